@@ -1,0 +1,28 @@
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+/// Sleeps while `*word == expected`, until woken or until `deadline` (CLOCK_MONOTONIC, absolute; NULL waits for ever).
+/// Works across processes and on read-only mappings. Returns 0 or an errno value (EAGAIN, ETIMEDOUT, EINTR, EFAULT).
+int posix_futex_wait(const uint32_t *word, uint32_t expected, const struct timespec *deadline);
+
+/// Wakes every waiter on `word`, in all processes. Returns how many were woken.
+int posix_futex_wake_all(const uint32_t *word);
+
+/// Open file description locks (fcntl F_OFD_SETLK, F_OFD_GETLK) over the whole file. Return 0 or an errno value;
+/// EAGAIN means that somebody else holds a conflicting lock.
+int posix_lock(int descriptor, bool exclusive);
+/// Sets `*locked` to whether a lock of this kind would conflict with one held through another open file description.
+int posix_lock_query(int descriptor, bool exclusive, bool *locked);
+
+/// Installs the SIGBUS handler once. Faults outside guarded ranges go to the handler that was there before.
+void posix_guard_install(void);
+
+/// Guards `size` bytes at `base` on this thread: a SIGBUS in there overlays the page range with zeros and sets the
+/// faulted flag instead of ending the process. One range a thread; a nested call is a programming error.
+void posix_guard_enter(void *base, size_t size);
+
+/// Ends the guard. Returns whether a fault happened inside; the mapping then holds zeros and must be unmapped.
+bool posix_guard_leave(void);

@@ -1,0 +1,32 @@
+package import Glibc
+
+/// A system call that failed: which one, and the `errno` it left.
+public struct SystemError: Error, Equatable, CustomStringConvertible {
+    /// The call as the manual pages name it, such as `openat`.
+    public let call: String
+    /// The value of `errno`.
+    public let code: Int32
+
+    package init(_ call: String, code: Int32 = errno) {
+        self.call = call
+        self.code = code
+    }
+
+    /// The system's own words for the code, such as `No space left on device`.
+    public var reason: String { String(cString: strerror(code)) }
+
+    public var description: String { "\(call): \(reason)" }
+}
+
+/// Runs a call that returns -1 and sets `errno` on failure; repeats it while a signal interrupts it.
+@discardableResult
+package func check<Result: SignedInteger>(
+    _ name: @autoclosure () -> String, _ body: () -> Result
+) throws(SystemError) -> Result {
+    while true {
+        let result = body()
+        if result != -1 { return result }
+        let code = errno
+        if code != EINTR { throw SystemError(name(), code: code) }
+    }
+}
