@@ -42,7 +42,9 @@ let package = Package(
         .target(name: "VideoEncoding", dependencies: ["CVPX", "Pixels"], swiftSettings: swift),
         .target(name: "X11Capture", dependencies: ["CXCB", "Pixels", "Posix"], swiftSettings: swift),
         .target(name: "Pixels", dependencies: ["CPixels", "CYUV"], swiftSettings: swift),
-        .target(name: "FrameBridge", dependencies: ["Posix"], swiftSettings: swift),
+        .target(
+            name: "FrameBridge", dependencies: ["Posix"],
+            swiftSettings: swift + [.enableExperimentalFeature("Lifetimes")]),
         .target(name: "Posix", dependencies: ["CPosix"], swiftSettings: swift),
         .target(name: "CPosix"),
         .target(name: "CPixels"),

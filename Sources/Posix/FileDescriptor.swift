@@ -1,3 +1,4 @@
+import CPosix
 package import Glibc
 
 /// An owned descriptor, closed when it goes out of scope.
@@ -17,17 +18,14 @@ package struct FileDescriptor: ~Copyable {
         return raw
     }
 
-    /// `openat(2)` relative to `directory` (the working directory when nil). `O_CLOEXEC` and `O_NOFOLLOW` are added.
-    package static func open(
-        _ path: String, in directory: borrowing FileDescriptor? = nil, _ flags: Int32, mode: mode_t = 0o600
-    ) throws(SystemError) -> FileDescriptor {
-        let base: Int32
-        switch directory {
-        case .some(let descriptor): base = descriptor.raw
-        case .none: base = AT_FDCWD
-        }
-        return FileDescriptor(
-            taking: try check("open") { openat(base, path, flags | O_CLOEXEC | O_NOFOLLOW, mode) })
+    /// `open(2)`. `O_CLOEXEC` and `O_NOFOLLOW` are added.
+    package static func open(_ path: String, _ flags: Int32) throws(SystemError) -> FileDescriptor {
+        FileDescriptor(taking: try check("open") { Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW) })
+    }
+
+    /// `openat(2)` relative to this directory; a new file gets mode 0600. `O_CLOEXEC` and `O_NOFOLLOW` are added.
+    package func open(_ name: String, _ flags: Int32) throws(SystemError) -> FileDescriptor {
+        FileDescriptor(taking: try check("openat") { openat(raw, name, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) })
     }
 
     package func status() throws(SystemError) -> stat {
@@ -48,6 +46,13 @@ package struct FileDescriptor: ~Copyable {
         return done
     }
 
+    /// Reads at most `limit` bytes, fewer where the file ends.
+    package func readBytes(_ limit: Int, at offset: Int = 0) throws(SystemError) -> [UInt8] {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: limit, alignment: 8)
+        defer { buffer.deallocate() }
+        return Array(buffer[..<(try read(into: buffer, at: offset))])
+    }
+
     /// Writes all bytes at the current position.
     package func write(_ bytes: [UInt8]) throws(SystemError) {
         var done = 0
@@ -57,5 +62,28 @@ package struct FileDescriptor: ~Copyable {
             }
             done += count
         }
+    }
+}
+
+/// Open file description locks over a whole file (fcntl F_OFD_SETLK). The kernel drops one when the last descriptor
+/// of its open file closes, so a lock that is held proves a live owner, however that owner may end.
+extension FileDescriptor {
+    package enum Lock { case shared, exclusive }
+
+    /// Takes the lock if nobody holds a conflicting one. Returns whether it was taken.
+    package func tryLock(_ kind: Lock) throws(SystemError) -> Bool {
+        switch posix_lock(raw, kind == .exclusive) {
+        case 0: true
+        case EAGAIN, EACCES: false
+        case let code: throw SystemError("fcntl", code: code)
+        }
+    }
+
+    /// Whether somebody holds a lock that `kind` would conflict with, through another open file.
+    package func isLockedByAnother(against kind: Lock) throws(SystemError) -> Bool {
+        var locked = false
+        let code = posix_lock_query(raw, kind == .exclusive, &locked)
+        if code != 0 { throw SystemError("fcntl", code: code) }
+        return locked
     }
 }

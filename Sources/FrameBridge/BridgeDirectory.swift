@@ -1,0 +1,159 @@
+import Glibc
+import Posix
+
+/// The private folder of one broadcast: `writer.lock`, `reader.lock`, `status`, `request` and `frames.<generation>`.
+///
+/// The folder is opened once and checked to be this user's alone (owner, no group or other permission); every file in
+/// it is opened relative to that descriptor, without following links, and checked likewise.
+public final class BridgeDirectory: Sendable {
+    /// The folder's path, for messages.
+    public let path: String
+    let descriptor: FileDescriptor
+
+    /// `$XDG_RUNTIME_DIR/oriel/NAME`, or `oriel-<uid>/NAME` in `$TMPDIR` or `/tmp` where that variable is not set.
+    public static func defaultPath(name: String) throws(BridgeError) -> String {
+        let valid = name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                true
+            default: false
+            }
+        }
+        guard valid, 1...64 ~= name.utf8.count, name.first != "." else { throw .invalidName(name) }
+        if let runtime = environment("XDG_RUNTIME_DIR") { return "\(runtime)/oriel/\(name)" }
+        return "\(environment("TMPDIR") ?? "/tmp")/oriel-\(geteuid())/\(name)"
+    }
+
+    /// Opens the folder.
+    ///
+    /// - Parameters:
+    ///   - path: the broadcast's folder.
+    ///   - create: make it, and its parent folder, with mode 0700 where they are missing.
+    public init(path: String, create: Bool) throws(BridgeError) {
+        let slash = path.lastIndex(of: "/")
+        let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        if create {
+            try Self.makeParent(parent)
+            if mkdir(path, 0o700) != 0, errno != EEXIST { throw .noRuntimeDirectory(path: path, SystemError("mkdir")) }
+        }
+        do {
+            descriptor = try FileDescriptor.open(path, O_RDONLY | O_DIRECTORY)
+        } catch where error.code == ENOENT {
+            throw .noBroadcast(path: path)
+        } catch {
+            throw .noRuntimeDirectory(path: path, error)
+        }
+        self.path = path
+        try Self.checkPrivate(descriptor, path: path, type: S_IFDIR)
+    }
+
+    /// Makes the folder that holds all broadcasts, unless it is there, and refuses one in which others could swap ours.
+    private static func makeParent(_ path: String) throws(BridgeError) {
+        let made = mkdir(path, 0o700) == 0
+        if !made, errno != EEXIST { throw .noRuntimeDirectory(path: path, SystemError("mkdir")) }
+        var info = stat()
+        guard stat(path, &info) == 0 else { throw .noRuntimeDirectory(path: path, SystemError("stat")) }
+        guard info.st_mode & S_IFMT == S_IFDIR else {
+            throw .noRuntimeDirectory(path: path, SystemError("mkdir", code: ENOTDIR))
+        }
+        guard info.st_uid == geteuid() || info.st_uid == 0 else {
+            throw .notPrivate(path: path, problem: "belongs to user \(info.st_uid)")
+        }
+        // A sticky folder such as /tmp lets nobody rename what is ours.
+        guard info.st_mode & 0o022 == 0 || info.st_mode & S_ISVTX != 0 else {
+            throw .notPrivate(path: path, problem: "can be written by others")
+        }
+    }
+
+    static func checkPrivate(
+        _ file: borrowing FileDescriptor, path: String, type: mode_t = S_IFREG
+    ) throws(BridgeError) {
+        let info: stat
+        do { info = try file.status() } catch { throw .system(path: path, error) }
+        guard info.st_mode & S_IFMT == type else { throw .notPrivate(path: path, problem: "is not a plain file") }
+        guard info.st_uid == geteuid() else {
+            throw .notPrivate(path: path, problem: "belongs to user \(info.st_uid)")
+        }
+        guard info.st_mode & 0o077 == 0 else { throw .notPrivate(path: path, problem: "is open to others") }
+    }
+
+    func path(of file: String) -> String { "\(path)/\(file)" }
+
+    /// Opens a file of the folder, checked; nil when there is none. `O_NONBLOCK` keeps a planted FIFO from holding us.
+    func open(_ file: String, _ flags: Int32) throws(BridgeError) -> FileDescriptor? {
+        let opened: FileDescriptor
+        do {
+            opened = try descriptor.open(file, flags | O_NONBLOCK)
+        } catch {
+            switch error.code {
+            case ENOENT: return nil
+            case ELOOP, ENXIO, EISDIR: throw .notPrivate(path: path(of: file), problem: "is not a plain file")
+            default: throw .system(path: path(of: file), error)
+            }
+        }
+        try Self.checkPrivate(opened, path: path(of: file))
+        return opened
+    }
+
+    /// Runs system calls on a file of the folder, and names the file when one fails.
+    func calling<Result: ~Copyable>(
+        on file: String, _ body: () throws(SystemError) -> Result
+    ) throws(BridgeError) -> Result {
+        do { return try body() } catch { throw .system(path: path(of: file), error) }
+    }
+
+    /// Opens one of the two lock files, which are made once and never renamed or removed.
+    func openLock(_ file: String) throws(BridgeError) -> FileDescriptor {
+        guard let lock = try open(file, O_RDWR | O_CREAT) else { throw .noBroadcast(path: path) }
+        return lock
+    }
+
+    /// The whole of a small text file; nil when there is none.
+    func readText(_ file: String, limit: Int) throws(BridgeError) -> String? {
+        guard let opened = try open(file, O_RDONLY) else { return nil }
+        let bytes = try calling(on: file) { () throws(SystemError) in try opened.readBytes(limit) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Replaces a small text file in one step.
+    func replaceText(_ file: String, with text: String) throws(BridgeError) {
+        let temporary = ".\(file).\(getpid())"
+        do throws(SystemError) {
+            unlinkat(descriptor.raw, temporary, 0)
+            let opened = try descriptor.open(temporary, O_WRONLY | O_CREAT | O_EXCL)
+            try opened.write(Array(text.utf8))
+            try check("rename") { renameat(descriptor.raw, temporary, descriptor.raw, file) }
+        } catch {
+            unlinkat(descriptor.raw, temporary, 0)
+            if error.code == ENOSPC { throw .noSpace(path: path, bytes: text.utf8.count) }
+            throw .system(path: path(of: file), error)
+        }
+    }
+
+    func remove(_ file: String) { unlinkat(descriptor.raw, file, 0) }
+
+    /// The names of all files in the folder.
+    func fileNames() -> [String] {
+        let copy = openat(descriptor.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard copy >= 0 else { return [] }
+        guard let stream = fdopendir(copy) else {
+            close(copy)
+            return []
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            names.append(
+                withUnsafeBytes(of: &entry.pointee.d_name) { raw in
+                    String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
+                })
+        }
+        return names
+    }
+
+    private static func environment(_ name: String) -> String? {
+        guard let value = getenv(name), value.pointee != 0 else { return nil }
+        return String(cString: value)
+    }
+}

@@ -1,0 +1,90 @@
+import Glibc
+import Posix
+
+/// A look at a broadcast folder from outside: no lock taken, nothing changed, nobody counted as a reader.
+public struct BridgeInspection: Sendable {
+    /// One slot of the frames file.
+    public struct Slot: Sendable {
+        /// Odd while the slot is being written, or for ever if the writer was killed then.
+        public let sequence: UInt64
+        /// Nil for a slot that never held a frame or whose metadata makes no sense.
+        public let info: FrameInfo?
+    }
+
+    public let path: String
+    public let liveness: Liveness
+    public let hasReaders: Bool
+    public let status: BridgeStatus?
+    /// The fields below are zero or empty while there is no frames file.
+    public private(set) var fileBytes = 0
+    /// How many frames this generation has had.
+    public private(set) var published: UInt64 = 0
+    /// The last heartbeat: nanoseconds of CLOCK_MONOTONIC.
+    public private(set) var heartbeatAt: UInt64 = 0
+    /// The last change of state: nanoseconds of CLOCK_MONOTONIC.
+    public private(set) var stateSince: UInt64 = 0
+    public private(set) var source = ""
+    public private(set) var framesPerSecond = 0
+    /// The slot that holds the latest frame.
+    public private(set) var latestSlot: Int?
+    public private(set) var slots: [Slot] = []
+
+    /// The latest whole frame's information.
+    public var latest: FrameInfo? { latestSlot.flatMap { slots.indices.contains($0) ? slots[$0].info : nil } }
+
+    /// Looks at a folder.
+    ///
+    /// - Throws: what a reader would throw on the same folder.
+    public init(_ directory: BridgeDirectory) throws(BridgeError) {
+        path = directory.path
+        let writing = try directory.hasWriter()
+        hasReaders = try directory.hasReaders()
+        status = try directory.status()
+        let said = status?.state ?? .stopped
+        guard let generation = status?.generation, generation != 0,
+            let file = try directory.open(BridgeStatus.framesFile(generation), O_RDONLY)
+        else {
+            liveness = writing ? .live(said) : said == .stopped ? .stopped : .dead
+            return
+        }
+        let name = BridgeStatus.framesFile(generation)
+        let page = try directory.calling(on: name) { () throws(SystemError) in try file.readBytes(Layout.page) }
+        let size = try directory.calling(on: name) { () throws(SystemError) in Int(try file.status().st_size) }
+        let header = try HeaderMetadata(checking: page.span.bytes, fileSize: size, path: directory.path(of: name))
+        func get<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type) -> Value {
+            page.span.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: type)
+        }
+        typealias H = Layout.Header
+        heartbeatAt = get(H.heartbeat, as: UInt64.self)
+        let state = BroadcastState(rawValue: get(H.state, as: UInt32.self)) ?? said
+        liveness =
+            writing ? Liveness(state: state, heartbeat: heartbeatAt) : said == .stopped ? .stopped : .dead
+        fileBytes = header.fileBytes
+        published = get(H.published, as: UInt64.self)
+        stateSince = get(H.stateSince, as: UInt64.self)
+        framesPerSecond = Int(get(H.framesPerSecond, as: UInt32.self))
+        source = String(
+            decoding: page[H.source..<H.source + H.sourceBytes].prefix { $0 != 0 }, as: UTF8.self)
+        let latest = get(H.latest, as: UInt64.self)
+        if latest != 0, latest & 0xFF < Layout.slotCount { latestSlot = Int(latest & 0xFF) }
+        for slot in 0..<Layout.slotCount {
+            let metadata = try directory.calling(on: name) { () throws(SystemError) in
+                try file.readBytes(Layout.Slot.metadataBytes, at: header.slotOffset(slot))
+            }
+            slots.append(Slot(metadata, slotBytes: header.slotStride))
+        }
+    }
+}
+
+extension BridgeInspection.Slot {
+    init(_ metadata: [UInt8], slotBytes: Int) {
+        guard metadata.count == Layout.Slot.metadataBytes else {
+            self.init(sequence: 0, info: nil)
+            return
+        }
+        let bytes = metadata.span.bytes
+        self.init(
+            sequence: bytes.unsafeLoadUnaligned(fromByteOffset: Layout.Slot.sequence, as: UInt64.self),
+            info: try? SlotMetadata(checking: bytes, slotBytes: slotBytes).info)
+    }
+}

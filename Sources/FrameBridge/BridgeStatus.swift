@@ -1,0 +1,80 @@
+import Glibc
+import Posix
+
+/// The status file: `key=value` lines, at most 1 KiB, replaced in one step. For people, shell scripts, and readers
+/// that look for the current generation; the header page is what counts while the capture process lives.
+public struct BridgeStatus: Sendable, Equatable {
+    public var state: BroadcastState
+    /// Why the state is what it is, in a few words; empty when there is nothing to say.
+    public var reason: String
+    /// The current generation; 0 while there is no frames file.
+    public var generation: UInt64
+    /// The capture process.
+    public var pid: Int32
+    /// When the capture process started: nanoseconds of CLOCK_MONOTONIC.
+    public var startedAt: UInt64
+
+    static let fileName = "status"
+
+    /// The name of a generation's frames file.
+    static func framesFile(_ generation: UInt64) -> String {
+        "frames." + String(repeating: "0", count: generation.leadingZeroBitCount / 4)
+            + (generation == 0 ? "" : String(generation, radix: 16))
+    }
+
+    var text: String {
+        """
+        abi=\(Layout.major).\(Layout.minor)
+        state=\(state.name)
+        reason=\(String(reason.filter { !$0.isNewline }.prefix(200)))
+        gen=\(String(generation, radix: 16))
+        pid=\(pid)
+        data=\(generation == 0 ? "" : Self.framesFile(generation))
+        started_ns=\(startedAt)
+
+        """
+    }
+
+    init(state: BroadcastState, reason: String, generation: UInt64, pid: Int32, startedAt: UInt64) {
+        self.state = state
+        self.reason = reason
+        self.generation = generation
+        self.pid = pid
+        self.startedAt = startedAt
+    }
+
+    /// Nil when a line that is needed is missing or makes no sense.
+    init?(text: String) {
+        var fields: [Substring: Substring] = [:]
+        for line in text.split(separator: "\n") {
+            guard let equals = line.firstIndex(of: "=") else { continue }
+            fields[line[..<equals]] = line[line.index(after: equals)...]
+        }
+        guard let state = fields["state"].flatMap({ BroadcastState(name: $0) }),
+            let generation = fields["gen"].flatMap({ UInt64($0, radix: 16) }),
+            let pid = fields["pid"].flatMap({ Int32($0) }),
+            let startedAt = fields["started_ns"].flatMap({ UInt64($0) })
+        else { return nil }
+        self.init(
+            state: state, reason: String(fields["reason"] ?? ""), generation: generation, pid: pid,
+            startedAt: startedAt)
+    }
+}
+
+extension BridgeDirectory {
+    /// The status file as it stands; nil when there is none or it makes no sense.
+    public func status() throws(BridgeError) -> BridgeStatus? {
+        try readText(BridgeStatus.fileName, limit: 1024).flatMap { BridgeStatus(text: $0) }
+    }
+
+    /// Whether a capture process lives: whether its lock is held. The kernel frees the lock with the process.
+    public func hasWriter() throws(BridgeError) -> Bool { try isLocked(FrameWriter.lockFile) }
+
+    /// Whether anybody reads: whether a shared lock on `reader.lock` is held.
+    public func hasReaders() throws(BridgeError) -> Bool { try isLocked(FrameReader.lockFile) }
+
+    private func isLocked(_ file: String) throws(BridgeError) -> Bool {
+        guard let lock = try open(file, O_RDWR) else { return false }
+        return try calling(on: file) { () throws(SystemError) in try lock.isLockedByAnother(against: .exclusive) }
+    }
+}

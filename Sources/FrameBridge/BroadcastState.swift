@@ -1,0 +1,64 @@
+import Posix
+
+/// What a capture process says of itself, in the header page and in the status file.
+public enum BroadcastState: UInt32, Sendable, CaseIterable {
+    /// The lock is held and the first frame is not there yet.
+    case starting = 1
+    case active = 2
+    /// A person paused it: no new pixel of the screen leaves the capture process.
+    case paused = 3
+    case stopping = 4
+    case stopped = 5
+    /// Only of a frames file: another generation has taken its place.
+    case retired = 6
+    case error = 7
+    /// The X server or the monitor is gone; the last picture stays, and the capture process looks for it again.
+    case sourceLost = 8
+
+    /// The name in status files and JSON.
+    public var name: String {
+        switch self {
+        case .starting: "starting"
+        case .active: "active"
+        case .paused: "paused"
+        case .stopping: "stopping"
+        case .stopped: "stopped"
+        case .retired: "retired"
+        case .error: "error"
+        case .sourceLost: "source_lost"
+        }
+    }
+
+    init?(name: some StringProtocol) {
+        guard let state = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = state
+    }
+}
+
+/// How a broadcast is, seen from outside: what it says, checked against what the kernel knows.
+public enum Liveness: Sendable, Equatable {
+    /// No capture process has been here, or the last one said goodbye.
+    case stopped
+    /// The writer lock is free although the last capture process never said goodbye.
+    case dead
+    /// A live process whose heartbeat is older than two seconds: suspended, or held up by its X server.
+    case stalled(BroadcastState)
+    case live(BroadcastState)
+
+    /// A heartbeat older than this means that the process does not get to run.
+    static let stallTime: UInt64 = 2_000_000_000
+
+    init(state: BroadcastState, heartbeat: UInt64, now: UInt64 = MonotonicClock.now()) {
+        self = now > heartbeat &+ Self.stallTime ? .stalled(state) : .live(state)
+    }
+
+    /// The name in JSON: the state's own, or `dead` or `stalled`.
+    public var name: String {
+        switch self {
+        case .stopped: "stopped"
+        case .dead: "dead"
+        case .stalled: "stalled"
+        case .live(let state): state.name
+        }
+    }
+}

@@ -1,0 +1,51 @@
+/// One frame as a reader sees it, valid only inside the closure that got it.
+///
+/// In mapped mode the planes are the writer's own memory. A writer that laps a slow reader overwrites them: the reader
+/// then finds out after the closure and reports `contended`, so keep nothing of a frame before `read` has returned
+/// `frame`.
+public struct Frame: ~Copyable {
+    public let info: FrameInfo
+    /// Bytes from row to row of the luma plane, at least `info.width`.
+    public let lumaStride: Int
+    /// Bytes from row to row of the chroma plane, at least `info.width`.
+    public let chromaStride: Int
+    private let base: UnsafeRawPointer
+    private let metadata: SlotMetadata
+
+    /// `base` is the slot's start, and `metadata` was checked against the slot's size.
+    init(base: UnsafeRawPointer, metadata: SlotMetadata) {
+        self.base = base
+        self.metadata = metadata
+        info = metadata.info
+        lumaStride = metadata.lumaStride
+        chromaStride = metadata.chromaStride
+    }
+
+    /// The luma plane: `lumaStride * height` bytes.
+    public var luma: RawSpan {
+        @_lifetime(borrow self)
+        get { span(at: metadata.lumaOffset, count: lumaStride * info.height) }
+    }
+
+    /// The chroma plane, Cb and Cr interleaved: `chromaStride * height / 2` bytes.
+    public var chroma: RawSpan {
+        @_lifetime(borrow self)
+        get { span(at: metadata.chromaOffset, count: chromaStride * info.height / 2) }
+    }
+
+    /// For each 64x64 tile, row by row, the low 32 bits of the number of the frame in which it last changed. A reader
+    /// that has seen frame `n` needs the tiles whose version is later than `n`, however many frames it skipped.
+    public var tileVersions: Span<UInt32> {
+        @_lifetime(borrow self)
+        get {
+            let tiles = (base + metadata.tilesOffset).assumingMemoryBound(to: UInt32.self)
+            return _overrideLifetime(
+                Span(_unsafeStart: tiles, count: metadata.tileCount), borrowing: self)
+        }
+    }
+
+    @_lifetime(borrow self)
+    private func span(at offset: Int, count: Int) -> RawSpan {
+        _overrideLifetime(RawSpan(_unsafeStart: base + offset, byteCount: count), borrowing: self)
+    }
+}

@@ -1,0 +1,39 @@
+/// A rectangle in the X server's root window, in pixels.
+public struct SourceRectangle: Sendable, Equatable {
+    public var x: Int, y: Int, width: Int, height: Int
+
+    public init(x: Int, y: Int, width: Int, height: Int) {
+        self.x = x
+        self.y = y
+        self.width = width
+        self.height = height
+    }
+}
+
+/// What is known of one frame besides its pixels.
+public struct FrameInfo: Sendable, Equatable {
+    /// Picture size in pixels; even, 2 to 16384.
+    public var width: Int, height: Int
+    /// When the pixels were taken from the screen: nanoseconds of CLOCK_MONOTONIC.
+    public var capturedAt: UInt64
+    /// What part of the screen the picture shows.
+    public var source: SourceRectangle
+    /// Counts the frames of a broadcast from 1; later frames have larger numbers, also across generations.
+    public internal(set) var number: UInt64 = 0
+    /// When the writer finished the frame: nanoseconds of CLOCK_MONOTONIC.
+    public internal(set) var publishedAt: UInt64 = 0
+
+    public init(width: Int, height: Int, capturedAt: UInt64, source: SourceRectangle) {
+        self.width = width
+        self.height = height
+        self.capturedAt = capturedAt
+        self.source = source
+    }
+}
+
+/// Colour of all frames of this layout version: BT.709 (ITU-R BT.709-6 §3), limited range (luma 16-235), no rotation.
+enum Colour {
+    static let bt709: UInt8 = 1
+    static let limited: UInt8 = 0
+    static let upright: UInt8 = 0
+}

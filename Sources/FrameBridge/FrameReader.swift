@@ -1,0 +1,147 @@
+import Glibc
+import Posix
+
+/// A reading end of a bridge. Any number of them may be attached, in any process; each is used by one thread.
+///
+/// A reader writes nothing that the writer depends on, so it may be killed at any instruction. It follows the writer
+/// from generation to generation by itself, also over the death and restart of the capture process.
+public struct FrameReader: ~Copyable {
+    static let lockFile = "reader.lock"
+
+    /// How pixels come out of the file.
+    public enum Access: Sendable {
+        /// The frame's spans are the writer's memory; nothing is copied.
+        case mapped
+        /// `pread` into a private buffer: for file systems without shared mappings, and to check the other mode by.
+        /// There is no early wake in this mode.
+        case copied
+    }
+
+    /// What a call of `read` found.
+    public enum Outcome: Sendable, Equatable {
+        /// The closure saw a whole frame.
+        case frame(FrameInfo)
+        /// The latest frame is the one that was read before.
+        case unchanged
+        /// There is no frame yet.
+        case noFrame
+        /// The writer was faster, three times in a row. What the closure saw last is void.
+        case contended
+    }
+
+    enum Failure: Error {
+        case lost
+        case malformed(Malformed)
+    }
+
+    private let directory: BridgeDirectory
+    private let access: Access
+    private let lock: FileDescriptor
+    private let writerLock: FileDescriptor
+    private var source: FrameSource?
+    /// The generation whose file turned out to be unusable: not opened again.
+    private var lostGeneration: UInt64 = 0
+    /// When to look at the status file again.
+    private var followAt: UInt64 = 0
+    private var seen: (generation: UInt64, latest: UInt64) = (0, 0)
+    /// How many times the writer overtook this reader.
+    public private(set) var overruns = 0
+
+    /// Attaches to a broadcast folder, whether or not a capture process is there. While the reader lives, its shared
+    /// lock tells the capture process that somebody watches.
+    public init(directory: BridgeDirectory, access: Access = .mapped) throws(BridgeError) {
+        let lock = try directory.openLock(Self.lockFile)
+        let writerLock = try directory.openLock(FrameWriter.lockFile)
+        _ = try directory.calling(on: Self.lockFile) { () throws(SystemError) in try lock.tryLock(.shared) }
+        self.directory = directory
+        self.access = access
+        self.lock = lock
+        self.writerLock = writerLock
+    }
+
+    /// Shows the latest frame to `body`, unless it was read before.
+    ///
+    /// In mapped mode `body` may see a picture that is being overwritten; then the call goes on to the next try, and
+    /// what `body` made of that picture is void. Only after `frame` is it whole.
+    ///
+    /// - Throws: `noBroadcast`, `damaged`, `newerLayout`, `notPrivate` or `system`; calling again later is always right.
+    public mutating func read(_ body: (borrowing Frame) -> Void) throws(BridgeError) -> Outcome {
+        guard let source = try current() else { return .noFrame }
+        let generation = source.header.generation
+        do {
+            for _ in 0..<3 {
+                let latest = try source.load64(Layout.Header.latest)
+                if latest == 0 { return .noFrame }
+                if seen == (generation, latest) { return .unchanged }
+                let slot = Int(latest & 0xFF)
+                guard slot < Layout.slotCount else { throw Failure.malformed(Malformed("latest slot")) }
+                if let info = try source.read(slot: slot, number: latest >> 8, body) {
+                    seen = (generation, latest)
+                    return .frame(info)
+                }
+                overruns += 1
+            }
+            return .contended
+        } catch Failure.malformed(let malformed) {
+            throw lose(problem: malformed.field)
+        } catch {
+            throw lose(problem: "shrunk while it was read")
+        }
+    }
+
+    /// Makes the next `read` show the latest frame even if it was read before.
+    public mutating func forget() {
+        seen = (0, 0)
+    }
+
+    /// Sleeps until a frame newer than the last one read is there or the state changes, at the longest until
+    /// `deadline` (nanoseconds of CLOCK_MONOTONIC). May return early.
+    public borrowing func wait(until deadline: UInt64) {
+        guard let source else { return MonotonicClock.sleep(until: deadline) }
+        // In this order: a frame that comes in between has changed the word, and the sleep ends at once.
+        let word = source.wakeWord
+        guard let latest = try? source.load64(Layout.Header.latest),
+            latest == 0 || seen == (source.header.generation, latest)
+        else { return }
+        source.wait(while: word, until: deadline)
+    }
+
+    /// How the broadcast is: what it says of itself, checked against the writer lock and the heartbeat.
+    public mutating func liveness() throws(BridgeError) -> Liveness {
+        let locked = try directory.calling(on: FrameWriter.lockFile) { () throws(SystemError) in
+            try writerLock.isLockedByAnother(against: .exclusive)
+        }
+        let status = try directory.status()
+        guard locked else { return status == nil || status?.state == .stopped ? .stopped : .dead }
+        guard let (state, heartbeat) = try? current()?.pulse(), let state else {
+            return .live(status?.state ?? .starting)
+        }
+        return Liveness(state: state, heartbeat: heartbeat)
+    }
+
+    /// The frames file of the current generation; nil when there is none, or none that is fit to read.
+    private mutating func current() throws(BridgeError) -> FrameSource? {
+        let now = MonotonicClock.now()
+        if let source {
+            let state: BroadcastState?
+            do { state = try source.state } catch { throw lose(problem: "shrunk") }
+            guard let state else { throw lose(problem: "state") }
+            // Somebody may have removed the file before a new writer could mark it: look at the status now and then.
+            if state != .retired, now < followAt { return source }
+        }
+        followAt = now + 250_000_000
+        guard let generation = try directory.status()?.generation, generation != 0, generation != lostGeneration else {
+            return source
+        }
+        if generation != source?.header.generation {
+            source = try FrameSource(BridgeStatus.framesFile(generation), in: directory, access: access)
+        }
+        return source
+    }
+
+    private mutating func lose(problem: String) -> BridgeError {
+        lostGeneration = source?.header.generation ?? 0
+        source = nil
+        return .damaged(path: directory.path(of: BridgeStatus.framesFile(lostGeneration)), problem: problem)
+    }
+}

@@ -1,0 +1,117 @@
+import Glibc
+import Posix
+
+/// The writing end of a bridge: one in a broadcast folder at a time, used by one thread.
+///
+/// A writer may be killed at any instruction. Its lock is then free, the frames file keeps its last whole picture, and
+/// the next writer begins a new generation: a frames file is never written by a second process.
+public struct FrameWriter: ~Copyable {
+    static let lockFile = "writer.lock"
+
+    private let directory: BridgeDirectory
+    private let lock: FileDescriptor
+    private let readerLock: FileDescriptor
+    private let source: String
+    private let framesPerSecond: Int
+    private var status: BridgeStatus
+    private var frames: FramesFile?
+    private var frameNumber: UInt64 = 0
+
+    /// Takes the writer lock, says `starting`, and clears away what a writer that was killed left behind.
+    ///
+    /// - Parameters:
+    ///   - directory: the broadcast's folder.
+    ///   - source: what is shown, for people; cut after 127 bytes.
+    ///   - framesPerSecond: the nominal rate.
+    /// - Throws: `alreadyRunning` when another process holds the lock.
+    public init(directory: BridgeDirectory, source: String, framesPerSecond: Int) throws(BridgeError) {
+        let lock = try directory.openLock(Self.lockFile)
+        let readerLock = try directory.openLock(FrameReader.lockFile)
+        let taken = try directory.calling(on: Self.lockFile) { () throws(SystemError) in try lock.tryLock(.exclusive) }
+        guard taken else {
+            throw .alreadyRunning(path: directory.path, pid: (try? directory.status())??.pid)
+        }
+        let status = BridgeStatus(
+            state: .starting, reason: "", generation: 0, pid: getpid(), startedAt: MonotonicClock.now())
+        try directory.replaceText(BridgeStatus.fileName, with: status.text)
+        for name in directory.fileNames() where name != BridgeStatus.fileName {
+            if name.hasPrefix("frames.") { FramesFile.retire(name, in: directory) }
+            if name.hasPrefix("frames.") || name.hasPrefix(".") || name == "request" { directory.remove(name) }
+        }
+        self.directory = directory
+        self.lock = lock
+        self.readerLock = readerLock
+        self.source = source
+        self.framesPerSecond = framesPerSecond
+        self.status = status
+    }
+
+    /// What this broadcast says of itself.
+    public var state: BroadcastState { status.state }
+
+    /// Whether any reader is attached.
+    public var hasReaders: Bool { (try? readerLock.isLockedByAnother(against: .exclusive)) ?? true }
+
+    /// Writes one frame and wakes the readers.
+    ///
+    /// A picture that the present frames file cannot hold, or a frames file that somebody shrank, begins a new
+    /// generation; then `body` may be called a second time.
+    ///
+    /// - Parameters:
+    ///   - info: size and origin of the picture; number and publish time are filled in.
+    ///   - body: writes every pixel into the planes.
+    public mutating func publish(
+        _ info: FrameInfo, _ body: (inout FramePlanes) -> Void
+    ) throws(BridgeError) {
+        guard let plan = SlotPlan(width: info.width, height: info.height) else {
+            throw .invalidSize(width: info.width, height: info.height)
+        }
+        frameNumber += 1
+        var info = info
+        info.number = frameNumber
+        let written = if let frames, frames.holds(plan) { frames.write(info, plan, body) } else { false }
+        if !written {
+            guard try beginGeneration(plan).write(info, plan, body) else {
+                throw .damaged(path: directory.path, problem: "shrunk while it was written")
+            }
+        }
+        if status.state == .starting { try setState(.active) }
+    }
+
+    /// Tells the readers that the writer lives. Call it at every tick, with or without a frame.
+    public func heartbeat() {
+        frames?.heartbeat()
+    }
+
+    /// Says what state the broadcast is in, in the header page and in the status file, and wakes the readers.
+    public mutating func setState(_ state: BroadcastState, reason: String = "") throws(BridgeError) {
+        guard status.state != state || status.reason != reason else { return }
+        status.state = state
+        status.reason = reason
+        frames?.setState(state)
+        try directory.replaceText(BridgeStatus.fileName, with: status.text)
+    }
+
+    /// Says `stopped`, removes the frames file and gives the lock back.
+    public consuming func stop(reason: String = "") throws(BridgeError) {
+        let generation = status.generation
+        status.generation = 0
+        try setState(.stopped, reason: reason)
+        if generation != 0 { directory.remove(BridgeStatus.framesFile(generation)) }
+    }
+
+    private mutating func beginGeneration(_ plan: SlotPlan) throws(BridgeError) -> FramesFile {
+        var generation: UInt64 = 0
+        while generation == 0 { generation = .random(in: .min ... .max) }
+        let previous = status.generation
+        let next = try FramesFile(
+            in: directory, generation: generation, plan: plan, state: status.state, source: source,
+            framesPerSecond: framesPerSecond)
+        status.generation = generation
+        try directory.replaceText(BridgeStatus.fileName, with: status.text)
+        frames?.setState(.retired)
+        frames = next
+        if previous != 0 { directory.remove(BridgeStatus.framesFile(previous)) }
+        return next
+    }
+}

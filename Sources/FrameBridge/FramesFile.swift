@@ -1,0 +1,117 @@
+import Glibc
+import Posix
+import Synchronization
+
+/// The writer's mapping of one generation's frames file. Made under a temporary name and renamed when its header is
+/// whole, so that a reader finds either no file or a valid one.
+final class FramesFile {
+    private let mapping: Mapping
+    private let slotStride: Int
+    private var slot = 0
+
+    init(
+        in directory: BridgeDirectory, generation: UInt64, plan: SlotPlan, state: BroadcastState, source: String,
+        framesPerSecond: Int
+    ) throws(BridgeError) {
+        let name = BridgeStatus.framesFile(generation)
+        let temporary = "." + name
+        let bytes = Layout.page + Layout.slotCount * plan.byteCount
+        let mapping = try Self.reserve(temporary, bytes: bytes, in: directory)
+        let base = mapping.base
+        let sourceBytes = source.utf8.prefix(Layout.Header.sourceBytes - 1)
+        _ = mapping.guarded {
+            typealias H = Layout.Header
+            base.storeBytes(of: Layout.magic, toByteOffset: H.magic, as: UInt64.self)
+            base.storeBytes(of: Layout.byteOrderMark, toByteOffset: H.byteOrderMark, as: UInt32.self)
+            base.storeBytes(of: Layout.major, toByteOffset: H.major, as: UInt16.self)
+            base.storeBytes(of: Layout.minor, toByteOffset: H.minor, as: UInt16.self)
+            base.storeBytes(of: UInt32(Layout.page), toByteOffset: H.headerBytes, as: UInt32.self)
+            base.storeBytes(of: UInt32(Layout.slotCount), toByteOffset: H.slotCount, as: UInt32.self)
+            base.storeBytes(of: generation, toByteOffset: H.generation, as: UInt64.self)
+            base.storeBytes(of: UInt64(bytes), toByteOffset: H.fileBytes, as: UInt64.self)
+            base.storeBytes(of: UInt64(plan.byteCount), toByteOffset: H.slotStride, as: UInt64.self)
+            base.storeBytes(of: UInt64(Layout.page), toByteOffset: H.slotsOffset, as: UInt64.self)
+            base.storeBytes(of: UInt32(bitPattern: getpid()), toByteOffset: H.writerPID, as: UInt32.self)
+            let sum = CRC32C.checksum(UnsafeRawBufferPointer(start: base, count: H.checksum).bytes)
+            base.storeBytes(of: sum, toByteOffset: H.checksum, as: UInt32.self)
+            for (index, byte) in sourceBytes.enumerated() {
+                base.storeBytes(of: byte, toByteOffset: H.source + index, as: UInt8.self)
+            }
+            base.storeBytes(of: UInt32(clamping: framesPerSecond), toByteOffset: H.framesPerSecond, as: UInt32.self)
+        }
+        self.mapping = mapping
+        slotStride = plan.byteCount
+        heartbeat()
+        setState(state)
+        if renameat(directory.descriptor.raw, temporary, directory.descriptor.raw, name) != 0 {
+            let error = SystemError("rename")
+            directory.remove(temporary)
+            throw .system(path: directory.path(of: name), error)
+        }
+    }
+
+    /// Makes a file whose blocks are all there, so that a full file system is an error now and not a SIGBUS later.
+    private static func reserve(
+        _ name: String, bytes: Int, in directory: BridgeDirectory
+    ) throws(BridgeError) -> Mapping {
+        do throws(SystemError) {
+            let file = try directory.descriptor.open(name, O_RDWR | O_CREAT | O_EXCL)
+            let code = posix_fallocate(file.raw, 0, off_t(bytes))
+            guard code == 0 else { throw SystemError("posix_fallocate", code: code) }
+            return try Mapping(file, size: bytes, writable: true)
+        } catch {
+            directory.remove(name)
+            if error.code == ENOSPC || error.code == EDQUOT { throw .noSpace(path: directory.path, bytes: bytes) }
+            throw .system(path: directory.path(of: name), error)
+        }
+    }
+
+    /// Tells the readers of a file that a killed writer left that there will be no more frames in it.
+    static func retire(_ name: String, in directory: BridgeDirectory) {
+        guard let file = try? directory.open(name, O_RDWR),
+            let mapping = try? Mapping(file, size: Layout.page, writable: true)
+        else { return }
+        _ = mapping.guarded { Self.setState(.retired, in: mapping) }
+    }
+
+    func holds(_ plan: SlotPlan) -> Bool { plan.byteCount <= slotStride }
+
+    func heartbeat() {
+        _ = mapping.guarded { mapping.storeReleasing64(MonotonicClock.now(), Layout.Header.heartbeat) }
+    }
+
+    func setState(_ state: BroadcastState) {
+        _ = mapping.guarded { Self.setState(state, in: mapping) }
+    }
+
+    private static func setState(_ state: BroadcastState, in mapping: Mapping) {
+        mapping.store64(MonotonicClock.now(), Layout.Header.stateSince)
+        mapping.storeReleasing32(state.rawValue, Layout.Header.state)
+        mapping.advanceAndWake(Layout.Header.wake)
+    }
+
+    /// Writes a frame into the slot after the latest one and publishes it. Returns false when the file was shrunk.
+    func write(_ info: FrameInfo, _ plan: SlotPlan, _ body: (inout FramePlanes) -> Void) -> Bool {
+        slot = (slot + 1) % Layout.slotCount
+        let offset = Layout.page + slot * slotStride
+        let target = slot
+        return mapping.guarded { () -> Void in
+            let base = mapping.base + offset
+            let sequence = mapping.load64(offset + Layout.Slot.sequence)
+            mapping.store64(sequence + 1, offset + Layout.Slot.sequence)
+            atomicMemoryFence(ordering: .releasing)
+
+            var planes = FramePlanes(base: base, plan: plan)
+            body(&planes)
+            planes.markChanged(info.number)
+            let publishedAt = MonotonicClock.now()
+            SlotMetadata(info, plan).store(at: base, publishedAt: publishedAt)
+
+            mapping.storeReleasing64(sequence + 2, offset + Layout.Slot.sequence)
+            mapping.storeReleasing64(publishedAt, Layout.Header.heartbeat)
+            mapping.store64(mapping.load64(Layout.Header.published) + 1, Layout.Header.published)
+            mapping.storeReleasing64(info.number << 8 | UInt64(target), Layout.Header.latest)
+            mapping.advanceAndWake(Layout.Header.wake)
+        } != nil
+    }
+}

@@ -1,0 +1,48 @@
+/// The part of the header page that never changes while a generation lives (bytes 0 to 63), as a checked copy.
+struct HeaderMetadata: Equatable {
+    let generation: UInt64
+    let fileBytes: Int
+    let slotStride: Int
+    let slotsOffset: Int
+    let writerPID: Int32
+
+    /// - Parameters:
+    ///   - copy: at least the first 64 bytes of the file.
+    ///   - fileSize: the file's size as the kernel tells it.
+    ///   - path: for the error's sentence.
+    init(checking copy: RawSpan, fileSize: Int, path: String) throws(BridgeError) {
+        typealias H = Layout.Header
+        func fail(_ problem: String) -> BridgeError { .damaged(path: path, problem: problem) }
+        func get<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type) -> Value {
+            copy.unsafeLoadUnaligned(fromByteOffset: offset, as: type)
+        }
+        guard copy.byteCount >= 64, fileSize >= Layout.page else { throw fail("too short for a header") }
+        guard get(H.magic, as: UInt64.self) == Layout.magic else { throw fail("no frames file") }
+        guard get(H.byteOrderMark, as: UInt32.self) == Layout.byteOrderMark else { throw fail("foreign byte order") }
+        let sum = CRC32C.checksum(copy.extracting(..<H.checksum))
+        guard get(H.checksum, as: UInt32.self) == sum else { throw fail("header checksum") }
+        let major = get(H.major, as: UInt16.self)
+        guard major == Layout.major else {
+            throw major > Layout.major
+                ? .newerLayout(path: path, found: Int(major), supported: Int(Layout.major)) : fail("layout version")
+        }
+        guard get(H.slotCount, as: UInt32.self) == Layout.slotCount else { throw fail("slot count") }
+        generation = get(H.generation, as: UInt64.self)
+        guard generation != 0 else { throw fail("generation") }
+        guard let fileBytes = Int(exactly: get(H.fileBytes, as: UInt64.self)), fileBytes <= fileSize else {
+            throw fail("shorter than it says")
+        }
+        guard let slotStride = Int(exactly: get(H.slotStride, as: UInt64.self)),
+            let slotsOffset = Int(exactly: get(H.slotsOffset, as: UInt64.self)),
+            slotStride >= Layout.page, slotStride.isMultiple(of: Layout.page), slotsOffset >= Layout.page,
+            slotsOffset.isMultiple(of: Layout.page), slotsOffset <= fileBytes,
+            slotStride <= (fileBytes - slotsOffset) / Layout.slotCount
+        else { throw fail("slots") }
+        self.fileBytes = fileBytes
+        self.slotStride = slotStride
+        self.slotsOffset = slotsOffset
+        writerPID = get(H.writerPID, as: Int32.self)
+    }
+
+    func slotOffset(_ slot: Int) -> Int { slotsOffset + slot * slotStride }
+}

@@ -1,0 +1,107 @@
+/// The first 128 bytes of a slot, as a checked copy.
+struct SlotMetadata: Equatable {
+    let info: FrameInfo
+    let lumaStride: Int, chromaStride: Int
+    let lumaOffset: Int, chromaOffset: Int
+    let tilesOffset: Int, tileCount: Int
+
+    init(_ info: FrameInfo, _ plan: SlotPlan) {
+        self.info = info
+        lumaStride = plan.stride
+        chromaStride = plan.stride
+        lumaOffset = plan.lumaOffset
+        chromaOffset = plan.chromaOffset
+        tilesOffset = Layout.Slot.tiles
+        tileCount = plan.tileColumns * plan.tileRows
+    }
+
+    /// Writes everything but the sequence number.
+    func store(at base: UnsafeMutableRawPointer, publishedAt: UInt64) {
+        typealias S = Layout.Slot
+        func put<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, _ offset: Int) {
+            base.storeBytes(of: value, toByteOffset: offset, as: Value.self)
+        }
+        put(info.number, S.frameNumber)
+        put(info.capturedAt, S.capturedAt)
+        put(publishedAt, S.publishedAt)
+        put(UInt32(info.width), S.width)
+        put(UInt32(info.height), S.height)
+        put(UInt32(lumaStride), S.lumaStride)
+        put(UInt32(chromaStride), S.chromaStride)
+        put(UInt32(lumaOffset), S.lumaOffset)
+        put(UInt32(chromaOffset), S.chromaOffset)
+        put(Layout.nv12, S.fourCC)
+        put(Colour.bt709, S.matrix)
+        put(Colour.limited, S.range)
+        put(Colour.upright, S.orientation)
+        put(UInt8(0), S.flags)
+        put(Int32(clamping: info.source.x), S.sourceX)
+        put(Int32(clamping: info.source.y), S.sourceY)
+        put(Int32(clamping: info.source.width), S.sourceWidth)
+        put(Int32(clamping: info.source.height), S.sourceHeight)
+        for word in 0..<4 { put(UInt32(0), S.cursor + word * 4) }
+        put(UInt32(Layout.tileSize), S.tileSize)
+        put(UInt32((info.width + Layout.tileSize - 1) / Layout.tileSize), S.tileColumns)
+        put(UInt32((info.height + Layout.tileSize - 1) / Layout.tileSize), S.tileRows)
+        put(UInt32(tilesOffset), S.tilesOffset)
+        put(UInt32(info.width * info.height), S.changedPixels)
+        put(UInt32(0), S.rectangleCount)
+        let sum = CRC32C.checksum(UnsafeRawBufferPointer(start: base + 8, count: S.checksum - 8).bytes)
+        put(sum, S.checksum)
+    }
+
+    /// Reads and checks a private copy of the first 128 bytes.
+    ///
+    /// - Throws: the name of the first field that cannot be right.
+    init(checking copy: RawSpan, slotBytes: Int) throws(Malformed) {
+        typealias S = Layout.Slot
+        func get<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type) -> Value {
+            copy.unsafeLoadUnaligned(fromByteOffset: offset, as: type)
+        }
+        func int(_ offset: Int) -> Int { Int(get(offset, as: UInt32.self)) }
+        func signed(_ offset: Int) -> Int { Int(get(offset, as: Int32.self)) }
+
+        let sum = CRC32C.checksum(copy.extracting(8..<S.checksum))
+        guard get(S.checksum, as: UInt32.self) == sum else { throw Malformed("slot checksum") }
+        guard get(S.fourCC, as: UInt32.self) == Layout.nv12 else { throw Malformed("pixel format") }
+        guard get(S.matrix, as: UInt8.self) == Colour.bt709, get(S.range, as: UInt8.self) == Colour.limited else {
+            throw Malformed("colour")
+        }
+        guard let plan = SlotPlan(width: int(S.width), height: int(S.height)) else { throw Malformed("picture size") }
+        // Both are below 2^32, and a plane below 2^46: nothing here can overflow 64 bits.
+        let lumaStride = int(S.lumaStride), chromaStride = int(S.chromaStride)
+        let lumaOffset = int(S.lumaOffset), chromaOffset = int(S.chromaOffset)
+        guard lumaStride >= plan.width, lumaOffset >= Layout.page, lumaOffset + lumaStride * plan.height <= slotBytes
+        else { throw Malformed("luma plane") }
+        guard chromaStride >= plan.width, chromaOffset >= Layout.page,
+            chromaOffset + chromaStride * plan.height / 2 <= slotBytes
+        else { throw Malformed("chroma plane") }
+        let tilesOffset = int(S.tilesOffset), tileCount = plan.tileColumns * plan.tileRows
+        guard int(S.tileSize) == Layout.tileSize, int(S.tileColumns) == plan.tileColumns,
+            int(S.tileRows) == plan.tileRows, tilesOffset >= Layout.page, tilesOffset.isMultiple(of: 4),
+            tilesOffset + tileCount * 4 <= slotBytes
+        else { throw Malformed("tile map") }
+
+        var info = FrameInfo(
+            width: plan.width, height: plan.height, capturedAt: get(S.capturedAt, as: UInt64.self),
+            source: SourceRectangle(
+                x: signed(S.sourceX), y: signed(S.sourceY), width: signed(S.sourceWidth),
+                height: signed(S.sourceHeight)))
+        info.number = get(S.frameNumber, as: UInt64.self)
+        info.publishedAt = get(S.publishedAt, as: UInt64.self)
+        self.info = info
+        self.lumaStride = lumaStride
+        self.chromaStride = chromaStride
+        self.lumaOffset = lumaOffset
+        self.chromaOffset = chromaOffset
+        self.tilesOffset = tilesOffset
+        self.tileCount = tileCount
+    }
+}
+
+/// A field that cannot be right.
+struct Malformed: Error, Equatable {
+    let field: String
+
+    init(_ field: String) { self.field = field }
+}

@@ -1,0 +1,69 @@
+import CPosix
+import Glibc
+import Synchronization
+
+/// A shared mapping of a whole file, unmapped when it goes out of scope.
+///
+/// Invariant: `size` bytes at `base` are mapped. Other processes may write them at any time, and may shrink the file:
+/// touch them only inside `guarded`, and believe nothing that was not copied and checked.
+package final class Mapping {
+    package let base: UnsafeMutableRawPointer
+    package let size: Int
+    /// Once a page was gone the mapping is private zeros, and stays so.
+    private var lost = false
+
+    package init(_ file: borrowing FileDescriptor, size: Int, writable: Bool) throws(SystemError) {
+        posix_guard_install()
+        let protection = writable ? PROT_READ | PROT_WRITE : PROT_READ
+        guard let base = mmap(nil, size, protection, MAP_SHARED, file.raw, 0), base != MAP_FAILED else {
+            throw SystemError("mmap")
+        }
+        madvise(base, size, MADV_DONTDUMP)
+        self.base = base
+        self.size = size
+    }
+
+    deinit { munmap(base, size) }
+
+    /// Runs `body` with a guard over the whole mapping. Returns nil when a page was gone (the file had been shrunk):
+    /// then what `body` read or wrote is void, and the mapping is of no further use: every later call gives nil too.
+    package func guarded<Result>(_ body: () -> Result) -> Result? {
+        if lost { return nil }
+        posix_guard_enter(base, size)
+        let result = body()
+        lost = posix_guard_leave()
+        return lost ? nil : result
+    }
+
+    private func atomic64(_ offset: Int) -> UnsafePointer<Atomic<UInt64>> {
+        UnsafePointer(base.advanced(by: offset).assumingMemoryBound(to: Atomic<UInt64>.self))
+    }
+
+    private func atomic32(_ offset: Int) -> UnsafePointer<Atomic<UInt32>> {
+        UnsafePointer(base.advanced(by: offset).assumingMemoryBound(to: Atomic<UInt32>.self))
+    }
+
+    package func load64(_ offset: Int) -> UInt64 { atomic64(offset).pointee.load(ordering: .relaxed) }
+    package func loadAcquiring64(_ offset: Int) -> UInt64 { atomic64(offset).pointee.load(ordering: .acquiring) }
+    package func loadAcquiring32(_ offset: Int) -> UInt32 { atomic32(offset).pointee.load(ordering: .acquiring) }
+    package func store64(_ value: UInt64, _ offset: Int) { atomic64(offset).pointee.store(value, ordering: .relaxed) }
+    package func storeReleasing64(_ value: UInt64, _ offset: Int) {
+        atomic64(offset).pointee.store(value, ordering: .releasing)
+    }
+    package func storeReleasing32(_ value: UInt32, _ offset: Int) {
+        atomic32(offset).pointee.store(value, ordering: .releasing)
+    }
+
+    /// Adds one to the 32-bit word at `offset` and wakes all who sleep on it, in every process.
+    package func advanceAndWake(_ offset: Int) {
+        atomic32(offset).pointee.wrappingAdd(1, ordering: .releasing)
+        posix_futex_wake_all(UnsafePointer(base.advanced(by: offset).assumingMemoryBound(to: UInt32.self)))
+    }
+
+    /// Sleeps while the 32-bit word at `offset` is `expected`, at the longest until `deadline`. May return early.
+    package func wait(_ offset: Int, while expected: UInt32, until deadline: UInt64) {
+        var time = timespec(nanoseconds: deadline)
+        let word = UnsafePointer(base.advanced(by: offset).assumingMemoryBound(to: UInt32.self))
+        if posix_futex_wait(word, expected, &time) == EFAULT { MonotonicClock.sleep(until: deadline) }
+    }
+}
