@@ -26,3 +26,12 @@ void posix_guard_enter(void *base, size_t size);
 
 /// Ends the guard. Returns whether a fault happened inside; the mapping then holds zeros and must be unmapped.
 bool posix_guard_leave(void);
+
+/// Blocks SIGINT, SIGTERM and SIGHUP and returns a descriptor that becomes readable when one comes; -1 and errno on
+/// failure. Ignores SIGPIPE.
+int posix_termination_signals(void);
+/// Whether a signal waited there; takes one.
+bool posix_take_signal(int descriptor);
+
+/// ppoll(2) for reading on at most eight descriptors.
+void posix_wait_readable(const int *descriptors, int count, const struct timespec *timeout);

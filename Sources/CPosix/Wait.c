@@ -1,0 +1,35 @@
+#define _GNU_SOURCE
+#include "CPosix.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+int posix_termination_signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    int code = pthread_sigmask(SIG_BLOCK, &set, NULL);
+    if (code != 0) {
+        errno = code;
+        return -1;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+bool posix_take_signal(int descriptor) {
+    struct signalfd_siginfo info;
+    return read(descriptor, &info, sizeof info) == sizeof info;
+}
+
+void posix_wait_readable(const int *descriptors, int count, const struct timespec *timeout) {
+    struct pollfd polled[8];
+    if (count > 8) count = 8;
+    for (int i = 0; i < count; i++) polled[i] = (struct pollfd){.fd = descriptors[i], .events = POLLIN};
+    ppoll(polled, (nfds_t)count, timeout, NULL);
+}

@@ -1,0 +1,15 @@
+import CPosix
+
+/// SIGINT, SIGTERM and SIGHUP as a descriptor that becomes readable, so that a loop can wait for them among others.
+///
+/// Make one before the first thread starts: threads inherit the signal mask.
+package struct TerminationSignals: ~Copyable {
+    package let descriptor: FileDescriptor
+
+    package init() throws(SystemError) {
+        descriptor = FileDescriptor(taking: try check("signalfd") { posix_termination_signals() })
+    }
+
+    /// Whether one of the signals has come since the last call.
+    package func take() -> Bool { posix_take_signal(descriptor.raw) }
+}

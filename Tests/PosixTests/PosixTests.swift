@@ -1,0 +1,58 @@
+import Glibc
+import Posix
+import Testing
+
+@Suite struct PosixTests {
+    private func scratch(_ bytes: Int) -> FileDescriptor {
+        var template = Array("/tmp/oriel-posix.XXXXXX".utf8CString)
+        let raw = mkstemp(&template)
+        unlink(&template)
+        ftruncate(raw, off_t(bytes))
+        return FileDescriptor(taking: raw)
+    }
+
+    @Test func aGuardedReadOfAShrunkFileEndsInNilForGood() throws {
+        let file = scratch(8192)
+        let mapping = try Mapping(file, size: 8192, writable: true)
+        #expect(mapping.guarded { mapping.load64(4096) } == 0)
+        ftruncate(file.raw, 4096)
+        #expect(mapping.guarded { mapping.load64(0) } == 0)
+        #expect(mapping.guarded { mapping.load64(4096) } == nil)
+        #expect(mapping.guarded { mapping.load64(0) } == nil)
+    }
+
+    @Test func aFaultOutsideTheGuardStillEndsTheProcess() async {
+        await #expect(processExitsWith: .signal(SIGBUS)) {
+            var template = Array("/tmp/oriel-posix.XXXXXX".utf8CString)
+            let file = FileDescriptor(taking: mkstemp(&template))
+            unlink(&template)
+            ftruncate(file.raw, 4096)
+            let mapping = try Mapping(file, size: 4096, writable: true)
+            ftruncate(file.raw, 0)
+            _ = mapping.load64(0)
+        }
+    }
+
+    @Test func locksShowThroughOtherOpenFilesOnly() throws {
+        let file = scratch(0)
+        let other = FileDescriptor(taking: Glibc.open("/proc/self/fd/\(file.raw)", O_RDWR | O_CLOEXEC))
+        var taken = try file.tryLock(.exclusive)
+        #expect(taken)
+        var locked = try file.isLockedByAnother(against: .exclusive)
+        #expect(!locked)
+        locked = try other.isLockedByAnother(against: .shared)
+        #expect(locked)
+        taken = try other.tryLock(.shared)
+        #expect(!taken)
+    }
+
+    @Test func aFutexWaitEndsAtItsDeadlineOrAtOnceWhenTheWordMovedOn() throws {
+        let file = scratch(4096)
+        let mapping = try Mapping(file, size: 4096, writable: true)
+        mapping.advanceAndWake(128)
+        mapping.wait(128, while: 0, until: .max / 2)
+        let deadline = MonotonicClock.now() + 2_000_000
+        mapping.wait(128, while: 1, until: deadline)
+        #expect(MonotonicClock.now() >= deadline)
+    }
+}
