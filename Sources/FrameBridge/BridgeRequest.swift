@@ -19,9 +19,14 @@ extension BridgeDirectory {
         try replaceText(Self.requestFile, with: request.rawValue + "\n")
     }
 
+    /// Whether a request still waits to be taken.
+    public func hasRequest() -> Bool {
+        faccessat(descriptor.raw, Self.requestFile, F_OK, AT_SYMLINK_NOFOLLOW) == 0
+    }
+
     /// Takes the request that waits, if any. Text that is no request is removed and ignored.
     public func takeRequest() throws(BridgeError) -> BridgeRequest? {
-        guard faccessat(descriptor.raw, Self.requestFile, F_OK, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+        guard hasRequest() else { return nil }
         defer { remove(Self.requestFile) }
         guard let text = try readText(Self.requestFile, limit: 64) else { return nil }
         return text.split(separator: "\n").first.flatMap { BridgeRequest(rawValue: String($0)) }

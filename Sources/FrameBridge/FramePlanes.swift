@@ -9,6 +9,10 @@ public struct FramePlanes: ~Copyable {
         self.plan = plan
     }
 
+    /// Picture size in pixels.
+    public var width: Int { plan.width }
+    public var height: Int { plan.height }
+
     /// Bytes from row to row, in both planes; a multiple of 64.
     public var stride: Int { plan.stride }
 

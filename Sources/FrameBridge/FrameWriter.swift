@@ -16,6 +16,8 @@ public struct FrameWriter: ~Copyable {
     private var status: BridgeStatus
     private var frames: FramesFile?
     private var frameNumber: UInt64 = 0
+    /// What was published last.
+    public private(set) var lastFrame: FrameInfo?
 
     /// Takes the writer lock, says `starting`, and clears away what a writer that was killed left behind.
     ///
@@ -75,6 +77,7 @@ public struct FrameWriter: ~Copyable {
                 throw .damaged(path: directory.path, problem: "shrunk while it was written")
             }
         }
+        lastFrame = info
         if status.state == .starting { try setState(.active) }
     }
 

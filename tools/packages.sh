@@ -1,0 +1,41 @@
+# Debian packages, by what needs them. Sourced by the other tools.
+
+build_packages=(libxcb1-dev libxcb-shm0-dev libxcb-randr0-dev libxcb-xfixes0-dev libxcb-damage0-dev
+    libvpx-dev libyuv-dev libpng-dev pkg-config)
+
+# An X server and fonts for the demo desktop.
+demo_packages=(xvfb xfonts-base)
+
+# Receivers, judges and X servers that others wrote.
+test_packages=("${demo_packages[@]}" ffmpeg gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
+    gstreamer1.0-plugins-bad tshark xserver-xorg-core xserver-xorg-video-dummy tigervnc-standalone-server
+    x11-xserver-utils x11-apps xdotool iproute2 python3)
+
+# need_packages [--yes] PACKAGE…: installs what is missing, after showing the list and asking once.
+need_packages() {
+    local yes=false
+    if [ "$1" = --yes ]; then yes=true; shift; fi
+    local missing=() package
+    for package in "$@"; do
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+    done
+    [ ${#missing[@]} -eq 0 ] && return
+    echo "These Debian packages are missing:" >&2
+    printf '  %s\n' "${missing[@]}" >&2
+    if ! $yes; then
+        local answer
+        read -r -p "Install them now? [y/N] " answer || answer=n
+        case $answer in y | Y | yes) ;; *) echo "Nothing installed; Oriel needs them." >&2; return 1 ;; esac
+    fi
+    local as_root=()
+    [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+    "${as_root[@]}" apt-get update -qq
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+        "${missing[@]}" > /dev/null
+}
+
+need_swift() {
+    command -v swift > /dev/null && return
+    echo "No Swift toolchain: install Swift 6.2 or later from https://www.swift.org/install/linux and try again." >&2
+    return 1
+}
