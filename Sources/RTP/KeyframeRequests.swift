@@ -1,0 +1,55 @@
+/// Decides when the encoder should make a keyframe, from what receivers ask for.
+///
+/// Picture loss indications (RFC 4585 §6.3.1) and full intra requests (RFC 5104 §4.3.1) are answered together: at most
+/// one keyframe in the hold-off time. A request within it is remembered and served when it ends.
+package struct KeyframeRequests: Sendable {
+    /// Nanoseconds between two keyframes on request.
+    private let holdOff: UInt64
+    private var isPending = false
+    /// When the hold-off ends.
+    private var earliest: UInt64 = 0
+    /// The newest command of each requester, oldest requester first.
+    private var commands: [(requester: UInt32, sequenceNumber: UInt8)] = []
+    /// Requesters remembered, so that forged ones cannot fill the memory.
+    private static let requesterLimit = 64
+    /// Requests that came in, repeated commands not counted.
+    package private(set) var count: UInt64 = 0
+
+    package init(holdOff: UInt64 = 300_000_000) {
+        self.holdOff = holdOff
+    }
+
+    /// A picture loss indication came, or the sender itself wants a keyframe.
+    package mutating func request() {
+        isPending = true
+        count += 1
+    }
+
+    /// A full intra request came for this stream. A command with the number of the last one is a repetition.
+    package mutating func request(_ sequenceNumber: UInt8, from requester: UInt32) {
+        if let known = commands.firstIndex(where: { $0.requester == requester }) {
+            if commands[known].sequenceNumber == sequenceNumber { return }
+            commands.remove(at: known)
+        } else if commands.count == Self.requesterLimit {
+            commands.removeFirst()
+        }
+        commands.append((requester, sequenceNumber))
+        request()
+    }
+
+    /// A keyframe went out, on request or not: it answers all requests so far.
+    package mutating func keyframeSent(at now: UInt64) {
+        isPending = false
+        earliest = now.adding(clamped: holdOff)
+    }
+
+    /// When `take(at:)` will next return true; nil while nobody asks. May lie in the past.
+    package var nextDeadline: UInt64? { isPending ? earliest : nil }
+
+    /// Whether the next picture must be a keyframe. The answer is given once.
+    package mutating func take(at now: UInt64) -> Bool {
+        guard isPending, now >= earliest else { return false }
+        keyframeSent(at: now)
+        return true
+    }
+}

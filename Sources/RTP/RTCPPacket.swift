@@ -1,0 +1,137 @@
+/// One packet of an RTCP datagram (RFC 3550 §6, RFC 4585 §6, RFC 5104 §4.3).
+package enum RTCPPacket: Equatable, Sendable {
+    case senderReport(SenderReport)
+    case receiverReport(ReceiverReport)
+    case sourceDescription([SourceDescription])
+    case goodbye(Goodbye)
+    case pictureLoss(PictureLossIndication)
+    case fullIntra(FullIntraRequest)
+    case genericNACK(GenericNACK)
+    case bitrateEstimate(BitrateEstimate)
+}
+
+/// What a receiver saw of one stream (RFC 3550 §6.4.1).
+package struct ReportBlock: Equatable, Sendable {
+    /// The stream reported on.
+    package var ssrc: UInt32
+    /// Packets lost since the last report, in 1/256 of those expected.
+    package var fractionLost: UInt8
+    /// Packets lost since the beginning, -2²³…2²³-1; duplicates count as negative loss.
+    package var cumulativeLost: Int32
+    /// The highest sequence number received, extended by the count of wraps in the upper half.
+    package var highestSequenceNumber: UInt32
+    /// Ticks of the stream's clock.
+    package var jitter: UInt32
+    /// The middle 32 bits of the last sender report's NTP time; 0 if none came.
+    package var lastSenderReport: UInt32
+    /// Since that report came, in 1/65536 s.
+    package var delaySinceLastSenderReport: UInt32
+
+    package init(
+        ssrc: UInt32,
+        fractionLost: UInt8,
+        cumulativeLost: Int32,
+        highestSequenceNumber: UInt32,
+        jitter: UInt32,
+        lastSenderReport: UInt32,
+        delaySinceLastSenderReport: UInt32
+    ) {
+        self.ssrc = ssrc
+        self.fractionLost = fractionLost
+        self.cumulativeLost = cumulativeLost
+        self.highestSequenceNumber = highestSequenceNumber
+        self.jitter = jitter
+        self.lastSenderReport = lastSenderReport
+        self.delaySinceLastSenderReport = delaySinceLastSenderReport
+    }
+}
+
+/// RFC 3550 §6.4.1.
+package struct SenderReport: Equatable, Sendable {
+    package var ssrc: UInt32
+    package var ntpTime: NTPTime
+    /// The same instant as `ntpTime`, on the stream's clock.
+    package var rtpTimestamp: UInt32
+    package var packetCount: UInt32
+    /// Payload bytes, without headers and padding.
+    package var octetCount: UInt32
+    package var reports: [ReportBlock]
+
+    package init(
+        ssrc: UInt32,
+        ntpTime: NTPTime,
+        rtpTimestamp: UInt32,
+        packetCount: UInt32,
+        octetCount: UInt32,
+        reports: [ReportBlock] = []
+    ) {
+        self.ssrc = ssrc
+        self.ntpTime = ntpTime
+        self.rtpTimestamp = rtpTimestamp
+        self.packetCount = packetCount
+        self.octetCount = octetCount
+        self.reports = reports
+    }
+}
+
+/// RFC 3550 §6.4.2.
+package struct ReceiverReport: Equatable, Sendable {
+    package var ssrc: UInt32
+    package var reports: [ReportBlock]
+}
+
+/// The canonical name of one source (RFC 3550 §6.5). Other items are skipped.
+package struct SourceDescription: Equatable, Sendable {
+    package var ssrc: UInt32
+    /// At most 255 bytes of UTF-8; nil if the chunk has none.
+    package var canonicalName: String?
+
+    package init(ssrc: UInt32, canonicalName: String?) {
+        self.ssrc = ssrc
+        self.canonicalName = canonicalName
+    }
+}
+
+/// RFC 3550 §6.6. The reason, if given, is skipped.
+package struct Goodbye: Equatable, Sendable {
+    /// At most 31.
+    package var ssrcs: [UInt32]
+
+    package init(ssrcs: [UInt32]) { self.ssrcs = ssrcs }
+}
+
+/// RFC 4585 §6.3.1.
+package struct PictureLossIndication: Equatable, Sendable {
+    package var sender: UInt32
+    /// The stream that lost a picture.
+    package var media: UInt32
+}
+
+/// RFC 5104 §4.3.1.
+package struct FullIntraRequest: Equatable, Sendable {
+    package struct Command: Equatable, Sendable {
+        /// In a received packet the stream that should send an intra picture.
+        package var ssrc: UInt32
+        /// One more for each new command, modulo 256; the same in a repetition.
+        package var sequenceNumber: UInt8
+    }
+
+    package var sender: UInt32
+    package var commands: [Command]
+}
+
+/// RFC 4585 §6.2.1.
+package struct GenericNACK: Equatable, Sendable {
+    package var sender: UInt32
+    package var media: UInt32
+    /// Sequence numbers of lost packets.
+    package var lost: [UInt16]
+}
+
+/// REMB (draft-alvestrand-rmcat-remb-03 §2.2).
+package struct BitrateEstimate: Equatable, Sendable {
+    package var sender: UInt32
+    /// Bits a second over all streams named.
+    package var bitrate: UInt64
+    package var ssrcs: [UInt32]
+}

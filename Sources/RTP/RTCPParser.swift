@@ -1,0 +1,160 @@
+/// Why a datagram is not RTCP. Nothing in it can be trusted then (RFC 3550 §A.2).
+package enum MalformedRTCP: Error, Equatable {
+    /// A packet's header is not that of RTCP version 2.
+    case version
+    /// A packet ends before its fields do, or the datagram before its packets do.
+    case truncated
+    /// A field contradicts the packet's length.
+    case inconsistent
+}
+
+extension RTCPPacket {
+    /// The packets of a datagram, compound or of reduced size (RFC 5506). Packets of unknown kinds are skipped.
+    package static func parse(_ datagram: [UInt8]) throws(MalformedRTCP) -> [RTCPPacket] {
+        var reader = ByteReader(datagram)
+        var packets: [RTCPPacket] = []
+        do {
+            repeat {
+                if let packet = try next(&reader) { packets.append(packet) }
+            } while reader.count > 0
+        } catch let error as MalformedRTCP {
+            throw error
+        } catch {
+            throw .truncated
+        }
+        return packets
+    }
+
+    /// ```
+    ///  0                   1                   2                   3
+    ///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+    /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+    /// |V=2|P|  count  |      PT       |  length in words, minus one   |
+    /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+    /// ```
+    private static func next(_ reader: inout ByteReader) throws -> RTCPPacket? {
+        let first = try reader.byte()
+        guard first >> 6 == 2 else { throw MalformedRTCP.version }
+        let kind = try reader.byte()
+        var body = try reader.slice(Int(try reader.uint16()) * 4)
+        if first & 0x20 != 0 {
+            let padding = Int(try body.last())
+            guard padding > 0 else { throw MalformedRTCP.inconsistent }
+            try body.dropLast(padding)
+        }
+        let count = Int(first & 0x1F)
+        switch (kind, count) {
+        case (200, _): return .senderReport(try SenderReport(&body, count))
+        case (201, _): return .receiverReport(try ReceiverReport(&body, count))
+        case (202, _): return .sourceDescription(try SourceDescription.chunks(&body, count))
+        case (203, _): return .goodbye(Goodbye(ssrcs: try body.repeated(count) { reader in try reader.uint32() }))
+        case (205, 1): return .genericNACK(try GenericNACK(&body))
+        case (206, 1): return .pictureLoss(PictureLossIndication(sender: try body.uint32(), media: try body.uint32()))
+        case (206, 4): return .fullIntra(try FullIntraRequest(&body))
+        case (206, 15): return try BitrateEstimate(&body).map { estimate in .bitrateEstimate(estimate) }
+        default: return nil
+        }
+    }
+}
+
+extension ByteReader {
+    fileprivate mutating func repeated<Item>(
+        _ count: Int,
+        _ item: (inout ByteReader) throws -> Item
+    ) rethrows -> [Item] {
+        var items: [Item] = []
+        for _ in 0..<count { items.append(try item(&self)) }
+        return items
+    }
+}
+
+extension ReportBlock {
+    fileprivate init(_ reader: inout ByteReader) throws {
+        ssrc = try reader.uint32()
+        let loss = try reader.uint32()
+        fractionLost = UInt8(loss >> 24)
+        cumulativeLost = Int32(truncatingIfNeeded: loss << 8) >> 8
+        highestSequenceNumber = try reader.uint32()
+        jitter = try reader.uint32()
+        lastSenderReport = try reader.uint32()
+        delaySinceLastSenderReport = try reader.uint32()
+    }
+}
+
+extension SenderReport {
+    fileprivate init(_ reader: inout ByteReader, _ count: Int) throws {
+        ssrc = try reader.uint32()
+        ntpTime = NTPTime(rawValue: try reader.uint64())
+        rtpTimestamp = try reader.uint32()
+        packetCount = try reader.uint32()
+        octetCount = try reader.uint32()
+        reports = try reader.repeated(count) { reader in try ReportBlock(&reader) }
+    }
+}
+
+extension ReceiverReport {
+    fileprivate init(_ reader: inout ByteReader, _ count: Int) throws {
+        ssrc = try reader.uint32()
+        reports = try reader.repeated(count) { reader in try ReportBlock(&reader) }
+    }
+}
+
+extension SourceDescription {
+    fileprivate static func chunks(_ reader: inout ByteReader, _ count: Int) throws -> [SourceDescription] {
+        try reader.repeated(count) { reader in
+            let before = reader.count
+            var chunk = SourceDescription(ssrc: try reader.uint32(), canonicalName: nil)
+            while true {
+                let kind = try reader.byte()
+                if kind == 0 { break }
+                let text = try reader.array(Int(try reader.byte()))
+                if kind == 1 { chunk.canonicalName = String(decoding: text, as: UTF8.self) }
+            }
+            // A chunk ends on a 32-bit boundary.
+            try reader.skip((4 - (before - reader.count) % 4) % 4)
+            return chunk
+        }
+    }
+}
+
+extension FullIntraRequest {
+    fileprivate init(_ reader: inout ByteReader) throws {
+        sender = try reader.uint32()
+        try reader.skip(4)
+        guard reader.count % 8 == 0 else { throw MalformedRTCP.inconsistent }
+        commands = try reader.repeated(reader.count / 8) { reader in
+            let command = Command(ssrc: try reader.uint32(), sequenceNumber: try reader.byte())
+            try reader.skip(3)
+            return command
+        }
+    }
+}
+
+extension GenericNACK {
+    fileprivate init(_ reader: inout ByteReader) throws {
+        sender = try reader.uint32()
+        media = try reader.uint32()
+        lost = []
+        while reader.count > 0 {
+            let first = try reader.uint16()
+            let following = try reader.uint16()
+            lost.append(first)
+            for bit in 0..<16 as Range<UInt16> where following >> bit & 1 != 0 { lost.append(first &+ 1 &+ bit) }
+        }
+    }
+}
+
+extension BitrateEstimate {
+    /// Nil for application feedback of another kind than REMB.
+    fileprivate init?(_ reader: inout ByteReader) throws {
+        sender = try reader.uint32()
+        try reader.skip(4)
+        guard reader.count >= 8, try reader.uint32() == 0x5245_4D42 else { return nil }  // "REMB"
+        let count = Int(try reader.byte())
+        let high = UInt64(try reader.byte())
+        let mantissa = (high & 0x03) << 16 | UInt64(try reader.uint16())
+        let exponent = high >> 2
+        bitrate = exponent > 46 ? .max : mantissa << exponent
+        ssrcs = try reader.repeated(count) { reader in try reader.uint32() }
+    }
+}

@@ -1,0 +1,70 @@
+extension SenderReport {
+    /// Appends the packet. At most 31 report blocks.
+    package func write(to datagram: inout [UInt8]) {
+        RTCPPacket.write(kind: 200, count: reports.count, to: &datagram) { body in
+            body.append(bigEndian: ssrc)
+            body.append(bigEndian: ntpTime.rawValue)
+            body.append(bigEndian: rtpTimestamp)
+            body.append(bigEndian: packetCount)
+            body.append(bigEndian: octetCount)
+            for report in reports {
+                body.append(bigEndian: report.ssrc)
+                body.append(
+                    bigEndian: UInt32(report.fractionLost) << 24
+                        | UInt32(truncatingIfNeeded: report.cumulativeLost) & 0xFF_FFFF
+                )
+                body.append(bigEndian: report.highestSequenceNumber)
+                body.append(bigEndian: report.jitter)
+                body.append(bigEndian: report.lastSenderReport)
+                body.append(bigEndian: report.delaySinceLastSenderReport)
+            }
+        }
+    }
+}
+
+extension SourceDescription {
+    /// Appends a packet with this one chunk. A name is cut after 255 bytes.
+    package func write(to datagram: inout [UInt8]) {
+        RTCPPacket.write(kind: 202, count: 1, to: &datagram) { body in
+            let start = body.count
+            body.append(bigEndian: ssrc)
+            if let canonicalName {
+                let text = canonicalName.utf8.prefix(255)
+                body.append(1)
+                body.append(UInt8(text.count))
+                body.append(contentsOf: text)
+            }
+            // The end of the items, and padding to a 32-bit boundary.
+            repeat { body.append(0) } while (body.count - start) % 4 != 0
+        }
+    }
+}
+
+extension Goodbye {
+    /// Appends the packet.
+    package func write(to datagram: inout [UInt8]) {
+        RTCPPacket.write(kind: 203, count: ssrcs.count, to: &datagram) { body in
+            for ssrc in ssrcs { body.append(bigEndian: ssrc) }
+        }
+    }
+}
+
+extension RTCPPacket {
+    /// Appends the common header and the body, whose length must be a multiple of four.
+    fileprivate static func write(
+        kind: UInt8,
+        count: Int,
+        to datagram: inout [UInt8],
+        body: (inout [UInt8]) -> Void
+    ) {
+        precondition(count <= 31)
+        datagram.append(0x80 | UInt8(count))
+        datagram.append(kind)
+        let length = datagram.count
+        datagram.append(bigEndian: 0 as UInt16)
+        body(&datagram)
+        let words = (datagram.count - length - 2) / 4
+        datagram[length] = UInt8(truncatingIfNeeded: words >> 8)
+        datagram[length + 1] = UInt8(truncatingIfNeeded: words)
+    }
+}

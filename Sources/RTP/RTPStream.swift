@@ -1,0 +1,74 @@
+/// One outgoing video stream: numbers its packets, stamps them, counts them and reports on them (RFC 3550 §5.1, §6.4.1).
+package struct RTPStream: Sendable {
+    /// Ticks a second.
+    package static let clockRate = 90_000
+
+    package let ssrc: UInt32
+    /// 0…127.
+    package let payloadType: UInt8
+    package private(set) var nextSequenceNumber: UInt16
+    package private(set) var packetCount: UInt32 = 0
+    /// Payload bytes, descriptors included, without RTP headers.
+    package private(set) var octetCount: UInt32 = 0
+    private let timestampOffset: UInt32
+    private var lastTicks: UInt64?
+
+    package init(ssrc: UInt32, payloadType: UInt8, sequenceNumber: UInt16, timestampOffset: UInt32) {
+        precondition(payloadType < 128)
+        self.ssrc = ssrc
+        self.payloadType = payloadType
+        nextSequenceNumber = sequenceNumber
+        self.timestampOffset = timestampOffset
+    }
+
+    /// Starts with random numbers, as RFC 3550 §5.1 demands.
+    package init(payloadType: UInt8, using random: inout some RandomNumberGenerator) {
+        self.init(
+            ssrc: .random(in: 1 ... .max, using: &random),
+            payloadType: payloadType,
+            sequenceNumber: .random(in: 0 ... .max, using: &random),
+            timestampOffset: .random(in: 0 ... .max, using: &random)
+        )
+    }
+
+    /// The timestamp of the next picture, taken from when it was captured; always later than that of the one before,
+    /// by one tick if the capture clock says otherwise.
+    package mutating func timestamp(capturedAt instant: UInt64) -> UInt32 {
+        var ticks = Self.ticks(instant)
+        if let lastTicks, ticks <= lastTicks { ticks = lastTicks + 1 }
+        lastTicks = ticks
+        return timestampOffset &+ UInt32(truncatingIfNeeded: ticks)
+    }
+
+    /// The header of the next packet, which is then counted as sent.
+    package mutating func nextHeader(timestamp: UInt32, marker: Bool, payloadSize: Int) -> RTPHeader {
+        defer {
+            nextSequenceNumber &+= 1
+            packetCount &+= 1
+            octetCount &+= UInt32(truncatingIfNeeded: payloadSize)
+        }
+        return RTPHeader(
+            marker: marker,
+            payloadType: payloadType,
+            sequenceNumber: nextSequenceNumber,
+            timestamp: timestamp,
+            ssrc: ssrc
+        )
+    }
+
+    /// The report of an instant: what was sent, and where the capture timeline stands against the wall clock.
+    package func senderReport(at now: UInt64, clock: ClockReading) -> SenderReport {
+        SenderReport(
+            ssrc: ssrc,
+            ntpTime: clock.ntpTime(at: now),
+            rtpTimestamp: timestampOffset &+ UInt32(truncatingIfNeeded: Self.ticks(now)),
+            packetCount: packetCount,
+            octetCount: octetCount
+        )
+    }
+
+    /// Split so that no instant overflows.
+    private static func ticks(_ instant: UInt64) -> UInt64 {
+        instant / 100_000 * 9 + instant % 100_000 * 9 / 100_000
+    }
+}

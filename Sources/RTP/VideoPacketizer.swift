@@ -1,0 +1,53 @@
+/// The codecs that can be packetized, by their names in SDP.
+package enum VideoCodec: String, Sendable, CaseIterable {
+    case vp8 = "VP8"
+    case vp9 = "VP9"
+}
+
+/// Cuts encoded pictures into RTP payloads: VP8 (RFC 7741) or VP9 in non-flexible mode (RFC 9628).
+///
+/// One stream, one spatial and one temporal layer, every picture a reference for the next. Each picture must be one
+/// that goes out: a picture skipped by the encoder takes no picture ID.
+package struct VideoPacketizer: Sendable {
+    package let codec: VideoCodec
+    /// Bytes of an RTP packet, header included.
+    package let maximumPacketSize: Int
+    /// 0…32767; one more for each picture, wrapping.
+    private var pictureID: UInt16
+    /// 0…255; one more for each picture, wrapping. VP8 only.
+    private var baseLayerIndex: UInt8
+
+    /// - Parameters:
+    ///   - maximumPacketSize: bytes, at least 64. Leave room for what is added later, such as an SRTP tag.
+    ///   - pictureID: of the first picture; random by default of the caller, as both RFCs advise.
+    package init(codec: VideoCodec, maximumPacketSize: Int = 1200, pictureID: UInt16, baseLayerIndex: UInt8 = 0) {
+        precondition(maximumPacketSize >= 64)
+        self.codec = codec
+        self.maximumPacketSize = maximumPacketSize
+        self.pictureID = pictureID & 0x7FFF
+        self.baseLayerIndex = baseLayerIndex
+    }
+
+    /// The fragments of the next picture, of about the same size each.
+    ///
+    /// - Parameters:
+    ///   - size: bytes of the encoded picture, at least 1.
+    ///   - dimensions: width and height of the picture, 1…65535 pixels; goes out with VP9 keyframes.
+    package mutating func packetize(
+        size: Int,
+        isKeyframe: Bool,
+        dimensions: (width: UInt16, height: UInt16)
+    ) -> PictureFragments {
+        precondition(size > 0)
+        defer {
+            pictureID = (pictureID &+ 1) & 0x7FFF
+            baseLayerIndex &+= 1
+        }
+        let descriptor: PayloadDescriptor =
+            switch codec {
+            case .vp8: .vp8(VP8Descriptor(pictureID: pictureID, baseLayerIndex: baseLayerIndex))
+            case .vp9: .vp9(VP9Descriptor(pictureID: pictureID, keyframe: isKeyframe ? dimensions : nil))
+            }
+        return PictureFragments(descriptor, size: size, room: maximumPacketSize - RTPHeader.size)
+    }
+}
