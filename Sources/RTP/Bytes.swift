@@ -8,7 +8,7 @@ extension [UInt8] {
         }
     }
 
-    package mutating func append(contentsOf bytes: Span<UInt8>) {
+    mutating func append(contentsOf bytes: Span<UInt8>) {
         let start = count
         append(contentsOf: repeatElement(0, count: bytes.count))
         var target = mutableSpan

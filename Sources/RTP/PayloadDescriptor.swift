@@ -3,11 +3,19 @@ enum PayloadDescriptor: Sendable {
     case vp8(VP8Descriptor)
     case vp9(VP9Descriptor)
 
-    /// Bytes of the longest descriptor of the picture.
-    var maximumSize: Int {
+    /// Bytes; more on the first packet of a VP9 keyframe than on any other.
+    func size(isFirst: Bool) -> Int {
         switch self {
         case .vp8: VP8Descriptor.size
-        case .vp9(let descriptor): descriptor.keyframe == nil ? VP9Descriptor.size : VP9Descriptor.sizeWithStructure
+        case .vp9(let descriptor):
+            isFirst && descriptor.keyframe != nil ? VP9Descriptor.sizeWithStructure : VP9Descriptor.size
+        }
+    }
+
+    func write(isFirst: Bool, isLast: Bool, to packet: inout [UInt8]) {
+        switch self {
+        case .vp8(let descriptor): descriptor.write(isFirst: isFirst, to: &packet)
+        case .vp9(let descriptor): descriptor.write(isFirst: isFirst, isLast: isLast, to: &packet)
         }
     }
 }
@@ -32,7 +40,7 @@ struct VP8Descriptor: Sendable {
     let pictureID: UInt16
     let baseLayerIndex: UInt8
 
-    func write(to packet: inout [UInt8], isFirst: Bool) {
+    func write(isFirst: Bool, to packet: inout [UInt8]) {
         packet.append(isFirst ? 0x90 : 0x80)
         packet.append(0xE0)
         packet.append(bigEndian: 0x8000 | pictureID)
@@ -68,7 +76,7 @@ struct VP9Descriptor: Sendable {
     /// Width and height in pixels; nil for an inter picture.
     let keyframe: (width: UInt16, height: UInt16)?
 
-    func write(to packet: inout [UInt8], isFirst: Bool, isLast: Bool) {
+    func write(isFirst: Bool, isLast: Bool, to packet: inout [UInt8]) {
         let structure = isFirst ? keyframe : nil
         packet.append(
             0x80 | (keyframe == nil ? 0x40 : 0) | (isFirst ? 0x08 : 0) | (isLast ? 0x04 : 0)

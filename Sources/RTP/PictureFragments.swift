@@ -19,7 +19,7 @@ package struct PictureFragments: Sequence, IteratorProtocol, Sendable {
         self.descriptor = descriptor
         self.size = size
         // The first descriptor is the longest. Sparing its length in every packet keeps them even.
-        let share = room - descriptor.maximumSize
+        let share = room - descriptor.size(isFirst: true)
         count = (size + share - 1) / share
     }
 
@@ -34,11 +34,14 @@ package struct PictureFragments: Sequence, IteratorProtocol, Sendable {
         return Fragment(range: position..<position + length, isFirst: index == 0, isLast: left == 1)
     }
 
-    /// Writes the payload descriptor that precedes the fragment's bytes.
-    package func writeDescriptor(of fragment: Fragment, to packet: inout [UInt8]) {
-        switch descriptor {
-        case .vp8(let descriptor): descriptor.write(to: &packet, isFirst: fragment.isFirst)
-        case .vp9(let descriptor): descriptor.write(to: &packet, isFirst: fragment.isFirst, isLast: fragment.isLast)
-        }
+    /// Bytes of the fragment's payload: its descriptor and its share of the picture.
+    package func payloadSize(of fragment: Fragment) -> Int {
+        descriptor.size(isFirst: fragment.isFirst) + fragment.range.count
+    }
+
+    /// Appends the fragment's payload to a packet that holds its header.
+    package func write(_ fragment: Fragment, of picture: Span<UInt8>, to packet: inout [UInt8]) {
+        descriptor.write(isFirst: fragment.isFirst, isLast: fragment.isLast, to: &packet)
+        packet.append(contentsOf: picture.extracting(fragment.range))
     }
 }

@@ -1,0 +1,69 @@
+import RTP
+import Testing
+
+@Suite struct KeyframeRequestsTests {
+    let millisecond: UInt64 = 1_000_000
+    let start: UInt64 = 1_000_000_000
+
+    @Test func answersTheFirstRequestAtOnce() {
+        var requests = KeyframeRequests()
+        #expect(requests.nextDeadline == nil)
+        expect(!requests.take(at: start))
+        requests.request()
+        #expect(requests.nextDeadline! <= start)
+        expect(requests.take(at: start))
+        expect(!requests.take(at: start))
+    }
+
+    @Test func holdsOffAndRemembers() {
+        var requests = KeyframeRequests()
+        requests.request()
+        expect(requests.take(at: start))
+        for wait in 1...10 as ClosedRange<UInt64> {
+            requests.request()
+            expect(!requests.take(at: start + wait * millisecond))
+        }
+        #expect(requests.nextDeadline == start + 300 * millisecond)
+        expect(!requests.take(at: start + 300 * millisecond - 1))
+        expect(requests.take(at: start + 300 * millisecond))
+        expect(!requests.take(at: start + 900 * millisecond))
+        #expect(requests.count == 11)
+    }
+
+    @Test func repeatedCommandTriggersOnce() {
+        var requests = KeyframeRequests()
+        requests.request(7, from: 1)
+        expect(requests.take(at: start))
+        requests.request(7, from: 1)
+        expect(!requests.take(at: start + 1000 * millisecond))
+        requests.request(8, from: 1)
+        expect(requests.take(at: start + 1000 * millisecond))
+        requests.request(8, from: 2)
+        expect(requests.take(at: start + 2000 * millisecond))
+    }
+
+    @Test func commandNumbersWrap() {
+        var requests = KeyframeRequests()
+        requests.request(255, from: 1)
+        expect(requests.take(at: start))
+        requests.request(0, from: 1)
+        expect(requests.take(at: start + 1000 * millisecond))
+    }
+
+    @Test func unaskedKeyframeAnswersToo() {
+        var requests = KeyframeRequests()
+        requests.request()
+        requests.keyframeSent(at: start)
+        expect(!requests.take(at: start + 1000 * millisecond))
+        requests.request()
+        expect(requests.take(at: start + 300 * millisecond))
+    }
+
+    @Test func forgedRequestersDoNotPileUp() {
+        var requests = KeyframeRequests()
+        for requester in 0..<100_000 as Range<UInt32> { requests.request(1, from: requester) }
+        #expect(requests.count == 100_000)
+        requests.request(1, from: 99_999)
+        #expect(requests.count == 100_000)
+    }
+}

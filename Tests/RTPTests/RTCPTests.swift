@@ -1,0 +1,187 @@
+import RTP
+import Testing
+
+/// Packets as the RFCs lay them out.
+enum Golden {
+    static let senderReport: [UInt8] = [
+        0x81, 200, 0, 12,  // version 2, one block, 13 words
+        0xCA, 0xFE, 0, 1,  // the sender
+        0x83, 0xAA, 0x7E, 0x80, 0x80, 0, 0, 0,  // NTP time: 1970 and half a second
+        0, 0, 0xAF, 0xC8,  // RTP timestamp
+        0, 0, 0, 9,  // packets
+        0, 0, 0x10, 0,  // octets
+        0, 0, 0, 5, 0x40, 0xFF, 0xFF, 0xFE, 0, 1, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 6,  // block
+    ]
+    static let receiverReport: [UInt8] = [
+        0x81, 201, 0, 7,
+        0, 0, 0, 1,  // the receiver
+        0xCA, 0xFE, 0, 1,  // about this stream
+        0x80, 0, 0, 10,  // half of the packets lost, ten in all
+        0, 2, 0, 3,  // two wraps, then sequence number 3
+        0, 0, 0, 90,  // a millisecond of jitter
+        0x7E, 0x80, 0x80, 0,  // middle of the NTP time above
+        0, 1, 0, 0,  // a second ago
+    ]
+    static let sourceDescription: [UInt8] = [
+        0x81, 202, 0, 3,
+        0xCA, 0xFE, 0, 1,
+        1, 2, 0x61, 0x62,  // CNAME "ab"
+        0, 0, 0, 0,  // the end, to the next word
+    ]
+    static let goodbye: [UInt8] = [0x81, 203, 0, 1, 0xCA, 0xFE, 0, 1]
+    static let pictureLoss: [UInt8] = [0x81, 206, 0, 2, 0, 0, 0, 1, 0xCA, 0xFE, 0, 1]
+    static let fullIntra: [UInt8] = [
+        0x84, 206, 0, 4, 0, 0, 0, 1, 0, 0, 0, 0,
+        0xCA, 0xFE, 0, 1, 7, 0, 0, 0,  // stream, command 7
+    ]
+    static let genericNACK: [UInt8] = [
+        0x81, 205, 0, 3, 0, 0, 0, 1, 0xCA, 0xFE, 0, 1,
+        0xFF, 0xFE, 0x80, 0x03,  // 65534, and the first, second and sixteenth after it
+    ]
+    static let bitrateEstimate: [UInt8] = [
+        0x8F, 206, 0, 5, 0, 0, 0, 1, 0, 0, 0, 0,
+        0x52, 0x45, 0x4D, 0x42,  // "REMB"
+        1, 0b0000_1011, 0, 5,  // one stream, exponent 2, mantissa 3 * 65536 + 5
+        0xCA, 0xFE, 0, 1,
+    ]
+    static let application: [UInt8] = [0x80, 204, 0, 2, 0, 0, 0, 1, 0x4F, 0x52, 0x49, 0x4C]
+    static let all = [
+        senderReport, receiverReport, sourceDescription, goodbye, pictureLoss, fullIntra, genericNACK, bitrateEstimate,
+        application,
+    ]
+}
+
+@Suite struct RTCPTests {
+    @Test func writesWhatTheRFCSays() {
+        let block = ReportBlock(
+            ssrc: 5,
+            fractionLost: 0x40,
+            cumulativeLost: -2,
+            highestSequenceNumber: 0x1_0002,
+            jitter: 3,
+            lastSenderReport: 4,
+            delaySinceLastSenderReport: 6
+        )
+        let report = SenderReport(
+            ssrc: 0xCAFE_0001,
+            ntpTime: NTPTime(unixTime: 500_000_000),
+            rtpTimestamp: 45_000,
+            packetCount: 9,
+            octetCount: 4096,
+            reports: [block]
+        )
+        var bytes: [UInt8] = []
+        report.write(to: &bytes)
+        #expect(bytes == Golden.senderReport)
+        bytes = []
+        SourceDescription(ssrc: 0xCAFE_0001, canonicalName: "ab").write(to: &bytes)
+        #expect(bytes == Golden.sourceDescription)
+        bytes = []
+        Goodbye(ssrcs: [0xCAFE_0001]).write(to: &bytes)
+        #expect(bytes == Golden.goodbye)
+    }
+
+    @Test(arguments: 0...260)
+    func namesOfEveryLengthAreReadBack(length: Int) throws {
+        var bytes: [UInt8] = []
+        let name = String(repeating: "n", count: length)
+        SourceDescription(ssrc: 7, canonicalName: name).write(to: &bytes)
+        #expect(bytes.count % 4 == 0)
+        let expected = SourceDescription(ssrc: 7, canonicalName: String(name.prefix(255)))
+        #expect(try RTCPPacket.parse(bytes) == [.sourceDescription([expected])])
+    }
+
+    @Test func readsACompound() throws {
+        let packets = try RTCPPacket.parse(Golden.all.flatMap { $0 })
+        #expect(packets.count == 8, "the application packet is skipped")
+        guard case .senderReport(let sent) = packets[0], case .receiverReport(let received) = packets[1] else {
+            Issue.record("reports come first")
+            return
+        }
+        #expect(sent.octetCount == 4096)
+        #expect(sent.reports.first?.cumulativeLost == -2)
+        #expect(received.ssrc == 1)
+        #expect(
+            received.reports == [
+                ReportBlock(
+                    ssrc: 0xCAFE_0001,
+                    fractionLost: 128,
+                    cumulativeLost: 10,
+                    highestSequenceNumber: 0x2_0003,
+                    jitter: 90,
+                    lastSenderReport: NTPTime(unixTime: 500_000_000).middle,
+                    delaySinceLastSenderReport: 65536
+                )
+            ]
+        )
+        #expect(packets[2] == .sourceDescription([SourceDescription(ssrc: 0xCAFE_0001, canonicalName: "ab")]))
+        #expect(packets[3] == .goodbye(Goodbye(ssrcs: [0xCAFE_0001])))
+        guard case .pictureLoss(let loss) = packets[4], case .fullIntra(let intra) = packets[5],
+            case .genericNACK(let nack) = packets[6], case .bitrateEstimate(let estimate) = packets[7]
+        else {
+            Issue.record("feedback follows")
+            return
+        }
+        #expect(loss.media == 0xCAFE_0001)
+        #expect(intra.sender == 1)
+        #expect(intra.commands.map(\.ssrc) == [0xCAFE_0001])
+        #expect(intra.commands.map(\.sequenceNumber) == [7])
+        #expect(nack.lost == [65534, 65535, 0, 14])
+        #expect(estimate.bitrate == (3 * 65536 + 5) * 4)
+        #expect(estimate.ssrcs == [0xCAFE_0001])
+    }
+
+    @Test(arguments: Golden.all)
+    func readsReducedSize(packet: [UInt8]) throws {
+        #expect(try RTCPPacket.parse(packet).count == (packet[1] == 204 ? 0 : 1))
+    }
+
+    @Test(arguments: Golden.all)
+    func everyCutIsAnError(packet: [UInt8]) {
+        for length in 0..<packet.count {
+            #expect(throws: MalformedRTCP.truncated) { try RTCPPacket.parse(Array(packet[..<length])) }
+        }
+    }
+
+    @Test func paddingIsRemoved() throws {
+        var packet = Golden.goodbye
+        packet[0] |= 0x20
+        packet[3] += 1
+        #expect(try RTCPPacket.parse(packet + [0, 0, 0, 4]) == [.goodbye(Goodbye(ssrcs: [0xCAFE_0001]))])
+        #expect(throws: MalformedRTCP.inconsistent) { try RTCPPacket.parse(packet + [0, 0, 0, 0]) }
+        #expect(throws: MalformedRTCP.truncated) { try RTCPPacket.parse(packet + [0, 0, 0, 200]) }
+    }
+
+    @Test func countsBeyondTheLengthAreErrors() {
+        for packet in [Golden.senderReport, Golden.receiverReport, Golden.sourceDescription, Golden.goodbye] {
+            var packet = packet
+            packet[0] |= 0x1F
+            #expect(throws: MalformedRTCP.truncated) { try RTCPPacket.parse(packet) }
+        }
+        var packet = Golden.goodbye
+        packet[0] = 0x41
+        #expect(throws: MalformedRTCP.version) { try RTCPPacket.parse(packet) }
+    }
+
+    /// Damaged compounds either parse or throw; a trap would end the test process.
+    @Test func damagedInputNeverTraps() {
+        var random = SplitMix64(seed: 2026)
+        func below(_ limit: Int) -> Int { Int(random.next() >> 32) % limit }
+        var parsed = 0
+        for _ in 0..<250_000 {
+            var bytes = Golden.all[below(Golden.all.count)]
+            if below(2) == 0 { bytes += Golden.all[below(Golden.all.count)] }
+            for _ in 0...below(4) where !bytes.isEmpty {
+                let index = below(bytes.count)
+                switch below(4) {
+                case 0: bytes[index] = UInt8(below(256))
+                case 1: bytes[index] ^= 1 << below(8)
+                case 2: bytes.removeLast(below(bytes.count))
+                default: bytes.insert(UInt8(below(256)), at: index)
+                }
+            }
+            if (try? RTCPPacket.parse(bytes)) != nil { parsed += 1 }
+        }
+        #expect(parsed > 0)
+    }
+}

@@ -1,0 +1,99 @@
+import RTP
+import Testing
+
+@Suite struct RTPStreamTests {
+    let second: UInt64 = 1_000_000_000
+
+    @Test func headerMatchesTheRFC() throws {
+        let header = RTPHeader(
+            marker: true,
+            payloadType: 96,
+            sequenceNumber: 0x1234,
+            timestamp: 0x5678_9ABC,
+            ssrc: 0xDEAD_BEEF
+        )
+        var bytes: [UInt8] = []
+        header.write(to: &bytes)
+        #expect(bytes == [0x80, 0xE0, 0x12, 0x34, 0x56, 0x78, 0x9A, 0xBC, 0xDE, 0xAD, 0xBE, 0xEF])
+        let packet = try RTPPacket(parsing: bytes + [1, 2])
+        #expect(packet.header == header)
+        #expect(packet.payload == [1, 2])
+    }
+
+    @Test func parsingSkipsSourcesExtensionAndPadding() throws {
+        let bytes: [UInt8] = [
+            0xB1, 0x60, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3,  // padding, extension, one source
+            9, 9, 9, 9,  // the source
+            0xBE, 0xDE, 0, 1, 8, 8, 8, 8,  // an extension of one word
+            7, 6, 0, 0, 3,  // payload, and three bytes of padding
+        ]
+        #expect(try RTPPacket(parsing: bytes).payload == [7, 6])
+        for length in 0..<bytes.count - 5 {
+            #expect(throws: MalformedRTP.self) { try RTPPacket(parsing: Array(bytes[..<length])) }
+        }
+    }
+
+    @Test func sequenceNumberWraps() {
+        var stream = RTPStream(ssrc: 1, payloadType: 96, sequenceNumber: 0xFFFF, timestampOffset: 0)
+        let numbers = (0..<3).map { _ in stream.nextHeader(timestamp: 0, marker: false, payloadSize: 10).sequenceNumber
+        }
+        #expect(numbers == [0xFFFF, 0, 1])
+        #expect(stream.packetCount == 3)
+        #expect(stream.octetCount == 30)
+    }
+
+    @Test func timestampsFollowTheCaptureClock() {
+        var stream = RTPStream(ssrc: 1, payloadType: 96, sequenceNumber: 0, timestampOffset: 0xFFFF_FFFF)
+        expect(stream.timestamp(capturedAt: 0) == 0xFFFF_FFFF)
+        expect(stream.timestamp(capturedAt: second) == 89_999)
+        expect(stream.timestamp(capturedAt: second * 5 / 2) == 224_999)
+        // A day and a bit on, wrapped twice.
+        let later = 100_000 * second
+        expect(stream.timestamp(capturedAt: later) == UInt32(truncatingIfNeeded: 100_000 * 90_000 - 1))
+    }
+
+    @Test func timestampsRiseEvenWhenTheClockDoesNot() {
+        var stream = RTPStream(ssrc: 1, payloadType: 96, sequenceNumber: 0, timestampOffset: 0)
+        let stamps = [second, second, second - 5, second + 100, .max].map { stream.timestamp(capturedAt: $0) }
+        #expect(stamps[..<4] == [90_000, 90_001, 90_002, 90_003])
+    }
+
+    @Test func reportMapsTheCaptureTimeline() {
+        // 2026-01-01 00:00:00 UTC is 1767225600 s after 1970 and 3976214400 s after 1900.
+        let clock = ClockReading(monotonic: 10 * second, wall: 1_767_225_600 * second)
+        var stream = RTPStream(ssrc: 0xCAFE, payloadType: 96, sequenceNumber: 0, timestampOffset: 1000)
+        let captured = stream.timestamp(capturedAt: 10 * second)
+        let report = stream.senderReport(at: 10 * second + second / 2, clock: clock)
+        #expect(report.ntpTime.rawValue == UInt64(3_976_214_400) << 32 | 0x8000_0000)
+        #expect(report.rtpTimestamp == captured + 45_000)
+        #expect(report.ntpTime.middle == UInt32(3_976_214_400 & 0xFFFF) << 16 | 0x8000)
+    }
+
+    @Test func startsAtRandom() {
+        var random = SplitMix64(seed: 3)
+        let first = RTPStream(payloadType: 96, using: &random)
+        let second = RTPStream(payloadType: 96, using: &random)
+        #expect(first.ssrc != second.ssrc)
+        #expect(first.nextSequenceNumber != second.nextSequenceNumber)
+        let names = (0..<2).map { _ in randomCanonicalName(using: &random) }
+        #expect(names[0] != names[1])
+        #expect(names[0].utf8.count == 24)
+    }
+
+    @Test func reportsAreSpreadAroundTheInterval() {
+        var schedule = ReportSchedule(seed: 1)
+        #expect(schedule.nextDeadline == 0)
+        var waits: [UInt64] = []
+        for _ in 0..<1000 {
+            schedule.reportSent(at: 5 * second)
+            waits.append(schedule.nextDeadline - 5 * second)
+        }
+        #expect(waits.allSatisfy { (second / 2...second / 2 * 3).contains($0) })
+        #expect(waits.min()! < second * 6 / 10)
+        #expect(waits.max()! > second * 14 / 10)
+        let mean = waits.reduce(0, +) / 1000
+        #expect((second * 9 / 10...second * 11 / 10).contains(mean))
+        schedule.reportSent(at: .max)
+        #expect(schedule.nextDeadline == .max)
+    }
+}
