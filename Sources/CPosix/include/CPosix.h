@@ -35,3 +35,14 @@ bool posix_take_signal(int descriptor);
 
 /// ppoll(2) for reading on at most eight descriptors.
 void posix_wait_readable(const int *descriptors, int count, const struct timespec *timeout);
+
+/// Sends datagrams `first`..<`count` of a connected socket, 64 at most, without waiting. Datagram i lies between
+/// ends[i - 1] (0 for the first) and ends[i] in `bytes`. Returns how many were taken, or -1 with errno set.
+int posix_send_datagrams(int socket, const uint8_t *bytes, const ptrdiff_t *ends, ptrdiff_t first, ptrdiff_t count);
+
+/// An event counter that does not block. Returns a descriptor, or -1 with errno set.
+int posix_event_create(void);
+
+struct pollfd;
+/// `ppoll` with no signal mask; waits for ever without a timeout. Returns -1 with errno set on failure.
+int posix_poll(struct pollfd *descriptors, size_t count, const struct timespec *timeout);

@@ -1,0 +1,97 @@
+import CPosix
+import Glibc
+
+/// A UDP socket that never blocks.
+package struct UDPSocket: ~Copyable {
+    private let descriptor: FileDescriptor
+
+    /// Opens a socket on all interfaces of the address family.
+    ///
+    /// - Parameters:
+    ///   - family: `AF_INET` or `AF_INET6`; the latter takes IPv6 only.
+    ///   - port: 0 lets the kernel choose.
+    package init(family: Int32, port: UInt16 = 0) throws(SystemError) {
+        let kind = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let descriptor = FileDescriptor(taking: try check("socket") { socket(family, kind, 0) })
+        let raw = descriptor.raw
+        if family == AF_INET6 { try Self.set(raw, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1, "IPV6_V6ONLY") }
+        let address = SocketAddress(anyOf: family, port: port)
+        try check("bind") { address.withPointer { bind(raw, $0, $1) } }
+        self.descriptor = descriptor
+    }
+
+    /// For `poll`; owned by the socket.
+    package var raw: Int32 { descriptor.raw }
+
+    /// Sets the one peer. Only its datagrams are received then, and its refusals are reported as `ECONNREFUSED`.
+    package func connect(to address: SocketAddress) throws(SystemError) {
+        try check("connect") { address.withPointer { Glibc.connect(raw, $0, $1) } }
+    }
+
+    package func localAddress() throws(SystemError) -> SocketAddress {
+        try SocketAddress { (address, length: inout socklen_t) throws(SystemError) in
+            var written = length
+            try check("getsockname") { getsockname(raw, address, &written) }
+            length = written
+        }
+    }
+
+    /// Asks for room for `bytes` of datagrams under way; the system may give less.
+    package func setSendBuffer(_ bytes: Int) throws(SystemError) {
+        try Self.set(raw, SOL_SOCKET, SO_SNDBUF, Int32(clamping: bytes), "SO_SNDBUF")
+    }
+
+    /// How many routers a multicast datagram may pass.
+    package func setMulticastTTL(_ hops: UInt8, family: Int32) throws(SystemError) {
+        if family == AF_INET6 {
+            try Self.set(raw, Int32(IPPROTO_IPV6), IPV6_MULTICAST_HOPS, Int32(hops), "IPV6_MULTICAST_HOPS")
+        } else {
+            try Self.set(raw, Int32(IPPROTO_IP), IP_MULTICAST_TTL, Int32(hops), "IP_MULTICAST_TTL")
+        }
+    }
+
+    /// Sends to the connected peer datagrams that lie back to back, each up to its entry in `ends`.
+    ///
+    /// - Parameter first: how many of them to leave out at the front.
+    /// - Returns: how many the kernel took, at least one and at most 64.
+    /// - Throws: the error of the first one, such as `EAGAIN`, or `ECONNREFUSED` for an earlier datagram.
+    package func send(_ bytes: [UInt8], ends: [Int], from first: Int) throws(SystemError) -> Int {
+        precondition(first < ends.count)
+        return Int(try check("sendmmsg") { posix_send_datagrams(raw, bytes, ends, first, ends.count) })
+    }
+
+    /// Sends one datagram to any address.
+    package func send(_ datagram: ArraySlice<UInt8>, to address: SocketAddress) throws(SystemError) {
+        try check("sendto") {
+            datagram.withUnsafeBytes { bytes in
+                address.withPointer { sendto(raw, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL), $0, $1) }
+            }
+        }
+    }
+
+    /// Takes the next datagram, cut to the length of `buffer`. Nil when none is there.
+    package func receive(into buffer: inout [UInt8]) throws(SystemError) -> (count: Int, source: SocketAddress)? {
+        var count = 0
+        do {
+            let source = try SocketAddress { (address, length: inout socklen_t) throws(SystemError) in
+                var written = length
+                count = try check("recvfrom") { recvfrom(raw, &buffer, buffer.count, 0, address, &written) }
+                length = written
+            }
+            return (count, source)
+        } catch  where error.code == EAGAIN {
+            return nil
+        }
+    }
+
+    private static func set(
+        _ raw: Int32,
+        _ level: Int32,
+        _ option: Int32,
+        _ value: Int32,
+        _ name: String
+    ) throws(SystemError) {
+        var value = value
+        try check("setsockopt \(name)") { setsockopt(raw, level, option, &value, socklen_t(MemoryLayout<Int32>.size)) }
+    }
+}
