@@ -1,0 +1,245 @@
+import Glibc
+package import Posix
+package import RTP
+import Synchronization
+
+/// A video stream to one address over plain RTP: a session, its two sockets and its thread.
+///
+/// `send` is called by the encoder's thread and sends at once what the pace allows. What must wait is sent by a thread
+/// of the call's own, which also takes the receiver's feedback. Close the call: until then its thread keeps it alive.
+package final class PlainRTPCall: Sendable {
+    /// Where RTP goes. RTCP goes to the port after it.
+    package let receiver: SocketAddress
+    /// Where RTP comes from. RTCP comes from the port after it.
+    package let localAddress: SocketAddress
+    private let multicastTTL: UInt8
+    private let ports: PortPair
+    private let wake: EventSignal
+    private let state: Mutex<State>
+    private let thread = Mutex<Thread?>(nil)
+
+    private struct State: ~Copyable {
+        var session: PlainRTPSession
+        /// Packets handed out by the session, of which the system took some.
+        var packets = PacketBatch()
+        var packetsTaken = 0
+        var reports = PacketBatch()
+        /// Until when the network thread sleeps by itself; 0 while it need not be woken.
+        var sleepsUntil: UInt64 = 0
+        var isClosed = false
+
+        /// The system's send buffer is full.
+        var isBlocked: Bool { packetsTaken < packets.count }
+    }
+
+    /// Resolves the host, opens the sockets and starts the thread. Looking up a name may take seconds.
+    ///
+    /// - Parameters:
+    ///   - localPort: where RTP comes from, 1…65534, and RTCP from the port after it; nil chooses an even one.
+    ///   - multicastTTL: how many routers packets to a multicast group may pass.
+    package init(
+        to destination: RTPDestination,
+        _ configuration: PlainRTPSession.Configuration,
+        localPort: UInt16? = nil,
+        multicastTTL: UInt8 = 1
+    ) throws(PlainRTPError) {
+        do throws(UnresolvedHost) {
+            receiver = try SocketAddress.resolve(host: destination.host, port: destination.port)
+        } catch {
+            throw .unresolved(error)
+        }
+        self.multicastTTL = multicastTTL
+        ports = try PortPair(to: receiver, localPort: localPort, multicastTTL: multicastTTL)
+        var random = SystemRandomNumberGenerator()
+        let clock = ClockReading(monotonic: MonotonicClock.now(), wall: MonotonicClock.wallClock())
+        let session = PlainRTPSession(
+            configuration,
+            clock: clock,
+            refusalsAreLimited: !receiver.isLoopback,
+            using: &random
+        )
+        state = Mutex(State(session: session))
+        do throws(SystemError) {
+            localAddress = try ports.rtp.localAddress()
+            wake = try EventSignal()
+            try thread.withLock { thread throws(SystemError) in thread = try Thread { [self] in run() } }
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    /// Packetizes one encoded picture and sends what the pace allows.
+    ///
+    /// - Parameters:
+    ///   - dimensions: width and height in pixels.
+    ///   - capturedAt: when the picture was on the screen, in nanoseconds of the capture clock.
+    /// - Returns: false if the picture was dropped, because too much waits or the call is closed.
+    @discardableResult
+    package func send(
+        frame: Span<UInt8>,
+        isKeyframe: Bool,
+        dimensions: (width: UInt16, height: UInt16),
+        capturedAt: UInt64
+    ) -> Bool {
+        let now = MonotonicClock.now()
+        let (isAccepted, mustWake) = state.withLock { state in
+            let isAccepted = state.session.send(
+                frame: frame,
+                isKeyframe: isKeyframe,
+                dimensions: dimensions,
+                capturedAt: capturedAt,
+                now: now
+            )
+            flush(&state, now: now)
+            let mustWake = state.isBlocked || state.session.nextDeadline ?? .max < state.sleepsUntil
+            if mustWake { state.sleepsUntil = 0 }
+            return (isAccepted, mustWake)
+        }
+        if mustWake { wake.set() }
+        return isAccepted
+    }
+
+    /// Whether the next picture must be a keyframe. The answer is given once; ask before encoding.
+    package func takeKeyframeRequest() -> Bool {
+        let now = MonotonicClock.now()
+        return state.withLock { $0.session.takeKeyframeRequest(now: now) }
+    }
+
+    /// What waits to be sent. A sender that skips pictures while more than 100 ms wait stays current.
+    package var backlog: PacketQueue.Backlog {
+        let now = MonotonicClock.now()
+        return state.withLock { $0.session.backlog(now: now) }
+    }
+
+    package var statistics: PlainRTPStatistics { state.withLock { $0.session.statistics } }
+
+    /// False while the receiver's host refuses packets.
+    package var receiverListening: Bool { statistics.receiverListening }
+
+    /// Follows the encoder's bitrate, in bits a second.
+    package func setTargetBitrate(_ bitrate: UInt64) {
+        state.withLock { $0.session.setTargetBitrate(bitrate) }
+    }
+
+    /// The session description for the receiver to open.
+    package func sessionDescription(frameRate: Int? = nil) -> VideoDescription {
+        state.withLock { state in
+            let configuration = state.session.configuration
+            return VideoDescription(
+                codec: configuration.codec,
+                payloadType: configuration.payloadType,
+                destination: .init(receiver),
+                port: receiver.port,
+                multicastTTL: multicastTTL,
+                origin: .init(localAddress),
+                sessionID: state.session.ssrc,
+                bitrate: Int(clamping: configuration.targetBitrate),
+                frameRate: frameRate
+            )
+        }
+    }
+
+    /// Says goodbye and ends the thread. What still waits is dropped. Further calls do nothing.
+    package func close() {
+        let now = MonotonicClock.now()
+        state.withLock { state in
+            state.isClosed = true
+            state.session.end(now: now, rtcp: &state.reports)
+            sendReports(&state)
+        }
+        wake.set()
+        thread.withLock { $0.take() }?.join()
+    }
+
+    // MARK: - Sending, under the lock
+
+    private func flush(_ state: inout State, now: UInt64) {
+        sendPackets(&state, now: now)
+        if state.isBlocked { return }
+        state.session.nextOutput(now: now, rtp: &state.packets, rtcp: &state.reports)
+        sendPackets(&state, now: now)
+        sendReports(&state)
+    }
+
+    private func sendPackets(_ state: inout State, now: UInt64) {
+        var refusals = 0
+        while state.isBlocked {
+            do throws(SystemError) {
+                state.packetsTaken += try ports.rtp.send(
+                    state.packets.bytes,
+                    ends: state.packets.ends,
+                    from: state.packetsTaken
+                )
+                refusals = 0
+            } catch {
+                if error.code == EAGAIN { return }
+                if error.code == ECONNREFUSED {
+                    state.session.refused(now: now)
+                    refusals += 1
+                    // The error is that of an earlier packet; this one was not tried yet.
+                    if refusals < 3 { continue }
+                }
+                state.session.packetFailed()
+                state.packetsTaken += 1
+            }
+        }
+        state.packets.removeAll()
+        state.packetsTaken = 0
+    }
+
+    private func sendReports(_ state: inout State) {
+        var address = receiver
+        address.port += 1
+        for index in 0..<state.reports.count {
+            do throws(SystemError) {
+                try ports.rtcp.send(state.reports[index], to: address)
+            } catch {
+                state.session.packetFailed()
+            }
+        }
+        state.reports.removeAll()
+    }
+
+    // MARK: - The network thread
+
+    private func run() {
+        var buffer = [UInt8](repeating: 0, count: 2048)
+        var items = [PollItem(wake.raw), PollItem(ports.rtp.raw), PollItem(ports.rtcp.raw)]
+        while true {
+            let now = MonotonicClock.now()
+            let (isClosed, isBlocked, deadline) = state.withLock { state in
+                flush(&state, now: now)
+                let isBlocked = state.isBlocked
+                let deadline = isBlocked ? nil : state.session.nextDeadline
+                state.sleepsUntil = isBlocked ? 0 : deadline ?? .max
+                return (state.isClosed, isBlocked, deadline)
+            }
+            if isClosed { return }
+            items[1].wantsWrite = isBlocked
+            // It can only fail for want of kernel memory, and then the next round tries again.
+            try? poll(&items, until: deadline)
+            if items[0].isReadable { wake.clear() }
+            if items[1].isReadable { receive(from: ports.rtp, &buffer) }
+            if items[2].isReadable { receive(from: ports.rtcp, &buffer) }
+        }
+    }
+
+    /// Takes what came, up to a limit, so that a flood cannot keep the thread from sending.
+    private func receive(from socket: borrowing UDPSocket, _ buffer: inout [UInt8]) {
+        for _ in 0..<64 {
+            do throws(SystemError) {
+                guard let (count, source) = try socket.receive(into: &buffer) else { return }
+                let now = MonotonicClock.now()
+                guard receiver.isMulticast || source.bytes == receiver.bytes else { continue }
+                state.withLock { $0.session.receive(rtcp: Array(buffer[..<count]), now: now) }
+            } catch {
+                let now = MonotonicClock.now()
+                if error.code == ECONNREFUSED { state.withLock { $0.session.refused(now: now) } }
+            }
+        }
+    }
+}
+
+extension VideoDescription.Address {
+    init(_ address: SocketAddress) { self = address.isIPv6 ? .ipv6(address.host) : .ipv4(address.host) }
+}

@@ -1,0 +1,60 @@
+import Glibc
+import Posix
+
+/// The two sockets of a plain RTP stream: RTP at a port, connected to the receiver, and RTCP at the port after it.
+///
+/// RTCP is not connected, since receivers may send it from any port.
+struct PortPair: ~Copyable, Sendable {
+    let rtp: UDPSocket
+    let rtcp: UDPSocket
+
+    /// - Parameter localPort: the one for RTP, 1…65534; nil chooses an even one (RFC 3550 §11).
+    init(to receiver: SocketAddress, localPort: UInt16?, multicastTTL: UInt8) throws(PlainRTPError) {
+        let pair =
+            if let localPort {
+                try Self.open(receiver.family, localPort)
+            } else {
+                try Self.openAny(receiver.family)
+            }
+        do throws(SystemError) {
+            // Room for a keyframe: the pace, not the kernel, decides what waits.
+            try pair.rtp.setSendBuffer(1 << 20)
+            if receiver.isMulticast {
+                try pair.rtp.setMulticastTTL(multicastTTL, family: receiver.family)
+                try pair.rtcp.setMulticastTTL(multicastTTL, family: receiver.family)
+            }
+            try pair.rtp.connect(to: receiver)
+        } catch {
+            throw .system(error)
+        }
+        self = pair
+    }
+
+    private init(_ rtp: consuming UDPSocket, _ rtcp: consuming UDPSocket) {
+        self.rtp = rtp
+        self.rtcp = rtcp
+    }
+
+    private static func open(_ family: Int32, _ port: UInt16) throws(PlainRTPError) -> PortPair {
+        do throws(SystemError) {
+            guard 1...65534 ~= port else { throw SystemError("bind", code: EINVAL) }
+            return PortPair(try UDPSocket(family: family, port: port), try UDPSocket(family: family, port: port + 1))
+        } catch {
+            throw .localPort(port, error)
+        }
+    }
+
+    /// Takes what the kernel offers until it is even and the next port is free.
+    private static func openAny(_ family: Int32) throws(PlainRTPError) -> PortPair {
+        for _ in 0..<100 {
+            do throws(SystemError) {
+                let rtp = try UDPSocket(family: family)
+                let port = try rtp.localAddress().port
+                if port % 2 == 0 { return PortPair(rtp, try UDPSocket(family: family, port: port + 1)) }
+            } catch {
+                if error.code != EADDRINUSE { throw .system(error) }
+            }
+        }
+        throw .noLocalPorts
+    }
+}

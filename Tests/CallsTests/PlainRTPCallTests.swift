@@ -1,0 +1,149 @@
+import Calls
+import Glibc
+import Posix
+import RTP
+import Testing
+
+/// A receiver on the loopback with its own two sockets.
+struct Receiver: ~Copyable {
+    let rtp: UDPSocket
+    let rtcp: UDPSocket
+    let port: UInt16
+
+    init(family: Int32, port: UInt16) throws {
+        let rtp = try UDPSocket(family: family, port: port)
+        self.init(rtp, try UDPSocket(family: family, port: port + 1), port)
+    }
+
+    private init(_ rtp: consuming UDPSocket, _ rtcp: consuming UDPSocket, _ port: UInt16) {
+        self.rtp = rtp
+        self.rtcp = rtcp
+        self.port = port
+    }
+
+    /// Any two ports next to each other.
+    static func anywhere(family: Int32) throws -> Receiver {
+        while true {
+            let rtp = try UDPSocket(family: family)
+            let port = try rtp.localAddress().port
+            guard port < 65535, let rtcp = try? UDPSocket(family: family, port: port + 1) else { continue }
+            return Receiver(rtp, rtcp, port)
+        }
+    }
+
+    /// Waits for the next datagram on a socket; the test's own time limit is the only one.
+    static func next(_ socket: borrowing UDPSocket) throws -> (bytes: [UInt8], source: SocketAddress) {
+        var buffer = [UInt8](repeating: 0, count: 2048)
+        while true {
+            if let (count, source) = try socket.receive(into: &buffer) { return (Array(buffer[..<count]), source) }
+            var items = [PollItem(socket.raw)]
+            try poll(&items, until: nil)
+        }
+    }
+}
+
+@Suite struct PlainRTPCallTests {
+    static let hosts = [(AF_INET, "127.0.0.1"), (AF_INET6, "[::1]")]
+
+    func call(_ host: String, _ port: UInt16) throws -> PlainRTPCall {
+        try PlainRTPCall(to: RTPDestination(parsing: "rtp://\(host):\(port)"), .init(codec: .vp8))
+    }
+
+    func send(_ size: Int, isKeyframe: Bool = false, on call: PlainRTPCall) -> Bool {
+        let frame = [UInt8](repeating: 7, count: size)
+        return call.send(
+            frame: frame.span,
+            isKeyframe: isKeyframe,
+            dimensions: (640, 360),
+            capturedAt: MonotonicClock.now()
+        )
+    }
+
+    @Test(arguments: hosts)
+    func deliversPicturesReportsAndGoodbye(family: Int32, host: String) throws {
+        let receiver = try Receiver.anywhere(family: family)
+        let call = try call(host, receiver.port)
+        #expect(call.localAddress.port % 2 == 0)
+        #expect(send(100_000, isKeyframe: true, on: call))
+        var size = 0
+        var packet: RTPPacket
+        repeat {
+            let (bytes, source) = try Receiver.next(receiver.rtp)
+            #expect(source.port == call.localAddress.port)
+            packet = try RTPPacket(parsing: bytes)
+            size += packet.payload.count - 6
+        } while !packet.header.marker
+        #expect(size == 100_000)
+
+        let (report, source) = try Receiver.next(receiver.rtcp)
+        #expect(source.port == call.localAddress.port + 1)
+        guard case .senderReport(let sender) = try RTCPPacket.parse(report).first else {
+            Issue.record("a sender report comes first")
+            return
+        }
+        #expect(sender.ssrc == packet.header.ssrc)
+
+        // A picture loss indication is taken from either port.
+        let ssrc = (0..<4).map { UInt8(truncatingIfNeeded: sender.ssrc >> (24 - 8 * $0)) }
+        let loss: [UInt8] = [0x81, 206, 0, 2, 0, 0, 0, 1] + ssrc
+        var address = call.localAddress
+        try receiver.rtp.send(loss[...], to: address)
+        while !call.takeKeyframeRequest() { sched_yield() }
+        address.port += 1
+        try receiver.rtcp.send(loss[...], to: address)
+        while !call.takeKeyframeRequest() { sched_yield() }
+        #expect(call.statistics.keyframeRequests == 2)
+
+        call.close()
+        call.close()
+        #expect(!send(10, on: call))
+        var last: RTCPPacket?
+        repeat {
+            last = try RTCPPacket.parse(try Receiver.next(receiver.rtcp).bytes).last
+        } while last != .goodbye(Goodbye(ssrcs: [sender.ssrc]))
+    }
+
+    @Test(arguments: hosts)
+    func asksForAKeyframeWhenAListenerAppears(family: Int32, host: String) throws {
+        // A port nobody listens on: one that was just given back.
+        let port = try Receiver.anywhere(family: family).port
+        let call = try call(host, port)
+        defer { call.close() }
+        #expect(send(5000, isKeyframe: true, on: call))
+        while call.receiverListening { sched_yield() }
+        #expect(send(5000, on: call), "the call goes on")
+        let receiver = try Receiver(family: family, port: port)
+        while !call.takeKeyframeRequest() { sched_yield() }
+        #expect(call.receiverListening)
+        #expect(send(100, isKeyframe: true, on: call))
+        while try Receiver.next(receiver.rtp).bytes.count < 100 {}
+    }
+
+    @Test func saysWhatIsWrong() throws {
+        #expect(throws: PlainRTPError.self) { try call("name.invalid", 5004) }
+        let taken = try Receiver.anywhere(family: AF_INET)
+        let destination = try RTPDestination(parsing: "rtp://127.0.0.1:5004")
+        let error = #expect(throws: PlainRTPError.self) {
+            try PlainRTPCall(to: destination, .init(codec: .vp8), localPort: taken.port)
+        }
+        #expect(error == .localPort(taken.port, SystemError("bind", code: EADDRINUSE)))
+        #expect(
+            error?.description
+                == "The local ports \(taken.port) and \(taken.port + 1) cannot both be used: Address already in use."
+        )
+    }
+
+    @Test func usesTheLocalPortItIsGiven() throws {
+        let port = try Receiver.anywhere(family: AF_INET).port
+        let call = try PlainRTPCall(
+            to: RTPDestination(parsing: "rtp://127.0.0.1:5004"),
+            .init(codec: .vp9, payloadType: 98),
+            localPort: port
+        )
+        #expect(call.localAddress.port == port)
+        let text = call.sessionDescription(frameRate: 30).description
+        #expect(text.contains(" 1 IN IP4 127.0.0.1\r\n"))
+        #expect(text.contains("c=IN IP4 127.0.0.1\r\n") && text.contains("m=video 5004 RTP/AVPF 98\r\n"))
+        call.close()
+    }
+}

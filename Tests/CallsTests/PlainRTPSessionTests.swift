@@ -1,0 +1,230 @@
+import Calls
+import RTP
+import Testing
+
+/// A session in virtual time, with what it put out.
+struct Simulation {
+    static let millisecond: UInt64 = 1_000_000
+    var session: PlainRTPSession
+    var now: UInt64 = 50_000 * millisecond
+    var rtp: [(at: UInt64, packet: RTPPacket)] = []
+    var probes: [UInt64] = []
+    var rtcp: [(at: UInt64, packets: [RTCPPacket])] = []
+
+    init(_ configuration: PlainRTPSession.Configuration = .init(codec: .vp8)) {
+        var random = SplitMix64(seed: 11)
+        session = PlainRTPSession(
+            configuration,
+            clock: ClockReading(monotonic: now, wall: 1_767_225_600 * 1000 * Self.millisecond),
+            using: &random
+        )
+    }
+
+    mutating func send(_ size: Int, isKeyframe: Bool = false) throws -> Bool {
+        let frame = [UInt8](repeating: 0xAB, count: size)
+        let isAccepted = session.send(
+            frame: frame.span,
+            isKeyframe: isKeyframe,
+            dimensions: (1280, 720),
+            capturedAt: now - 5 * Self.millisecond,
+            now: now
+        )
+        try drain()
+        return isAccepted
+    }
+
+    mutating func drain() throws {
+        var packets = PacketBatch()
+        var reports = PacketBatch()
+        session.nextOutput(now: now, rtp: &packets, rtcp: &reports)
+        for index in 0..<packets.count {
+            if packets[index].isEmpty {
+                probes.append(now)
+            } else {
+                rtp.append((now, try RTPPacket(parsing: Array(packets[index]))))
+            }
+        }
+        for index in 0..<reports.count { rtcp.append((now, try RTCPPacket.parse(Array(reports[index])))) }
+    }
+
+    /// Lets time pass, going from deadline to deadline as a driver would.
+    mutating func advance(milliseconds: UInt64) throws {
+        let end = now + milliseconds * Self.millisecond
+        while let deadline = session.nextDeadline, deadline <= end {
+            now = max(now, deadline)
+            try drain()
+            #expect(session.nextDeadline ?? .max > now, "a deadline that was served moves on")
+        }
+        now = end
+    }
+
+    mutating func receive(_ bytes: [UInt8]) { session.receive(rtcp: bytes, now: now) }
+
+    mutating func takeKeyframeRequest() -> Bool { session.takeKeyframeRequest(now: now) }
+
+    func bytes(_ ssrc: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: ssrc >> (24 - 8 * $0)) } }
+
+    var pictureLoss: [UInt8] { [0x81, 206, 0, 2, 0, 0, 0, 1] + bytes(session.ssrc) }
+    func fullIntra(_ number: UInt8) -> [UInt8] {
+        [0x84, 206, 0, 4, 0, 0, 0, 1, 0, 0, 0, 0] + bytes(session.ssrc) + [number, 0, 0, 0]
+    }
+}
+
+@Suite struct PlainRTPSessionTests {
+    @Test func aMinuteOfVideo() throws {
+        var simulation = Simulation()
+        var expected = 0
+        for picture in 0..<1800 {
+            let isAccepted = try simulation.send(picture == 0 ? 100_000 : 3000, isKeyframe: picture == 0)
+            #expect(isAccepted)
+            expected += picture == 0 ? 85 : 3
+            try simulation.advance(milliseconds: 33)
+        }
+        let packets = simulation.rtp.map(\.packet)
+        #expect(packets.count == expected)
+        #expect(packets.filter(\.header.marker).count == 1800)
+        let first = packets[0].header.sequenceNumber
+        #expect(packets.indices.allSatisfy { packets[$0].header.sequenceNumber == first &+ UInt16($0) })
+        let stamps = packets.filter(\.header.marker).map(\.header.timestamp)
+        #expect(zip(stamps, stamps.dropFirst()).allSatisfy { $1 &- $0 == 2970 })
+        // The keyframe is spread, what follows leaves as soon as it may.
+        #expect(simulation.rtp[84].at > simulation.rtp[0].at + 50 * Simulation.millisecond)
+        #expect(simulation.rtp[84].at < simulation.rtp[0].at + 60 * Simulation.millisecond)
+
+        // About one report a second, each a sender report and a name, tied to the timeline of the pictures.
+        #expect((45...80).contains(simulation.rtcp.count))
+        for (at, report) in simulation.rtcp {
+            guard case .senderReport(let sender) = report[0], case .sourceDescription(let names) = report[1] else {
+                Issue.record("a report begins with a sender report and a name")
+                return
+            }
+            #expect(names.count == 1 && names[0].canonicalName?.isEmpty == false)
+            #expect(names[0].ssrc == simulation.session.ssrc)
+            let sinceFirst = at - (simulation.rtp[0].at - 5 * Simulation.millisecond)
+            #expect(
+                sender.rtpTimestamp == stamps[0]
+                    &+ UInt32(sinceFirst / 100_000 * 9 + sinceFirst % 100_000 * 9 / 100_000)
+            )
+        }
+        guard case .senderReport(let last) = simulation.rtcp.last?.packets.first else { return }
+        #expect(last.packetCount > 5000)
+        #expect(last.octetCount > 100_000 + 1750 * 3000)
+        let statistics = simulation.session.statistics
+        #expect(statistics.pictures == 1800 && statistics.keyframes == 1)
+        #expect(statistics.packets == UInt64(expected))
+    }
+
+    @Test func saysNothingBeforeTheFirstPicture() throws {
+        var simulation = Simulation()
+        #expect(simulation.session.nextDeadline == nil)
+        try simulation.drain()
+        var reports = PacketBatch()
+        simulation.session.end(now: simulation.now, rtcp: &reports)
+        #expect(simulation.rtcp.isEmpty && reports.isEmpty)
+    }
+
+    @Test func endsWithGoodbye() throws {
+        var simulation = Simulation()
+        _ = try simulation.send(50_000)
+        var batch = PacketBatch()
+        simulation.session.end(now: simulation.now, rtcp: &batch)
+        let packets = try RTCPPacket.parse(Array(batch[0]))
+        #expect(packets.count == 3)
+        #expect(packets.last == .goodbye(Goodbye(ssrcs: [simulation.session.ssrc])))
+        #expect(simulation.session.nextDeadline == nil)
+        let isAccepted = try simulation.send(10)
+        #expect(!isAccepted)
+        simulation.session.end(now: simulation.now, rtcp: &batch)
+        #expect(batch.count == 1)
+    }
+
+    @Test func feedbackAsksForAKeyframe() throws {
+        var simulation = Simulation()
+        _ = try simulation.send(1000, isKeyframe: true)
+        try simulation.advance(milliseconds: 1000)
+        simulation.receive(simulation.pictureLoss)
+        simulation.receive(simulation.fullIntra(1))
+        var isAsked = simulation.takeKeyframeRequest()
+        #expect(isAsked)
+        isAsked = simulation.takeKeyframeRequest()
+        #expect(!isAsked, "both were one request")
+        try simulation.advance(milliseconds: 1000)
+        simulation.receive(simulation.fullIntra(1))
+        isAsked = simulation.takeKeyframeRequest()
+        #expect(!isAsked, "a repetition")
+        var foreign = simulation.pictureLoss
+        foreign[11] ^= 1
+        simulation.receive(foreign)
+        isAsked = simulation.takeKeyframeRequest()
+        #expect(!isAsked, "of another stream")
+        #expect(simulation.session.statistics.keyframeRequests == 2)
+    }
+
+    @Test func reportsOfTheReceiverAreKept() throws {
+        var simulation = Simulation()
+        _ = try simulation.send(1000)
+        guard case .senderReport(let sent) = simulation.rtcp[0].packets[0] else { return }
+        try simulation.advance(milliseconds: 250)
+        // A quarter lost, 9 in all, 45 ticks of jitter, and 200 ms between the report's arrival and this answer.
+        simulation.receive(
+            [0x81, 201, 0, 7, 0, 0, 0, 1] + simulation.bytes(simulation.session.ssrc) + [0x40, 0, 0, 9]
+                + [0, 0, 0, 1] + [0, 0, 0, 45] + simulation.bytes(sent.ntpTime.middle) + [0, 0, 0x33, 0x33]
+        )
+        let report = try #require(simulation.session.statistics.report)
+        #expect(report.lossFraction == 0.25)
+        #expect(report.packetsLost == 9)
+        #expect(report.jitter == 500_000)
+        let roundTrip = try #require(report.roundTripTime)
+        #expect((49_900_000...50_100_000).contains(roundTrip))
+    }
+
+    @Test func malformedFeedbackIsCounted() {
+        var simulation = Simulation()
+        simulation.receive([])
+        simulation.receive([1, 2, 3])
+        simulation.receive(Array(simulation.pictureLoss.dropLast()))
+        #expect(simulation.session.statistics.malformedFeedback == 3)
+        let isAsked = simulation.takeKeyframeRequest()
+        #expect(!isAsked)
+    }
+
+    @Test func fullQueueDropsWholePictures() throws {
+        var simulation = Simulation()
+        var accepted = 0
+        for _ in 0..<100 where try simulation.send(100_000) { accepted += 1 }
+        #expect(accepted > 40 && accepted < 60)
+        let isAsked = simulation.takeKeyframeRequest()
+        #expect(isAsked, "the receiver cannot follow")
+        #expect(simulation.session.backlog(now: simulation.now).duration > 100 * Simulation.millisecond)
+        try simulation.advance(milliseconds: 10_000)
+        #expect(simulation.session.backlog(now: simulation.now).bytes == 0)
+        #expect(simulation.rtp.filter(\.packet.header.marker).count == accepted)
+        // The picture IDs of those that went out have no gap.
+        let identifiers = simulation.rtp.filter(\.packet.header.marker).map {
+            UInt16($0.packet.payload[2] & 0x7F) << 8 | UInt16($0.packet.payload[3])
+        }
+        #expect(zip(identifiers, identifiers.dropFirst()).allSatisfy { ($1 &- $0) & 0x7FFF == 1 })
+        #expect(simulation.session.statistics.picturesDropped == UInt64(100 - accepted))
+    }
+
+    @Test func newListenerGetsAKeyframe() throws {
+        var simulation = Simulation()
+        _ = try simulation.send(1000, isKeyframe: true)
+        simulation.session.refused(now: simulation.now)
+        #expect(!simulation.session.statistics.receiverListening)
+        // Nobody for three seconds: each probe is refused.
+        for _ in 0..<3 {
+            let before = simulation.probes.count
+            try simulation.advance(milliseconds: 1000)
+            #expect(simulation.probes.count == before + 1)
+            simulation.session.refused(now: simulation.now)
+        }
+        var isAsked = simulation.takeKeyframeRequest()
+        #expect(!isAsked)
+        try simulation.advance(milliseconds: 3000)
+        #expect(simulation.session.statistics.receiverListening)
+        isAsked = simulation.takeKeyframeRequest()
+        #expect(isAsked)
+        #expect(simulation.probes.count == 4)
+    }
+}
