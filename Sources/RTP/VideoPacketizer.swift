@@ -19,7 +19,7 @@ package struct VideoPacketizer: Sendable {
 
     /// - Parameters:
     ///   - maximumPacketSize: bytes, at least 64. Leave room for what is added later, such as an SRTP tag.
-    ///   - pictureID: of the first picture; random by default of the caller, as both RFCs advise.
+    ///   - pictureID: of the first picture; better random, as both RFCs allow.
     package init(codec: VideoCodec, maximumPacketSize: Int = 1200, pictureID: UInt16, baseLayerIndex: UInt8 = 0) {
         precondition(maximumPacketSize >= 64)
         self.codec = codec

@@ -1,0 +1,34 @@
+import CPosix
+import Glibc
+
+/// One descriptor to wait for.
+package struct PollItem {
+    package let descriptor: Int32
+    package var wantsWrite: Bool
+    /// Something can be read, or an error is to be fetched.
+    package fileprivate(set) var isReadable = false
+    package fileprivate(set) var isWritable = false
+
+    package init(_ descriptor: Int32, wantsWrite: Bool = false) {
+        self.descriptor = descriptor
+        self.wantsWrite = wantsWrite
+    }
+}
+
+/// Waits until a descriptor is ready or, unless nil, an instant of the monotonic clock.
+package func poll(_ items: inout [PollItem], until deadline: UInt64?) throws(SystemError) {
+    var descriptors = items.map { item in
+        pollfd(fd: item.descriptor, events: Int16(item.wantsWrite ? POLLIN | POLLOUT : POLLIN), revents: 0)
+    }
+    try check("ppoll") {
+        guard let deadline else { return posix_poll(&descriptors, descriptors.count, nil) }
+        let now = MonotonicClock.now()
+        var timeout = timespec(nanoseconds: deadline > now ? deadline - now : 0)
+        return posix_poll(&descriptors, descriptors.count, &timeout)
+    }
+    for index in items.indices {
+        let events = Int32(descriptors[index].revents)
+        items[index].isReadable = events & (POLLIN | POLLERR | POLLHUP) != 0
+        items[index].isWritable = events & POLLOUT != 0
+    }
+}
