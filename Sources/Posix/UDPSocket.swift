@@ -84,6 +84,14 @@ package struct UDPSocket: ~Copyable {
         }
     }
 
+    /// Takes the error that waits for the next call, such as `ECONNREFUSED`; 0 if none does.
+    package func takeError() -> Int32 {
+        var code: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        getsockopt(raw, SOL_SOCKET, SO_ERROR, &code, &length)
+        return code
+    }
+
     private static func set(
         _ raw: Int32,
         _ level: Int32,

@@ -114,7 +114,7 @@ package final class PlainRTPCall: Sendable {
     package var statistics: PlainRTPStatistics { state.withLock { $0.session.statistics } }
 
     /// False while the receiver's host refuses packets.
-    package var receiverListening: Bool { statistics.receiverListening }
+    package var receiverListening: Bool { state.withLock { $0.session.receiverListening } }
 
     /// Follows the encoder's bitrate, in bits a second.
     package func setTargetBitrate(_ bitrate: UInt64) {
@@ -156,6 +156,8 @@ package final class PlainRTPCall: Sendable {
     private func flush(_ state: inout State, now: UInt64) {
         sendPackets(&state, now: now)
         if state.isBlocked { return }
+        // A refusal not yet seen must not pass for the silence of a listener.
+        if !state.session.receiverListening, ports.rtp.takeError() == ECONNREFUSED { state.session.refused(now: now) }
         state.session.nextOutput(now: now, rtp: &state.packets, rtcp: &state.reports)
         sendPackets(&state, now: now)
         sendReports(&state)

@@ -140,6 +140,9 @@ package struct PlainRTPSession {
     /// The receiver's host refused a datagram: nobody listens on the port.
     package mutating func refused(now: UInt64) { listener.refused(at: now) }
 
+    /// False while the receiver's host refuses packets.
+    package var receiverListening: Bool { listener.isListening }
+
     /// The system would not send a packet that was handed out.
     package mutating func packetFailed() { counted.packetsFailed += 1 }
 
@@ -191,7 +194,7 @@ package struct PlainRTPSession {
     package var statistics: PlainRTPStatistics {
         var statistics = counted
         statistics.keyframeRequests = keyframeRequests.count
-        statistics.receiverListening = listener.isListening
+        statistics.receiverListening = receiverListening
         return statistics
     }
 
