@@ -1,1 +1,68 @@
 #pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/// Converts two rows of BGRX to two rows of luma and one of interleaved chroma (Cb first): BT.709, limited range.
+///
+/// `width` is in pixels and at least 1. When it is odd the last pixel is repeated, so that `width + 1` bytes are
+/// written to each of the three outputs. The inputs may be the same row; the outputs overlap nothing.
+typedef void pixels_bgrx_to_nv12_rows(
+    const uint8_t *bgrx0, const uint8_t *bgrx1, uint8_t *luma0, uint8_t *luma1, uint8_t *chroma, ptrdiff_t width);
+
+/// Averages three rows into two, and each three samples of a row into two, by area: an output sample covers 1.5 x 1.5
+/// input samples. `blocks` counts the groups of three input samples in a row.
+typedef void pixels_reduce_3_to_2_rows(
+    const uint8_t *row0, const uint8_t *row1, const uint8_t *row2, uint8_t *out0, uint8_t *out1, ptrdiff_t blocks);
+
+/// One implementation of every kernel. All implementations give the same bits.
+typedef struct {
+    pixels_bgrx_to_nv12_rows *bgrx_to_nv12;
+    pixels_reduce_3_to_2_rows *reduce_luma_3_to_2;    // a sample is one byte
+    pixels_reduce_3_to_2_rows *reduce_chroma_3_to_2;  // a sample is two bytes, Cb and Cr
+} pixels_kernels;
+
+/// The reference: plain loops that a compiler turns into the vector instructions of any processor.
+extern const pixels_kernels pixels_portable_kernels;
+
+#if defined(__x86_64__)
+/// Only for processors where `pixels_has_avx2`.
+extern const pixels_kernels pixels_avx2_kernels;
+#endif
+
+bool pixels_has_avx2(void);
+
+/// Where one colour stands in a pixel, read as a 32-bit number.
+typedef struct {
+    uint32_t mask;
+    uint8_t left_shift;  // brings the highest bit of the mask to bit 31
+    uint8_t repeat;      // the number of bits in the mask when fewer than 8, else 0
+} pixels_channel;
+
+typedef struct {
+    uint8_t bytes_per_pixel;  // 2, 3 or 4
+    bool big_endian;
+    pixels_channel red, green, blue;
+} pixels_packed_format;
+
+/// Expands a row of any packed RGB format to BGRX with 8 bits a channel and X = 0.
+///
+/// Narrow channels are widened by repeating their bits, so that full scale stays full scale; wide ones are cut.
+void pixels_expand_to_bgrx(const uint8_t *packed, uint8_t *bgrx, ptrdiff_t width, const pixels_packed_format *format);
+
+/// Converts a row of NV12, BT.709 limited range, to bytes R, G, B. `width` is even.
+void pixels_nv12_to_rgb(const uint8_t *luma, const uint8_t *chroma, uint8_t *rgb, ptrdiff_t width);
+
+/// The weighted sum of `taps` neighbouring rows. The weights add up to 256, so that nothing is rounded yet.
+void pixels_blend_rows(
+    const uint8_t *rows, ptrdiff_t stride, const uint16_t *weights, ptrdiff_t taps, uint16_t *out, ptrdiff_t count);
+
+/// Output sample i is the weighted sum of the `taps` samples of a blended row from `first[i]` on, rounded; its weights,
+/// from `weights[taps * i]` on, add up to 256. `count` is in samples.
+void pixels_resample_luma(
+    const uint16_t *row, const uint32_t *first, const uint16_t *weights, ptrdiff_t taps, uint8_t *out,
+    ptrdiff_t count);
+void pixels_resample_chroma(
+    const uint16_t *row, const uint32_t *first, const uint16_t *weights, ptrdiff_t taps, uint8_t *out,
+    ptrdiff_t count);
