@@ -1,0 +1,55 @@
+/// For each sample of a scaled line, which samples of the original it is made of, and how much of each.
+///
+/// A shorter line takes the mean over the stretch that each sample covers; a longer one runs straight between the
+/// centres of neighbouring samples. A sample's weights depend on its place in the whole line only, so that any part of a
+/// picture comes out as it would in the whole.
+struct ResamplingFilter: Sendable {
+    /// Weights per sample.
+    let taps: Int
+    /// For each sample, the first of `taps` neighbours.
+    private(set) var first: [UInt32] = []
+    /// `taps` for each sample, adding up to `unity`.
+    private(set) var weights: [UInt16] = []
+
+    static let unity = 256
+
+    init(from source: Int, to destination: Int) {
+        let lines = (0..<destination).map { index in
+            destination < source
+                ? Self.mean(index, source, destination) : Self.interpolation(index, source, destination)
+        }
+        taps = lines.map(\.weights.count).max() ?? 1
+        for line in lines {
+            // A stretch at the far end is moved back so that all its taps exist.
+            let start = min(line.first, source - taps)
+            let before = line.first - start
+            first.append(UInt32(start))
+            weights += Array(repeating: 0, count: before) + line.weights
+            weights += Array(repeating: 0, count: taps - before - line.weights.count)
+        }
+    }
+
+    /// In units of 1 / destination of a sample, the stretch is `source` long and a sample `destination`.
+    private static func mean(_ index: Int, _ source: Int, _ destination: Int) -> (first: Int, weights: [UInt16]) {
+        let start = index * source
+        let end = start + source
+        let first = start / destination
+        // Rounding what is covered up to each border, not each weight, keeps the sum.
+        let borders = (first...(end - 1) / destination).map { sample in
+            (unity * (min(end, (sample + 1) * destination) - start) + source / 2) / source
+        }
+        return (first, zip(borders, [0] + borders).map { UInt16($0 - $1) })
+    }
+
+    private static func interpolation(
+        _ index: Int,
+        _ source: Int,
+        _ destination: Int
+    ) -> (first: Int, weights: [UInt16]) {
+        // The centre's distance from that of sample 0, in units of 1 / (2 * destination) of a sample.
+        let centre = min(max((2 * index + 1) * source - destination, 0), 2 * destination * (source - 1))
+        let first = centre / (2 * destination)
+        let right = (unity * (centre % (2 * destination)) + destination) / (2 * destination)
+        return (first, right == 0 ? [UInt16(unity)] : [UInt16(unity - right), UInt16(right)])
+    }
+}
