@@ -1,3 +1,6 @@
 #pragma once
 #include <stdio.h>
 #include <png.h>
+
+/* An expression macro that Swift does not import. */
+static const int oriel_png_bgr = PNG_FORMAT_BGR;

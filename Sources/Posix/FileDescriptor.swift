@@ -18,9 +18,9 @@ package struct FileDescriptor: ~Copyable {
         return raw
     }
 
-    /// `open(2)`. `O_CLOEXEC` and `O_NOFOLLOW` are added.
+    /// `open(2)`; a new file gets mode 0600. `O_CLOEXEC` and `O_NOFOLLOW` are added.
     package static func open(_ path: String, _ flags: Int32) throws(SystemError) -> FileDescriptor {
-        FileDescriptor(taking: try check("open") { Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW) })
+        FileDescriptor(taking: try check("open") { Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) })
     }
 
     /// `openat(2)` relative to this directory; a new file gets mode 0600. `O_CLOEXEC` and `O_NOFOLLOW` are added.

@@ -32,3 +32,10 @@ package func poll(_ items: inout [PollItem], until deadline: UInt64?) throws(Sys
         items[index].isWritable = events & POLLOUT != 0
     }
 }
+
+/// Waits until one of the descriptors can be read, or until an instant of the monotonic clock.
+package func waitReadable(_ descriptors: [Int32], until deadline: UInt64) {
+    var items = descriptors.map { PollItem($0) }
+    // What is wrong with a descriptor shows when it is read.
+    try? poll(&items, until: deadline)
+}

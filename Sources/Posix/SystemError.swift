@@ -1,4 +1,4 @@
-package import Glibc
+import Glibc
 
 /// A system call that failed: which one, and the `errno` it left.
 public struct SystemError: Error, Equatable, CustomStringConvertible {

@@ -33,9 +33,6 @@ int posix_termination_signals(void);
 /// Whether a signal waited there; takes one.
 bool posix_take_signal(int descriptor);
 
-/// ppoll(2) for reading on at most eight descriptors.
-void posix_wait_readable(const int *descriptors, int count, const struct timespec *timeout);
-
 /// Sends datagrams `first`..<`count` of a connected socket, 64 at most, without waiting. Datagram i lies between
 /// ends[i - 1] (0 for the first) and ends[i] in `bytes`. Returns how many were taken, or -1 with errno set.
 int posix_send_datagrams(int socket, const uint8_t *bytes, const ptrdiff_t *ends, ptrdiff_t first, ptrdiff_t count);

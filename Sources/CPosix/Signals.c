@@ -2,7 +2,6 @@
 #include "CPosix.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -25,11 +24,4 @@ int posix_termination_signals(void) {
 bool posix_take_signal(int descriptor) {
     struct signalfd_siginfo info;
     return read(descriptor, &info, sizeof info) == sizeof info;
-}
-
-void posix_wait_readable(const int *descriptors, int count, const struct timespec *timeout) {
-    struct pollfd polled[8];
-    if (count > 8) count = 8;
-    for (int i = 0; i < count; i++) polled[i] = (struct pollfd){.fd = descriptors[i], .events = POLLIN};
-    ppoll(polled, (nfds_t)count, timeout, NULL);
 }
