@@ -1,13 +1,39 @@
 #pragma once
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <xcb/xcb.h>
 #include <xcb/damage.h>
 #include <xcb/randr.h>
 #include <xcb/shm.h>
+#include <xcb/xcbext.h>
 #include <xcb/xfixes.h>
 
 /* The extension identifiers are mutable C globals, which Swift 6 does not let through. */
+static inline void oriel_xcb_prefetch_extensions(xcb_connection_t *c) {
+    xcb_prefetch_extension_data(c, &xcb_shm_id);
+    xcb_prefetch_extension_data(c, &xcb_damage_id);
+    xcb_prefetch_extension_data(c, &xcb_randr_id);
+    xcb_prefetch_extension_data(c, &xcb_xfixes_id);
+}
 static inline const xcb_query_extension_reply_t *oriel_xcb_shm(xcb_connection_t *c) { return xcb_get_extension_data(c, &xcb_shm_id); }
 static inline const xcb_query_extension_reply_t *oriel_xcb_damage(xcb_connection_t *c) { return xcb_get_extension_data(c, &xcb_damage_id); }
 static inline const xcb_query_extension_reply_t *oriel_xcb_randr(xcb_connection_t *c) { return xcb_get_extension_data(c, &xcb_randr_id); }
 static inline const xcb_query_extension_reply_t *oriel_xcb_xfixes(xcb_connection_t *c) { return xcb_get_extension_data(c, &xcb_xfixes_id); }
+
+/* Memory of a fixed size behind a descriptor: sealed, so that nobody who is given it can shrink it under a mapping.
+   Returns the descriptor, or -1 with errno set. The constants are those of memfd_create(2) and fcntl(2), which glibc
+   hides without _GNU_SOURCE. */
+static inline int oriel_sealed_memory(const char *name, size_t size) {
+    const unsigned close_on_exec = 1, allow_sealing = 2;
+    const int add_seals = 1033, seal_seal = 1, seal_shrink = 2, seal_grow = 4;
+    int descriptor = (int)syscall(SYS_memfd_create, name, close_on_exec | allow_sealing);
+    if (descriptor < 0) return -1;
+    if (ftruncate(descriptor, (off_t)size) != 0
+        || fcntl(descriptor, add_seals, seal_seal | seal_shrink | seal_grow) != 0) {
+        close(descriptor);
+        return -1;
+    }
+    return descriptor;
+}

@@ -1,0 +1,42 @@
+import CXCB
+
+/// What to share.
+package enum CaptureSource: Equatable, Hashable, Sendable {
+    /// The whole screen of the display, as it is at the moment.
+    case screen
+    /// A monitor by the name `listMonitors()` gives it, wherever it stands.
+    case monitor(String)
+    /// A fixed rectangle, which must lie within the screen.
+    case region(CaptureRegion)
+}
+
+extension XConnection {
+    /// The whole screen, in pixels, as it is now.
+    package func screenRegion() throws(X11Error) -> CaptureRegion {
+        let geometry = try reply(
+            "GetGeometry", xcb_get_geometry(raw, root).sequence, as: xcb_get_geometry_reply_t.self
+        ).value
+        return CaptureRegion(x: 0, y: 0, width: Int(geometry.width), height: Int(geometry.height))
+    }
+
+    /// Where a source lies on the screen now; never empty, never beyond the screen.
+    ///
+    /// Throws `.noMonitor`, `.regionOutside` or `.regionPartlyOutside` when it is not there.
+    package func region(of source: CaptureSource) throws(X11Error) -> CaptureRegion {
+        let screen = try screenRegion()
+        switch source {
+        case .screen:
+            return screen
+        case .region(let region):
+            let visible = region.intersection(screen)
+            if visible.isEmpty { throw .regionOutside(region, screen: screen) }
+            if visible != region { throw .regionPartlyOutside(region, visible: visible) }
+            return region
+        case .monitor(let name):
+            let monitors = try listMonitors()
+            let visible = monitors.first { $0.name == name }?.region.intersection(screen)
+            guard let visible, !visible.isEmpty else { throw .noMonitor(name, available: monitors.map(\.name)) }
+            return visible
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import CXCB
+
+/// The look of the pointer.
+package struct CursorShape: Equatable, Sendable {
+    /// The pixel of the image that points, from its top left corner.
+    package let hotspotX: Int
+    package let hotspotY: Int
+    package let width: Int
+    package let height: Int
+    /// `width * height` pixels, row by row: alpha in the highest byte, then red, green and blue multiplied by alpha.
+    package let pixels: [UInt32]
+    /// Changes with the image.
+    package let serial: UInt32
+
+    package init(hotspotX: Int, hotspotY: Int, width: Int, height: Int, pixels: [UInt32], serial: UInt32) {
+        precondition(pixels.count == width * height)
+        self.hotspotX = hotspotX
+        self.hotspotY = hotspotY
+        self.width = width
+        self.height = height
+        self.pixels = pixels
+        self.serial = serial
+    }
+}
+
+/// The pointer: where it points on the screen, in pixels, and its look.
+package struct Cursor: Equatable, Sendable {
+    package let x: Int
+    package let y: Int
+    package let shape: CursorShape
+
+    package init(x: Int, y: Int, shape: CursorShape) {
+        self.x = x
+        self.y = y
+        self.shape = shape
+    }
+
+    /// The rectangle that its image covers; may reach beyond the screen.
+    package var region: CaptureRegion {
+        CaptureRegion(x: x - shape.hotspotX, y: y - shape.hotspotY, width: shape.width, height: shape.height)
+    }
+}
+
+/// Follows the pointer, asking for its image only when that has changed.
+package final class CursorTracker {
+    private let connection: XConnection
+    private var shape: CursorShape?
+
+    /// Nil when the server lacks XFixes: then the pointer cannot be shown.
+    package init?(connection: XConnection) throws(X11Error) {
+        guard connection.extensions.fixes != nil else { return nil }
+        self.connection = connection
+        let mask = XCB_XFIXES_CURSOR_NOTIFY_MASK_DISPLAY_CURSOR.rawValue
+        try connection.check(
+            "XFixesSelectCursorInput",
+            xcb_xfixes_select_cursor_input_checked(connection.raw, connection.root, mask))
+    }
+
+    /// The pointer now, or nil while it is on another screen.
+    ///
+    /// - Parameter events: what `drainEvents()` said since the last call.
+    package func update(after events: XEvents) throws(X11Error) -> Cursor? {
+        let place = try connection.reply(
+            "QueryPointer", xcb_query_pointer(connection.raw, connection.root).sequence,
+            as: xcb_query_pointer_reply_t.self
+        ).value
+        guard place.same_screen != 0 else { return nil }
+        let current: CursorShape
+        if let shape, !events.contains(.cursorChanged) { current = shape } else { current = try fetchShape() }
+        shape = current
+        return Cursor(x: Int(place.root_x), y: Int(place.root_y), shape: current)
+    }
+
+    private func fetchShape() throws(X11Error) -> CursorShape {
+        let image = try connection.reply(
+            "XFixesGetCursorImage", xcb_xfixes_get_cursor_image(connection.raw).sequence,
+            as: xcb_xfixes_get_cursor_image_reply_t.self)
+        let pixels = UnsafeBufferPointer(
+            start: xcb_xfixes_get_cursor_image_cursor_image(image.pointer),
+            count: Int(xcb_xfixes_get_cursor_image_cursor_image_length(image.pointer)))
+        let header = image.value
+        return CursorShape(
+            hotspotX: Int(header.xhot), hotspotY: Int(header.yhot), width: Int(header.width),
+            height: Int(header.height), pixels: Array(pixels), serial: header.cursor_serial)
+    }
+}

@@ -1,0 +1,100 @@
+/// Sizes of an NV12 picture: a luma plane, and a plane of Cb, Cr pairs of half the width and height, rounded up.
+package struct NV12Layout: Equatable, Sendable {
+    package let width: Int
+    package let height: Int
+    /// Bytes from row to row of each plane.
+    package let lumaStride: Int
+    package let chromaStride: Int
+
+    package init(width: Int, height: Int, lumaStride: Int, chromaStride: Int) {
+        self.width = width
+        self.height = height
+        self.lumaStride = lumaStride
+        self.chromaStride = chromaStride
+    }
+}
+
+extension CursorShape {
+    /// Blends the image onto an NV12 picture (BT.709, limited range), clipped at its edges.
+    ///
+    /// - Parameters:
+    ///   - left: the picture's column under the left edge of the image; may be negative or beyond the picture.
+    ///   - top: the same for rows.
+    ///   - luma: at least `layout.height` rows of `layout.lumaStride` bytes.
+    ///   - chroma: at least half as many rows of `layout.chromaStride` bytes.
+    package func draw(
+        left: Int, top: Int, luma: inout MutableRawSpan, chroma: inout MutableRawSpan, layout: NV12Layout
+    ) {
+        let columns = max(left, 0)..<max(0, left, min(left + width, layout.width))
+        let rows = max(top, 0)..<max(0, top, min(top + height, layout.height))
+        guard !columns.isEmpty, !rows.isEmpty else { return }
+        for y in rows {
+            for x in columns {
+                blendLuma(pixel(x - left, y - top), at: y * layout.lumaStride + x, in: &luma)
+            }
+        }
+        for y in rows.lowerBound / 2...(rows.upperBound - 1) / 2 {
+            for x in columns.lowerBound / 2...(columns.upperBound - 1) / 2 {
+                blendChroma(square(x * 2 - left, y * 2 - top), at: y * layout.chromaStride + x * 2, in: &chroma)
+            }
+        }
+    }
+
+    private func pixel(_ x: Int, _ y: Int) -> Colour {
+        guard (0..<width).contains(x), (0..<height).contains(y) else { return Colour() }
+        return Colour(pixels[y * width + x])
+    }
+
+    /// The sum of the four pixels that share a chroma sample; what is not of the image is transparent.
+    private func square(_ x: Int, _ y: Int) -> Colour {
+        pixel(x, y) + pixel(x + 1, y) + pixel(x, y + 1) + pixel(x + 1, y + 1)
+    }
+
+    private func blendLuma(_ colour: Colour, at offset: Int, in luma: inout MutableRawSpan) {
+        guard colour.alpha > 0 else { return }
+        let under = Int(luma.unsafeLoad(fromByteOffset: offset, as: UInt8.self)) << 16 * (255 - colour.alpha) / 255
+        let over = (16 << 16) * colour.alpha / 255 + colour.luma
+        luma.storeBytes(of: UInt8(clamping: (under + over + 1 << 15) >> 16), toByteOffset: offset, as: UInt8.self)
+    }
+
+    private func blendChroma(_ sum: Colour, at offset: Int, in chroma: inout MutableRawSpan) {
+        guard sum.alpha > 0 else { return }
+        for (index, value) in [sum.blueDifference, sum.redDifference].enumerated() {
+            let at = offset + index
+            let under = Int(chroma.unsafeLoad(fromByteOffset: at, as: UInt8.self)) << 16 * (4 * 255 - sum.alpha) / 255
+            let over = (128 << 16) * sum.alpha / 255 + value
+            chroma.storeBytes(
+                of: UInt8(clamping: (under + over + 1 << 17) >> 18), toByteOffset: at, as: UInt8.self)
+        }
+    }
+}
+
+/// Premultiplied colours, or sums of them. The results are scaled by 65536 and lack their offsets of 16 and 128.
+private struct Colour {
+    var alpha = 0
+    var red = 0
+    var green = 0
+    var blue = 0
+
+    init() {}
+
+    init(_ pixel: UInt32) {
+        alpha = Int(pixel >> 24)
+        red = Int(pixel >> 16 & 255)
+        green = Int(pixel >> 8 & 255)
+        blue = Int(pixel & 255)
+    }
+
+    var luma: Int { 11_966 * red + 40_254 * green + 4_064 * blue }
+    var blueDifference: Int { -6_596 * red - 22_189 * green + 28_785 * blue }
+    var redDifference: Int { 28_784 * red - 26_145 * green - 2_639 * blue }
+
+    static func + (left: Colour, right: Colour) -> Colour {
+        var sum = left
+        sum.alpha += right.alpha
+        sum.red += right.red
+        sum.green += right.green
+        sum.blue += right.blue
+        return sum
+    }
+}

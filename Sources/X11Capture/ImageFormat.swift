@@ -1,0 +1,68 @@
+import CXCB
+
+/// How the pixels of a screen lie in memory, as the server described them.
+package struct ImageFormat: Equatable, Sendable {
+    /// 16, 24 or 32.
+    package let bitsPerPixel: Int
+    /// Which bits of a pixel's value hold each colour; contiguous.
+    package let redMask: UInt32
+    package let greenMask: UInt32
+    package let blueMask: UInt32
+    /// Whether the lowest byte of a pixel comes first.
+    package let isLittleEndian: Bool
+    /// Rows begin at multiples of this many bits: 8, 16 or 32.
+    package let scanlinePad: Int
+
+    package init(
+        bitsPerPixel: Int, redMask: UInt32, greenMask: UInt32, blueMask: UInt32, isLittleEndian: Bool, scanlinePad: Int
+    ) {
+        self.bitsPerPixel = bitsPerPixel
+        self.redMask = redMask
+        self.greenMask = greenMask
+        self.blueMask = blueMask
+        self.isLittleEndian = isLittleEndian
+        self.scanlinePad = scanlinePad
+    }
+
+    /// The bytes from one row to the next in an image of this width.
+    package func bytesPerRow(_ width: Int) -> Int {
+        (width * bitsPerPixel + scanlinePad - 1) / scanlinePad * scanlinePad / 8
+    }
+}
+
+extension XConnection {
+    /// The format of images of the root window. Throws `.unsupportedScreen` for palettes and depths below 15.
+    package func imageFormat() throws(X11Error) -> ImageFormat {
+        let setup = xcb_get_setup(raw)!
+        let depth = screen.pointee.root_depth
+        guard let visual = rootVisual(), let pixmap = pixmapFormat(setup, depth: depth),
+            visual._class == XCB_VISUAL_CLASS_TRUE_COLOR.rawValue
+                || visual._class == XCB_VISUAL_CLASS_DIRECT_COLOR.rawValue,
+            [16, 24, 32].contains(pixmap.bits_per_pixel)
+        else { throw .unsupportedScreen(depth: Int(depth)) }
+        return ImageFormat(
+            bitsPerPixel: Int(pixmap.bits_per_pixel),
+            redMask: visual.red_mask, greenMask: visual.green_mask, blueMask: visual.blue_mask,
+            isLittleEndian: setup.pointee.image_byte_order == XCB_IMAGE_ORDER_LSB_FIRST.rawValue,
+            scanlinePad: Int(pixmap.scanline_pad))
+    }
+
+    private func rootVisual() -> xcb_visualtype_t? {
+        var depths = xcb_screen_allowed_depths_iterator(screen)
+        while depths.rem > 0 {
+            var visuals = xcb_depth_visuals_iterator(depths.data)
+            while visuals.rem > 0 {
+                if visuals.data.pointee.visual_id == screen.pointee.root_visual { return visuals.data.pointee }
+                xcb_visualtype_next(&visuals)
+            }
+            xcb_depth_next(&depths)
+        }
+        return nil
+    }
+
+    private func pixmapFormat(_ setup: UnsafePointer<xcb_setup_t>, depth: UInt8) -> xcb_format_t? {
+        let formats = UnsafeBufferPointer(
+            start: xcb_setup_pixmap_formats(setup), count: Int(xcb_setup_pixmap_formats_length(setup)))
+        return formats.first { $0.depth == depth }
+    }
+}

@@ -1,0 +1,41 @@
+import CXCB
+
+/// A monitor that can be shared.
+package struct MonitorInfo: Equatable, Sendable {
+    /// The name of RandR, such as `HDMI-1`.
+    package let name: String
+    package let region: CaptureRegion
+    package let isPrimary: Bool
+}
+
+extension XConnection {
+    /// The active monitors, in the server's order. Throws `.extensionMissing` below RandR 1.5.
+    package func listMonitors() throws(X11Error) -> [MonitorInfo] {
+        guard let randr = extensions.randr, randr.version >= .init(major: 1, minor: 5) else {
+            throw .extensionMissing(name: "RandR", version: "1.5")
+        }
+        let answer = try reply(
+            "RRGetMonitors", xcb_randr_get_monitors(raw, root, 1).sequence, as: xcb_randr_get_monitors_reply_t.self)
+        var monitors: [MonitorInfo] = []
+        var iterator = xcb_randr_get_monitors_monitors_iterator(answer.pointer)
+        while iterator.rem > 0 {
+            let monitor = iterator.data.pointee
+            monitors.append(
+                MonitorInfo(
+                    name: try atomName(monitor.name),
+                    region: CaptureRegion(
+                        x: Int(monitor.x), y: Int(monitor.y), width: Int(monitor.width), height: Int(monitor.height)),
+                    isPrimary: monitor.primary != 0))
+            xcb_randr_monitor_info_next(&iterator)
+        }
+        return monitors
+    }
+
+    private func atomName(_ atom: xcb_atom_t) throws(X11Error) -> String {
+        let answer = try reply(
+            "GetAtomName", xcb_get_atom_name(raw, atom).sequence, as: xcb_get_atom_name_reply_t.self)
+        let bytes = UnsafeRawBufferPointer(
+            start: xcb_get_atom_name_name(answer.pointer), count: Int(xcb_get_atom_name_name_length(answer.pointer)))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

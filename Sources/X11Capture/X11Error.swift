@@ -1,0 +1,82 @@
+package import Posix
+
+/// What can go wrong between this program and an X server.
+package enum X11Error: Error, Equatable, Sendable {
+    case noDisplayNamed
+    case cannotConnect(display: String)
+    case noSuchScreen(display: String)
+    case connectionLost(display: String)
+    case notResponding(display: String)
+    case extensionMissing(name: String, version: String)
+    case unsupportedScreen(depth: Int)
+    case noMonitor(String, available: [String])
+    case badRegion(String)
+    case regionOutside(CaptureRegion, screen: CaptureRegion)
+    case regionPartlyOutside(CaptureRegion, visible: CaptureRegion)
+    case requestFailed(String, XErrorCode)
+    case system(SystemError)
+}
+
+extension X11Error: CustomStringConvertible {
+    /// One sentence for a person.
+    package var description: String {
+        switch self {
+        case .noDisplayNamed:
+            "no display is named: set DISPLAY or pass --display"
+        case .cannotConnect(let display):
+            "cannot connect to display \"\(display)\": is an X server running there, and does it let this user in?"
+        case .noSuchScreen(let display):
+            "display \"\(display)\" has no screen of that number"
+        case .connectionLost(let display):
+            "the connection to display \"\(display)\" was lost"
+        case .notResponding(let display):
+            "display \"\(display)\" does not answer"
+        case .extensionMissing(let name, let version):
+            "the X server is too old or too small: it lacks \(name) \(version)"
+        case .unsupportedScreen(let depth):
+            "a screen of depth \(depth) without direct colours cannot be shared: start the X server with depth 24"
+        case .noMonitor(let name, let available) where available.isEmpty:
+            "no monitor is named \"\(name)\", and none is connected"
+        case .noMonitor(let name, let available):
+            "no monitor is named \"\(name)\", there are: \(available.joined(separator: ", "))"
+        case .badRegion(let text):
+            "\"\(text)\" is not a region: write WIDTHxHEIGHT+X+Y, such as 1280x720+100+50"
+        case .regionOutside(let region, let screen):
+            "the region \(region) lies outside the screen, which is \(screen.width)x\(screen.height)"
+        case .regionPartlyOutside(let region, let visible):
+            "the region \(region) reaches beyond the screen: the visible part is \(visible)"
+        case .requestFailed(let request, let code):
+            "the X server refused \(request): \(code)"
+        case .system(let error):
+            "\(error)"
+        }
+    }
+
+    /// Whether the source is merely absent at present: it may come back while the connection stays good.
+    package var isSourceAbsent: Bool {
+        switch self {
+        case .noMonitor, .regionOutside, .regionPartlyOutside: true
+        default: false
+        }
+    }
+}
+
+/// The code of an X protocol error.
+package struct XErrorCode: Equatable, Sendable, CustomStringConvertible {
+    package let value: UInt8
+
+    package static let badWindow = XErrorCode(value: 3)
+    package static let badMatch = XErrorCode(value: 8)
+    package static let badDrawable = XErrorCode(value: 9)
+
+    private static let names = [
+        "BadRequest", "BadValue", "BadWindow", "BadPixmap", "BadAtom", "BadCursor", "BadFont", "BadMatch",
+        "BadDrawable", "BadAccess", "BadAlloc", "BadColor", "BadGC", "BadIDChoice", "BadName", "BadLength",
+        "BadImplementation",
+    ]
+
+    /// The protocol's name, such as `BadMatch`; a number for the errors of extensions.
+    package var description: String {
+        (1...Self.names.count).contains(Int(value)) ? Self.names[Int(value) - 1] : "error \(value)"
+    }
+}

@@ -1,0 +1,49 @@
+import CXCB
+import Glibc
+import Posix
+
+/// A connection to one screen of an X server, closed when the last object that uses it goes.
+///
+/// One thread uses it. X errors come back as values of the request that caused them, and nothing here waits longer
+/// than the timeout. After `.notResponding` the connection is still good: the server may wake up again. After
+/// `.connectionLost` it is not.
+package final class XConnection {
+    /// The name it was opened by, such as `:0`.
+    package let display: String
+    let raw: OpaquePointer
+    let root: xcb_window_t
+    let screen: UnsafeMutablePointer<xcb_screen_t>
+    /// The longest wait for an answer, in nanoseconds.
+    let timeout: UInt64
+    private(set) var extensions = XExtensions()
+
+    /// Counts the changes of geometry seen by `drainEvents()`, so that grabbers know when to look again.
+    var geometrySerial = 0
+
+    /// Connects to `display`, or to the one in the environment.
+    ///
+    /// - Parameters:
+    ///   - display: `:0`, `:0.1` (a screen number) or `host:0`.
+    ///   - timeout: how long to wait for each answer of the server.
+    package init(display: String? = nil, timeout: Duration = .seconds(3)) throws(X11Error) {
+        guard let name = display ?? getenv("DISPLAY").map({ String(cString: $0) }), !name.isEmpty else {
+            throw .noDisplayNamed
+        }
+        let nanoseconds = UInt64(max(0, timeout / .nanoseconds(1)))
+        let (raw, screenNumber) = try XConnector.connect(to: name, timeout: nanoseconds)
+        self.display = name
+        self.timeout = nanoseconds
+        self.raw = raw
+        var screens = xcb_setup_roots_iterator(xcb_get_setup(raw))
+        for _ in 0..<screenNumber { xcb_screen_next(&screens) }
+        screen = screens.data
+        root = screen.pointee.root
+        extensions = try queryExtensions()
+        try selectGeometryEvents()
+    }
+
+    deinit { xcb_disconnect(raw) }
+
+    /// Readable when `drainEvents()` may have something to tell. Owned by the connection.
+    package var fileDescriptor: Int32 { xcb_get_file_descriptor(raw) }
+}

@@ -1,0 +1,87 @@
+import CXCB
+import Glibc
+import Posix
+import Synchronization
+
+/// Runs `xcb_connect`, which a frozen server can block for ever, on a thread of its own.
+final class XConnector: Sendable {
+    /// A connection on its way from the helper thread to its owner; only one of them holds it at a time.
+    private struct Handle: @unchecked Sendable {
+        let raw: OpaquePointer
+        let screenNumber: Int32
+    }
+
+    private enum State {
+        case connecting
+        case connected(Handle)
+        case abandoned
+    }
+
+    private let display: String
+    private let state = Mutex(State.connecting)
+    /// Two ends of a socket: the helper shuts its own when it is done, which the other end can poll for.
+    private let waiting: FileDescriptor
+    private let signalling: FileDescriptor
+
+    /// Connects to `display` and returns the connection with its default screen's number.
+    /// Gives up after `timeout` nanoseconds with `.notResponding`; the helper thread then cleans up when it can.
+    static func connect(
+        to display: String, timeout: UInt64
+    ) throws(X11Error) -> (raw: OpaquePointer, screenNumber: Int) {
+        let connector = try XConnector(display)
+        try connector.start()
+        guard let handle = connector.take(timeout: timeout) else { throw .notResponding(display: display) }
+        let status = xcb_connection_has_error(handle.raw)
+        if status == 0 { return (handle.raw, Int(handle.screenNumber)) }
+        xcb_disconnect(handle.raw)
+        throw status == XCB_CONN_CLOSED_INVALID_SCREEN
+            ? .noSuchScreen(display: display) : .cannotConnect(display: display)
+    }
+
+    private init(_ display: String) throws(X11Error) {
+        self.display = display
+        var ends: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        do throws(SystemError) { try check("socketpair") { socketpair(AF_UNIX, kind, 0, &ends) } } catch {
+            throw .system(error)
+        }
+        waiting = FileDescriptor(taking: ends[0])
+        signalling = FileDescriptor(taking: ends[1])
+    }
+
+    private func start() throws(X11Error) {
+        var thread = pthread_t()
+        let argument = Unmanaged.passRetained(self)
+        let code = pthread_create(
+            &thread, nil,
+            { argument in
+                Unmanaged<XConnector>.fromOpaque(argument!).takeRetainedValue().run()
+                return nil
+            }, argument.toOpaque())
+        guard code == 0 else {
+            argument.release()
+            throw .system(SystemError("pthread_create", code: code))
+        }
+        pthread_detach(thread)
+    }
+
+    private func run() {
+        var screenNumber: Int32 = 0
+        let handle = Handle(raw: xcb_connect(display, &screenNumber), screenNumber: screenNumber)
+        let wanted = state.withLock { state in
+            if case .abandoned = state { return false }
+            state = .connected(handle)
+            return true
+        }
+        if wanted { shutdown(signalling.raw, Int32(SHUT_RDWR)) } else { xcb_disconnect(handle.raw) }
+    }
+
+    private func take(timeout: UInt64) -> Handle? {
+        _ = Readiness.wait(for: waiting.raw, until: MonotonicClock.now() + timeout)
+        return state.withLock { state in
+            if case .connected(let handle) = state { return handle }
+            state = .abandoned
+            return nil
+        }
+    }
+}

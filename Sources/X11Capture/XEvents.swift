@@ -1,0 +1,56 @@
+import CXCB
+import Glibc
+
+/// What a server told since the last look.
+package struct XEvents: OptionSet, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Something was drawn: see `DamageMonitor`.
+    package static let damaged = XEvents(rawValue: 1)
+    /// The screen, a monitor or their arrangement changed.
+    package static let geometryChanged = XEvents(rawValue: 2)
+    /// The pointer has another shape: see `CursorTracker`.
+    package static let cursorChanged = XEvents(rawValue: 4)
+}
+
+extension XConnection {
+    /// Reads all waiting events without blocking and tells what they said. Throws `.connectionLost`.
+    package func drainEvents() throws(X11Error) -> XEvents {
+        var seen: XEvents = []
+        while let event = xcb_poll_for_event(raw) {
+            seen.formUnion(meaning(of: event.pointee.response_type & 0x7f))
+            free(event)
+        }
+        if xcb_connection_has_error(raw) != 0 { throw lost }
+        if seen.contains(.geometryChanged) { geometrySerial += 1 }
+        return seen
+    }
+
+    func selectGeometryEvents() throws(X11Error) {
+        var mask = XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue
+        try check(
+            "ChangeWindowAttributes",
+            xcb_change_window_attributes_checked(raw, root, XCB_CW_EVENT_MASK.rawValue, &mask))
+        guard let randr = extensions.randr, randr.version >= .init(major: 1, minor: 2) else { return }
+        let events =
+            XCB_RANDR_NOTIFY_MASK_SCREEN_CHANGE.rawValue | XCB_RANDR_NOTIFY_MASK_CRTC_CHANGE.rawValue
+            | XCB_RANDR_NOTIFY_MASK_OUTPUT_CHANGE.rawValue
+        try check("RRSelectInput", xcb_randr_select_input_checked(raw, root, UInt16(events)))
+    }
+
+    private func meaning(of type: UInt8) -> XEvents {
+        if type == XCB_CONFIGURE_NOTIFY { return .geometryChanged }
+        if let first = extensions.damage?.firstEvent, type == first + UInt8(XCB_DAMAGE_NOTIFY) { return .damaged }
+        if let first = extensions.fixes?.firstEvent, type == first + UInt8(XCB_XFIXES_CURSOR_NOTIFY) {
+            return .cursorChanged
+        }
+        if let first = extensions.randr?.firstEvent,
+            type == first + UInt8(XCB_RANDR_SCREEN_CHANGE_NOTIFY) || type == first + UInt8(XCB_RANDR_NOTIFY)
+        {
+            return .geometryChanged
+        }
+        return []
+    }
+}

@@ -1,0 +1,61 @@
+import CXCB
+import Glibc
+import Posix
+
+/// The answer to a request, freed with its owner.
+struct XReply<Body>: ~Copyable {
+    let pointer: UnsafeMutablePointer<Body>
+
+    var value: Body { pointer.pointee }
+
+    deinit { free(pointer) }
+}
+
+extension XConnection {
+    /// Waits for the answer to the request of this `sequence` number.
+    ///
+    /// - Parameters:
+    ///   - request: its name in the protocol, for the error message.
+    ///   - body: the C type of the answer.
+    func reply<Body>(
+        _ request: String, _ sequence: UInt32, as body: Body.Type
+    ) throws(X11Error) -> XReply<Body> {
+        guard let reply = try completion(of: request, sequence) else { throw lost }
+        return XReply(pointer: reply.assumingMemoryBound(to: Body.self))
+    }
+
+    /// Waits until the server has carried out a checked request that has no answer.
+    func check(_ request: String, _ cookie: xcb_void_cookie_t) throws(X11Error) {
+        // Only the answer to a later request tells that an earlier one without an answer went well.
+        let later = xcb_get_input_focus(raw).sequence
+        defer { xcb_discard_reply(raw, later) }
+        let reply = try completion(of: request, cookie.sequence)
+        free(reply)
+        if xcb_connection_has_error(raw) != 0 { throw lost }
+    }
+
+    /// Waits until the server has carried out all requests made so far.
+    package func synchronize() throws(X11Error) {
+        _ = try reply("GetInputFocus", xcb_get_input_focus(raw).sequence, as: xcb_get_input_focus_reply_t.self)
+    }
+
+    var lost: X11Error { .connectionLost(display: display) }
+
+    private func completion(of request: String, _ sequence: UInt32) throws(X11Error) -> UnsafeMutableRawPointer? {
+        xcb_flush(raw)
+        let deadline = MonotonicClock.now() + timeout
+        while true {
+            var reply: UnsafeMutableRawPointer?
+            var error: UnsafeMutablePointer<xcb_generic_error_t>?
+            if xcb_poll_for_reply(raw, sequence, &reply, &error) == 1 {
+                guard let error else { return reply }
+                defer { free(error) }
+                throw .requestFailed(request, XErrorCode(value: error.pointee.error_code))
+            }
+            guard Readiness.wait(for: fileDescriptor, until: deadline) else {
+                xcb_discard_reply(raw, sequence)
+                throw .notResponding(display: display)
+            }
+        }
+    }
+}
