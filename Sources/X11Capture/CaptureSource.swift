@@ -14,7 +14,9 @@ extension XConnection {
     /// The whole screen, in pixels, as it is now.
     package func screenRegion() throws(X11Error) -> CaptureRegion {
         let geometry = try reply(
-            "GetGeometry", xcb_get_geometry(raw, root).sequence, as: xcb_get_geometry_reply_t.self
+            "GetGeometry",
+            xcb_get_geometry(raw, root).sequence,
+            as: xcb_get_geometry_reply_t.self
         ).value
         return CaptureRegion(x: 0, y: 0, width: Int(geometry.width), height: Int(geometry.height))
     }

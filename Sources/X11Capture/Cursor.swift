@@ -53,7 +53,8 @@ package final class CursorTracker {
         let mask = XCB_XFIXES_CURSOR_NOTIFY_MASK_DISPLAY_CURSOR.rawValue
         try connection.check(
             "XFixesSelectCursorInput",
-            xcb_xfixes_select_cursor_input_checked(connection.raw, connection.root, mask))
+            xcb_xfixes_select_cursor_input_checked(connection.raw, connection.root, mask)
+        )
     }
 
     /// The pointer now, or nil while it is on another screen.
@@ -61,26 +62,44 @@ package final class CursorTracker {
     /// - Parameter events: what `drainEvents()` said since the last call.
     package func update(after events: XEvents) throws(X11Error) -> Cursor? {
         let place = try connection.reply(
-            "QueryPointer", xcb_query_pointer(connection.raw, connection.root).sequence,
+            "QueryPointer",
+            xcb_query_pointer(connection.raw, connection.root).sequence,
             as: xcb_query_pointer_reply_t.self
         ).value
         guard place.same_screen != 0 else { return nil }
         let current: CursorShape
-        if let shape, !events.contains(.cursorChanged) { current = shape } else { current = try fetchShape() }
+        if let shape, !events.contains(.cursorChanged) { current = shape } else { current = try shapeOrArrow() }
         shape = current
         return Cursor(x: Int(place.root_x), y: Int(place.root_y), shape: current)
     }
 
+    private func shapeOrArrow() throws(X11Error) -> CursorShape {
+        do throws(X11Error) {
+            return try fetchShape()
+        } catch .requestFailed {
+            // Servers with the SECURITY extension refuse the image of a cursor whose creator has gone, such as xsetroot.
+            return .arrow
+        }
+    }
+
     private func fetchShape() throws(X11Error) -> CursorShape {
         let image = try connection.reply(
-            "XFixesGetCursorImage", xcb_xfixes_get_cursor_image(connection.raw).sequence,
-            as: xcb_xfixes_get_cursor_image_reply_t.self)
+            "XFixesGetCursorImage",
+            xcb_xfixes_get_cursor_image(connection.raw).sequence,
+            as: xcb_xfixes_get_cursor_image_reply_t.self
+        )
         let pixels = UnsafeBufferPointer(
             start: xcb_xfixes_get_cursor_image_cursor_image(image.pointer),
-            count: Int(xcb_xfixes_get_cursor_image_cursor_image_length(image.pointer)))
+            count: Int(xcb_xfixes_get_cursor_image_cursor_image_length(image.pointer))
+        )
         let header = image.value
         return CursorShape(
-            hotspotX: Int(header.xhot), hotspotY: Int(header.yhot), width: Int(header.width),
-            height: Int(header.height), pixels: Array(pixels), serial: header.cursor_serial)
+            hotspotX: Int(header.xhot),
+            hotspotY: Int(header.yhot),
+            width: Int(header.width),
+            height: Int(header.height),
+            pixels: Array(pixels),
+            serial: header.cursor_serial
+        )
     }
 }

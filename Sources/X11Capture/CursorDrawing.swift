@@ -23,7 +23,11 @@ extension CursorShape {
     ///   - luma: at least `layout.height` rows of `layout.lumaStride` bytes.
     ///   - chroma: at least half as many rows of `layout.chromaStride` bytes.
     package func draw(
-        left: Int, top: Int, luma: inout MutableRawSpan, chroma: inout MutableRawSpan, layout: NV12Layout
+        left: Int,
+        top: Int,
+        luma: inout MutableRawSpan,
+        chroma: inout MutableRawSpan,
+        layout: NV12Layout
     ) {
         let columns = max(left, 0)..<max(0, left, min(left + width, layout.width))
         let rows = max(top, 0)..<max(0, top, min(top + height, layout.height))
@@ -64,7 +68,10 @@ extension CursorShape {
             let under = Int(chroma.unsafeLoad(fromByteOffset: at, as: UInt8.self)) << 16 * (4 * 255 - sum.alpha) / 255
             let over = (128 << 16) * sum.alpha / 255 + value
             chroma.storeBytes(
-                of: UInt8(clamping: (under + over + 1 << 17) >> 18), toByteOffset: at, as: UInt8.self)
+                of: UInt8(clamping: (under + over + 1 << 17) >> 18),
+                toByteOffset: at,
+                as: UInt8.self
+            )
         }
     }
 }

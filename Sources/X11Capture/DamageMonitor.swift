@@ -15,7 +15,9 @@ package final class DamageMonitor {
         self.connection = connection
         let level = UInt8(XCB_DAMAGE_REPORT_LEVEL_NON_EMPTY.rawValue)
         try connection.check(
-            "DamageCreate", xcb_damage_create_checked(connection.raw, damage, connection.root, level))
+            "DamageCreate",
+            xcb_damage_create_checked(connection.raw, damage, connection.root, level)
+        )
     }
 
     deinit { xcb_damage_destroy(connection.raw, damage) }

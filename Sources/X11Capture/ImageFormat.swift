@@ -14,7 +14,12 @@ package struct ImageFormat: Equatable, Sendable {
     package let scanlinePad: Int
 
     package init(
-        bitsPerPixel: Int, redMask: UInt32, greenMask: UInt32, blueMask: UInt32, isLittleEndian: Bool, scanlinePad: Int
+        bitsPerPixel: Int,
+        redMask: UInt32,
+        greenMask: UInt32,
+        blueMask: UInt32,
+        isLittleEndian: Bool,
+        scanlinePad: Int
     ) {
         self.bitsPerPixel = bitsPerPixel
         self.redMask = redMask
@@ -42,9 +47,12 @@ extension XConnection {
         else { throw .unsupportedScreen(depth: Int(depth)) }
         return ImageFormat(
             bitsPerPixel: Int(pixmap.bits_per_pixel),
-            redMask: visual.red_mask, greenMask: visual.green_mask, blueMask: visual.blue_mask,
+            redMask: visual.red_mask,
+            greenMask: visual.green_mask,
+            blueMask: visual.blue_mask,
             isLittleEndian: setup.pointee.image_byte_order == XCB_IMAGE_ORDER_LSB_FIRST.rawValue,
-            scanlinePad: Int(pixmap.scanline_pad))
+            scanlinePad: Int(pixmap.scanline_pad)
+        )
     }
 
     private func rootVisual() -> xcb_visualtype_t? {
@@ -62,7 +70,9 @@ extension XConnection {
 
     private func pixmapFormat(_ setup: UnsafePointer<xcb_setup_t>, depth: UInt8) -> xcb_format_t? {
         let formats = UnsafeBufferPointer(
-            start: xcb_setup_pixmap_formats(setup), count: Int(xcb_setup_pixmap_formats_length(setup)))
+            start: xcb_setup_pixmap_formats(setup),
+            count: Int(xcb_setup_pixmap_formats_length(setup))
+        )
         return formats.first { $0.depth == depth }
     }
 }

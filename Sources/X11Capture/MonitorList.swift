@@ -15,7 +15,10 @@ extension XConnection {
             throw .extensionMissing(name: "RandR", version: "1.5")
         }
         let answer = try reply(
-            "RRGetMonitors", xcb_randr_get_monitors(raw, root, 1).sequence, as: xcb_randr_get_monitors_reply_t.self)
+            "RRGetMonitors",
+            xcb_randr_get_monitors(raw, root, 1).sequence,
+            as: xcb_randr_get_monitors_reply_t.self
+        )
         var monitors: [MonitorInfo] = []
         var iterator = xcb_randr_get_monitors_monitors_iterator(answer.pointer)
         while iterator.rem > 0 {
@@ -24,8 +27,14 @@ extension XConnection {
                 MonitorInfo(
                     name: try atomName(monitor.name),
                     region: CaptureRegion(
-                        x: Int(monitor.x), y: Int(monitor.y), width: Int(monitor.width), height: Int(monitor.height)),
-                    isPrimary: monitor.primary != 0))
+                        x: Int(monitor.x),
+                        y: Int(monitor.y),
+                        width: Int(monitor.width),
+                        height: Int(monitor.height)
+                    ),
+                    isPrimary: monitor.primary != 0
+                )
+            )
             xcb_randr_monitor_info_next(&iterator)
         }
         return monitors
@@ -33,9 +42,14 @@ extension XConnection {
 
     private func atomName(_ atom: xcb_atom_t) throws(X11Error) -> String {
         let answer = try reply(
-            "GetAtomName", xcb_get_atom_name(raw, atom).sequence, as: xcb_get_atom_name_reply_t.self)
+            "GetAtomName",
+            xcb_get_atom_name(raw, atom).sequence,
+            as: xcb_get_atom_name_reply_t.self
+        )
         let bytes = UnsafeRawBufferPointer(
-            start: xcb_get_atom_name_name(answer.pointer), count: Int(xcb_get_atom_name_name_length(answer.pointer)))
+            start: xcb_get_atom_name_name(answer.pointer),
+            count: Int(xcb_get_atom_name_name_length(answer.pointer))
+        )
         return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -35,7 +35,9 @@ package final class ScreenGrabber {
     ///   - buffers: how many pictures to hold at a time, at least one.
     ///   - methods: the methods to try, best first.
     package init(
-        connection: XConnection, source: CaptureSource, buffers count: Int = 1,
+        connection: XConnection,
+        source: CaptureSource,
+        buffers count: Int = 1,
         methods: [GrabMethod] = GrabMethod.allCases
     ) throws(X11Error) {
         precondition(count > 0 && !methods.isEmpty)
@@ -76,7 +78,8 @@ package final class ScreenGrabber {
 
     /// Lends the picture in a buffer: `region.height` rows of `bytesPerRow` bytes, as `format` describes them.
     package func withPicture<Result, Failure: Error>(
-        in buffer: Int = 0, _ body: (RawSpan) throws(Failure) -> Result
+        in buffer: Int = 0,
+        _ body: (RawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(buffers[buffer].bytes)))
     }
@@ -92,7 +95,7 @@ package final class ScreenGrabber {
             region = now
             try allocate()
             return .geometryChanged
-        } catch where error.isSourceAbsent {
+        } catch  where error.isSourceAbsent {
             geometrySerial = serial
             isLost = true
             return .sourceLost
@@ -116,12 +119,29 @@ package final class ScreenGrabber {
         let format = UInt8(XCB_IMAGE_FORMAT_Z_PIXMAP.rawValue)
         if let segment = buffer.segment {
             let request = xcb_shm_get_image(
-                connection.raw, connection.root, x, y, width, UInt16(rows.count), .max, format, segment,
-                UInt32(offset))
+                connection.raw,
+                connection.root,
+                x,
+                y,
+                width,
+                UInt16(rows.count),
+                .max,
+                format,
+                segment,
+                UInt32(offset)
+            )
             _ = try connection.reply("ShmGetImage", request.sequence, as: xcb_shm_get_image_reply_t.self)
         } else {
             let request = xcb_get_image(
-                connection.raw, format, connection.root, x, y, width, UInt16(rows.count), .max)
+                connection.raw,
+                format,
+                connection.root,
+                x,
+                y,
+                width,
+                UInt16(rows.count),
+                .max
+            )
             let image = try connection.reply("GetImage", request.sequence, as: xcb_get_image_reply_t.self)
             let count = min(Int(xcb_get_image_data_length(image.pointer)), rows.count * bytesPerRow)
             let data = UnsafeRawBufferPointer(start: xcb_get_image_data(image.pointer), count: count)

@@ -28,13 +28,16 @@ extension XConnection {
     private func childrenOfRoot() throws(X11Error) -> [xcb_window_t] {
         let tree = try reply("QueryTree", xcb_query_tree(raw, root).sequence, as: xcb_query_tree_reply_t.self)
         let children = UnsafeBufferPointer(
-            start: xcb_query_tree_children(tree.pointer), count: Int(xcb_query_tree_children_length(tree.pointer)))
+            start: xcb_query_tree_children(tree.pointer),
+            count: Int(xcb_query_tree_children_length(tree.pointer))
+        )
         return Array(children)
     }
 
     private func isVisible(_ window: xcb_window_t) throws(X11Error) -> Bool {
         let attributes = try reply(
-            "GetWindowAttributes", xcb_get_window_attributes(raw, window).sequence,
+            "GetWindowAttributes",
+            xcb_get_window_attributes(raw, window).sequence,
             as: xcb_get_window_attributes_reply_t.self
         ).value
         return attributes._class == UInt16(XCB_WINDOW_CLASS_INPUT_OUTPUT.rawValue)
@@ -43,14 +46,21 @@ extension XConnection {
 
     private func region(ofWindow window: xcb_window_t) throws(X11Error) -> CaptureRegion {
         let geometry = try reply(
-            "GetGeometry", xcb_get_geometry(raw, window).sequence, as: xcb_get_geometry_reply_t.self
+            "GetGeometry",
+            xcb_get_geometry(raw, window).sequence,
+            as: xcb_get_geometry_reply_t.self
         ).value
         let place = try reply(
-            "TranslateCoordinates", xcb_translate_coordinates(raw, window, root, 0, 0).sequence,
+            "TranslateCoordinates",
+            xcb_translate_coordinates(raw, window, root, 0, 0).sequence,
             as: xcb_translate_coordinates_reply_t.self
         ).value
         return CaptureRegion(
-            x: Int(place.dst_x), y: Int(place.dst_y), width: Int(geometry.width), height: Int(geometry.height))
+            x: Int(place.dst_x),
+            y: Int(place.dst_y),
+            width: Int(geometry.width),
+            height: Int(geometry.height)
+        )
     }
 
     private func title(of window: xcb_window_t) throws(X11Error) -> String {
@@ -62,20 +72,27 @@ extension XConnection {
 
     /// The value of a property in items of 8 or 32 bits; empty when it is not set.
     private func property<Item: FixedWidthInteger>(
-        _ window: xcb_window_t, named name: String, as item: Item.Type
+        _ window: xcb_window_t,
+        named name: String,
+        as item: Item.Type
     ) throws(X11Error) -> [Item] {
         let atom = try reply(
-            "InternAtom", xcb_intern_atom(raw, 1, UInt16(name.utf8.count), name).sequence,
+            "InternAtom",
+            xcb_intern_atom(raw, 1, UInt16(name.utf8.count), name).sequence,
             as: xcb_intern_atom_reply_t.self
         ).value.atom
         guard atom != XCB_ATOM_NONE.rawValue else { return [] }
         let words: UInt32 = 65_536
         let answer = try reply(
-            "GetProperty", xcb_get_property(raw, 0, window, atom, XCB_ATOM_ANY.rawValue, 0, words).sequence,
-            as: xcb_get_property_reply_t.self)
+            "GetProperty",
+            xcb_get_property(raw, 0, window, atom, XCB_ATOM_ANY.rawValue, 0, words).sequence,
+            as: xcb_get_property_reply_t.self
+        )
         guard answer.value.format == UInt8(Item.bitWidth) else { return [] }
         let bytes = UnsafeRawBufferPointer(
-            start: xcb_get_property_value(answer.pointer), count: Int(xcb_get_property_value_length(answer.pointer)))
+            start: xcb_get_property_value(answer.pointer),
+            count: Int(xcb_get_property_value_length(answer.pointer))
+        )
         return Array(bytes.bindMemory(to: Item.self))
     }
 }

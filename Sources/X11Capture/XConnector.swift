@@ -26,7 +26,8 @@ final class XConnector: Sendable {
     /// Connects to `display` and returns the connection with its default screen's number.
     /// Gives up after `timeout` nanoseconds with `.notResponding`; the helper thread then cleans up when it can.
     static func connect(
-        to display: String, timeout: UInt64
+        to display: String,
+        timeout: UInt64
     ) throws(X11Error) -> (raw: OpaquePointer, screenNumber: Int) {
         let connector = try XConnector(display)
         try connector.start()
@@ -53,11 +54,14 @@ final class XConnector: Sendable {
         var thread = pthread_t()
         let argument = Unmanaged.passRetained(self)
         let code = pthread_create(
-            &thread, nil,
+            &thread,
+            nil,
             { argument in
                 Unmanaged<XConnector>.fromOpaque(argument!).takeRetainedValue().run()
                 return nil
-            }, argument.toOpaque())
+            },
+            argument.toOpaque()
+        )
         guard code == 0 else {
             argument.release()
             throw .system(SystemError("pthread_create", code: code))

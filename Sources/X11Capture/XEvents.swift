@@ -32,7 +32,8 @@ extension XConnection {
         var mask = XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue
         try check(
             "ChangeWindowAttributes",
-            xcb_change_window_attributes_checked(raw, root, XCB_CW_EVENT_MASK.rawValue, &mask))
+            xcb_change_window_attributes_checked(raw, root, XCB_CW_EVENT_MASK.rawValue, &mask)
+        )
         guard let randr = extensions.randr, randr.version >= .init(major: 1, minor: 2) else { return }
         let events =
             XCB_RANDR_NOTIFY_MASK_SCREEN_CHANGE.rawValue | XCB_RANDR_NOTIFY_MASK_CRTC_CHANGE.rawValue

@@ -30,27 +30,32 @@ extension XConnection {
         var found = XExtensions()
         if let firstEvent = present(oriel_xcb_shm(raw)) {
             let version = try reply(
-                "ShmQueryVersion", xcb_shm_query_version(raw).sequence, as: xcb_shm_query_version_reply_t.self
+                "ShmQueryVersion",
+                xcb_shm_query_version(raw).sequence,
+                as: xcb_shm_query_version_reply_t.self
             ).value
             found.sharedMemory = info(firstEvent, UInt32(version.major_version), UInt32(version.minor_version))
         }
         if let firstEvent = present(oriel_xcb_xfixes(raw)) {
             let version = try reply(
-                "XFixesQueryVersion", xcb_xfixes_query_version(raw, 4, 0).sequence,
+                "XFixesQueryVersion",
+                xcb_xfixes_query_version(raw, 4, 0).sequence,
                 as: xcb_xfixes_query_version_reply_t.self
             ).value
             found.fixes = info(firstEvent, version.major_version, version.minor_version)
         }
         if let firstEvent = present(oriel_xcb_damage(raw)) {
             let version = try reply(
-                "DamageQueryVersion", xcb_damage_query_version(raw, 1, 1).sequence,
+                "DamageQueryVersion",
+                xcb_damage_query_version(raw, 1, 1).sequence,
                 as: xcb_damage_query_version_reply_t.self
             ).value
             found.damage = info(firstEvent, version.major_version, version.minor_version)
         }
         if let firstEvent = present(oriel_xcb_randr(raw)) {
             let version = try reply(
-                "RRQueryVersion", xcb_randr_query_version(raw, 1, 5).sequence,
+                "RRQueryVersion",
+                xcb_randr_query_version(raw, 1, 5).sequence,
                 as: xcb_randr_query_version_reply_t.self
             ).value
             found.randr = info(firstEvent, version.major_version, version.minor_version)

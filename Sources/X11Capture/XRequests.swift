@@ -18,7 +18,9 @@ extension XConnection {
     ///   - request: its name in the protocol, for the error message.
     ///   - body: the C type of the answer.
     func reply<Body>(
-        _ request: String, _ sequence: UInt32, as body: Body.Type
+        _ request: String,
+        _ sequence: UInt32,
+        as body: Body.Type
     ) throws(X11Error) -> XReply<Body> {
         guard let reply = try completion(of: request, sequence) else { throw lost }
         return XReply(pointer: reply.assumingMemoryBound(to: Body.self))

@@ -1,0 +1,139 @@
+import CXCB
+import TestSupport
+
+@testable import X11Capture
+
+/// Draws known pixels on a display, over a connection of its own.
+struct Painter {
+    let connection: XConnection
+    private let context: xcb_gcontext_t
+
+    init(_ server: XServer) throws {
+        connection = try XConnection(display: server.display)
+        context = xcb_generate_id(connection.raw)
+        xcb_create_gc(connection.raw, context, connection.root, 0, nil)
+        try connection.synchronize()
+    }
+
+    /// Fills a rectangle of the screen with a pixel value, and returns once that is done.
+    func fill(_ region: CaptureRegion, _ pixel: UInt32) throws {
+        var value = pixel
+        xcb_change_gc(connection.raw, context, XCB_GC_FOREGROUND.rawValue, &value)
+        var rectangle = xcb_rectangle_t(
+            x: Int16(region.x),
+            y: Int16(region.y),
+            width: UInt16(region.width),
+            height: UInt16(region.height)
+        )
+        xcb_poly_fill_rectangle(connection.raw, connection.root, context, 1, &rectangle)
+        try connection.synchronize()
+    }
+
+    /// Fills the screen with cells of 7x5 pixels, each of a value of its own, and returns the rule.
+    func fillWithCells() throws -> (_ x: Int, _ y: Int) -> UInt32 {
+        let screen = try connection.screenRegion()
+        let mask = UInt32(truncatingIfNeeded: (UInt64(1) << connection.screen.pointee.root_depth) - 1)
+        func pixel(_ x: Int, _ y: Int) -> UInt32 {
+            UInt32(x / 7 &* 7919 &+ y / 5 &* 104_729 &+ 12345) &* 2_654_435 & mask
+        }
+        for y in stride(from: 0, to: screen.height, by: 5) {
+            for x in stride(from: 0, to: screen.width, by: 7) {
+                var value = pixel(x, y)
+                xcb_change_gc(connection.raw, context, XCB_GC_FOREGROUND.rawValue, &value)
+                var rectangle = xcb_rectangle_t(x: Int16(x), y: Int16(y), width: 7, height: 5)
+                xcb_poly_fill_rectangle(connection.raw, connection.root, context, 1, &rectangle)
+            }
+        }
+        try connection.synchronize()
+        return pixel
+    }
+
+    /// Gives the pointer the look of a glyph of the standard cursor font, for as long as the painter lives.
+    func setCursor(glyph: UInt16) throws {
+        let font = xcb_generate_id(connection.raw)
+        let cursor = xcb_generate_id(connection.raw)
+        let name = "cursor"
+        xcb_open_font(connection.raw, font, UInt16(name.utf8.count), name)
+        let white = UInt16.max
+        xcb_create_glyph_cursor(
+            connection.raw,
+            cursor,
+            font,
+            font,
+            glyph,
+            glyph + 1,
+            0,
+            0,
+            0,
+            white,
+            white,
+            white
+        )
+        var value = cursor
+        xcb_change_window_attributes(connection.raw, connection.root, XCB_CW_CURSOR.rawValue, &value)
+        try connection.synchronize()
+    }
+
+    /// A window with a title, shown at once. Returns its identifier.
+    func openWindow(title: String, at region: CaptureRegion) throws -> UInt32 {
+        let window = xcb_generate_id(connection.raw)
+        xcb_create_window(
+            connection.raw,
+            UInt8(XCB_COPY_FROM_PARENT),
+            window,
+            connection.root,
+            Int16(region.x),
+            Int16(region.y),
+            UInt16(region.width),
+            UInt16(region.height),
+            0,
+            UInt16(XCB_WINDOW_CLASS_INPUT_OUTPUT.rawValue),
+            connection.screen.pointee.root_visual,
+            0,
+            nil
+        )
+        xcb_change_property(
+            connection.raw,
+            UInt8(XCB_PROP_MODE_REPLACE.rawValue),
+            window,
+            XCB_ATOM_WM_NAME.rawValue,
+            XCB_ATOM_STRING.rawValue,
+            8,
+            UInt32(title.unicodeScalars.count),
+            title.unicodeScalars.map { UInt8($0.value) }
+        )
+        xcb_map_window(connection.raw, window)
+        try connection.synchronize()
+        return window
+    }
+}
+
+extension ScreenGrabber {
+    /// The value of a pixel in a buffer, read by the format alone.
+    func pixel(_ x: Int, _ y: Int, in buffer: Int = 0) -> UInt32 {
+        withPicture(in: buffer) { picture in
+            let size = format.bitsPerPixel / 8
+            let offset = y * bytesPerRow + x * size
+            var value: UInt32 = 0
+            for index in 0..<size {
+                let byte = UInt32(picture.unsafeLoad(fromByteOffset: offset + index, as: UInt8.self))
+                value |= byte << UInt32(8 * (format.isLittleEndian ? index : size - 1 - index))
+            }
+            return value & (format.redMask | format.greenMask | format.blueMask)
+        }
+    }
+
+    /// The first pixel that is not as the rule says; nil when all are.
+    func firstDifference(
+        from rule: (_ x: Int, _ y: Int) -> UInt32,
+        rows: Range<Int>? = nil,
+        in buffer: Int = 0
+    ) -> String? {
+        for y in rows ?? 0..<region.height {
+            for x in 0..<region.width where pixel(x, y, in: buffer) != rule(region.x + x, region.y + y) {
+                return "(\(x), \(y)): \(pixel(x, y, in: buffer)) instead of \(rule(region.x + x, region.y + y))"
+            }
+        }
+        return nil
+    }
+}

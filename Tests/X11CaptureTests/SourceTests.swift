@@ -1,0 +1,62 @@
+import TestSupport
+import Testing
+
+@testable import X11Capture
+
+@Suite struct SourceTests {
+    @Test func parsesRegions() throws {
+        let region = try CaptureRegion("1280x720+100+50")
+        #expect(region == CaptureRegion(x: 100, y: 50, width: 1280, height: 720))
+        #expect(try CaptureRegion(region.description) == region)
+    }
+
+    @Test(arguments: [
+        "", "1280x720", "0x720+0+0", "1280x0+0+0", "-1x5+0+0", "10x10-5+0", "10x10+-5+0", "10x10+0+0+0", "10x10+0+",
+        "32768x1+0+0", "99999999999999999999x1+0+0", "10 x10+0+0", "10x10+0+0 ", "١x1+0+0", "0x10x10+0+0",
+    ])
+    func rejectsWhatIsNoRegion(text: String) {
+        #expect(throws: X11Error.badRegion(text)) { try CaptureRegion(text) }
+    }
+
+    @Test func tellsWhichPartOfARegionIsVisible() throws {
+        let server = try XServer()
+        let connection = try XConnection(display: server.display)
+        let partly = CaptureRegion(x: 600, y: 400, width: 100, height: 100)
+        let visible = CaptureRegion(x: 600, y: 400, width: 40, height: 80)
+        #expect(throws: X11Error.regionPartlyOutside(partly, visible: visible)) {
+            try ScreenGrabber(connection: connection, source: .region(partly))
+        }
+        let outside = CaptureRegion(x: 640, y: 0, width: 10, height: 10)
+        let screen = CaptureRegion(x: 0, y: 0, width: 640, height: 480)
+        #expect(throws: X11Error.regionOutside(outside, screen: screen)) {
+            try ScreenGrabber(connection: connection, source: .region(outside))
+        }
+    }
+
+    @Test func namesTheMonitorsThereAre() throws {
+        let server = try XServer()
+        let connection = try XConnection(display: server.display)
+        let monitors = try connection.listMonitors()
+        #expect(monitors.map(\.region) == [CaptureRegion(x: 0, y: 0, width: 640, height: 480)])
+        let error = X11Error.noMonitor("HDMI-9", available: monitors.map(\.name))
+        #expect(error.description.contains(monitors[0].name))
+        #expect(throws: error) { try ScreenGrabber(connection: connection, source: .monitor("HDMI-9")) }
+    }
+
+    @Test func saysWhenRandRIsMissing() throws {
+        let server = try XServer(arguments: ["-extension", "RANDR"])
+        let connection = try XConnection(display: server.display)
+        #expect(throws: X11Error.extensionMissing(name: "RandR", version: "1.5")) { try connection.listMonitors() }
+        #expect(try ScreenGrabber(connection: connection, source: .screen).grab() == .grabbed)
+    }
+
+    @Test func listsWindows() throws {
+        let server = try XServer()
+        let connection = try XConnection(display: server.display)
+        #expect(try connection.listWindows() == [])
+        let region = CaptureRegion(x: 20, y: 30, width: 200, height: 100)
+        let painter = try Painter(server)
+        let id = try painter.openWindow(title: "Café", at: region)
+        #expect(try connection.listWindows() == [WindowInfo(id: id, title: "Café", region: region)])
+    }
+}
