@@ -1,6 +1,9 @@
 #pragma once
 #include <vpx/vp8cx.h>
+#include <vpx/vp8dx.h>
+#include <vpx/vpx_decoder.h>
 #include <vpx/vpx_encoder.h>
 
-/* A macro that Swift does not import. */
+/* Macros that Swift does not import. */
 static const int oriel_vpx_encoder_abi_version = VPX_ENCODER_ABI_VERSION;
+static const int oriel_vpx_decoder_abi_version = VPX_DECODER_ABI_VERSION;

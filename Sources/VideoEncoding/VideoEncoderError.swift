@@ -1,0 +1,20 @@
+/// Why there is no encoder, or no frame from it.
+package enum VideoEncoderError: Error, Equatable {
+    /// A value no encoder can work with; the text says which.
+    case configuration(String)
+    /// Not later than the frame before; nanoseconds.
+    case presentationTime(UInt64, previous: UInt64)
+    /// A call into libvpx failed: its name, its `vpx_codec_err_t`, and libvpx's words for both.
+    case libvpx(call: String, code: UInt32, reason: String)
+}
+
+extension VideoEncoderError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .configuration(let problem): problem
+        case .presentationTime(let time, let previous):
+            "a frame at \(time) ns is not later than the one before, at \(previous) ns"
+        case .libvpx(let call, let code, let reason): "\(call): \(reason) (\(code))"
+        }
+    }
+}

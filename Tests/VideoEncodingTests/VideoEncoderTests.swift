@@ -1,0 +1,184 @@
+import Pixels
+import Testing
+import VideoEncoding
+
+struct VideoEncoderTests {
+    private static let size = PixelSize(width: 320, height: 180)
+    private static let frameInterval: UInt64 = 33_333_333
+
+    private func configuration(_ codec: VideoCodec, bitrate: Int = 600_000) -> VideoEncoderConfiguration {
+        VideoEncoderConfiguration(codec: codec, size: Self.size, targetBitrate: bitrate)
+    }
+
+    @Test(arguments: VideoCodec.allCases)
+    func encodesMotionThatDecodesToThePictures(codec: VideoCodec) throws {
+        var encoder = try VideoEncoder(configuration(codec, bitrate: 1_000_000))
+        var decoder = Decoder(codec)
+        var picture = NV12Picture(size: Self.size)
+        for step in 0..<20 {
+            Scene.draw(step, into: &picture)
+            let time = 5_000_000_000 + UInt64(step) * Self.frameInterval
+            let frame = try encoder.encode(picture, presentationTime: time) { frame, data in
+                let isDecoded = decoder.decode(data)
+                #expect(isDecoded)
+                return frame
+            }
+            let encoded = try #require(frame)
+            #expect(encoded.isKeyframe == (step == 0))
+            #expect((0...63).contains(encoded.quantizer))
+            #expect(encoded.presentationTime == time)
+            #expect(decoder.size == Self.size)
+            #expect(peakSignalToNoiseRatio(picture, decoder.luma) > 25)
+        }
+    }
+
+    @Test(arguments: VideoCodec.allCases)
+    func aPictureAtRestConverges(codec: VideoCodec) throws {
+        var encoder = try VideoEncoder(configuration(codec))
+        var decoder = Decoder(codec)
+        var picture = NV12Picture(size: Self.size)
+        Scene.draw(0, into: &picture)
+        var quantizer = 63
+        for step in 0..<60 {
+            let time = UInt64(step) * Self.frameInterval
+            let result = try encoder.encode(picture, presentationTime: time) { frame, data in
+                let isDecoded = decoder.decode(data)
+                #expect(isDecoded)
+                return frame.quantizer
+            }
+            quantizer = try #require(result)
+        }
+        #expect(quantizer <= codec.convergedQuantizer)
+        #expect(peakSignalToNoiseRatio(picture, decoder.luma) > 40)
+    }
+
+    @Test(arguments: VideoCodec.allCases)
+    func makesAKeyframeOnDemandWhichDecodesAlone(codec: VideoCodec) throws {
+        var encoder = try VideoEncoder(configuration(codec))
+        var picture = NV12Picture(size: Self.size)
+        var decoder = Decoder(codec)
+        for step in 0..<6 {
+            Scene.draw(step, into: &picture)
+            let isKeyframe = try encoder.encode(
+                picture,
+                presentationTime: UInt64(step) * Self.frameInterval,
+                forceKeyframe: step == 4
+            ) { frame, data in
+                let isDecoded = step < 4 || decoder.decode(data)
+                #expect(isDecoded)
+                return frame.isKeyframe
+            }
+            #expect(isKeyframe == (step == 0 || step == 4))
+        }
+        #expect(peakSignalToNoiseRatio(picture, decoder.luma) > 25)
+    }
+
+    @Test(arguments: VideoCodec.allCases)
+    func keepsToTheBitrate(codec: VideoCodec) throws {
+        var encoder = try VideoEncoder(configuration(codec, bitrate: 800_000))
+        #expect(try bitrate(of: &encoder, steps: 0..<90, measuredFrom: 30) < 960_000)
+        try encoder.setBitrate(400_000)
+        #expect(encoder.configuration.targetBitrate == 400_000)
+        let lower = try bitrate(of: &encoder, steps: 90..<180, measuredFrom: 120)
+        #expect(lower > 320_000 && lower < 480_000)
+    }
+
+    /// In b/s, of frames from `first` on.
+    private func bitrate(
+        of encoder: inout VideoEncoder,
+        steps: Range<Int>,
+        measuredFrom first: Int
+    ) throws -> Int {
+        var picture = NV12Picture(size: Self.size)
+        var bytes = 0
+        for step in steps {
+            Scene.draw(step * 7, into: &picture)
+            let count = try encoder.encode(picture, presentationTime: UInt64(step) * Self.frameInterval) {
+                $1.byteCount
+            }
+            if step >= first { bytes += count ?? 0 }
+        }
+        return bytes * 8 * 30 / (steps.upperBound - first)
+    }
+
+    @Test(arguments: VideoCodec.allCases)
+    func theStreamGoesOnAfterDroppedFrames(codec: VideoCodec) throws {
+        var starved = configuration(codec, bitrate: 30_000)
+        starved.dropThreshold = 60
+        var encoder = try VideoEncoder(starved)
+        var decoder = Decoder(codec)
+        var picture = NV12Picture(size: Self.size)
+        var frames = 0
+        for step in 0..<40 {
+            Scene.drawNoise(step, into: &picture)
+            let isDecoded = try encoder.encode(picture, presentationTime: UInt64(step) * Self.frameInterval) {
+                decoder.decode($1)
+            }
+            #expect(isDecoded != false)
+            if isDecoded != nil { frames += 1 }
+        }
+        #expect((1..<40).contains(frames))
+    }
+
+    @Test(arguments: VideoCodec.allCases)
+    func theSameInputGivesTheSameStream(codec: VideoCodec) throws {
+        func stream() throws -> [[UInt8]] {
+            var encoder = try VideoEncoder(configuration(codec))
+            var picture = NV12Picture(size: Self.size)
+            return try (0..<8).map { step in
+                Scene.draw(step, into: &picture)
+                let bytes = try encoder.encode(picture, presentationTime: UInt64(step) * Self.frameInterval) {
+                    $1.withUnsafeBytes { [UInt8]($0) }
+                }
+                return bytes ?? []
+            }
+        }
+        #expect(try stream() == stream())
+    }
+
+    @Test(arguments: VideoCodec.allCases)
+    func refusesTimeThatStandsStill(codec: VideoCodec) throws {
+        var encoder = try VideoEncoder(configuration(codec))
+        let picture = NV12Picture(size: Self.size)
+        _ = try encoder.encode(picture, presentationTime: 7) { _, _ in }
+        #expect(throws: VideoEncoderError.presentationTime(7, previous: 7)) {
+            _ = try encoder.encode(picture, presentationTime: 7) { _, _ in }
+        }
+        let next: Void? = try encoder.encode(picture, presentationTime: 40_000_000) { _, _ in }
+        #expect(next != nil)
+    }
+
+    @Test(arguments: [(0, 180), (320, 0), (321, 180), (320, 181), (16386, 180)])
+    func refusesSizes(width: Int, height: Int) {
+        var configuration = configuration(.vp8)
+        configuration.size = PixelSize(width: width, height: height)
+        expectRefusal(configuration)
+    }
+
+    @Test(arguments: VideoCodec.allCases, [-1, 0, 999, .max])
+    func refusesBitrates(codec: VideoCodec, bitrate: Int) throws {
+        expectRefusal(configuration(codec, bitrate: bitrate))
+        var encoder = try VideoEncoder(configuration(codec))
+        #expect(throws: VideoEncoderError.self) { try encoder.setBitrate(bitrate) }
+    }
+
+    @Test func refusesOtherNonsense() {
+        var slow = configuration(.vp9)
+        slow.framesPerSecond = 0
+        expectRefusal(slow)
+        var idle = configuration(.vp9)
+        idle.threads = 0
+        expectRefusal(idle)
+    }
+
+    private func expectRefusal(_ configuration: VideoEncoderConfiguration) {
+        do {
+            _ = try VideoEncoder(configuration)
+            Issue.record("accepted")
+        } catch .configuration(let problem) {
+            #expect(!problem.isEmpty)
+        } catch {
+            Issue.record("\(error)")
+        }
+    }
+}
