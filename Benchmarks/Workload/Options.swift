@@ -1,0 +1,47 @@
+/// What to draw.
+enum Scene: String {
+    case still, typing, scrolling, motion, counter, pattern, demo
+
+    /// Changes a second, unless told otherwise.
+    var defaultRate: Double {
+        switch self {
+        case .still: 1
+        case .typing: 16
+        case .counter: 7
+        case .scrolling, .motion, .pattern, .demo: 30
+        }
+    }
+}
+
+struct Options {
+    let scene: Scene
+    private(set) var display: String?
+    private(set) var rate: Double?
+    private(set) var seconds: Double?
+
+    init(_ arguments: some Sequence<String>) throws(WorkloadError) {
+        var rest = Array(arguments)
+        guard !rest.isEmpty, let scene = Scene(rawValue: rest.removeFirst()) else {
+            throw .usage("name what to draw")
+        }
+        self.scene = scene
+        while !rest.isEmpty {
+            let name = rest.removeFirst()
+            guard !rest.isEmpty else { throw .usage("\(name) wants a value, or is unknown") }
+            let value = rest.removeFirst()
+            switch name {
+            case "--display": display = value
+            case "--fps", "--rate": rate = try Self.positive(value, name)
+            case "--seconds": seconds = try Self.positive(value, name)
+            default: throw .usage("unknown option \(name)")
+            }
+        }
+    }
+
+    private static func positive(_ text: String, _ name: String) throws(WorkloadError) -> Double {
+        guard let number = Double(text), number > 0, number < 1e6 else {
+            throw .usage("\(name) wants a number above 0, not \"\(text)\"")
+        }
+        return number
+    }
+}

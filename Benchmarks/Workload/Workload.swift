@@ -1,0 +1,56 @@
+import Glibc
+
+/// Draws on an X display what the benchmarks and tests share: a known amount of change, or pictures that can be read.
+@main
+enum Workload {
+    static let usage = """
+        usage: workload still|typing|scrolling|motion|counter|pattern|demo \
+        [--display :0] [--fps N | --rate N] [--seconds N]
+        """
+
+    static func main() {
+        do throws(WorkloadError) {
+            let options = try Options(CommandLine.arguments.dropFirst())
+            let screen = try Screen(display: options.display)
+            var pace = Pace(rate: options.rate ?? options.scene.defaultRate, seconds: options.seconds)
+            switch options.scene {
+            case .still: try drawStill(on: screen, &pace)
+            case .typing: try drawTyping(on: screen, &pace)
+            case .scrolling: try drawScrolling(on: screen, &pace)
+            case .motion: try drawMotion(on: screen, &pace)
+            case .counter: try drawCounter(on: screen, &pace)
+            case .pattern: try drawPattern(on: screen, &pace)
+            case .demo: try drawDemo(on: screen, &pace)
+            }
+        } catch {
+            let message = "workload: \(error)\n"
+            write(STDERR_FILENO, message, message.utf8.count)
+            exit(error.exitCode)
+        }
+    }
+}
+
+enum WorkloadError: Error, CustomStringConvertible {
+    case usage(String)
+    case cannotConnect(String)
+    case connectionLost
+    case noFont
+    case unsupportedScreen(depth: UInt8)
+
+    var description: String {
+        switch self {
+        case .usage(let problem): "\(problem)\n\(Workload.usage)"
+        case .cannotConnect(let display): "cannot connect to display \"\(display)\""
+        case .connectionLost: "the connection to the display was lost"
+        case .noFont: "the X server has none of the fonts 9x15 and fixed"
+        case .unsupportedScreen(let depth): "cannot draw on a screen of depth \(depth)"
+        }
+    }
+
+    var exitCode: Int32 {
+        switch self {
+        case .usage: 64
+        default: 69
+        }
+    }
+}
