@@ -122,7 +122,7 @@ public final class BridgeDirectory: Sendable {
         do throws(SystemError) {
             unlinkat(descriptor.raw, temporary, 0)
             let opened = try descriptor.open(temporary, O_WRONLY | O_CREAT | O_EXCL)
-            try opened.write(Array(text.utf8))
+            try opened.write(text)
             try check("rename") { renameat(descriptor.raw, temporary, descriptor.raw, file) }
         } catch {
             unlinkat(descriptor.raw, temporary, 0)

@@ -53,16 +53,8 @@ package struct FileDescriptor: ~Copyable {
         return Array(buffer[..<(try read(into: buffer, at: offset))])
     }
 
-    /// Writes all bytes at the current position.
-    package func write(_ bytes: [UInt8]) throws(SystemError) {
-        var done = 0
-        while done < bytes.count {
-            let count = try check("write") {
-                bytes.withUnsafeBytes { Glibc.write(raw, $0.baseAddress! + done, $0.count - done) }
-            }
-            done += count
-        }
-    }
+    /// Writes all of a text at the current position.
+    package func write(_ text: String) throws(SystemError) { try Posix.write(text, to: raw) }
 }
 
 /// Open file description locks over a whole file (fcntl F_OFD_SETLK). The kernel drops one when the last descriptor
@@ -85,5 +77,16 @@ extension FileDescriptor {
         let code = posix_lock_query(raw, kind == .exclusive, &locked)
         if code != 0 { throw SystemError("fcntl", code: code) }
         return locked
+    }
+}
+
+/// Writes all of a text to a descriptor that somebody else owns.
+package func write(_ text: String, to descriptor: Int32) throws(SystemError) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+        let count = try check("write") {
+            bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        }
+        bytes = bytes.dropFirst(count)
     }
 }

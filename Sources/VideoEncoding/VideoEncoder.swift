@@ -43,7 +43,7 @@ package struct VideoEncoder: ~Copyable {
         _ picture: borrowing NV12Picture,
         presentationTime: UInt64,
         forceKeyframe: Bool = false,
-        _ body: (_ frame: EncodedFrame, _ data: RawSpan) -> Result
+        _ body: (_ frame: EncodedFrame, _ data: Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
         precondition(picture.size == configuration.size, "the picture is not of the configured size")
         if let previousTime, presentationTime <= previousTime {
@@ -85,7 +85,7 @@ package struct VideoEncoder: ~Copyable {
     /// Without look-ahead there is one packet for a picture, or none.
     private func takeFrame<Result: ~Copyable>(
         _ presentationTime: UInt64,
-        _ body: (EncodedFrame, RawSpan) -> Result
+        _ body: (EncodedFrame, Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
         var iterator: vpx_codec_iter_t?
         while let packet = vpx_codec_get_cx_data(context.pointer, &iterator) {
@@ -105,7 +105,8 @@ package struct VideoEncoder: ~Copyable {
                 quantizer: Int(quantizer),
                 presentationTime: presentationTime
             )
-            return body(encoded, RawSpan(_unsafeStart: frame.buf, byteCount: frame.sz))
+            let bytes = UnsafePointer(frame.buf.assumingMemoryBound(to: UInt8.self))
+            return body(encoded, Span(_unsafeStart: bytes, count: frame.sz))
         }
         return nil
     }

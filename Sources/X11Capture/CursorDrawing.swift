@@ -1,18 +1,4 @@
-/// Sizes of an NV12 picture: a luma plane, and a plane of Cb, Cr pairs of half the width and height, rounded up.
-package struct NV12Layout: Equatable, Sendable {
-    package let width: Int
-    package let height: Int
-    /// Bytes from row to row of each plane.
-    package let lumaStride: Int
-    package let chromaStride: Int
-
-    package init(width: Int, height: Int, lumaStride: Int, chromaStride: Int) {
-        self.width = width
-        self.height = height
-        self.lumaStride = lumaStride
-        self.chromaStride = chromaStride
-    }
-}
+package import Pixels
 
 extension CursorShape {
     /// Blends the image onto an NV12 picture (BT.709, limited range), clipped at its edges.
@@ -20,7 +6,7 @@ extension CursorShape {
     /// - Parameters:
     ///   - left: the picture's column under the left edge of the image; may be negative or beyond the picture.
     ///   - top: the same for rows.
-    ///   - luma: at least `layout.height` rows of `layout.lumaStride` bytes.
+    ///   - luma: at least `layout.size.height` rows of `layout.lumaStride` bytes.
     ///   - chroma: at least half as many rows of `layout.chromaStride` bytes.
     package func draw(
         left: Int,
@@ -29,8 +15,8 @@ extension CursorShape {
         chroma: inout MutableRawSpan,
         layout: NV12Layout
     ) {
-        let columns = max(left, 0)..<max(0, left, min(left + width, layout.width))
-        let rows = max(top, 0)..<max(0, top, min(top + height, layout.height))
+        let columns = max(left, 0)..<max(0, left, min(left + width, layout.size.width))
+        let rows = max(top, 0)..<max(0, top, min(top + height, layout.size.height))
         guard !columns.isEmpty, !rows.isEmpty else { return }
         for y in rows {
             for x in columns {

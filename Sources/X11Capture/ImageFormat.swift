@@ -1,37 +1,15 @@
 import CXCB
+package import Pixels
 
 /// How the pixels of a screen lie in memory, as the server described them.
 package struct ImageFormat: Equatable, Sendable {
-    /// 16, 24 or 32.
-    package let bitsPerPixel: Int
-    /// Which bits of a pixel's value hold each colour; contiguous.
-    package let redMask: UInt32
-    package let greenMask: UInt32
-    package let blueMask: UInt32
-    /// Whether the lowest byte of a pixel comes first.
-    package let isLittleEndian: Bool
+    package let pixelFormat: PixelFormat
     /// Rows begin at multiples of this many bits: 8, 16 or 32.
     package let scanlinePad: Int
 
-    package init(
-        bitsPerPixel: Int,
-        redMask: UInt32,
-        greenMask: UInt32,
-        blueMask: UInt32,
-        isLittleEndian: Bool,
-        scanlinePad: Int
-    ) {
-        self.bitsPerPixel = bitsPerPixel
-        self.redMask = redMask
-        self.greenMask = greenMask
-        self.blueMask = blueMask
-        self.isLittleEndian = isLittleEndian
-        self.scanlinePad = scanlinePad
-    }
-
     /// The bytes from one row to the next in an image of this width.
     package func bytesPerRow(_ width: Int) -> Int {
-        (width * bitsPerPixel + scanlinePad - 1) / scanlinePad * scanlinePad / 8
+        (width * pixelFormat.bitsPerPixel + scanlinePad - 1) / scanlinePad * scanlinePad / 8
     }
 }
 
@@ -43,16 +21,15 @@ extension XConnection {
         guard let visual = rootVisual(), let pixmap = pixmapFormat(setup, depth: depth),
             visual._class == XCB_VISUAL_CLASS_TRUE_COLOR.rawValue
                 || visual._class == XCB_VISUAL_CLASS_DIRECT_COLOR.rawValue,
-            [16, 24, 32].contains(pixmap.bits_per_pixel)
+            let pixelFormat = try? PixelFormat(
+                bitsPerPixel: Int(pixmap.bits_per_pixel),
+                byteOrder: setup.pointee.image_byte_order == XCB_IMAGE_ORDER_LSB_FIRST.rawValue
+                    ? .littleEndian : .bigEndian,
+                redMask: visual.red_mask,
+                greenMask: visual.green_mask,
+                blueMask: visual.blue_mask)
         else { throw .unsupportedScreen(depth: Int(depth)) }
-        return ImageFormat(
-            bitsPerPixel: Int(pixmap.bits_per_pixel),
-            redMask: visual.red_mask,
-            greenMask: visual.green_mask,
-            blueMask: visual.blue_mask,
-            isLittleEndian: setup.pointee.image_byte_order == XCB_IMAGE_ORDER_LSB_FIRST.rawValue,
-            scanlinePad: Int(pixmap.scanline_pad)
-        )
+        return ImageFormat(pixelFormat: pixelFormat, scanlinePad: Int(pixmap.scanline_pad))
     }
 
     private func rootVisual() -> xcb_visualtype_t? {

@@ -1,4 +1,5 @@
 import CXCB
+import Glibc
 
 /// What became of a grab that did not fail.
 package enum GrabOutcome: Equatable, Sendable {
@@ -82,6 +83,12 @@ package final class ScreenGrabber {
         _ body: (RawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(buffers[buffer].bytes)))
+    }
+
+    /// Whether two buffers hold the same pixels, padding included.
+    package func holdsSamePicture(in first: Int, and second: Int) -> Bool {
+        let (first, second) = (buffers[first].bytes, buffers[second].bytes)
+        return memcmp(first.baseAddress!, second.baseAddress!, first.count) == 0
     }
 
     /// Looks where the source is now. `grabbed` means: where it was.

@@ -101,7 +101,7 @@ extension XServer.Kind {
             ]
         case .dummy:
             let configuration = directory.file("xorg.conf")
-            try FileDescriptor.open(configuration, O_WRONLY | O_CREAT).write(Array(dummyConfiguration.utf8))
+            try FileDescriptor.open(configuration, O_WRONLY | O_CREAT).write(dummyConfiguration)
             return [
                 "Xorg", "-config", configuration, "-configdir", "none", "-logfile", directory.file("log"),
                 "-novtswitch", "-sharevts", "vt7",

@@ -21,7 +21,7 @@ struct Decoder: ~Copyable {
     }
 
     /// Returns whether a picture came out without an error.
-    mutating func decode(_ data: RawSpan) -> Bool {
+    mutating func decode(_ data: Span<UInt8>) -> Bool {
         let code = data.withUnsafeBytes {
             vpx_codec_decode(context, $0.baseAddress!.assumingMemoryBound(to: UInt8.self), UInt32($0.count), nil, 0)
         }

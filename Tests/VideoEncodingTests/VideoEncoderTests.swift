@@ -94,7 +94,7 @@ struct VideoEncoderTests {
         for step in steps {
             Scene.draw(step * 7, into: &picture)
             let count = try encoder.encode(picture, presentationTime: UInt64(step) * Self.frameInterval) {
-                $1.byteCount
+                $1.count
             }
             if step >= first { bytes += count ?? 0 }
         }

@@ -1,3 +1,4 @@
+import Pixels
 import TestSupport
 import Testing
 
@@ -104,12 +105,12 @@ import Testing
     @Test func isClippedAtEveryEdge() {
         for top in -6...8 {
             for left in -6...9 {
-                var picture = Picture(width: 7, height: 5)
+                var picture = Picture(width: 8, height: 6)
                 picture.draw(shape(5, 4, 0xffff_ffff), left: left, top: top)
-                for y in 0..<5 {
-                    for x in 0..<7 {
+                for y in 0..<6 {
+                    for x in 0..<8 {
                         let inside = (left..<left + 5).contains(x) && (top..<top + 4).contains(y)
-                        #expect(picture.luma[y * 7 + x] == (inside ? 235 : 128))
+                        #expect(picture.luma[y * 8 + x] == (inside ? 235 : 128))
                     }
                 }
             }
@@ -124,9 +125,9 @@ private struct Picture {
     let layout: NV12Layout
 
     init(width: Int, height: Int, luma: UInt8 = 128) {
-        layout = NV12Layout(width: width, height: height, lumaStride: width, chromaStride: (width + 1) / 2 * 2)
+        layout = NV12Layout(size: PixelSize(width: width, height: height), lumaStride: width, chromaStride: width)
         self.luma = Array(repeating: luma, count: width * height)
-        chroma = Array(repeating: 128, count: layout.chromaStride * ((height + 1) / 2))
+        chroma = Array(repeating: 128, count: width * height / 2)
     }
 
     mutating func draw(_ shape: CursorShape, left: Int, top: Int) {

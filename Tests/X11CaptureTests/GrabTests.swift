@@ -1,3 +1,4 @@
+import Pixels
 import TestSupport
 import Testing
 
@@ -20,10 +21,10 @@ import Testing
     }
 
     @Test func readsTheFormatsOfDepths() throws {
-        let rgb30 = try imageFormat(depth: 30)
+        let rgb30 = try imageFormat(depth: 30).pixelFormat
         #expect(rgb30.redMask == 0x3ff0_0000 && rgb30.greenMask == 0xffc00 && rgb30.blueMask == 0x3ff)
         let rgb565 = try imageFormat(depth: 16)
-        #expect(rgb565.bitsPerPixel == 16 && rgb565.redMask == 0xf800 && rgb565.bytesPerRow(331) == 664)
+        #expect(rgb565.pixelFormat.bitsPerPixel == 16 && rgb565.pixelFormat.redMask == 0xf800 && rgb565.bytesPerRow(331) == 664)
         #expect(throws: X11Error.unsupportedScreen(depth: 8)) { try imageFormat(depth: 8) }
     }
 
@@ -95,7 +96,7 @@ import Testing
         let server = try XServer(arguments: ["-screen", "1", "320x200x16"])
         let connection = try XConnection(display: server.display + ".1")
         #expect(try connection.screenRegion() == CaptureRegion(x: 0, y: 0, width: 320, height: 200))
-        #expect(try connection.imageFormat().bitsPerPixel == 16)
+        #expect(try connection.imageFormat().pixelFormat.bitsPerPixel == 16)
         #expect(throws: X11Error.noSuchScreen(display: server.display + ".2")) {
             try XConnection(display: server.display + ".2")
         }

@@ -1,4 +1,5 @@
 import CXCB
+import Pixels
 import TestSupport
 
 @testable import X11Capture
@@ -112,14 +113,14 @@ extension ScreenGrabber {
     /// The value of a pixel in a buffer, read by the format alone.
     func pixel(_ x: Int, _ y: Int, in buffer: Int = 0) -> UInt32 {
         withPicture(in: buffer) { picture in
-            let size = format.bitsPerPixel / 8
+            let size = format.pixelFormat.bytesPerPixel
             let offset = y * bytesPerRow + x * size
             var value: UInt32 = 0
             for index in 0..<size {
                 let byte = UInt32(picture.unsafeLoad(fromByteOffset: offset + index, as: UInt8.self))
-                value |= byte << UInt32(8 * (format.isLittleEndian ? index : size - 1 - index))
+                value |= byte << UInt32(8 * (format.pixelFormat.byteOrder == .littleEndian ? index : size - 1 - index))
             }
-            return value & (format.redMask | format.greenMask | format.blueMask)
+            return value & (format.pixelFormat.redMask | format.pixelFormat.greenMask | format.pixelFormat.blueMask)
         }
     }
 

@@ -2,6 +2,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 
 /// Sleeps while `*word == expected`, until woken or until `deadline` (CLOCK_MONOTONIC, absolute; NULL waits for ever).
@@ -43,3 +44,7 @@ int posix_event_create(void);
 struct pollfd;
 /// `ppoll` with no signal mask; waits for ever without a timeout. Returns -1 with errno set on failure.
 int posix_poll(struct pollfd *descriptors, size_t count, const struct timespec *timeout);
+
+/// Starts `path` in a session of its own, with no input, its output thrown away and its messages appended to the new
+/// file `log`. Returns 0 or an errno value.
+int posix_spawn_detached(pid_t *child, const char *path, char *const arguments[], const char *log);
