@@ -1,0 +1,18 @@
+package import X11Capture
+
+/// What a broadcast shows.
+package struct CaptureSettings: Sendable {
+    /// The X display; nil for the one that `DISPLAY` names.
+    package var display: String?
+    package var source: CaptureSource
+    /// At most this many frames a second; 1 to 240.
+    package var framesPerSecond: Int
+    package var showsCursor: Bool
+
+    package init(display: String?, source: CaptureSource, framesPerSecond: Int, showsCursor: Bool) {
+        self.display = display
+        self.source = source
+        self.framesPerSecond = framesPerSecond
+        self.showsCursor = showsCursor
+    }
+}
