@@ -1,0 +1,166 @@
+package import FrameBridge
+import Pixels
+package import Posix
+package import VideoEncoding
+
+/// The sender's loop: polls the bridge, rescales, encodes and gives frames to a call.
+package struct SenderLoop: ~Copyable {
+    /// How the loop ended.
+    package enum End: Equatable { case interrupted, broadcastStopped }
+
+    /// No encoding while the packets of earlier frames need longer than this to leave: the newest picture then goes
+    /// out next, instead of an old one.
+    private static let longestBacklog: UInt64 = 100_000_000
+    private static let livenessInterval: UInt64 = 100_000_000
+
+    private let settings: SenderSettings
+    private let call: any VideoCall
+    private let report: (String) -> Void
+    private let interval: UInt64
+    private var reader: FrameReader
+    private var encoder: VideoEncoder
+    private var cadence: Cadence
+    private var picture: NV12Picture
+    private var rescaler: Rescaler?
+    /// When the picture was captured; nil while it holds none, or a torn one.
+    private var capturedAt: UInt64?
+    private var pictureIsNew = false
+    /// The instant of the last frame that was encoded.
+    private var lastInstant: UInt64 = 0
+    private var nextTick: UInt64 = 0
+    private var livenessAt: UInt64 = 0
+    private var liveness: Liveness?
+    private var problem: BridgeError?
+    private var statistics = SenderStatistics()
+
+    package init(
+        _ settings: SenderSettings, reader: consuming FrameReader, call: any VideoCall,
+        report: @escaping (String) -> Void
+    ) throws(VideoEncoderError) {
+        encoder = try VideoEncoder(
+            VideoEncoderConfiguration(
+                codec: settings.codec, size: settings.size, targetBitrate: settings.bitrate,
+                framesPerSecond: settings.framesPerSecond))
+        interval = 1_000_000_000 / UInt64(settings.framesPerSecond)
+        cadence = Cadence(
+            interval: interval, keyframeInterval: settings.keyframeInterval,
+            convergedQuantizer: settings.codec.convergedQuantizer)
+        picture = NV12Picture(size: settings.size)
+        picture.fillBlack()
+        self.settings = settings
+        self.reader = reader
+        self.call = call
+        self.report = report
+    }
+
+    /// Runs until a signal comes or the broadcast says `stopped`.
+    ///
+    /// - Parameter eachSecond: gets the statistics about once a second.
+    package mutating func run(
+        until signals: borrowing TerminationSignals, eachSecond: (SenderStatistics) -> Void
+    ) throws(VideoEncoderError) -> End {
+        var reportAt = MonotonicClock.now() + 1_000_000_000
+        while !signals.take() {
+            readPicture()
+            let now = MonotonicClock.now()
+            if try encode(at: now) == .nothing, broadcastStopped(at: now) { return .broadcastStopped }
+            if now >= reportAt {
+                eachSecond(statistics)
+                reportAt += 1_000_000_000
+            }
+            wait(from: now)
+        }
+        return .interrupted
+    }
+
+    /// Sleeps until the next tick, or in waking mode until a new frame if the frame interval is over by then.
+    private mutating func wait(from now: UInt64) {
+        guard settings.wakesEarly else {
+            nextTick = max(nextTick + interval, now)
+            return MonotonicClock.sleep(until: nextTick)
+        }
+        MonotonicClock.sleep(until: cadence.earliest)
+        reader.wait(until: max(now + interval, cadence.earliest))
+    }
+
+    private mutating func readPicture() {
+        do {
+            switch try takeFrame() {
+            case .frame(let info):
+                capturedAt = info.capturedAt
+                pictureIsNew = true
+                cadence.noteNewPicture()
+                statistics.framesRead += 1
+            case .contended: capturedAt = nil
+            case .unchanged, .noFrame: break
+            }
+            problem = nil
+        } catch {
+            if problem != error { report("\(error)") }
+            problem = error
+        }
+    }
+
+    /// Rescales the latest frame, if it is new, into `picture`.
+    private mutating func takeFrame() throws(BridgeError) -> FrameReader.Outcome {
+        try reader.read { frame in
+            let size = PixelSize(width: frame.info.width, height: frame.info.height)
+            if rescaler?.input != size {
+                rescaler = Rescaler(from: size, to: settings.size)
+                picture.fillBlack()
+            }
+            let layout = NV12Layout(size: size, lumaStride: frame.lumaStride, chromaStride: frame.chromaStride)
+            rescaler?.rescale(luma: frame.luma, chroma: frame.chroma, layout: layout, into: &picture)
+        }
+    }
+
+    private mutating func encode(at now: UInt64) throws(VideoEncoderError) -> Cadence.Action {
+        guard let capturedAt else { return .nothing }
+        if call.takeKeyframeRequest() { cadence.noteKeyframeRequest() }
+        let action = cadence.action(at: now)
+        guard action != .nothing else { return .nothing }
+        guard call.backlog <= Self.longestBacklog else {
+            statistics.ticksSkipped += 1
+            return .nothing
+        }
+        // A picture that is sent again shows the screen as it still is; and a new one may have been captured just before
+        // the old one was sent again.
+        let instant = max(pictureIsNew ? capturedAt : now, lastInstant + 1)
+        lastInstant = instant
+        var byteCount = 0
+        let frame = try encoder.encode(picture, presentationTime: instant, forceKeyframe: action == .keyframe) {
+            frame, data in
+            byteCount = data.count
+            call.send(data, isKeyframe: frame.isKeyframe, capturedAt: instant)
+            return frame
+        }
+        cadence.noteEncoded(at: now, isKeyframe: frame?.isKeyframe ?? false, quantizer: frame?.quantizer)
+        if let frame {
+            statistics.note(frame, byteCount: byteCount)
+            if pictureIsNew { statistics.latency = MonotonicClock.now() - capturedAt }
+            pictureIsNew = false
+        } else {
+            statistics.framesDropped += 1
+        }
+        return action
+    }
+
+    /// Looks at times whether the capture process is well, and tells when that changes.
+    private mutating func broadcastStopped(at now: UInt64) -> Bool {
+        guard now >= livenessAt, let found = try? reader.liveness() else { return false }
+        livenessAt = now + Self.livenessInterval
+        defer { liveness = found }
+        guard found != liveness else { return false }
+        switch (liveness, found) {
+        case (.some, .stopped): return true
+        case (_, .dead): report("the capture process died; the last picture stays until it is started again")
+        case (_, .stalled): report("the capture process does not get to run; the last picture stays")
+        case (_, .live(.sourceLost)): report("the screen is gone; the last picture stays until it is back")
+        case (_, .live(.paused)): report("the broadcast is paused")
+        case (.dead?, .live), (.stalled?, .live), (.live(.sourceLost)?, .live), (.live(.paused)?, .live):
+            report("the broadcast goes on")
+        default: break
+        }
+        return false
+    }
+}

@@ -1,0 +1,28 @@
+import VideoEncoding
+
+/// What a sender has done since it began.
+package struct SenderStatistics: Sendable {
+    /// Frames read from the bridge.
+    package internal(set) var framesRead = 0
+    /// Frames given to the call.
+    package internal(set) var framesEncoded = 0
+    package internal(set) var keyframes = 0
+    /// Frames that the encoder dropped to keep the bitrate.
+    package internal(set) var framesDropped = 0
+    /// Ticks without an encoding because the packets before them were still waiting.
+    package internal(set) var ticksSkipped = 0
+    package internal(set) var encodedBytes = 0
+    /// Quantizer of the last frame, 0 (best) to 63.
+    package internal(set) var quantizer = 0
+    /// Nanoseconds from the grab to the call, of the last frame that showed a new picture.
+    package internal(set) var latency: UInt64 = 0
+
+    package init() {}
+
+    mutating func note(_ frame: EncodedFrame, byteCount: Int) {
+        framesEncoded += 1
+        keyframes += frame.isKeyframe ? 1 : 0
+        encodedBytes += byteCount
+        quantizer = frame.quantizer
+    }
+}
