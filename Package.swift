@@ -16,7 +16,6 @@ let swift: [SwiftSetting] =
 let safe: [SwiftSetting] = swift + [.strictMemorySafety()]
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
-let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 let package = Package(
     name: "oriel",
@@ -26,12 +25,14 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     ],
     targets: [
         .executableTarget(
             name: "oriel",
-            dependencies: ["Broadcast", "Sender", "Calls", "CPNG", "FrameBridge", "Pixels", "Posix", "RTP", "VideoEncoding", "X11Capture", argumentParser, logging],
+            dependencies: [
+                "Broadcast", "Sender", "Calls", "CPNG", "FrameBridge", "Pixels", "Posix", "RTP", "VideoEncoding",
+                "X11Capture", argumentParser,
+            ],
             swiftSettings: swift),
         .target(
             name: "Broadcast", dependencies: ["FrameBridge", "Pixels", "Posix", "X11Capture"], swiftSettings: safe),
@@ -48,7 +49,13 @@ let package = Package(
         .target(name: "Posix", dependencies: ["CPosix"], swiftSettings: swift),
         .target(name: "CPosix"),
         .target(name: "CPixels"),
-        .systemLibrary(name: "CXCB", pkgConfig: "xcb-shm", providers: [.apt(["libxcb1-dev", "libxcb-shm0-dev", "libxcb-randr0-dev", "libxcb-xfixes0-dev", "libxcb-damage0-dev"])]),
+        .systemLibrary(
+            name: "CXCB", pkgConfig: "xcb-shm",
+            providers: [
+                .apt([
+                    "libxcb1-dev", "libxcb-shm0-dev", "libxcb-randr0-dev", "libxcb-xfixes0-dev", "libxcb-damage0-dev",
+                ])
+            ]),
         .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
         .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
@@ -63,9 +70,13 @@ let package = Package(
         .testTarget(name: "PosixTests", dependencies: ["Posix", "TestSupport"], swiftSettings: swift),
         .testTarget(name: "FrameBridgeTests", dependencies: ["FrameBridge", "Posix", "TestSupport"], swiftSettings: swift),
         .testTarget(name: "PixelsTests", dependencies: ["Pixels", "TestSupport"], swiftSettings: swift),
-        .testTarget(name: "X11CaptureTests", dependencies: ["X11Capture", "Pixels", "TestSupport"], swiftSettings: swift),
+        .testTarget(
+            name: "X11CaptureTests", dependencies: ["CXCB", "X11Capture", "Pixels", "TestSupport"],
+            swiftSettings: swift),
         .testTarget(name: "VideoEncodingTests", dependencies: ["VideoEncoding", "Pixels", "TestSupport"], swiftSettings: swift),
         .testTarget(name: "RTPTests", dependencies: ["RTP", "TestSupport"], swiftSettings: swift),
+        .testTarget(name: "BroadcastTests", dependencies: ["Broadcast"], swiftSettings: swift),
+        .testTarget(name: "SenderTests", dependencies: ["Sender"], swiftSettings: swift),
         .testTarget(name: "CallsTests", dependencies: ["Calls", "RTP", "Posix", "TestSupport"], swiftSettings: swift),
         .testTarget(
             name: "EndToEndTests", dependencies: ["FrameBridge", "Pixels", "Posix", "TestSupport"], swiftSettings: swift),

@@ -3,4 +3,4 @@
 #include <png.h>
 
 /* An expression macro that Swift does not import. */
-static const int oriel_png_bgr = PNG_FORMAT_BGR;
+static const int oriel_png_rgb = PNG_FORMAT_RGB;

@@ -1,0 +1,23 @@
+import ArgumentParser
+import FrameBridge
+
+/// Which broadcast a command is about.
+struct BroadcastOptions: ParsableArguments {
+    @Option(help: "Name of the broadcast.")
+    var name = "default"
+
+    @Option(help: ArgumentHelp("Folder of the broadcast, instead of the one for its name.", valueName: "path"))
+    var dir: String?
+
+    var path: String {
+        get throws(BridgeError) {
+            if let dir { return dir }
+            return try BridgeDirectory.defaultPath(name: name)
+        }
+    }
+
+    /// Opens the broadcast's folder.
+    func directory(create: Bool = false) throws -> BridgeDirectory {
+        try BridgeDirectory(path: path, create: create)
+    }
+}

@@ -1,0 +1,66 @@
+import Calls
+import FrameBridge
+import Posix
+import VideoEncoding
+import X11Capture
+
+/// Why a command ends without having done its work: an exit code and one sentence for a person.
+struct Failure: Error {
+    enum Code: Int32 {
+        case failed = 1
+        /// EX_USAGE of sysexits.h.
+        case usage = 64
+        /// EX_UNAVAILABLE: the X server or the host of the call is not there.
+        case unavailable = 69
+        /// EX_TEMPFAIL: there is no broadcast, or it does not answer; try again later.
+        case tryAgain = 75
+    }
+
+    let code: Code
+    let sentence: String
+
+    init(_ code: Code, _ sentence: String) {
+        self.code = code
+        self.sentence = sentence
+    }
+
+    init(_ error: X11Error) {
+        let code: Code =
+            switch error {
+            case .noDisplayNamed, .cannotConnect, .noSuchScreen, .connectionLost, .notResponding: .unavailable
+            case .badRegion: .usage
+            default: .failed
+            }
+        self.init(code, "\(error)")
+    }
+
+    init(_ error: PlainRTPError) {
+        let code: Code = if case .unresolved = error { .unavailable } else { .failed }
+        self.init(code, "\(error)")
+    }
+
+    init(_ error: BridgeError) {
+        let code: Code =
+            switch error {
+            case .invalidName: .usage
+            case .noBroadcast: .tryAgain
+            default: .failed
+            }
+        self.init(code, "\(error)")
+    }
+}
+
+extension Failure {
+    /// What the rooms below throw; nil for what is not theirs, such as a wrong command line.
+    init?(describing error: any Error) {
+        switch error {
+        case let failure as Failure: self = failure
+        case let error as X11Error: self.init(error)
+        case let error as BridgeError: self.init(error)
+        case let error as PlainRTPError: self.init(error)
+        case let error as VideoEncoderError: self.init(.failed, "\(error)")
+        case let error as SystemError: self.init(.failed, "\(error)")
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import X11Capture
+
+struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "List the monitors and windows of a display.")
+
+    @Option(help: "X display; the one that DISPLAY names if not given.")
+    var display: String?
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run() throws {
+        let connection = try XConnection(display: display)
+        let listing = Listing(
+            monitors: try connection.listMonitors().map(Listing.Monitor.init),
+            windows: try connection.listWindows().map(Listing.Window.init))
+        Console.print(json ? try oriel.json(listing) : listing.table)
+    }
+}
+
+/// What `oriel list` tells.
+private struct Listing: Encodable {
+    struct Monitor: Encodable {
+        let name: String
+        let isPrimary: Bool
+        let x: Int, y: Int, width: Int, height: Int
+
+        init(_ monitor: MonitorInfo) {
+            name = monitor.name
+            isPrimary = monitor.isPrimary
+            (x, y, width, height) = monitor.region.components
+        }
+    }
+
+    struct Window: Encodable {
+        let id: String
+        let title: String
+        let x: Int, y: Int, width: Int, height: Int
+
+        init(_ window: WindowInfo) {
+            id = "0x" + String(window.id, radix: 16)
+            title = window.title
+            (x, y, width, height) = window.region.components
+        }
+    }
+
+    let monitors: [Monitor]
+    let windows: [Window]
+
+    var table: String {
+        let monitorLines = monitors.map {
+            "monitor  \($0.name)  \($0.width)x\($0.height)+\($0.x)+\($0.y)\($0.isPrimary ? "  primary" : "")"
+        }
+        let windowLines = windows.map { "window   \($0.id)  \($0.width)x\($0.height)+\($0.x)+\($0.y)  \($0.title)" }
+        return (monitorLines + windowLines).joined(separator: "\n")
+    }
+}
+
+extension CaptureRegion {
+    fileprivate var components: (Int, Int, Int, Int) { (x, y, width, height) }
+}

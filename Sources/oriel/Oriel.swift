@@ -1,0 +1,28 @@
+import ArgumentParser
+import Glibc
+
+@main
+struct Oriel: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "oriel",
+        abstract: "Share an X11 screen into any call.",
+        discussion: """
+            "oriel start" captures the screen; "oriel attach rtp://HOST:PORT" streams it. The two are separate \
+            processes: either may end and be started again while the other goes on.
+            """,
+        version: "0.1.0",
+        subcommands: [
+            Start.self, Attach.self, Pause.self, Resume.self, Stop.self, Status.self, List.self, Inspect.self,
+        ])
+
+    static func main() {
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch {
+            guard let failure = Failure(describing: error) else { exit(withError: error) }
+            Console.note(failure.sentence)
+            Glibc.exit(failure.code.rawValue)
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import ArgumentParser
+import Broadcast
+import FrameBridge
+import Glibc
+import Posix
+import X11Capture
+
+struct Start: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Start a broadcast: capture the screen until told to stop.",
+        discussion: "Ctrl-C or \"oriel stop\" ends it. Nothing leaves the machine before a sender is attached.")
+
+    @OptionGroup var broadcast: BroadcastOptions
+    @OptionGroup var source: SourceOptions
+
+    @Flag(help: "Return once the broadcast is live; its messages go to the file \"log\" in its folder.")
+    var detach = false
+
+    func run() throws {
+        if detach { return try Detachment.start(broadcast) }
+        let signals = try TerminationSignals()
+        let settings = try source.settings()
+        let directory = try broadcast.directory(create: true)
+        let loop = try CaptureLoop(settings, in: directory, report: Console.note)
+        Console.note("sharing \(settings.source)\(loop.region.map { " (\($0))" } ?? "") in \(directory.path)")
+        try loop.run(until: signals)
+    }
+}
+
+/// What to capture.
+struct SourceOptions: ParsableArguments {
+    @Option(help: "X display; the one that DISPLAY names if not given.")
+    var display: String?
+
+    @Option(help: ArgumentHelp("Capture one monitor, by the name that \"oriel list\" shows.", valueName: "name"))
+    var monitor: String?
+
+    @Option(help: ArgumentHelp("Capture a rectangle of the screen.", valueName: "WxH+X+Y"))
+    var region: String?
+
+    @Option(help: "Frames a second at the most, 1 to 240.")
+    var fps = 30
+
+    @Flag(inversion: .prefixedNo, help: "Draw the pointer into the picture.")
+    var cursor = true
+
+    func validate() throws {
+        if monitor != nil, region != nil { throw ValidationError("--monitor and --region exclude each other.") }
+        guard 1...240 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 240.") }
+        if let region {
+            do { _ = try CaptureRegion(region) } catch { throw ValidationError("\(error)") }
+        }
+    }
+
+    func settings() throws(X11Error) -> CaptureSettings {
+        var source = CaptureSource.screen
+        if let monitor { source = .monitor(monitor) }
+        if let region { source = .region(try CaptureRegion(region)) }
+        return CaptureSettings(display: display, source: source, framesPerSecond: fps, showsCursor: cursor)
+    }
+}
