@@ -24,7 +24,7 @@ let package = Package(
         .library(name: "FrameBridge", targets: ["FrameBridge"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
     ],
     targets: [
         .executableTarget(
@@ -33,53 +33,84 @@ let package = Package(
                 "Broadcast", "Sender", "Calls", "CPNG", "FrameBridge", "Pixels", "Posix", "RTP", "VideoEncoding",
                 "X11Capture", argumentParser,
             ],
-            swiftSettings: swift),
+            swiftSettings: swift
+        ),
         .target(
-            name: "Broadcast", dependencies: ["FrameBridge", "Pixels", "Posix", "X11Capture"], swiftSettings: safe),
+            name: "Broadcast",
+            dependencies: ["FrameBridge", "Pixels", "Posix", "X11Capture"],
+            swiftSettings: safe
+        ),
         .target(
-            name: "Sender", dependencies: ["FrameBridge", "Pixels", "Posix", "VideoEncoding", "RTP"], swiftSettings: safe),
+            name: "Sender",
+            dependencies: ["FrameBridge", "Pixels", "Posix", "VideoEncoding", "RTP"],
+            swiftSettings: safe
+        ),
         .target(name: "Calls", dependencies: ["RTP", "Posix"], swiftSettings: swift),
         .target(name: "RTP", swiftSettings: safe),
         .target(name: "VideoEncoding", dependencies: ["CVPX", "Pixels"], swiftSettings: swift),
         .target(name: "X11Capture", dependencies: ["CXCB", "Pixels", "Posix"], swiftSettings: swift),
         .target(name: "Pixels", dependencies: ["CPixels", "CYUV"], swiftSettings: swift),
         .target(
-            name: "FrameBridge", dependencies: ["Posix"],
-            swiftSettings: swift + [.enableExperimentalFeature("Lifetimes")]),
+            name: "FrameBridge",
+            dependencies: ["Posix"],
+            swiftSettings: swift + [.enableExperimentalFeature("Lifetimes")]
+        ),
         .target(name: "Posix", dependencies: ["CPosix"], swiftSettings: swift),
         .target(name: "CPosix"),
         .target(name: "CPixels"),
         .systemLibrary(
-            name: "CXCB", pkgConfig: "xcb-shm",
+            name: "CXCB",
+            pkgConfig: "xcb-shm",
             providers: [
                 .apt([
                     "libxcb1-dev", "libxcb-shm0-dev", "libxcb-randr0-dev", "libxcb-xfixes0-dev", "libxcb-damage0-dev",
                 ])
-            ]),
+            ]
+        ),
         .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
         .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
 
         .executableTarget(
-            name: "workload", dependencies: ["CXCB", "Posix"], path: "Benchmarks/Workload", swiftSettings: swift),
+            name: "workload",
+            dependencies: ["CXCB", "Posix"],
+            path: "Benchmarks/Workload",
+            swiftSettings: swift
+        ),
         .executableTarget(
-            name: "bench", dependencies: ["FrameBridge", "Pixels", "Posix", "VideoEncoding", "X11Capture", argumentParser],
-            path: "Benchmarks/Bench", swiftSettings: swift),
+            name: "bench",
+            dependencies: ["FrameBridge", "Pixels", "Posix", "VideoEncoding", "X11Capture", argumentParser],
+            path: "Benchmarks/Bench",
+            swiftSettings: swift
+        ),
 
         .target(name: "TestSupport", dependencies: ["Posix"], path: "Tests/TestSupport", swiftSettings: swift),
         .testTarget(name: "PosixTests", dependencies: ["Posix", "TestSupport"], swiftSettings: swift),
-        .testTarget(name: "FrameBridgeTests", dependencies: ["FrameBridge", "Posix", "TestSupport"], swiftSettings: swift),
+        .testTarget(
+            name: "FrameBridgeTests",
+            dependencies: ["FrameBridge", "Posix", "TestSupport"],
+            swiftSettings: swift
+        ),
         .testTarget(name: "PixelsTests", dependencies: ["Pixels", "TestSupport"], swiftSettings: swift),
         .testTarget(
-            name: "X11CaptureTests", dependencies: ["CXCB", "X11Capture", "Pixels", "TestSupport"],
-            swiftSettings: swift),
-        .testTarget(name: "VideoEncodingTests", dependencies: ["VideoEncoding", "Pixels", "TestSupport"], swiftSettings: swift),
+            name: "X11CaptureTests",
+            dependencies: ["CXCB", "X11Capture", "Pixels", "TestSupport"],
+            swiftSettings: swift
+        ),
+        .testTarget(
+            name: "VideoEncodingTests",
+            dependencies: ["VideoEncoding", "Pixels", "TestSupport"],
+            swiftSettings: swift
+        ),
         .testTarget(name: "RTPTests", dependencies: ["RTP", "TestSupport"], swiftSettings: swift),
         .testTarget(name: "BroadcastTests", dependencies: ["Broadcast"], swiftSettings: swift),
         .testTarget(name: "SenderTests", dependencies: ["Sender"], swiftSettings: swift),
         .testTarget(name: "CallsTests", dependencies: ["Calls", "RTP", "Posix", "TestSupport"], swiftSettings: swift),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["FrameBridge", "Pixels", "Posix", "TestSupport"], swiftSettings: swift),
+            name: "EndToEndTests",
+            dependencies: ["FrameBridge", "Pixels", "Posix", "TestSupport"],
+            swiftSettings: swift
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

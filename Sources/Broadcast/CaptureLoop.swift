@@ -27,12 +27,16 @@ package struct CaptureLoop: ~Copyable {
     /// - Parameter report: gets a sentence when something happens that a person may want to know.
     /// - Throws: `X11Error` when there is nothing to show, `BridgeError` when there is no place to show it.
     package init(
-        _ settings: CaptureSettings, in directory: BridgeDirectory, report: @escaping (String) -> Void
+        _ settings: CaptureSettings,
+        in directory: BridgeDirectory,
+        report: @escaping (String) -> Void
     ) throws {
         let session = try XSession(settings)
         let writer = try FrameWriter(
-            directory: directory, source: "\(settings.source) of \(session.display)",
-            framesPerSecond: settings.framesPerSecond)
+            directory: directory,
+            source: "\(settings.source) of \(session.display)",
+            framesPerSecond: settings.framesPerSecond
+        )
         let now = MonotonicClock.now()
         self.settings = settings
         self.directory = directory
@@ -144,8 +148,11 @@ package struct CaptureLoop: ~Copyable {
         let size = session.pictureSize
         let region = session.region
         let info = FrameInfo(
-            width: size.width, height: size.height, capturedAt: session.capturedAt,
-            source: SourceRectangle(x: region.x, y: region.y, width: region.width, height: region.height))
+            width: size.width,
+            height: size.height,
+            capturedAt: session.capturedAt,
+            source: SourceRectangle(x: region.x, y: region.y, width: region.width, height: region.height)
+        )
         try writer.publish(info) { planes in
             let stride = planes.stride
             planes.withPlanes { luma, chroma in session.draw(luma: &luma, chroma: &chroma, stride: stride) }

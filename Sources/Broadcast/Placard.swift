@@ -36,8 +36,10 @@ extension FramePlanes {
             for y in 0..<height {
                 for x in 0..<stride {
                     luma.storeBytes(
-                        of: Placard.luma(x: x, y: y, width: width, height: height), toByteOffset: y * stride + x,
-                        as: UInt8.self)
+                        of: Placard.luma(x: x, y: y, width: width, height: height),
+                        toByteOffset: y * stride + x,
+                        as: UInt8.self
+                    )
                 }
             }
             for offset in chroma.byteOffsets { chroma.storeBytes(of: 128, toByteOffset: offset, as: UInt8.self) }

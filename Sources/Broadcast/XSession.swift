@@ -85,13 +85,21 @@ final class XSession {
         let layout = NV12Layout(size: pictureSize, lumaStride: stride, chromaStride: stride)
         grabber.withPicture(in: current) { picture in
             converter.convert(
-                picture, stride: grabber.bytesPerRow,
-                size: PixelSize(width: region.width, height: region.height), luma: &luma, chroma: &chroma,
-                layout: layout)
+                picture,
+                stride: grabber.bytesPerRow,
+                size: PixelSize(width: region.width, height: region.height),
+                luma: &luma,
+                chroma: &chroma,
+                layout: layout
+            )
         }
         guard let cursor else { return }
         cursor.shape.draw(
-            left: cursor.region.x - region.x, top: cursor.region.y - region.y, luma: &luma, chroma: &chroma,
-            layout: layout)
+            left: cursor.region.x - region.x,
+            top: cursor.region.y - region.y,
+            luma: &luma,
+            chroma: &chroma,
+            layout: layout
+        )
     }
 }

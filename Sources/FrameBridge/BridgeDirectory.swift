@@ -39,7 +39,7 @@ public final class BridgeDirectory: Sendable {
         }
         do {
             descriptor = try FileDescriptor.open(path, O_RDONLY | O_DIRECTORY)
-        } catch where error.code == ENOENT {
+        } catch  where error.code == ENOENT {
             throw .noBroadcast(path: path)
         } catch {
             throw .noRuntimeDirectory(path: path, error)
@@ -67,7 +67,9 @@ public final class BridgeDirectory: Sendable {
     }
 
     static func checkPrivate(
-        _ file: borrowing FileDescriptor, path: String, type: mode_t = S_IFREG
+        _ file: borrowing FileDescriptor,
+        path: String,
+        type: mode_t = S_IFREG
     ) throws(BridgeError) {
         let info: stat
         do { info = try file.status() } catch { throw .system(path: path, error) }
@@ -98,7 +100,8 @@ public final class BridgeDirectory: Sendable {
 
     /// Runs system calls on a file of the folder, and names the file when one fails.
     func calling<Result: ~Copyable>(
-        on file: String, _ body: () throws(SystemError) -> Result
+        on file: String,
+        _ body: () throws(SystemError) -> Result
     ) throws(BridgeError) -> Result {
         do { return try body() } catch { throw .system(path: path(of: file), error) }
     }
@@ -147,7 +150,8 @@ public final class BridgeDirectory: Sendable {
             names.append(
                 withUnsafeBytes(of: &entry.pointee.d_name) { raw in
                     String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
-                })
+                }
+            )
         }
         return names
     }

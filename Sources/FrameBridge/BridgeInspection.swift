@@ -64,7 +64,9 @@ public struct BridgeInspection: Sendable {
         stateSince = get(H.stateSince, as: UInt64.self)
         framesPerSecond = Int(get(H.framesPerSecond, as: UInt32.self))
         source = String(
-            decoding: page[H.source..<H.source + H.sourceBytes].prefix { $0 != 0 }, as: UTF8.self)
+            decoding: page[H.source..<H.source + H.sourceBytes].prefix { $0 != 0 },
+            as: UTF8.self
+        )
         let latest = get(H.latest, as: UInt64.self)
         if latest != 0, latest & 0xFF < Layout.slotCount { latestSlot = Int(latest & 0xFF) }
         for slot in 0..<Layout.slotCount {
@@ -85,6 +87,7 @@ extension BridgeInspection.Slot {
         let bytes = metadata.span.bytes
         self.init(
             sequence: bytes.unsafeLoadUnaligned(fromByteOffset: Layout.Slot.sequence, as: UInt64.self),
-            info: try? SlotMetadata(checking: bytes, slotBytes: slotBytes).info)
+            info: try? SlotMetadata(checking: bytes, slotBytes: slotBytes).info
+        )
     }
 }

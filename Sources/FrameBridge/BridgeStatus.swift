@@ -56,8 +56,12 @@ public struct BridgeStatus: Sendable, Equatable {
             let startedAt = fields["started_ns"].flatMap({ UInt64($0) })
         else { return nil }
         self.init(
-            state: state, reason: String(fields["reason"] ?? ""), generation: generation, pid: pid,
-            startedAt: startedAt)
+            state: state,
+            reason: String(fields["reason"] ?? ""),
+            generation: generation,
+            pid: pid,
+            startedAt: startedAt
+        )
     }
 }
 

@@ -40,7 +40,9 @@ public struct Frame: ~Copyable {
         get {
             let tiles = (base + metadata.tilesOffset).assumingMemoryBound(to: UInt32.self)
             return _overrideLifetime(
-                Span(_unsafeStart: tiles, count: metadata.tileCount), borrowing: self)
+                Span(_unsafeStart: tiles, count: metadata.tileCount),
+                borrowing: self
+            )
         }
     }
 

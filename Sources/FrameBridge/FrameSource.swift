@@ -31,7 +31,8 @@ final class FrameSource {
             backing = .mapped(
                 try directory.calling(on: name) { () throws(SystemError) in
                     try Mapping(file, size: header.fileBytes, writable: false)
-                })
+                }
+            )
         case .copied:
             backing = .copied(.allocate(byteCount: header.slotStride, alignment: 64))
         }
@@ -71,7 +72,9 @@ final class FrameSource {
     /// Reads the frame in `slot`, if it is `number` and stays so while `body` works on it. Returns its information, or
     /// nil when the writer was in the way.
     func read(
-        slot: Int, number: UInt64, _ body: (borrowing Frame) -> Void
+        slot: Int,
+        number: UInt64,
+        _ body: (borrowing Frame) -> Void
     ) throws(FrameReader.Failure) -> FrameInfo? {
         let offset = header.slotOffset(slot)
         switch backing {
@@ -101,7 +104,10 @@ final class FrameSource {
 
     /// Checks a copy of the metadata, lets `body` see the frame, and asks `unmoved` whether it was whole all the time.
     private static func visit(
-        _ base: UnsafeMutableRawPointer, slotBytes: Int, number: UInt64, _ body: (borrowing Frame) -> Void,
+        _ base: UnsafeMutableRawPointer,
+        slotBytes: Int,
+        number: UInt64,
+        _ body: (borrowing Frame) -> Void,
         unmoved: () -> Bool
     ) -> Result<FrameInfo?, Malformed> {
         withUnsafeTemporaryAllocation(byteCount: Layout.Slot.metadataBytes, alignment: 8) { copy in

@@ -34,7 +34,12 @@ public struct FrameWriter: ~Copyable {
             throw .alreadyRunning(path: directory.path, pid: (try? directory.status())??.pid)
         }
         let status = BridgeStatus(
-            state: .starting, reason: "", generation: 0, pid: getpid(), startedAt: MonotonicClock.now())
+            state: .starting,
+            reason: "",
+            generation: 0,
+            pid: getpid(),
+            startedAt: MonotonicClock.now()
+        )
         try directory.replaceText(BridgeStatus.fileName, with: status.text)
         for name in directory.fileNames() where name != BridgeStatus.fileName {
             if name.hasPrefix("frames.") { FramesFile.retire(name, in: directory) }
@@ -63,7 +68,8 @@ public struct FrameWriter: ~Copyable {
     ///   - info: size and origin of the picture; number and publish time are filled in.
     ///   - body: writes every pixel into the planes.
     public mutating func publish(
-        _ info: FrameInfo, _ body: (inout FramePlanes) -> Void
+        _ info: FrameInfo,
+        _ body: (inout FramePlanes) -> Void
     ) throws(BridgeError) {
         guard let plan = SlotPlan(width: info.width, height: info.height) else {
             throw .invalidSize(width: info.width, height: info.height)
@@ -108,8 +114,13 @@ public struct FrameWriter: ~Copyable {
         while generation == 0 { generation = .random(in: .min ... .max) }
         let previous = status.generation
         let next = try FramesFile(
-            in: directory, generation: generation, plan: plan, state: status.state, source: source,
-            framesPerSecond: framesPerSecond)
+            in: directory,
+            generation: generation,
+            plan: plan,
+            state: status.state,
+            source: source,
+            framesPerSecond: framesPerSecond
+        )
         status.generation = generation
         try directory.replaceText(BridgeStatus.fileName, with: status.text)
         frames?.setState(.retired)

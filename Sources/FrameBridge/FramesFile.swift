@@ -10,7 +10,11 @@ final class FramesFile {
     private var slot = 0
 
     init(
-        in directory: BridgeDirectory, generation: UInt64, plan: SlotPlan, state: BroadcastState, source: String,
+        in directory: BridgeDirectory,
+        generation: UInt64,
+        plan: SlotPlan,
+        state: BroadcastState,
+        source: String,
         framesPerSecond: Int
     ) throws(BridgeError) {
         let name = BridgeStatus.framesFile(generation)
@@ -52,7 +56,9 @@ final class FramesFile {
 
     /// Makes a file whose blocks are all there, so that a full file system is an error now and not a SIGBUS later.
     private static func reserve(
-        _ name: String, bytes: Int, in directory: BridgeDirectory
+        _ name: String,
+        bytes: Int,
+        in directory: BridgeDirectory
     ) throws(BridgeError) -> Mapping {
         do throws(SystemError) {
             let file = try directory.descriptor.open(name, O_RDWR | O_CREAT | O_EXCL)

@@ -83,10 +83,16 @@ struct SlotMetadata: Equatable {
         else { throw Malformed("tile map") }
 
         var info = FrameInfo(
-            width: plan.width, height: plan.height, capturedAt: get(S.capturedAt, as: UInt64.self),
+            width: plan.width,
+            height: plan.height,
+            capturedAt: get(S.capturedAt, as: UInt64.self),
             source: SourceRectangle(
-                x: signed(S.sourceX), y: signed(S.sourceY), width: signed(S.sourceWidth),
-                height: signed(S.sourceHeight)))
+                x: signed(S.sourceX),
+                y: signed(S.sourceY),
+                width: signed(S.sourceWidth),
+                height: signed(S.sourceHeight)
+            )
+        )
         info.number = get(S.frameNumber, as: UInt64.self)
         info.publishedAt = get(S.publishedAt, as: UInt64.self)
         self.info = info

@@ -21,7 +21,8 @@ public struct SystemError: Error, Equatable, CustomStringConvertible {
 /// Runs a call that returns -1 and sets `errno` on failure; repeats it while a signal interrupts it.
 @discardableResult
 package func check<Result: SignedInteger>(
-    _ name: @autoclosure () -> String, _ body: () -> Result
+    _ name: @autoclosure () -> String,
+    _ body: () -> Result
 ) throws(SystemError) -> Result {
     while true {
         let result = body()

@@ -34,17 +34,25 @@ package struct SenderLoop: ~Copyable {
     private var statistics = SenderStatistics()
 
     package init(
-        _ settings: SenderSettings, reader: consuming FrameReader, call: any VideoCall,
+        _ settings: SenderSettings,
+        reader: consuming FrameReader,
+        call: any VideoCall,
         report: @escaping (String) -> Void
     ) throws(VideoEncoderError) {
         encoder = try VideoEncoder(
             VideoEncoderConfiguration(
-                codec: settings.codec, size: settings.size, targetBitrate: settings.bitrate,
-                framesPerSecond: settings.framesPerSecond))
+                codec: settings.codec,
+                size: settings.size,
+                targetBitrate: settings.bitrate,
+                framesPerSecond: settings.framesPerSecond
+            )
+        )
         interval = 1_000_000_000 / UInt64(settings.framesPerSecond)
         cadence = Cadence(
-            interval: interval, keyframeInterval: settings.keyframeInterval,
-            convergedQuantizer: settings.codec.convergedQuantizer)
+            interval: interval,
+            keyframeInterval: settings.keyframeInterval,
+            convergedQuantizer: settings.codec.convergedQuantizer
+        )
         picture = NV12Picture(size: settings.size)
         picture.fillBlack()
         self.settings = settings
@@ -57,7 +65,8 @@ package struct SenderLoop: ~Copyable {
     ///
     /// - Parameter eachSecond: gets the statistics about once a second.
     package mutating func run(
-        until signals: borrowing TerminationSignals, eachSecond: (SenderStatistics) -> Void
+        until signals: borrowing TerminationSignals,
+        eachSecond: (SenderStatistics) -> Void
     ) throws(VideoEncoderError) -> End {
         var reportAt = MonotonicClock.now() + 1_000_000_000
         while !signals.take() {
@@ -129,7 +138,8 @@ package struct SenderLoop: ~Copyable {
         lastInstant = instant
         var byteCount = 0
         let frame = try encoder.encode(picture, presentationTime: instant, forceKeyframe: action == .keyframe) {
-            frame, data in
+            frame,
+            data in
             byteCount = data.count
             call.send(data, isKeyframe: frame.isKeyframe, capturedAt: instant)
             return frame

@@ -16,7 +16,11 @@ package struct SenderSettings: Sendable {
     package var keyframeInterval: UInt64?
 
     package init(
-        size: PixelSize, codec: VideoCodec, bitrate: Int, framesPerSecond: Int, wakesEarly: Bool,
+        size: PixelSize,
+        codec: VideoCodec,
+        bitrate: Int,
+        framesPerSecond: Int,
+        wakesEarly: Bool,
         keyframeInterval: UInt64?
     ) {
         self.size = size

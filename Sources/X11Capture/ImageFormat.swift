@@ -27,7 +27,8 @@ extension XConnection {
                     ? .littleEndian : .bigEndian,
                 redMask: visual.red_mask,
                 greenMask: visual.green_mask,
-                blueMask: visual.blue_mask)
+                blueMask: visual.blue_mask
+            )
         else { throw .unsupportedScreen(depth: Int(depth)) }
         return ImageFormat(pixelFormat: pixelFormat, scanlinePad: Int(pixmap.scanline_pad))
     }

@@ -13,11 +13,13 @@ struct Attach: ParsableCommand {
         discussion: """
             CALL is rtp://HOST:PORT: plain, unencrypted RTP to one receiver or multicast group, with RTCP on the next \
             port. The description that a receiver needs (SDP) goes to standard output or to the file of --sdp.
-            """)
+            """
+    )
 
     @Argument(
         help: ArgumentHelp("Where to: rtp://HOST:PORT.", valueName: "call"),
-        transform: { try RTPDestination(parsing: $0) })
+        transform: { try RTPDestination(parsing: $0) }
+    )
     var call: RTPDestination
 
     @OptionGroup var broadcast: BroadcastOptions
@@ -28,7 +30,10 @@ struct Attach: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Local port of RTP; RTCP uses the next one. The kernel chooses if not given.", valueName: "port"))
+            "Local port of RTP; RTCP uses the next one. The kernel chooses if not given.",
+            valueName: "port"
+        )
+    )
     var localPort: UInt16?
 
     @Option(help: ArgumentHelp("Append statistics, one JSON object a second.", valueName: "file"))
@@ -55,8 +60,11 @@ struct Attach: ParsableCommand {
         try publish("\(call.sessionDescription(frameRate: video.fps))")
         Console.note("sending \(video.summary) to \(self.call) from port \(call.localAddress.port)")
         var loop = try SenderLoop(
-            video.settings(wakesEarly: wake), reader: reader, call: PlainRTPVideo(call: call, size: video.size),
-            report: Console.note)
+            video.settings(wakesEarly: wake),
+            reader: reader,
+            call: PlainRTPVideo(call: call, size: video.size),
+            report: Console.note
+        )
         let end = try loop.run(until: signals) { log?.append($0, call.statistics) }
         if end == .broadcastStopped { Console.note("the broadcast has ended") }
     }

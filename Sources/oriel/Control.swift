@@ -4,7 +4,8 @@ import Posix
 
 struct Pause: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Pause a broadcast: nothing of the screen leaves the capture process until \"oriel resume\".")
+        abstract: "Pause a broadcast: nothing of the screen leaves the capture process until \"oriel resume\"."
+    )
 
     @OptionGroup var broadcast: BroadcastOptions
 
@@ -28,7 +29,8 @@ struct Resume: ParsableCommand {
 
 struct Stop: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "End a broadcast; its senders say goodbye to their receivers and end too.")
+        abstract: "End a broadcast; its senders say goodbye to their receivers and end too."
+    )
 
     @OptionGroup var broadcast: BroadcastOptions
 
@@ -42,7 +44,9 @@ enum Control {
     private static let patience: UInt64 = 5_000_000_000
 
     static func ask(
-        _ broadcast: BroadcastOptions, for request: BridgeRequest, until isGranted: (Liveness) -> Bool
+        _ broadcast: BroadcastOptions,
+        for request: BridgeRequest,
+        until isGranted: (Liveness) -> Bool
     ) throws {
         let directory = try broadcast.directory()
         guard try directory.hasWriter() else { throw BridgeError.noBroadcast(path: directory.path) }
@@ -54,6 +58,8 @@ enum Control {
             MonotonicClock.sleep(until: MonotonicClock.now() + 2_000_000)
         }
         throw Failure(
-            .tryAgain, "the capture process in \(directory.path) did not \(request) within 5 s: end it by its pid")
+            .tryAgain,
+            "the capture process in \(directory.path) did not \(request) within 5 s: end it by its pid"
+        )
     }
 }

@@ -5,7 +5,8 @@ import Posix
 
 struct Inspect: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show the frame bridge as it stands: locks, header, slots, the last picture.")
+        abstract: "Show the frame bridge as it stands: locks, header, slots, the last picture."
+    )
 
     @OptionGroup var broadcast: BroadcastOptions
 
@@ -90,11 +91,15 @@ private struct InspectionReport: Encodable {
         stateAgeMs = inspection.fileBytes == 0 ? nil : milliseconds(from: inspection.stateSince, to: now)
         slots = inspection.slots.enumerated().map { index, slot in
             Slot(
-                sequence: slot.sequence, isLatest: index == inspection.latestSlot,
-                isBeingWritten: !slot.sequence.isMultiple(of: 2), frame: slot.info?.number,
-                width: slot.info?.width, height: slot.info?.height,
+                sequence: slot.sequence,
+                isLatest: index == inspection.latestSlot,
+                isBeingWritten: !slot.sequence.isMultiple(of: 2),
+                frame: slot.info?.number,
+                width: slot.info?.width,
+                height: slot.info?.height,
                 capturedAgeMs: slot.info.map { milliseconds(from: $0.capturedAt, to: now) },
-                captureToPublishMs: slot.info.map { milliseconds(from: $0.capturedAt, to: $0.publishedAt) })
+                captureToPublishMs: slot.info.map { milliseconds(from: $0.capturedAt, to: $0.publishedAt) }
+            )
         }
     }
 

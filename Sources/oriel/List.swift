@@ -14,7 +14,8 @@ struct List: ParsableCommand {
         let connection = try XConnection(display: display)
         let listing = Listing(
             monitors: try connection.listMonitors().map(Listing.Monitor.init),
-            windows: try connection.listWindows().map(Listing.Window.init))
+            windows: try connection.listWindows().map(Listing.Window.init)
+        )
         Console.print(json ? try oriel.json(listing) : listing.table)
     }
 }

@@ -13,7 +13,8 @@ struct Oriel: ParsableCommand {
         version: "0.1.0",
         subcommands: [
             Start.self, Attach.self, Pause.self, Resume.self, Stop.self, Status.self, List.self, Inspect.self,
-        ])
+        ]
+    )
 
     static func main() {
         do {

@@ -10,8 +10,11 @@ struct PlainRTPVideo: VideoCall {
 
     func send(_ frame: Span<UInt8>, isKeyframe: Bool, capturedAt: UInt64) {
         call.send(
-            frame: frame, isKeyframe: isKeyframe,
-            dimensions: (UInt16(size.width), UInt16(size.height)), capturedAt: capturedAt)
+            frame: frame,
+            isKeyframe: isKeyframe,
+            dimensions: (UInt16(size.width), UInt16(size.height)),
+            capturedAt: capturedAt
+        )
     }
 
     func takeKeyframeRequest() -> Bool { call.takeKeyframeRequest() }

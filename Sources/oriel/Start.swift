@@ -8,7 +8,8 @@ import X11Capture
 struct Start: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Start a broadcast: capture the screen until told to stop.",
-        discussion: "Ctrl-C or \"oriel stop\" ends it. Nothing leaves the machine before a sender is attached.")
+        discussion: "Ctrl-C or \"oriel stop\" ends it. Nothing leaves the machine before a sender is attached."
+    )
 
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup var source: SourceOptions

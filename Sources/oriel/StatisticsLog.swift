@@ -46,13 +46,21 @@ final class StatisticsLog {
             timeS: milliseconds(from: start, to: now) / 1000,
             fps: rate(sender.framesEncoded - last.framesEncoded, seconds),
             bitrateBps: rate((sender.encodedBytes - last.encodedBytes) * 8, seconds),
-            framesEncoded: sender.framesEncoded, framesDropped: sender.framesDropped, keyframes: sender.keyframes,
-            ticksSkipped: sender.ticksSkipped, quantizer: sender.quantizer,
-            latencyMs: milliseconds(from: 0, to: sender.latency), packetsSent: call.packets, bytesSent: call.bytes,
-            packetsFailed: call.packetsFailed, keyframeRequests: call.keyframeRequests,
-            receiverListening: call.receiverListening, lossRatio: call.report?.lossFraction,
+            framesEncoded: sender.framesEncoded,
+            framesDropped: sender.framesDropped,
+            keyframes: sender.keyframes,
+            ticksSkipped: sender.ticksSkipped,
+            quantizer: sender.quantizer,
+            latencyMs: milliseconds(from: 0, to: sender.latency),
+            packetsSent: call.packets,
+            bytesSent: call.bytes,
+            packetsFailed: call.packetsFailed,
+            keyframeRequests: call.keyframeRequests,
+            receiverListening: call.receiverListening,
+            lossRatio: call.report?.lossFraction,
             jitterMs: call.report.map { milliseconds(from: 0, to: $0.jitter) },
-            rttMs: call.report?.roundTripTime.map { milliseconds(from: 0, to: $0) })
+            rttMs: call.report?.roundTripTime.map { milliseconds(from: 0, to: $0) }
+        )
         (last, lastTime) = (sender, now)
         guard let text = try? json(line) else { return }
         try? file.write(text + "\n")

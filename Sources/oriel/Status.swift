@@ -5,7 +5,8 @@ import Posix
 struct Status: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Tell how a broadcast is.",
-        discussion: "Exits 0 while a capture process lives and 75 when none does.")
+        discussion: "Exits 0 while a capture process lives and 75 when none does."
+    )
 
     @OptionGroup var broadcast: BroadcastOptions
 

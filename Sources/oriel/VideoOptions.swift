@@ -9,7 +9,8 @@ import VideoEncoding
 struct VideoOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Size of the stream's picture, even; other shapes get black bars.", valueName: "WxH"),
-        transform: parseSize)
+        transform: parseSize
+    )
     var size = PixelSize(width: 1280, height: 720)
 
     @Option(help: "Frames a second at the most, 1 to 60.")
@@ -20,13 +21,16 @@ struct VideoOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp("Bits a second, such as 800k or 2.5M.", valueName: "rate"),
-        transform: { try Bitrate(parsing: $0) })
+        transform: { try Bitrate(parsing: $0) }
+    )
     var bitrate = Bitrate(bitsPerSecond: 2_500_000)
 
     @Option(
         help: ArgumentHelp(
             "Seconds between keyframes, for receivers that cannot ask for one; 0 for none but those asked for.",
-            valueName: "seconds"))
+            valueName: "seconds"
+        )
+    )
     var keyframeInterval = 5.0
 
     func validate() throws {
@@ -40,14 +44,20 @@ struct VideoOptions: ParsableArguments {
 
     var rtp: PlainRTPSession.Configuration {
         PlainRTPSession.Configuration(
-            codec: codec.codec == .vp9 ? .vp9 : .vp8, targetBitrate: UInt64(bitrate.bitsPerSecond))
+            codec: codec.codec == .vp9 ? .vp9 : .vp8,
+            targetBitrate: UInt64(bitrate.bitsPerSecond)
+        )
     }
 
     func settings(wakesEarly: Bool) -> SenderSettings {
         SenderSettings(
-            size: size, codec: codec.codec, bitrate: bitrate.bitsPerSecond, framesPerSecond: fps,
+            size: size,
+            codec: codec.codec,
+            bitrate: bitrate.bitsPerSecond,
+            framesPerSecond: fps,
             wakesEarly: wakesEarly,
-            keyframeInterval: keyframeInterval == 0 ? nil : UInt64(keyframeInterval * 1_000_000_000))
+            keyframeInterval: keyframeInterval == 0 ? nil : UInt64(keyframeInterval * 1_000_000_000)
+        )
     }
 }
 

@@ -23,8 +23,11 @@ func uniformByte(_ frame: borrowing Frame) -> UInt8? {
 
 func info(_ width: Int, _ height: Int, capturedAt: UInt64 = MonotonicClock.now()) -> FrameInfo {
     FrameInfo(
-        width: width, height: height, capturedAt: capturedAt,
-        source: SourceRectangle(x: -5, y: 7, width: width, height: height))
+        width: width,
+        height: height,
+        capturedAt: capturedAt,
+        source: SourceRectangle(x: -5, y: 7, width: width, height: height)
+    )
 }
 
 @Suite struct BridgeTests {

@@ -1,7 +1,8 @@
-@testable import FrameBridge
 import Glibc
 import Posix
 import Testing
+
+@testable import FrameBridge
 
 /// Files that somebody damaged, planted or made too open. Nothing here may crash, hang, or show a torn picture.
 @Suite struct HostileFileTests {

@@ -24,7 +24,10 @@ import Testing
         let rgb30 = try imageFormat(depth: 30).pixelFormat
         #expect(rgb30.redMask == 0x3ff0_0000 && rgb30.greenMask == 0xffc00 && rgb30.blueMask == 0x3ff)
         let rgb565 = try imageFormat(depth: 16)
-        #expect(rgb565.pixelFormat.bitsPerPixel == 16 && rgb565.pixelFormat.redMask == 0xf800 && rgb565.bytesPerRow(331) == 664)
+        #expect(
+            rgb565.pixelFormat.bitsPerPixel == 16 && rgb565.pixelFormat.redMask == 0xf800
+                && rgb565.bytesPerRow(331) == 664
+        )
         #expect(throws: X11Error.unsupportedScreen(depth: 8)) { try imageFormat(depth: 8) }
     }
 
