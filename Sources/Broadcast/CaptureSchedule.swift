@@ -1,6 +1,8 @@
+import Posix
+
 /// Decides when to look at the screen. Sans-IO: instants are nanoseconds of the monotonic clock and come from outside.
 ///
-/// Damage makes a grab due as soon as the frame interval since the last one is over, so a change on a quiet screen is
+/// Damage makes a grab due as soon as the frame rate allows, so a change on a quiet screen is
 /// grabbed at once. XDamage misses some drawing (OpenGL, some compositors), hence the sweep: a grab without damage once
 /// a second, compared with the picture before. A sweep that finds a change sets off polling at the frame rate until
 /// `trustTime` has passed without another find.
@@ -15,7 +17,7 @@ struct CaptureSchedule {
     static let sweepInterval: UInt64 = 1_000_000_000
     static let trustTime: UInt64 = 5_000_000_000
 
-    let interval: UInt64
+    private var rate: RateLimit
     private var damaged = true
     private var lastGrab: UInt64?
     private var pollUntil: UInt64
@@ -24,7 +26,7 @@ struct CaptureSchedule {
     ///   - interval: the time between two frames.
     ///   - hasDamage: whether the server tells of damage; without it every interval has a sweep.
     init(interval: UInt64, hasDamage: Bool) {
-        self.interval = interval
+        rate = RateLimit(interval: interval)
         pollUntil = hasDamage ? 0 : .max
     }
 
@@ -35,13 +37,15 @@ struct CaptureSchedule {
 
     mutating func noteGrab(at now: UInt64) {
         lastGrab = now
+        rate.note(at: now)
         damaged = false
     }
 
     /// When the next grab is due; at once when there was none yet.
     var deadline: UInt64 {
         guard let lastGrab else { return 0 }
-        return lastGrab + (damaged || lastGrab < pollUntil ? interval : max(interval, Self.sweepInterval))
+        if damaged { return rate.earliest }
+        return lastGrab + (lastGrab < pollUntil ? rate.interval : max(rate.interval, Self.sweepInterval))
     }
 
     /// The grab to make now, if any.

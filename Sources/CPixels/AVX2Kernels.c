@@ -56,9 +56,15 @@ AVX2 static inline void write_chroma_of_32(uint8_t *chroma, const __m256i pixels
 
 AVX2 static void bgrx_to_nv12(
     const uint8_t *bgrx0, const uint8_t *bgrx1, uint8_t *luma0, uint8_t *luma1, uint8_t *chroma, ptrdiff_t width) {
+    // The picture comes fresh from another process, and rows are longer than what the hardware prefetches ahead.
+    const ptrdiff_t ahead = 2 * (bgrx1 - bgrx0);
     ptrdiff_t x = 0;
     for (; x + 32 <= width; x += 32) {
         __m256i pixels0[4], pixels1[4];
+        for (int line = 0; line < 128; line += 64) {
+            _mm_prefetch((const char *)bgrx0 + 4 * x + ahead + line, _MM_HINT_T0);
+            _mm_prefetch((const char *)bgrx1 + 4 * x + ahead + line, _MM_HINT_T0);
+        }
         for (int i = 0; i < 4; i++) {
             pixels0[i] = load(bgrx0 + 4 * x + 32 * i);
             pixels1[i] = load(bgrx1 + 4 * x + 32 * i);
@@ -99,9 +105,13 @@ AVX2 static inline __attribute__((always_inline)) ptrdiff_t reduce_3_to_2(
     const uint8_t *row0, const uint8_t *row1, const uint8_t *row2, uint8_t *out0, uint8_t *out1, ptrdiff_t blocks,
     ptrdiff_t step, __m128i pairs_of_lane) {
     const __m256i pairs = _mm256_broadcastsi128_si256(pairs_of_lane);
+    const ptrdiff_t ahead = 3 * (row1 - row0);
     ptrdiff_t block = 0;
     for (; 3 * step * block + 52 <= 3 * step * blocks; block += 16 / step) {
         ptrdiff_t in = 3 * step * block, out = 2 * step * block;
+        _mm_prefetch((const char *)row0 + in + ahead, _MM_HINT_T0);
+        _mm_prefetch((const char *)row1 + in + ahead, _MM_HINT_T0);
+        _mm_prefetch((const char *)row2 + in + ahead, _MM_HINT_T0);
         __m256i low0 = weigh_pairs(row0 + in, pairs), high0 = weigh_pairs(row0 + in + 24, pairs);
         __m256i low1 = weigh_pairs(row1 + in, pairs), high1 = weigh_pairs(row1 + in + 24, pairs);
         __m256i low2 = weigh_pairs(row2 + in, pairs), high2 = weigh_pairs(row2 + in + 24, pairs);

@@ -1,6 +1,8 @@
+import Posix
+
 /// Decides when the sender encodes. Sans-IO: instants are nanoseconds of the monotonic clock and come from outside.
 ///
-/// A changed picture is encoded as soon as the frame interval since the last one is over. A picture that stands still
+/// A changed picture is encoded as soon as the frame rate allows. A picture that stands still
 /// is encoded again at the frame rate until its quality has converged, because at a limited bitrate the first encoding
 /// of a screenful of text is coarse; then only once every `keepAliveInterval`, so that receivers see a live stream.
 package struct Cadence {
@@ -16,6 +18,7 @@ package struct Cadence {
     static let refinementLimit = 90
 
     private let interval: UInt64
+    private var rate: RateLimit
     /// Time between keyframes that nobody asked for; nil for none.
     private let keyframeInterval: UInt64?
     /// Quantizer (0 best to 63) at which a still picture counts as converged.
@@ -28,13 +31,26 @@ package struct Cadence {
     private var keyframeIsWanted = true
 
     package init(interval: UInt64, keyframeInterval: UInt64?, convergedQuantizer: Int) {
+        // A thirty-second faster than the capture process: at the very same rate, a picture that once had to wait would
+        // make all later ones wait as long.
+        rate = RateLimit(interval: interval - interval / 32)
         self.interval = interval
         self.keyframeInterval = keyframeInterval
         self.convergedQuantizer = convergedQuantizer
     }
 
     /// The earliest instant of the next encoding.
-    package var earliest: UInt64 { lastEncode.map { $0 + interval } ?? 0 }
+    package var earliest: UInt64 { rate.earliest }
+
+    /// When a picture that stands still is to be encoded again, for its quality or to keep the stream alive.
+    ///
+    /// The first time it waits half an interval longer than the next picture of a steady source would take: a
+    /// refinement that goes out just before a new picture delays that for nothing.
+    package var repetition: UInt64 {
+        guard let lastEncode else { return 0 }
+        if isConverged { return lastEncode + Self.keepAliveInterval }
+        return lastEncode + (refinements == 0 ? interval * 3 / 2 : interval)
+    }
 
     /// A picture came in that differs from the one before.
     package mutating func noteNewPicture() { pictureIsNew = true }
@@ -47,8 +63,7 @@ package struct Cadence {
         guard now >= earliest else { return .nothing }
         if keyframeIsWanted { return .keyframe }
         if let keyframeInterval, now >= lastKeyframe + keyframeInterval { return .keyframe }
-        let isKeepAliveDue = lastEncode.map { now >= $0 + Self.keepAliveInterval } ?? true
-        return pictureIsNew || !isConverged || isKeepAliveDue ? .frame : .nothing
+        return pictureIsNew || now >= repetition ? .frame : .nothing
     }
 
     /// What `action(at:)` asked for was done.
@@ -56,6 +71,7 @@ package struct Cadence {
     /// - Parameter quantizer: of the encoded frame; nil when the encoder dropped it to keep the bitrate.
     package mutating func noteEncoded(at now: UInt64, isKeyframe: Bool, quantizer: Int?) {
         lastEncode = now
+        rate.note(at: now)
         if isKeyframe {
             lastKeyframe = now
             keyframeIsWanted = false

@@ -72,7 +72,8 @@ package struct SenderLoop: ~Copyable {
         while !signals.take() {
             readPicture()
             let now = MonotonicClock.now()
-            if try encode(at: now) == .nothing, broadcastStopped(at: now) { return .broadcastStopped }
+            try encode(at: now)
+            if broadcastStopped(at: now) { return .broadcastStopped }
             if now >= reportAt {
                 eachSecond(statistics)
                 reportAt += 1_000_000_000
@@ -89,7 +90,7 @@ package struct SenderLoop: ~Copyable {
             return MonotonicClock.sleep(until: nextTick)
         }
         MonotonicClock.sleep(until: cadence.earliest)
-        reader.wait(until: max(now + interval, cadence.earliest))
+        reader.wait(until: max(cadence.earliest, min(now + interval, cadence.repetition)))
     }
 
     private mutating func readPicture() {
@@ -123,14 +124,14 @@ package struct SenderLoop: ~Copyable {
         }
     }
 
-    private mutating func encode(at now: UInt64) throws(VideoEncoderError) -> Cadence.Action {
-        guard let capturedAt else { return .nothing }
+    private mutating func encode(at now: UInt64) throws(VideoEncoderError) {
+        guard let capturedAt else { return }
         if call.takeKeyframeRequest() { cadence.noteKeyframeRequest() }
         let action = cadence.action(at: now)
-        guard action != .nothing else { return .nothing }
+        guard action != .nothing else { return }
         guard call.backlog <= Self.longestBacklog else {
             statistics.ticksSkipped += 1
-            return .nothing
+            return
         }
         // A picture that is sent again shows the screen as it still is; and a new one may have been captured just before
         // the old one was sent again.
@@ -152,7 +153,6 @@ package struct SenderLoop: ~Copyable {
         } else {
             statistics.framesDropped += 1
         }
-        return action
     }
 
     /// Looks at times whether the capture process is well, and tells when that changes.
@@ -162,7 +162,7 @@ package struct SenderLoop: ~Copyable {
         defer { liveness = found }
         guard found != liveness else { return false }
         switch (liveness, found) {
-        case (.some, .stopped): return true
+        case (_, .stopped): return true
         case (_, .dead): report("the capture process died; the last picture stays until it is started again")
         case (_, .stalled): report("the capture process does not get to run; the last picture stays")
         case (_, .live(.sourceLost)): report("the screen is gone; the last picture stays until it is back")

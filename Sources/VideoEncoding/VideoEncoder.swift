@@ -49,7 +49,7 @@ package struct VideoEncoder: ~Copyable {
         if let previousTime, presentationTime <= previousTime {
             throw .presentationTime(presentationTime, previous: previousTime)
         }
-        let flags = forceKeyframe ? vpx_enc_frame_flags_t(VPX_EFLAG_FORCE_KF) : 0
+        let flags = forceKeyframe ? vpx_enc_frame_flags_t(VPX_EFLAG_FORCE_KF) : configuration.interFrameFlags
         let duration = UInt(1_000_000_000 / configuration.framesPerSecond)
         let layout = picture.layout
         try picture.withPlanes { luma, chroma throws(VideoEncoderError) in

@@ -26,10 +26,17 @@ import Testing
         var cadence = cadence()
         cadence.noteNewPicture()
         cadence.noteEncoded(at: second, isKeyframe: true, quantizer: 40)
-        #expect(cadence.action(at: second + interval - 1) == .nothing)
-        #expect(cadence.action(at: second + interval) == .frame)
-        cadence.noteEncoded(at: second + interval, isKeyframe: false, quantizer: 12)
-        #expect(cadence.action(at: second + 10 * interval) == .nothing)
+        // Half an interval more than a steady source needs for its next picture, then at the frame rate.
+        var now = second + interval * 3 / 2
+        #expect(cadence.repetition == now)
+        #expect(cadence.action(at: now - 1) == .nothing)
+        #expect(cadence.action(at: now) == .frame)
+        cadence.noteEncoded(at: now, isKeyframe: false, quantizer: 30)
+        now += interval
+        #expect(cadence.action(at: now - 1) == .nothing)
+        #expect(cadence.action(at: now) == .frame)
+        cadence.noteEncoded(at: now, isKeyframe: false, quantizer: 12)
+        #expect(cadence.action(at: now + 10 * interval) == .nothing)
     }
 
     @Test func aPictureThatNeverConvergesIsGivenUp() {
@@ -40,7 +47,7 @@ import Testing
         while cadence.action(at: now) != .nothing, frames < 1000 {
             cadence.noteEncoded(at: now, isKeyframe: frames == 0, quantizer: 50)
             frames += 1
-            now += interval
+            now += interval * 3 / 2
         }
         #expect(frames == Cadence.refinementLimit + 1)
     }
@@ -55,7 +62,24 @@ import Testing
         var (cadence, now) = converged()
         cadence.noteNewPicture()
         #expect(cadence.action(at: now + interval) == .frame)
-        #expect(cadence.earliest == now + interval)
+    }
+
+    @Test func aSourceThatIsALittleFasterThanTheRateIsFollowedAndHeldToTheRate() {
+        var cadence = cadence()
+        var frames = 0
+        var last: UInt64 = 0
+        // 1000 pictures at 32 a second.
+        for number in 0..<1000 as Range<UInt64> {
+            let now = second + number * 31_250_000
+            cadence.noteNewPicture()
+            guard cadence.action(at: now) != .nothing else { continue }
+            #expect(last == 0 || now - last > interval / 2)
+            last = now
+            cadence.noteEncoded(at: now, isKeyframe: frames == 0, quantizer: 40)
+            frames += 1
+        }
+        #expect(Double(frames) <= Double(last - second) / Double(interval) * 33 / 32 + 2)
+        #expect(frames > 930)
     }
 
     @Test func aRequestedKeyframeComesAlsoWhenThePictureStandsStill() {

@@ -1,0 +1,169 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// What goes wrong ends with one sentence and the right exit code.
+@Suite struct BadInputTests {
+    /// Arguments, exit code, and what the sentence must name.
+    static let wrongCommandLines: [([String], Int32, String)] = [
+        (["start", "--display", ":4711"], 69, ":4711"),
+        (["start", "--display", "nowhere.invalid:0"], 69, "nowhere.invalid:0"),
+        (["start", "--display", "rubbish"], 69, "rubbish"),
+        (["start", "--region", "0x0+0+0"], 64, "0x0+0+0"),
+        (["start", "--region", "10x10"], 64, "10x10"),
+        (["start", "--region", "99999999999999999999x1+0+0"], 64, "99999999999999999999"),
+        (["start", "--region", "10x10+0+0", "--monitor", "A"], 64, "--monitor"),
+        (["start", "--fps", "0"], 64, "0"),
+        (["start", "--name", "a/b"], 64, "a/b"),
+        (["start", "--window", "0x1"], 64, "--window"),
+        (["attach"], 64, "call"),
+        (["attach", "http://127.0.0.1:5004"], 64, "rtp://HOST:PORT"),
+        (["attach", "rtp://127.0.0.1"], 64, "port"),
+        (["attach", "rtp://127.0.0.1:0"], 64, "1…65534"),
+        (["attach", "rtp://127.0.0.1:70000"], 64, "1…65534"),
+        (["attach", "rtp://::1:5004"], 64, "rtp://"),
+        (["attach", "rtp://127.0.0.1:5004", "--size", "1281x720"], 64, "even"),
+        (["attach", "rtp://127.0.0.1:5004", "--size", "2x2"], 64, "32"),
+        (["attach", "rtp://127.0.0.1:5004", "--size", "x"], 64, "1280x720"),
+        (["attach", "rtp://127.0.0.1:5004", "--bitrate", "0"], 64, "30k"),
+        (["attach", "rtp://127.0.0.1:5004", "--bitrate", "-5k"], 64, "bitrate"),
+        (["attach", "rtp://127.0.0.1:5004", "--bitrate", "nan"], 64, "30k"),
+        (["attach", "rtp://127.0.0.1:5004", "--codec", "h264"], 64, "h264"),
+        (["attach", "rtp://127.0.0.1:5004", "--fps", "1000"], 64, "1000"),
+        (["attach", "rtp://127.0.0.1:5004", "--dir", "/tmp/no-such-broadcast", "--no-wait"], 75, "oriel start"),
+        (["status", "--dir", "/tmp/no-such-broadcast"], 75, ""),
+        (["stop", "--dir", "/tmp/no-such-broadcast"], 75, "oriel start"),
+        (["inspect", "--dir", "/tmp/no-such-broadcast"], 75, "oriel start"),
+        (["list", "--display", ":4711"], 69, ":4711"),
+        (["dance"], 64, "dance"),
+    ]
+
+    @Test(arguments: wrongCommandLines)
+    func aWrongCommandLineIsRefused(arguments: [String], code: Int32, named: String) throws {
+        let runtime = try TemporaryDirectory()
+        let result = try CommandResult(
+            [Programs.oriel] + arguments,
+            environment: ["XDG_RUNTIME_DIR": runtime.path, "DISPLAY": ""]
+        )
+        #expect(result.code == code)
+        #expect(named.isEmpty || result.errorOutput.contains(named), "\(result.errorOutput)")
+        #expect(access(runtime.file("oriel/default/writer.lock"), F_OK) != 0, "nothing was begun")
+    }
+
+    @Test func noDisplayIsSaid() throws {
+        let result = try CommandResult([Programs.oriel, "start"], environment: ["DISPLAY": ""])
+        #expect(result.code == 69)
+        #expect(result.errorOutput.contains("DISPLAY"))
+    }
+
+    /// Needs a server, but no broadcast comes of it.
+    @Test(arguments: [
+        (["--monitor", "NO-SUCH"], "NO-SUCH"), (["--region", "100x100+5000+0"], "5000"),
+        (["--region", "1000x100+0+0"], "640x100"),
+    ])
+    func aSourceThatIsNotThereIsNamed(arguments: [String], named: String) throws {
+        let server = try XServer()
+        let broadcast = try Broadcast(on: server.display)
+        let result = try CommandResult(
+            [Programs.oriel, "start", "--display", server.display, "--dir", broadcast.directory] + arguments
+        )
+        #expect(result.code == 1)
+        #expect(result.errorOutput.contains(named), "\(result.errorOutput)")
+        #expect(result.errorOutput.split(separator: "\n").count == 1)
+    }
+
+    @Test func aSecondStartLeavesTheFirstAlone() throws {
+        let server = try XServer()
+        let broadcast = try Broadcast(on: server.display)
+        let capture = try broadcast.start()
+        for extra in [[], ["--detach"]] {
+            let second = try CommandResult(
+                [Programs.oriel, "start", "--display", server.display, "--dir", broadcast.directory] + extra
+            )
+            #expect(second.code == 1)
+            #expect(second.errorOutput.contains("already runs"))
+            #expect(second.errorOutput.contains("process \(capture.pid)"))
+        }
+        #expect(try broadcast.run("status").output.hasPrefix("active"))
+        capture.stop()
+    }
+
+    @Test func aHostThatDoesNotResolveIsNamed() throws {
+        let server = try XServer()
+        let broadcast = try Broadcast(on: server.display)
+        let capture = try broadcast.start()
+        let result = try CommandResult([
+            Programs.oriel, "attach", "rtp://no-such-host.invalid:5004", "--dir", broadcast.directory,
+        ])
+        #expect(result.code == 69)
+        #expect(result.errorOutput.contains("no-such-host.invalid"))
+        capture.stop()
+    }
+
+    @Test func aRuntimeDirectoryThatIsMissingOrOpenToOthersIsRefused() throws {
+        let server = try XServer()
+        let folder = try TemporaryDirectory()
+        func start(in runtime: String) throws -> CommandResult {
+            try CommandResult(
+                [Programs.oriel, "start", "--display", server.display],
+                environment: ["XDG_RUNTIME_DIR": runtime]
+            )
+        }
+        let missing = try start(in: folder.file("missing"))
+        #expect(missing.code == 1)
+        #expect(missing.errorOutput.contains("XDG_RUNTIME_DIR"))
+
+        mkdir(folder.file("oriel"), 0o700)
+        chmod(folder.file("oriel"), 0o770)
+        let shared = try start(in: folder.path)
+        #expect(shared.code == 1)
+        #expect(shared.errorOutput.contains("others"))
+
+        if geteuid() == 0 {
+            chmod(folder.file("oriel"), 0o700)
+            chown(folder.file("oriel"), 65534, 65534)
+            let foreign = try start(in: folder.path)
+            #expect(foreign.code == 1)
+            #expect(foreign.errorOutput.contains("65534"))
+        }
+    }
+
+    @Test func aFullDiskIsSaidAndLeavesNothing() throws {
+        let server = try XServer(.virtual(width: 1920, height: 1080))
+        let folder = try TemporaryDirectory()
+        // A file system of 1 MiB in a mount namespace of its own.
+        let result = try CommandResult([
+            "unshare", "--map-root-user", "--mount", "sh", "-c",
+            """
+            mount -t tmpfs -o size=1m,mode=700 tmpfs "$1"
+            "$2" start --display "$3" --dir "$1/bridge"
+            code=$?
+            ls "$1/bridge" | grep frames
+            exit $code
+            """, "sh", folder.path, Programs.oriel, server.display,
+        ])
+        #expect(result.code == 1)
+        #expect(result.errorOutput.contains("no space for 9 MiB"))
+        #expect(!result.output.contains("frames"))
+    }
+
+    /// A sender that meets a damaged frames file says so, goes on, and recovers when the broadcast is started again.
+    @Test func aDamagedFramesFileIsSaidAndSurvived() throws {
+        let server = try XServer()
+        let broadcast = try Broadcast(on: server.display)
+        let capture = try broadcast.start()
+        let sender = try broadcast.attach(toPort: 6110)
+        let name = try #require(
+            try Subprocess.run(["ls", broadcast.directory]).split(separator: "\n").first { $0.hasPrefix("frames.") }
+        )
+        truncate("\(broadcast.directory)/\(name)", 0)
+        try wait(until: "the sender says what it found") { sender.errorOutput.contains("damaged") }
+        try Subprocess.run(["xsetroot", "-solid", "green"], environment: server.environment)
+        try wait(until: "a new generation is read") {
+            try broadcast.run("inspect").output.contains("<- latest") && sender.status() == nil
+        }
+        #expect(capture.status() == nil)
+        sender.stop()
+        capture.stop()
+    }
+}

@@ -1,0 +1,148 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// The two processes as a person meets them: started, asked, stopped.
+@Suite struct LifeCycleTests {
+    @Test(arguments: [SIGTERM, SIGINT])
+    func aSignalEndsBothProcessesWithZero(signal: Int32) throws {
+        let server = try XServer()
+        let broadcast = try Broadcast(on: server.display)
+        let capture = try broadcast.start()
+        let sender = try broadcast.attach(toPort: 6100)
+        sender.kill(signal)
+        #expect(try sender.wait() == .code(0))
+        capture.kill(signal)
+        #expect(try capture.wait() == .code(0))
+        let status = try broadcast.run("status")
+        #expect(status.code == 75)
+        #expect(status.output.hasPrefix("stopped"))
+    }
+
+    @Test func stopEndsTheSendersToo() throws {
+        let server = try XServer()
+        let broadcast = try Broadcast(on: server.display)
+        let capture = try broadcast.start()
+        let sender = try broadcast.attach(toPort: 6102)
+        #expect(try broadcast.run("stop").code == 0)
+        #expect(try capture.wait() == .code(0))
+        #expect(try sender.wait() == .code(0))
+        #expect(sender.errorOutput.contains("the broadcast has ended"))
+        #expect(try broadcast.run("stop").code == 75)
+    }
+
+    @Test func detachedStartReturnsOnceTheBroadcastIsLive() throws {
+        let server = try XServer()
+        let broadcast = try Broadcast(on: server.display)
+        let started = try broadcast.run("start", "--display", server.display, "--detach")
+        #expect(started.code == 0)
+        let status = try broadcast.run("status", "--json")
+        #expect(status.code == 0)
+        #expect(status.output.contains("\"state\":\"active\""))
+        #expect(status.output.contains("\"width\":640"))
+        #expect(try broadcast.run("stop").code == 0)
+    }
+
+    @Test func aDetachedStartThatFailsSaysWhy() throws {
+        let broadcast = try Broadcast(on: ":1")
+        let started = try broadcast.run("start", "--display", ":4711", "--detach")
+        #expect(started.code == 69)
+        #expect(started.errorOutput.contains(":4711"))
+    }
+
+    @Test func aSenderWaitsForItsBroadcast() throws {
+        let server = try XServer()
+        let broadcast = try Broadcast(on: server.display)
+        let sender = try Subprocess([
+            Programs.oriel, "attach", "rtp://127.0.0.1:6104", "--dir", broadcast.directory, "--sdp", broadcast.sdp,
+        ])
+        try wait(until: "the sender says that it waits") { sender.errorOutput.contains("waiting for one") }
+        let capture = try broadcast.start()
+        try wait(until: "the sender sends") { access(broadcast.sdp, F_OK) == 0 }
+        sender.kill(SIGTERM)
+        #expect(try sender.wait() == .code(0))
+        capture.stop()
+    }
+
+    /// A screen that somebody paused shows nothing new, whatever is drawn on it.
+    @Test(arguments: [[String](), ["--freeze"]])
+    func aPausedScreenShowsNothingNew(freeze: [String]) throws {
+        let server = try XServer()
+        let broadcast = try Broadcast(on: server.display)
+        let capture = try broadcast.start("--no-cursor")
+        func picture() throws -> [UInt8] {
+            let path = broadcast.folder.file("picture.png")
+            #expect(try broadcast.run("inspect", "--png", path).code == 0)
+            return try contents(of: path)
+        }
+        func paint(_ colour: String) throws {
+            try Subprocess.run(["xsetroot", "-solid", colour], environment: server.environment)
+        }
+        try paint("red")
+        let red = try picture()
+        #expect(try CommandResult([Programs.oriel, "pause", "--dir", broadcast.directory] + freeze).code == 0)
+        let paused = try picture()
+        #expect((paused == red) == !freeze.isEmpty)
+        try paint("blue")
+        // Longer than the sweep that looks for missed damage.
+        usleep(1_500_000)
+        #expect(try picture() == paused)
+        #expect(try broadcast.run("status").output.hasPrefix("paused"))
+        #expect(try broadcast.run("resume").code == 0)
+        try wait(until: "the new colour shows") { try picture() != paused }
+        #expect(try picture() != red)
+        capture.stop()
+    }
+
+    @Test func listNamesMonitorsAndWindows() throws {
+        let server = try XServer()
+        let list = try CommandResult([Programs.oriel, "list", "--display", server.display, "--json"])
+        #expect(list.code == 0)
+        #expect(list.output.contains("\"width\":640"))
+        #expect(list.output.contains("\"windows\":["))
+    }
+
+    @Test func aResizedScreenGoesOnInItsNewSize() throws {
+        let server = try XServer(.vnc(width: 800, height: 600))
+        let broadcast = try Broadcast(on: server.display)
+        let capture = try broadcast.start()
+        let sender = try broadcast.attach(toPort: 6106)
+        for size in ["1280x1024", "1001x701", "1920x1080"] {
+            try server.xrandr("--fb", size)
+            let even = size == "1001x701" ? "1002x702" : size
+            try wait(until: "the broadcast has \(even)") {
+                try broadcast.run("status").output.contains(even)
+            }
+        }
+        #expect(sender.status() == nil)
+        capture.stop()
+        #expect(try sender.wait() == .code(0))
+    }
+
+    @Test func aMonitorThatGoesLeavesItsPictureAndIsFoundAgain() throws {
+        let server = try XServer(.dummy)
+        try server.xrandr("--addmode", "DUMMY1", "1280x720")
+        try server.xrandr("--output", "DUMMY1", "--mode", "1280x720", "--right-of", "DUMMY0")
+        let broadcast = try Broadcast(on: server.display)
+        let capture = try broadcast.start("--monitor", "DUMMY1")
+        let sender = try broadcast.attach(toPort: 6108)
+        try server.xrandr("--output", "DUMMY1", "--off")
+        try wait(until: "the source is lost") { try broadcast.run("status").output.hasPrefix("source_lost") }
+        let path = broadcast.folder.file("kept.png")
+        #expect(try broadcast.run("inspect", "--png", path).code == 0)
+        try server.xrandr("--output", "DUMMY1", "--mode", "1280x720", "--right-of", "DUMMY0")
+        try wait(until: "the source is back") { try broadcast.run("status").output.hasPrefix("active") }
+        #expect(sender.status() == nil)
+        sender.stop()
+        capture.stop()
+    }
+}
+
+func contents(of path: String) throws -> [UInt8] {
+    let file = fopen(path, "rb")
+    guard let file else { throw Unexpected("no \(path)") }
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: 16 << 20)
+    bytes.removeLast(bytes.count - fread(&bytes, 1, bytes.count, file))
+    return bytes
+}

@@ -1,0 +1,75 @@
+import Glibc
+import TestSupport
+
+/// The optimised programs that `tools/test` builds before it runs the tests.
+enum Programs {
+    static let directory: String = {
+        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+        return "/\(root)/.build/release"
+    }()
+
+    static var oriel: String { "\(directory)/oriel" }
+    static var workload: String { "\(directory)/workload" }
+}
+
+/// A broadcast folder of its own, and the commands that work on it.
+final class Broadcast {
+    let folder: TemporaryDirectory
+    let display: String
+
+    init(on display: String) throws {
+        folder = try TemporaryDirectory()
+        self.display = display
+    }
+
+    var directory: String { folder.file("bridge") }
+    var sdp: String { folder.file("screen.sdp") }
+
+    /// Starts `oriel start` and waits until it broadcasts.
+    func start(_ arguments: String...) throws -> Subprocess {
+        let capture = try Subprocess([Programs.oriel, "start", "--display", display, "--dir", directory] + arguments)
+        try wait(until: "the broadcast is live: \(capture.errorOutput)") {
+            if let exit = capture.status() { throw Unexpected("\(exit): \(capture.errorOutput)") }
+            return try run("status").code == 0 && run("status").output.hasPrefix("active")
+        }
+        return capture
+    }
+
+    /// Starts `oriel attach` to a port of the loopback and waits until it has written its SDP.
+    func attach(toPort port: UInt16, _ arguments: String...) throws -> Subprocess {
+        unlink(sdp)
+        let sender = try Subprocess(
+            [Programs.oriel, "attach", "rtp://127.0.0.1:\(port)", "--dir", directory, "--sdp", sdp] + arguments
+        )
+        try wait(until: "the sender has written its SDP") {
+            if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
+            return access(sdp, F_OK) == 0
+        }
+        return sender
+    }
+
+    /// Runs a command on this broadcast to its end.
+    func run(_ command: String, _ arguments: String...) throws -> CommandResult {
+        try CommandResult([Programs.oriel, command, "--dir", directory] + arguments)
+    }
+}
+
+/// How a command ended and what it said.
+struct CommandResult {
+    let code: Int32?
+    let output: String
+    let errorOutput: String
+
+    init(_ arguments: [String], environment: [String: String] = [:]) throws {
+        let program = try Subprocess(arguments, environment: environment)
+        code = if case .code(let code) = try program.wait() { code } else { nil }
+        output = program.output
+        errorOutput = program.errorOutput
+    }
+}
+
+struct Unexpected: Error {
+    let what: String
+
+    init(_ what: String) { self.what = what }
+}
