@@ -1,0 +1,89 @@
+import ArgumentParser
+
+/// Measures Oriel and its rivals on one machine, in one run.
+@main
+struct Bench: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bench",
+        abstract: "Measures Oriel beside its rivals.",
+        subcommands: [
+            All.self, KernelsCommand.self, BridgeCommand.self, EncodeCommand.self, PipelineCommand.self,
+            BridgeReader.self,
+        ],
+        defaultSubcommand: All.self
+    )
+}
+
+struct RunOptions: ParsableArguments {
+    @Option(help: "Length of each measurement.")
+    var seconds = 10.0
+
+    @Option(help: "How often each measurement is repeated; the median counts.")
+    var rounds = 3
+
+    func validate() throws {
+        guard seconds >= 1, rounds >= 1 else { throw ValidationError("--seconds and --rounds start at 1.") }
+    }
+}
+
+struct All: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Measure everything and write results.md and results.svg."
+    )
+
+    @OptionGroup var options: RunOptions
+
+    @Option(help: ArgumentHelp("Folder for the results.", valueName: "dir"))
+    var output = "Benchmarks"
+
+    func run() throws {
+        stopChildrenOnSignals()
+        var report = Report()
+        for part in [kernelSections, bridgeSections, encodeSections, pipelineSections] {
+            for section in part(options) {
+                section.print()
+                report.sections.append(section)
+            }
+        }
+        report.printGoals()
+        try report.write(to: output)
+    }
+}
+
+struct KernelsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "kernels", abstract: "Conversion and scaling.")
+    @OptionGroup var options: RunOptions
+
+    func run() { show(kernelSections, options) }
+}
+
+struct BridgeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "bridge", abstract: "Frames between two processes.")
+    @OptionGroup var options: RunOptions
+
+    func run() { show(bridgeSections, options) }
+}
+
+struct EncodeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "encode", abstract: "VP8 and VP9 on four workloads.")
+    @OptionGroup var options: RunOptions
+
+    func run() { show(encodeSections, options) }
+}
+
+struct PipelineCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pipeline",
+        abstract: "From the screen to the receiver, beside ffmpeg and GStreamer."
+    )
+    @OptionGroup var options: RunOptions
+
+    func run() { show(pipelineSections, options) }
+}
+
+private func show(_ measure: (RunOptions) -> [Section], _ options: RunOptions) {
+    stopChildrenOnSignals()
+    let sections = measure(options)
+    for section in sections { section.print() }
+    Report(sections: sections).printGoals()
+}

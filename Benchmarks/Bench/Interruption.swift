@@ -1,0 +1,17 @@
+import Glibc
+import Posix
+
+private let interruption = try! EventSignal()
+
+/// Ends what the benchmark started when it is itself ended: children have process groups of their own, so an interrupt
+/// at the terminal does not reach them.
+func stopChildrenOnSignals() {
+    _ = interruption.raw  // made now, for a signal handler must not
+    for number in [SIGINT, SIGTERM, SIGHUP] { signal(number) { _ in interruption.set() } }
+    _ = try? Thread {
+        waitReadable([interruption.raw], until: .max)
+        ChildProcess.stopAll()
+        TemporaryFolder.removeAll()
+        exit(130)
+    }
+}

@@ -1,0 +1,105 @@
+import Glibc
+import Posix
+import Synchronization
+
+/// From a paint request to the decoded picture in GStreamer, for a small change at 7 Hz.
+func latencySection(_ options: RunOptions) -> Section {
+    let contenders = [Contender.oriel, .orielWithoutWake, .ffmpeg, .gstreamer]
+    var samples = contenders.map { _ in Samples() }
+    for _ in 0..<options.rounds {
+        for (index, contender) in contenders.enumerated() {
+            samples[index].record { try latency(of: contender, seconds: options.seconds) }
+        }
+    }
+
+    var table = Table(["contender", "p50 ms", "p95 ms", "p50 to ffmpeg"])
+    var bars: [Chart.Bar] = []
+    var notes: [String] = []
+    let ffmpeg = samples[2].median()
+    for (contender, sample) in zip(contenders, samples) {
+        guard let middle = sample.median(), let high = sample.median(1) else {
+            table.rows.append([contender.name, "failed", "", ""])
+            notes.append("\(contender.name): \(sample.failureText)")
+            continue
+        }
+        let ratio = ffmpeg.map { (middle / $0).text(2) + " ×" } ?? ""
+        table.rows.append([contender.name, middle.text(1), high.text(1), ratio])
+        bars.append(Chart.Bar(label: contender.name, value: middle, isOurs: contender.isOurs))
+    }
+    func goal(_ name: String, _ index: Int, _ limit: Double) -> Goal {
+        let ratio = samples[index].median().flatMap { ours in ffmpeg.map { ours / $0 } }
+        return Goal(name, ratio, atMost: limit, unit: "× ffmpeg", command: pipelineCommand)
+    }
+    return Section(
+        title: "Latency, paint to decoded, small change at 7 Hz",
+        table: table,
+        goals: [goal("latency p50", 0, 0.6), goal("latency p50, --no-wake", 1, 1)],
+        chart: Chart(title: "Paint to decoded, median", unit: "ms", groups: [("7 Hz", bars)]),
+        notes: notes
+    )
+}
+
+/// When each value was first painted, and first seen in a received picture.
+private final class Sightings: Sendable {
+    private let times = Mutex<[Int: UInt64]>([:])
+
+    func note(_ value: Int, at time: UInt64) {
+        times.withLock { if $0[value] == nil { $0[value] = time } }
+    }
+
+    var all: [Int: UInt64] { times.withLock { $0 } }
+}
+
+/// p50 and p95 in milliseconds.
+private func latency(of contender: Contender, seconds: Double) throws -> [Double] {
+    let stage = try Stage("counter", capturingOutput: true)
+    let port = try freePortPair()
+    let control = try UDPSocket(family: AF_INET, port: port + 1)
+    defer { _ = control.raw }  // receives, unread, what would otherwise be refused
+    let painted = Sightings()
+    let output = stage.workload.outputDescriptor
+    _ = try Thread { readCounterLines(output, into: painted) }
+
+    let seen = Sightings()
+    let reader = CounterReader(size: EncoderSettings.size)
+    let receiver = try Receiver(port: port) { frame, time in
+        if let value = reader.value(in: frame) { seen.note(value, at: time) }
+    }
+    defer { receiver.stop() }
+    let broadcast = try contender.start(stage.display, port)
+    sleep(seconds: 3)
+    let from = MonotonicClock.now()
+    sleep(seconds: seconds)
+    let to = MonotonicClock.now()
+    sleep(seconds: 1)  // what was painted last is still on its way
+    try broadcast.requireRunning()
+
+    let pictures = seen.all
+    let window = painted.all.filter { (from..<to).contains($0.value) }
+    let latencies = window.compactMap { value, time in
+        pictures[value].map { (Double($0) - Double(time)) / 1e6 }
+    }
+    guard latencies.count * 10 >= window.count * 9, let middle = latencies.median else {
+        throw BenchError("only \(latencies.count) of \(window.count) values arrived")
+    }
+    return [middle, latencies.percentile(95)!]
+}
+
+/// Lines of a value and a time, until the workload ends.
+private func readCounterLines(_ descriptor: Int32, into painted: Sightings) {
+    var pending: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while true {
+        let count = read(descriptor, &buffer, buffer.count)
+        if count < 0 && errno == EINTR { continue }
+        if count <= 0 { return }
+        pending += buffer[..<count]
+        while let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
+            let words = String(decoding: pending[..<end], as: UTF8.self).split(separator: " ")
+            if words.count == 2, let value = Int(words[0]), let time = UInt64(words[1]) {
+                painted.note(value, at: time)
+            }
+            pending.removeSubrange(...end)
+        }
+    }
+}

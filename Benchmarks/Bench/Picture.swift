@@ -1,0 +1,52 @@
+import Glibc
+import Pixels
+
+/// A picture that an array or a closure can hold.
+final class Picture {
+    private(set) var nv12: NV12Picture
+
+    init(size: PixelSize) { nv12 = NV12Picture(size: size) }
+
+    /// Converts rows of BGRX without padding, of the picture's size.
+    func convert(_ source: [UInt8], by converter: NV12Converter = NV12Converter(from: .bgrx)) {
+        let layout = nv12.layout
+        nv12.withMutablePlanes { luma, chroma in
+            converter.convert(
+                source.span.bytes,
+                stride: layout.size.width * 4,
+                size: layout.size,
+                luma: &luma,
+                chroma: &chroma,
+                layout: layout
+            )
+        }
+    }
+
+    func rescale(_ source: Picture, by rescaler: Rescaler) {
+        let layout = source.nv12.layout
+        source.nv12.withPlanes { luma, chroma in
+            rescaler.rescale(luma: luma, chroma: chroma, layout: layout, into: &nv12)
+        }
+    }
+
+    /// Peak signal-to-noise ratio of the luma against a plane of the same size without padding, in dB.
+    func lumaPSNR(of other: [UInt8]) -> Double {
+        let layout = nv12.layout
+        let size = layout.size
+        precondition(other.count >= size.width * size.height)
+        let squares = nv12.withPlanes { luma, _ in
+            luma.withUnsafeBytes { luma in
+                var sum = 0
+                for y in 0..<size.height {
+                    for x in 0..<size.width {
+                        let difference = Int(luma[layout.lumaOffset(x: x, y: y)]) - Int(other[y * size.width + x])
+                        sum += difference * difference
+                    }
+                }
+                return sum
+            }
+        }
+        if squares == 0 { return 99 }
+        return 10 * log10(255 * 255 * Double(size.width * size.height) / Double(squares))
+    }
+}

@@ -1,0 +1,26 @@
+/// Everything about the way from the screen to the receiver.
+func pipelineSections(_ options: RunOptions) -> [Section] {
+    [costSection(options), latencySection(options), qualitySection(options), footprintSection(options)]
+}
+
+let pipelineCommand = "tools/bench pipeline"
+let workloads = ["still", "typing", "scrolling", "motion"]
+
+/// Collects the samples of one contender over the rounds, or the reason why it has none.
+struct Samples {
+    private(set) var values: [[Double]] = []
+    private(set) var failure: String?
+
+    mutating func record(_ measure: () throws -> [Double]) {
+        do {
+            values.append(try measure())
+        } catch {
+            failure = "\(error)"
+        }
+    }
+
+    /// The median of one of the figures in each sample.
+    func median(_ figure: Int = 0) -> Double? { values.map { $0[figure] }.median }
+
+    var failureText: String { "failed: \(failure ?? "nothing was measured")" }
+}

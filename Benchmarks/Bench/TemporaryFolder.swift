@@ -1,0 +1,29 @@
+import Foundation
+import Synchronization
+
+/// A private folder that goes away with its owner.
+final class TemporaryFolder {
+    private static let paths = Mutex<Set<String>>([])
+    let path: String
+
+    init() throws {
+        let path = FileManager.default.temporaryDirectory.path + "/oriel-bench-" + UUID().uuidString
+        try FileManager.default.createDirectory(
+            atPath: path,
+            withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700]
+        )
+        Self.paths.withLock { _ = $0.insert(path) }
+        self.path = path
+    }
+
+    deinit {
+        let path = path
+        try? FileManager.default.removeItem(atPath: path)
+        Self.paths.withLock { _ = $0.remove(path) }
+    }
+
+    static func removeAll() {
+        for path in paths.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: path) }
+    }
+}
