@@ -24,6 +24,7 @@ public enum BridgeError: Error, Equatable, CustomStringConvertible {
     /// Another system call failed.
     case system(path: String, SystemError)
 
+    /// One sentence.
     public var description: String {
         switch self {
         case .invalidName(let name):

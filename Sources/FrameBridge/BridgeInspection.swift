@@ -11,9 +11,13 @@ public struct BridgeInspection: Sendable {
         public let info: FrameInfo?
     }
 
+    /// The broadcast's folder.
     public let path: String
+    /// What the broadcast says of itself, checked against its lock and its heartbeat.
     public let liveness: Liveness
+    /// Whether any reader is attached.
     public let hasReaders: Bool
+    /// The status file; nil when there is none or it makes no sense.
     public let status: BridgeStatus?
     /// The fields below are zero or empty while there is no frames file.
     public private(set) var fileBytes = 0
@@ -23,10 +27,13 @@ public struct BridgeInspection: Sendable {
     public private(set) var heartbeatAt: UInt64 = 0
     /// The last change of state: nanoseconds of CLOCK_MONOTONIC.
     public private(set) var stateSince: UInt64 = 0
+    /// What is shown, for people.
     public private(set) var source = ""
+    /// The nominal rate.
     public private(set) var framesPerSecond = 0
     /// The slot that holds the latest frame.
     public private(set) var latestSlot: Int?
+    /// All slots, in the order of the file.
     public private(set) var slots: [Slot] = []
 
     /// The latest whole frame's information.

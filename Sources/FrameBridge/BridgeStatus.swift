@@ -4,6 +4,7 @@ import Posix
 /// The status file: `key=value` lines, at most 1 KiB, replaced in one step. For people, shell scripts, and readers
 /// that look for the current generation; the header page is what counts while the capture process lives.
 public struct BridgeStatus: Sendable, Equatable {
+    /// What the capture process says of itself.
     public var state: BroadcastState
     /// Why the state is what it is, in a few words; empty when there is nothing to say.
     public var reason: String

@@ -4,6 +4,7 @@
 /// then finds out after the closure and reports `contended`, so keep nothing of a frame before `read` has returned
 /// `frame`.
 public struct Frame: ~Copyable {
+    /// What is known of the frame besides its pixels.
     public let info: FrameInfo
     /// Bytes from row to row of the luma plane, at least `info.width`.
     public let lumaStride: Int

@@ -2,6 +2,7 @@
 public struct SourceRectangle: Sendable, Equatable {
     public var x: Int, y: Int, width: Int, height: Int
 
+    /// A rectangle with its top left corner at `x`, `y`.
     public init(x: Int, y: Int, width: Int, height: Int) {
         self.x = x
         self.y = y
@@ -23,6 +24,7 @@ public struct FrameInfo: Sendable, Equatable {
     /// When the writer finished the frame: nanoseconds of CLOCK_MONOTONIC.
     public internal(set) var publishedAt: UInt64 = 0
 
+    /// What the writer knows before it publishes.
     public init(width: Int, height: Int, capturedAt: UInt64, source: SourceRectangle) {
         self.width = width
         self.height = height

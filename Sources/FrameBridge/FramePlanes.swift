@@ -9,8 +9,9 @@ public struct FramePlanes: ~Copyable {
         self.plan = plan
     }
 
-    /// Picture size in pixels.
+    /// Picture width in pixels.
     public var width: Int { plan.width }
+    /// Picture height in pixels.
     public var height: Int { plan.height }
 
     /// Bytes from row to row, in both planes; a multiple of 64.

@@ -15,6 +15,7 @@ public struct SystemError: Error, Equatable, CustomStringConvertible {
     /// The system's own words for the code, such as `No space left on device`.
     public var reason: String { String(cString: strerror(code)) }
 
+    /// The call and the reason.
     public var description: String { "\(call): \(reason)" }
 }
 

@@ -19,13 +19,18 @@ import Testing
         #expect(schedule.due(at: second + 500_000_000) == .changed)
     }
 
-    @Test func damageWaitsForTheFrameInterval() {
+    @Test func damageThatNeverEndsIsGrabbedAtTheFrameRate() {
         var schedule = CaptureSchedule(interval: interval, hasDamage: true)
-        schedule.noteGrab(at: second)
-        schedule.noteDamage()
-        #expect(schedule.due(at: second + interval - 1) == nil)
-        #expect(schedule.deadline == second + interval)
-        #expect(schedule.due(at: second + interval) == .changed)
+        var grabs: [UInt64] = []
+        for now in stride(from: second, to: 2 * second, by: 1_000_000) {
+            schedule.noteDamage()
+            guard schedule.due(at: now) == .changed else { continue }
+            schedule.noteGrab(at: now)
+            grabs.append(now)
+        }
+        // 30.3 frames a second, the first of them with its slack.
+        #expect(30...32 ~= grabs.count)
+        #expect(zip(grabs, grabs.dropFirst()).allSatisfy { $1 - $0 >= interval / 2 })
     }
 
     @Test func aQuietScreenIsSweptOnceASecond() {
