@@ -79,7 +79,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "bench",
-            dependencies: ["FrameBridge", "Pixels", "Posix", "VideoEncoding", "X11Capture", argumentParser],
+            dependencies: [
+                "FrameBridge", "Pixels", "Posix", "TestSupport", "VideoEncoding", "X11Capture", argumentParser,
+            ],
             path: "Benchmarks/Bench",
             swiftSettings: swift
         ),

@@ -33,16 +33,16 @@ func encodeSections(_ options: RunOptions) -> [Section] {
 
 private func recording(of kind: String, frames: Int) throws -> [Picture] {
     let stage = try Stage(kind)
-    let grabs = try stage.grabs(count: frames)
     let rescaler = Rescaler(from: Stage.size, to: EncoderSettings.size)
     let source = Picture(size: Stage.size)
-    return try (0..<frames).map { _ in
-        guard let grab = grabs.next() else { throw BenchError("ffmpeg could not grab the screen") }
+    var pictures: [Picture] = []
+    try stage.grab(count: frames) { grab in
         source.convert(grab)
         let picture = Picture(size: EncoderSettings.size)
         picture.rescale(source, by: rescaler)
-        return picture
+        pictures.append(picture)
     }
+    return pictures
 }
 
 /// CPU milliseconds per frame, and kb/s. The first half second, with the keyframe, is left out.

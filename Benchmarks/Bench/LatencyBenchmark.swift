@@ -1,6 +1,8 @@
 import Glibc
+import Pixels
 import Posix
 import Synchronization
+import TestSupport
 
 /// From a paint request to the decoded picture in GStreamer, for a small change at 7 Hz.
 func latencySection(_ options: RunOptions) -> Section {
@@ -61,7 +63,7 @@ private func latency(of contender: Contender, seconds: Double) throws -> [Double
     _ = try Thread { readCounterLines(output, into: painted) }
 
     let seen = Sightings()
-    let reader = CounterReader(size: EncoderSettings.size)
+    let reader = NumberReader(width: EncoderSettings.size.width)
     let receiver = try Receiver(port: port) { frame, time in
         if let value = reader.value(in: frame) { seen.note(value, at: time) }
     }

@@ -26,9 +26,8 @@ func qualitySection(_ options: RunOptions) -> Section {
 
 private func stillQuality() throws -> Double {
     let stage = try Stage("still")
-    guard let screen = try stage.grabs(count: 1).next() else { throw BenchError("ffmpeg could not grab the screen") }
     let source = Picture(size: Stage.size)
-    source.convert(screen)
+    try stage.grab(count: 1) { source.convert($0) }
     let wanted = Picture(size: EncoderSettings.size)
     wanted.rescale(source, by: Rescaler(from: Stage.size, to: EncoderSettings.size))
 

@@ -1,10 +1,11 @@
 import Pixels
 import Posix
 import Synchronization
+import TestSupport
 
 /// GStreamer as the receiver of every contender: RTP in, decoded pictures out.
 final class Receiver: Sendable {
-    private let stream: FrameStream
+    private let process: ChildProcess
     private let last = Mutex<[UInt8]?>(nil)
 
     /// - Parameter onFrame: Gets each picture, I420 without padding, and the time at which it was whole.
@@ -20,8 +21,8 @@ final class Receiver: Sendable {
             capturingOutput: true
         )
         let size = EncoderSettings.size
-        let stream = FrameStream(process, frameBytes: size.width * size.height * 3 / 2)
-        self.stream = stream
+        let stream = FrameStream(process.outputDescriptor, frameBytes: size.width * size.height * 3 / 2)
+        self.process = process
         sleep(seconds: 1)
         try process.requireRunning()
         _ = try Thread { [self] in
@@ -34,5 +35,5 @@ final class Receiver: Sendable {
 
     var lastFrame: [UInt8]? { last.withLock { $0 } }
 
-    func stop() { stream.process.stop() }
+    func stop() { process.stop() }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Pixels
 import Posix
+import TestSupport
 
 /// What the contenders look at: an X server of our own with one workload on it.
 final class Stage {
@@ -44,8 +45,8 @@ final class Stage {
 
     private static func socket(_ number: Int) -> String { "/tmp/.X11-unix/X\(number)" }
 
-    /// Pixels of the screen as an independent program sees them: BGRX rows without padding.
-    func grabs(count: Int) throws -> FrameStream {
+    /// Grabs the screen with an independent program, at 30 fps, and gives each grab as BGRX rows without padding.
+    func grab(count: Int, _ body: ([UInt8]) -> Void) throws {
         let grabber = try ChildProcess(
             "ffmpeg",
             [
@@ -54,6 +55,11 @@ final class Stage {
             ],
             capturingOutput: true
         )
-        return FrameStream(grabber, frameBytes: Self.size.width * Self.size.height * 4)
+        defer { grabber.stop() }
+        let frames = FrameStream(grabber.outputDescriptor, frameBytes: Self.size.width * Self.size.height * 4)
+        for _ in 0..<count {
+            guard let frame = frames.next() else { throw BenchError("ffmpeg could not grab the screen") }
+            body(frame)
+        }
     }
 }

@@ -12,6 +12,11 @@ enum Programs {
     static var workload: String { "\(directory)/workload" }
 }
 
+/// Starts a workload on a display.
+func draw(_ scene: String, on server: XServer, _ arguments: String...) throws -> Subprocess {
+    try Subprocess([Programs.workload, scene, "--display", server.display] + arguments)
+}
+
 /// A broadcast folder of its own, and the commands that work on it.
 final class Broadcast {
     let folder: TemporaryDirectory
@@ -37,9 +42,14 @@ final class Broadcast {
 
     /// Starts `oriel attach` to a port of the loopback and waits until it has written its SDP.
     func attach(toPort port: UInt16, _ arguments: String...) throws -> Subprocess {
+        try attach(to: "rtp://127.0.0.1:\(port)", sdp: sdp, arguments)
+    }
+
+    /// Starts `oriel attach` and waits until it has written its SDP.
+    func attach(to call: String, sdp: String, _ arguments: [String] = []) throws -> Subprocess {
         unlink(sdp)
         let sender = try Subprocess(
-            [Programs.oriel, "attach", "rtp://127.0.0.1:\(port)", "--dir", directory, "--sdp", sdp] + arguments
+            [Programs.oriel, "attach", call, "--dir", directory, "--sdp", sdp] + arguments
         )
         try wait(until: "the sender has written its SDP") {
             if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }

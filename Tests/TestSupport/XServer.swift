@@ -20,14 +20,21 @@ package final class XServer {
 
     /// Starts a server and waits until it takes connections.
     ///
-    /// - Parameter arguments: more arguments, such as `-extension MIT-SHM`.
-    package init(_ kind: Kind = .virtual(width: 640, height: 480), arguments: [String] = []) throws {
+    /// - Parameters:
+    ///   - display: such as `:7`, to start again a server that crashed; nil takes any that is free.
+    ///   - arguments: more arguments, such as `-extension MIT-SHM`.
+    package init(
+        _ kind: Kind = .virtual(width: 640, height: 480),
+        display: String? = nil,
+        arguments: [String] = []
+    ) throws {
         directory = try TemporaryDirectory()
         let pipe = try Self.pipe()
-        let command =
-            try kind.command(directory) + ["-displayfd", "3", "-nolisten", "tcp", "-noreset"] + arguments
+        var command = try kind.command(directory)
+        if let display { command.insert(display, at: 1) }
+        command += ["-displayfd", "3", "-nolisten", "tcp", "-noreset"] + arguments
         process = try Subprocess(command, passing: pipe.writing.raw)
-        display = try Self.readDisplay(pipe.reading, process)
+        self.display = try Self.readDisplay(pipe.reading, process)
     }
 
     deinit { process.stop() }

@@ -1,0 +1,137 @@
+import Glibc
+import Posix
+import TestSupport
+import Testing
+
+/// What a receiver asks for, and what the sender tells it, on a screen that stands still.
+@Suite struct FeedbackTests {
+    /// A still screen, sent without periodic keyframes.
+    private struct StillStream {
+        let server: XServer
+        let broadcast: Broadcast
+        let capture: Subprocess
+        let sender: Subprocess
+        let tap: RTPTap
+
+        init() throws {
+            server = try XServer()
+            broadcast = try Broadcast(on: server.display)
+            capture = try broadcast.start()
+            tap = try RTPTap()
+            sender = try broadcast.attach(toPort: tap.port, "--keyframe-interval", "0")
+            try wait(until: "the picture has come, and a report") { [tap] in
+                !tap.datagrams(.media).isEmpty && !tap.datagrams(.control).isEmpty
+            }
+        }
+
+        var packets: [(time: UInt64, packet: RTPPacket)] {
+            tap.datagrams(.media).compactMap { datagram in
+                RTPPacket(datagram.bytes).map { (datagram.time, $0) }
+            }
+        }
+
+        var ssrc: UInt32 { packets[0].packet.ssrc }
+        var keyframeTimes: [UInt64] { packets.filter { $0.packet.beginsVP8Keyframe }.map(\.time) }
+
+        /// Sends feedback and returns how many keyframes came of it within a second.
+        func keyframes(after feedback: [[UInt8]]) throws -> Int {
+            let before = keyframeTimes.count
+            for bytes in feedback { try tap.send(feedback: bytes) }
+            sleep(1)
+            return keyframeTimes.count - before
+        }
+    }
+
+    @Test func aKeyframeComesForEachReasonAndOnlyOnce() throws {
+        let stream = try StillStream()
+        let ssrc = stream.ssrc
+        #expect(stream.keyframeTimes.count == 1)
+        #expect(try stream.keyframes(after: []) == 0)
+        #expect(try stream.keyframes(after: [Feedback.pictureLossIndication(about: ssrc)]) == 1)
+        #expect(try stream.keyframes(after: [Feedback.fullIntraRequest(about: ssrc, number: 7)]) == 1)
+        // RFC 5104 section 4.3.1.2: the same number repeats a request, another is a new one.
+        #expect(try stream.keyframes(after: [Feedback.fullIntraRequest(about: ssrc, number: 7)]) == 0)
+        #expect(try stream.keyframes(after: [Feedback.fullIntraRequest(about: ssrc, number: 8)]) == 1)
+        #expect(try stream.keyframes(after: [Feedback.pictureLossIndication(about: ssrc &+ 1)]) == 0)
+        #expect(SequenceCheck(stream.packets.map(\.packet)).missing == 0)
+        stream.sender.stop()
+        stream.capture.stop()
+    }
+
+    @Test func aFloodOfRequestsGetsAKeyframeEvery300Milliseconds() throws {
+        let stream = try StillStream()
+        let request = Feedback.pictureLossIndication(about: stream.ssrc)
+        for _ in 0..<100 {
+            try stream.tap.send(feedback: request)
+            usleep(20_000)
+        }
+        let times = stream.keyframeTimes
+        #expect(times.count >= 3)
+        for (one, next) in zip(times, times.dropFirst()) {
+            // The tap's thread may see the earlier one late.
+            #expect(next - one > 270_000_000)
+        }
+        stream.sender.stop()
+        stream.capture.stop()
+    }
+
+    @Test func rubbishFromAReceiverChangesNothing() throws {
+        let stream = try StillStream()
+        var random = SystemRandomNumberGenerator()
+        let valid = Feedback.fullIntraRequest(about: stream.ssrc &+ 1, number: 1)
+        for _ in 0..<2000 {
+            var bytes = valid
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                bytes[Int.random(in: 0..<4, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
+            try stream.tap.send(feedback: Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random))))
+        }
+        sleep(1)
+        #expect(stream.sender.status() == nil)
+        #expect(stream.keyframeTimes.count == 1)
+        #expect(try stream.keyframes(after: [Feedback.pictureLossIndication(about: stream.ssrc)]) == 1)
+        stream.sender.stop()
+        stream.capture.stop()
+    }
+
+    /// RFC 3550 section 6.4.1: the report's two clocks agree with the media's timestamps.
+    @Test func reportsMapTheMediaClock() throws {
+        let stream = try StillStream()
+        try wait(until: "four reports have come") { stream.tap.datagrams(.control).count >= 4 }
+        var clocks: [(seconds: Double, timestamp: UInt32)] = []
+        for datagram in stream.tap.datagrams(.control) {
+            let parts = RTCPPart.parts(of: datagram.bytes)
+            #expect(parts.map(\.type) == [RTCPPart.senderReport, RTCPPart.sourceDescription])
+            let report = try #require(parts.first)
+            #expect(report.word(1) == stream.ssrc)
+            clocks.append((Double(report.word(2)) + Double(report.word(3)) / 4_294_967_296, report.word(4)))
+        }
+        // 1 January 1970 in seconds from 1900.
+        #expect(abs(clocks[0].seconds - 2_208_988_800 - Double(time(nil))) < 3600)
+        for (one, next) in zip(clocks, clocks.dropFirst()) {
+            let elapsed = Double(next.timestamp &- one.timestamp) / 90_000
+            #expect(abs(elapsed - (next.seconds - one.seconds)) < 0.001)
+        }
+        // A picture's timestamp is the moment of its capture, just before it was sent.
+        let (sentAt, packet) = try #require(stream.packets.last)
+        let report = try #require(stream.tap.datagrams(.control).last)
+        let between = Double(Int64(bitPattern: sentAt &- report.time)) / 1e9
+        let mapped = Double(Int32(bitPattern: packet.timestamp &- clocks[clocks.count - 1].timestamp)) / 90_000
+        #expect(abs(between - mapped) < 2)
+        stream.sender.stop()
+        stream.capture.stop()
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT])
+    func aSenderSaysGoodbye(signal: Int32) throws {
+        let stream = try StillStream()
+        let ssrc = stream.ssrc
+        stream.sender.kill(signal)
+        #expect(try stream.sender.wait() == .code(0))
+        try wait(until: "the goodbye has come") {
+            let parts = RTCPPart.parts(of: stream.tap.datagrams(.control).last!.bytes)
+            return parts.contains { $0.type == RTCPPart.goodbye && $0.word(1) == ssrc }
+        }
+        stream.capture.stop()
+    }
+}

@@ -1,0 +1,134 @@
+import Glibc
+import Posix
+import Synchronization
+import TestSupport
+
+/// Stands between a sender and its receivers: keeps what passes, hands RTP and RTCP on to the receivers, and brings
+/// their RTCP back to the sender.
+final class RTPTap: Sendable {
+    enum Direction: Sendable { case media, control, feedback }
+
+    struct Datagram: Sendable {
+        let direction: Direction
+        /// Of the monotonic clock, in nanoseconds.
+        let time: UInt64
+        let bytes: [UInt8]
+    }
+
+    /// Even; RTP comes here and RTCP to the next port.
+    let port: UInt16
+    private let sockets: Sockets
+    private let family: Int32
+    private let passed = Mutex<[Datagram]>([])
+    /// Where the sender's RTCP comes from.
+    private let controlSource = Mutex<SocketAddress?>(nil)
+    private let isOver = Atomic<Bool>(false)
+
+    /// - Parameters:
+    ///   - port: where the sender sends to; nil takes a free pair.
+    ///   - receivers: the even ports of the receivers, on the loopback.
+    init(port: UInt16? = nil, family: Int32 = AF_INET, receivers: [UInt16] = []) throws {
+        let port = try port ?? Ports.free(family)
+        self.port = port
+        self.family = family
+        let sockets = Sockets(
+            try UDPSocket(family: family, port: port),
+            try UDPSocket(family: family, port: port + 1)
+        )
+        for socket in [sockets.media.raw, sockets.control.raw] {
+            var bytes: Int32 = 8 << 20
+            setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+        }
+        self.sockets = sockets
+        let targets = try receivers.map { try Self.loopback(family, $0) }
+        _ = try Thread { [self] in
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            while !isOver.load(ordering: .relaxed) {
+                waitReadable([sockets.media.raw, sockets.control.raw], until: MonotonicClock.now() + 50_000_000)
+                takeMedia(&buffer, targets)
+                takeControl(&buffer, targets)
+            }
+        }
+    }
+
+    deinit { isOver.store(true, ordering: .relaxed) }
+
+    /// Stops listening, so that the sender is refused.
+    func close() { isOver.store(true, ordering: .relaxed) }
+
+    /// All that has passed so far.
+    var datagrams: [Datagram] { passed.withLock { $0 } }
+
+    func datagrams(_ direction: Direction, since time: UInt64 = 0) -> [Datagram] {
+        passed.withLock { $0.filter { $0.direction == direction && $0.time >= time } }
+    }
+
+    /// Sends RTCP to the sender, as a receiver would.
+    func send(feedback bytes: [UInt8]) throws {
+        guard let sender = controlSource.withLock({ $0 }) else { throw Unexpected("the sender has sent no RTCP yet") }
+        try sockets.control.send(bytes[...], to: sender)
+    }
+
+    private func takeMedia(_ buffer: inout [UInt8], _ targets: [SocketAddress]) {
+        while let (count, _) = try? sockets.media.receive(into: &buffer) {
+            keep(.media, buffer[..<count])
+            for target in targets { try? sockets.media.send(buffer[..<count], to: target) }
+        }
+    }
+
+    private func takeControl(_ buffer: inout [UInt8], _ targets: [SocketAddress]) {
+        while let (count, source) = try? sockets.control.receive(into: &buffer) {
+            if targets.contains(where: { $0.port + 1 == source.port }) {
+                keep(.feedback, buffer[..<count])
+                if let sender = controlSource.withLock({ $0 }) {
+                    try? sockets.control.send(buffer[..<count], to: sender)
+                }
+                continue
+            }
+            controlSource.withLock { $0 = source }
+            keep(.control, buffer[..<count])
+            for var target in targets {
+                target.port += 1
+                try? sockets.control.send(buffer[..<count], to: target)
+            }
+        }
+    }
+
+    private func keep(_ direction: Direction, _ bytes: ArraySlice<UInt8>) {
+        let datagram = Datagram(direction: direction, time: MonotonicClock.now(), bytes: Array(bytes))
+        passed.withLock { $0.append(datagram) }
+    }
+
+    private static func loopback(_ family: Int32, _ port: UInt16) throws -> SocketAddress {
+        try SocketAddress.resolve(host: family == AF_INET6 ? "::1" : "127.0.0.1", port: port)
+    }
+
+    /// An escaping closure cannot take over the sockets themselves.
+    private final class Sockets: Sendable {
+        let media: UDPSocket
+        let control: UDPSocket
+
+        init(_ media: consuming UDPSocket, _ control: consuming UDPSocket) {
+            self.media = media
+            self.control = control
+        }
+    }
+}
+
+/// UDP ports that nobody uses.
+enum Ports {
+    private static let next = Atomic<UInt16>(UInt16.random(in: 10_000..<14_000) * 2)
+
+    /// An even port which is free together with the one after it.
+    static func free(_ family: Int32 = AF_INET) throws -> UInt16 {
+        for _ in 0..<1000 {
+            let port = next.add(2, ordering: .relaxed).oldValue
+            if isFree(port, family) && isFree(port + 1, family) { return port }
+        }
+        throw Unexpected("no free pair of UDP ports")
+    }
+
+    static func isFree(_ port: UInt16, _ family: Int32 = AF_INET) -> Bool {
+        (try? UDPSocket(family: family, port: port)) != nil
+    }
+}

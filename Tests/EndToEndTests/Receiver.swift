@@ -1,0 +1,127 @@
+import Glibc
+import Posix
+import Synchronization
+import TestSupport
+
+/// A program that takes the stream as its session description says, and gives back the pictures it decodes.
+final class Receiver: Sendable {
+    enum Kind: Sendable {
+        case ffmpeg
+        case gstreamer
+        /// Only a depacketizer and a decoder for VP8: it goes on when the sender comes back as a new source.
+        case gstreamerWithoutSession
+    }
+
+    static let width = 1280
+    static let height = 720
+
+    let kind: Kind
+    private let process: Process
+    private let state = Mutex(State())
+
+    private struct State {
+        var count = 0
+        var last: [UInt8]?
+    }
+
+    /// `Subprocess` is used by one thread at a time.
+    private struct Process: @unchecked Sendable { let program: Subprocess }
+
+    /// - Parameters:
+    ///   - sdp: the description of the sender, whose port is replaced by this one.
+    ///   - onFrame: gets each picture, I420 rows of 1280x720 without padding.
+    init(
+        _ kind: Kind,
+        sdp: String,
+        port: UInt16,
+        in folder: TemporaryDirectory,
+        onFrame: @escaping @Sendable ([UInt8]) -> Void = { _ in }
+    ) throws {
+        self.kind = kind
+        let path = folder.file("\(kind)-\(port).sdp")
+        try FileDescriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC).write(Self.description(sdp, port: port))
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw Unexpected("no pipe") }
+        // Only the program gets an end of it, and the stream ends with the program.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        let writing = FileDescriptor(taking: ends[1])
+        let reading = ends[0]
+        process = Process(
+            program: try Subprocess(kind.command(path, port), environment: kind.environment, passing: writing.raw)
+        )
+        let frames = FrameStream(reading, frameBytes: Self.width * Self.height * 3 / 2)
+        _ = try Thread { [self] in
+            while let frame = frames.next() {
+                onFrame(frame)
+                state.withLock {
+                    $0.count += 1
+                    $0.last = frame
+                }
+            }
+            close(reading)
+        }
+    }
+
+    var frameCount: Int { state.withLock { $0.count } }
+    var lastFrame: [UInt8]? { state.withLock { $0.last } }
+
+    /// The first things that the program had to complain about: decoding, depacketizing, losses.
+    var complaints: [String] {
+        let lines = process.program.errorOutput.split(separator: "\n").map(String.init)
+        return Array(lines.filter { line in kind.harmless.allSatisfy { !line.contains($0) } }.prefix(5))
+    }
+
+    func requireRunning() throws {
+        if let exit = process.program.status() {
+            throw Unexpected("\(kind) ended with \(exit): \(process.program.errorOutput)")
+        }
+    }
+
+    func stop() { process.program.stop() }
+
+    private static func description(_ sdp: String, port: UInt16) -> String {
+        sdp.split(whereSeparator: \.isNewline).map { line in
+            guard line.hasPrefix("m=video ") else { return line + "\r\n" }
+            let words = line.split(separator: " ")
+            return "m=video \(port) " + words[2...].joined(separator: " ") + "\r\n"
+        }.joined()
+    }
+}
+
+extension Receiver.Kind {
+    fileprivate func command(_ sdp: String, _ port: UInt16) -> [String] {
+        switch self {
+        case .ffmpeg:
+            [
+                "ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "warning", "-protocol_whitelist", "file,udp,rtp",
+                "-i", sdp, "-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-pix_fmt", "yuv420p", "-f",
+                "rawvideo", "pipe:3",
+            ]
+        case .gstreamer:
+            [
+                "gst-launch-1.0", "-q", "filesrc", "location=\(sdp)", "!", "sdpdemux", "latency=100", "!", "decodebin",
+                "!", "video/x-raw,format=I420", "!", "fdsink", "fd=3", "sync=false",
+            ]
+        case .gstreamerWithoutSession:
+            [
+                "gst-launch-1.0", "-q", "udpsrc", "port=\(port)", "buffer-size=4000000",
+                "caps=application/x-rtp,media=video,clock-rate=90000,encoding-name=VP8,payload=96", "!", "rtpvp8depay",
+                "!", "vp8dec", "!", "video/x-raw,format=I420", "!", "fdsink", "fd=3", "sync=false",
+            ]
+        }
+    }
+
+    /// Warnings of everything that handles the stream.
+    fileprivate var environment: [String: String] {
+        self == .ffmpeg ? [:] : ["GST_DEBUG": "2", "GST_DEBUG_NO_COLOR": "1"]
+    }
+
+    /// Words of messages that do not speak of the stream.
+    fileprivate var harmless: [String] {
+        switch self {
+        case .ffmpeg: ["RTP/VP9 support is still experimental"]
+        // While it plugs its elements together.
+        case .gstreamer, .gstreamerWithoutSession: ["could not send sticky events"]
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import Glibc
+import Posix
+import TestSupport
+import Testing
+
+/// What programs by others make of the stream.
+@Suite struct ReceiverTests {
+    /// VP8 and VP9, each to ffmpeg and to GStreamer, for a minute of changing pictures and then a still one.
+    @Test func receiversDecodeAMinuteWithoutAComplaint() throws {
+        let server = try XServer(.virtual(width: 1920, height: 1080))
+        let broadcast = try Broadcast(on: server.display)
+        let folder = broadcast.folder
+        let capture = try broadcast.start("--no-cursor")
+        let streams = try ["vp8", "vp9"].map { codec in
+            try Stream(codec, of: broadcast)
+        }
+        for scene in ["typing", "demo", "scrolling"] {
+            let workload = try draw(scene, on: server)
+            sleep(20)
+            try #require(workload.status() == nil, "\(workload.errorOutput)")
+            if scene != "scrolling" {
+                workload.stop()
+                continue
+            }
+            workload.kill(SIGSTOP)
+            sleep(4)
+            let screen = try independentGrab(of: server, in: folder)
+            for stream in streams {
+                for receiver in stream.receivers {
+                    try receiver.requireRunning()
+                    let picture = try #require(receiver.lastFrame)
+                    let ratio = lumaPSNR(picture, screen)
+                    #expect(ratio >= 40, "\(stream.codec) in \(receiver.kind): \(ratio) dB")
+                    // Typing alone changes the picture 16 times a second.
+                    #expect(receiver.frameCount > 1000, "\(stream.codec) in \(receiver.kind)")
+                    #expect(receiver.complaints == [], "\(stream.codec) in \(receiver.kind)")
+                }
+            }
+        }
+        for stream in streams { stream.sender.stop() }
+        capture.stop()
+
+        for stream in streams {
+            let packets = stream.tap.datagrams(.media).compactMap { RTPPacket($0.bytes) }
+            let check = SequenceCheck(packets)
+            #expect(packets.count == stream.tap.datagrams(.media).count)
+            #expect(check.missing == 0)
+            #expect(check.sources.count == 1)
+            #expect(packets.allSatisfy { $0.payload.count <= 1200 })
+            stream.receivers.forEach { $0.stop() }
+        }
+        try expectNoMalformedPacket(in: streams[0].tap, folder)
+    }
+
+    /// tshark agrees that every packet is what it should be.
+    private func expectNoMalformedPacket(in tap: RTPTap, _ folder: TemporaryDirectory) throws {
+        let path = folder.file("stream.pcap")
+        let sent = tap.datagrams.filter { $0.direction != .feedback }
+        try writeCapture(sent, mediaPort: tap.port, to: path)
+        func count(_ filter: String) throws -> Int {
+            try dissect(path, mediaPort: tap.port, filter: filter).count
+        }
+        #expect(try count("_ws.malformed") == 0)
+        #expect(try count("_ws.expert.severity >= warning") == 0)
+        let media = tap.datagrams(.media).count
+        #expect(try count("vp8") == media)
+        #expect(try count("vp8.pld.pictureid && vp8.pld.tl0picidx") == media)
+        let control = tap.datagrams(.control).count
+        #expect(control >= 60)
+        #expect(try count("rtcp.pt == 200 && rtcp.sdes.type == 1") == control)
+        #expect(try count("rtcp.pt == 203") == 1)
+    }
+
+    /// A sender, what lies between, and two receivers.
+    private struct Stream {
+        let codec: String
+        let tap: RTPTap
+        let sender: Subprocess
+        let receivers: [Receiver]
+
+        init(_ codec: String, of broadcast: Broadcast) throws {
+            self.codec = codec
+            let sdp = broadcast.folder.file("\(codec).sdp")
+            let description = try Self.description(codec, of: broadcast, sdp)
+            let kinds: [Receiver.Kind] = [.ffmpeg, .gstreamer]
+            let ports = try kinds.map { _ in try Ports.free() }
+            receivers = try zip(kinds, ports).map { kind, port in
+                try Receiver(kind, sdp: description, port: port, in: broadcast.folder)
+            }
+            try wait(until: "the receivers listen") { ports.allSatisfy { !Ports.isFree($0) } }
+            tap = try RTPTap(receivers: ports)
+            // Without periodic keyframes only the first one could set right what went wrong.
+            sender = try broadcast.attach(
+                to: "rtp://127.0.0.1:\(tap.port)",
+                sdp: sdp,
+                ["--codec", codec, "--keyframe-interval", "0"]
+            )
+        }
+
+        /// Receivers start before their sender, to see its first packet; what they are to expect it tells beforehand.
+        private static func description(_ codec: String, of broadcast: Broadcast, _ sdp: String) throws -> String {
+            let sender = try broadcast.attach(to: "rtp://127.0.0.1:\(Ports.free())", sdp: sdp, ["--codec", codec])
+            sender.stop()
+            return String(decoding: try contents(of: sdp), as: UTF8.self)
+        }
+    }
+}
+
+/// Luma of the screen at 1280x720, grabbed, converted and scaled by ffmpeg alone.
+private func independentGrab(of server: XServer, in folder: TemporaryDirectory) throws -> [UInt8] {
+    let path = folder.file("grab.yuv")
+    try Subprocess.run([
+        "ffmpeg", "-nostdin", "-loglevel", "error", "-f", "x11grab", "-draw_mouse", "0", "-video_size", "1920x1080",
+        "-i", server.display, "-frames:v", "1", "-vf",
+        "scale=out_color_matrix=bt709:out_range=tv,format=yuv444p,scale=1280:720:flags=area,format=yuv420p",
+        "-f", "rawvideo", path,
+    ])
+    return try contents(of: path)
+}
+
+private func lumaPSNR(_ one: [UInt8], _ other: [UInt8]) -> Double {
+    let count = Receiver.width * Receiver.height
+    guard one.count >= count, other.count >= count else { return 0 }
+    var squares = 0
+    for index in 0..<count {
+        let difference = Int(one[index]) - Int(other[index])
+        squares += difference * difference
+    }
+    return squares == 0 ? 99 : 10 * log10(255 * 255 * Double(count) / Double(squares))
+}
