@@ -8,7 +8,7 @@ struct Bench: ParsableCommand {
         abstract: "Measures Oriel beside its rivals.",
         subcommands: [
             All.self, KernelsCommand.self, BridgeCommand.self, EncodeCommand.self, PipelineCommand.self,
-            BridgeReader.self,
+            RecoveryCommand.self, BridgeReader.self,
         ],
         defaultSubcommand: All.self
     )
@@ -39,7 +39,7 @@ struct All: ParsableCommand {
     func run() throws {
         stopChildrenOnSignals()
         var report = Report()
-        for part in [kernelSections, bridgeSections, encodeSections, pipelineSections] {
+        for part in [kernelSections, bridgeSections, encodeSections, pipelineSections, recoverySections] {
             for section in part(options) {
                 section.print()
                 report.sections.append(section)
@@ -79,6 +79,16 @@ struct PipelineCommand: ParsableCommand {
     @OptionGroup var options: RunOptions
 
     func run() { show(pipelineSections, options) }
+}
+
+struct RecoveryCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "recovery",
+        abstract: "How soon pictures flow again after kill -9."
+    )
+    @OptionGroup var options: RunOptions
+
+    func run() { show(recoverySections, options) }
 }
 
 private func show(_ measure: (RunOptions) -> [Section], _ options: RunOptions) {

@@ -59,6 +59,12 @@ final class ChildProcess: @unchecked Sendable {  // Process guards its own state
         Self.running.withLock { _ = $0.remove(pid) }
     }
 
+    /// Ends it as a crash would.
+    func crash() {
+        kill(pid, SIGKILL)
+        process.waitUntilExit()
+    }
+
     private var lastError: String {
         let text = (try? String(contentsOfFile: errors.path + "/stderr", encoding: .utf8)) ?? ""
         return text.split(separator: "\n").last.map(String.init) ?? "it said nothing"

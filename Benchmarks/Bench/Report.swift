@@ -79,6 +79,7 @@ struct Report {
 
             ![The results as a chart](results.svg)
             """
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let text = ([head, goals.markdown] + sections.map(\.markdown)).joined(separator: "\n\n") + "\n"
         try text.write(toFile: directory + "/results.md", atomically: true, encoding: .utf8)
         try svg(of: sections.compactMap(\.chart))

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Pixels
 import Posix
 import TestSupport
@@ -11,15 +12,20 @@ final class Stage {
     let workload: ChildProcess
     private let server: ChildProcess
 
-    init(_ kind: String, capturingOutput: Bool = false) throws {
+    /// Starts a server and lets the workload settle.
+    init(_ kind: String, rate: Int? = nil, capturingOutput: Bool = false) throws {
         (server, display) = try Self.startServer()
-        workload = try ChildProcess(
-            sibling("workload"),
-            [kind, "--display", display],
-            capturingOutput: capturingOutput
-        )
+        workload = try Self.startWorkload(kind, rate, display, capturingOutput)
         sleep(seconds: 1)
         try workload.requireRunning()
+    }
+
+    /// Starts a server again, on the display that it had, and returns at once.
+    init(_ kind: String, rate: Int, on display: String) throws {
+        self.display = display
+        server = try Self.launchServer(display)
+        try Self.wait(for: server, display)
+        workload = try Self.startWorkload(kind, rate, display, false)
     }
 
     deinit {
@@ -27,23 +33,54 @@ final class Stage {
         server.stop()
     }
 
+    /// Ends the server as a crash would; the workload goes with it.
+    func crash() {
+        server.crash()
+        workload.stop()
+        // Its presence tells that the next server listens.
+        unlink(Self.socket(of: display))
+    }
+
+    private static func startWorkload(
+        _ kind: String,
+        _ rate: Int?,
+        _ display: String,
+        _ capturingOutput: Bool
+    ) throws -> ChildProcess {
+        let pace = rate.map { ["--rate", "\($0)"] } ?? []
+        return try ChildProcess(
+            sibling("workload"),
+            [kind, "--display", display] + pace,
+            capturingOutput: capturingOutput
+        )
+    }
+
     private static func startServer() throws -> (ChildProcess, String) {
-        for number in 70..<80 where !FileManager.default.fileExists(atPath: socket(number)) {
-            let server = try ChildProcess(
-                "Xvfb",
-                [":\(number)", "-screen", "0", "\(size)x24", "-nolisten", "tcp", "-noreset"]
-            )
-            let start = MonotonicClock.now()
-            while server.isRunning, secondsSince(start) < 5 {
-                if FileManager.default.fileExists(atPath: socket(number)) { return (server, ":\(number)") }
-                sleep(seconds: 0.02)
+        for number in 70..<80 where !FileManager.default.fileExists(atPath: socket(of: ":\(number)")) {
+            let server = try launchServer(":\(number)")
+            do {
+                try wait(for: server, ":\(number)")
+                return (server, ":\(number)")
+            } catch {
+                server.stop()
             }
-            server.stop()
         }
         throw BenchError("no Xvfb could be started on the displays :70 to :79")
     }
 
-    private static func socket(_ number: Int) -> String { "/tmp/.X11-unix/X\(number)" }
+    private static func launchServer(_ display: String) throws -> ChildProcess {
+        try ChildProcess("Xvfb", [display, "-screen", "0", "\(size)x24", "-nolisten", "tcp", "-noreset"])
+    }
+
+    private static func wait(for server: ChildProcess, _ display: String) throws {
+        let start = MonotonicClock.now()
+        while !FileManager.default.fileExists(atPath: socket(of: display)) {
+            guard server.isRunning, secondsSince(start) < 5 else { throw BenchError("no Xvfb on \(display)") }
+            sleep(seconds: 0.005)
+        }
+    }
+
+    private static func socket(of display: String) -> String { "/tmp/.X11-unix/X\(display.dropFirst())" }
 
     /// Grabs the screen with an independent program, at 30 fps, and gives each grab as BGRX rows without padding.
     func grab(count: Int, _ body: ([UInt8]) -> Void) throws {
