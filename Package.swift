@@ -96,7 +96,7 @@ let package = Package(
         .testTarget(name: "PixelsTests", dependencies: ["Pixels", "TestSupport"], swiftSettings: swift),
         .testTarget(
             name: "X11CaptureTests",
-            dependencies: ["CXCB", "X11Capture", "Pixels", "TestSupport"],
+            dependencies: ["CXCB", "X11Capture", "Pixels", "Posix", "TestSupport"],
             swiftSettings: swift
         ),
         .testTarget(

@@ -8,6 +8,8 @@ package import X11Capture
 package struct CaptureLoop: ~Copyable {
     /// A screen that nobody watches is not looked at after this time.
     private static let unwatchedTime: UInt64 = 5_000_000_000
+    /// Between two attempts to write what could not be written.
+    private static let retryTime: UInt64 = 1_000_000_000
 
     private let settings: CaptureSettings
     private let directory: BridgeDirectory
@@ -19,6 +21,8 @@ package struct CaptureLoop: ~Copyable {
     private var schedule: CaptureSchedule
     private var backoff: Backoff
     private var isPaused = false
+    /// When to try again to write what could not be written; 0 while all is well.
+    private var writeAfter: UInt64 = 0
     private var nextTick: UInt64
     private var watchedAt: UInt64
 
@@ -77,31 +81,35 @@ package struct CaptureLoop: ~Copyable {
     private var isWatched: Bool { MonotonicClock.now() < watchedAt + Self.unwatchedTime }
 
     private var deadline: UInt64 {
-        session != nil && !isPaused && isWatched ? min(nextTick, schedule.deadline) : nextTick
+        session != nil && !isPaused && isWatched ? min(nextTick, max(schedule.deadline, writeAfter)) : nextTick
     }
 
     /// What happens at every frame interval. Returns whether to stop.
     private mutating func tick(at now: UInt64) throws(BridgeError) -> Bool {
-        writer.heartbeat()
+        if !writer.heartbeat() {
+            report("the frames file was removed or shrunk: making a new one")
+            if isPaused { try pause(withPlacard: true) } else { schedule.noteDamage() }
+        }
         if writer.hasReaders { watchedAt = now }
-        switch try directory.takeRequest() {
+        switch directory.takeRequest() {
         case .stop: return true
         case .pause: try pause(withPlacard: true)
         case .freeze: try pause(withPlacard: false)
         case .resume: try resume()
         case nil: break
         }
-        try look(at: now)
+        try look(at: now, isTick: true)
         return false
     }
 
     private mutating func pause(withPlacard: Bool) throws(BridgeError) {
-        if withPlacard, let last = writer.lastFrame {
-            try writer.publish(last) { $0.drawPlacard() }
+        if withPlacard, var placard = writer.lastFrame {
+            placard.capturedAt = MonotonicClock.now()
+            try writer.publish(placard, leavingNothingElse: true) { $0.drawPlacard() }
         }
         if !isPaused { report("paused: nothing of the screen leaves this process") }
         isPaused = true
-        try writer.setState(.paused)
+        setState(.paused)
     }
 
     private mutating func resume() throws(BridgeError) {
@@ -109,16 +117,16 @@ package struct CaptureLoop: ~Copyable {
         report("resumed")
         isPaused = false
         schedule.noteDamage()
-        try writer.setState(session == nil ? .sourceLost : .active)
+        setState(session == nil ? .sourceLost : .active)
     }
 
-    /// Looks at the screen if it is time, and publishes what it finds.
-    private mutating func look(at now: UInt64) throws(BridgeError) {
+    /// Looks at the screen if it is time, and publishes what it finds. Where the pointer is it asks at ticks only.
+    private mutating func look(at now: UInt64, isTick: Bool = false) throws(BridgeError) {
         do {
             if session == nil { try reconnect(at: now) }
             guard let session else { return }
             if try session.drainEvents() { schedule.noteDamage() }
-            guard !isPaused, isWatched else { return }
+            guard !isPaused, isWatched, now >= writeAfter else { return }
             if let grab = schedule.due(at: now) {
                 let found = try session.look(grab)
                 schedule.noteGrab(at: now)
@@ -128,9 +136,10 @@ package struct CaptureLoop: ~Copyable {
                     try publish(session)
                 case .pointerMoved: try publish(session)
                 case .unchanged: break
-                case .sourceLost: try enterSourceLost("the monitor is gone")
+                case .sourceLost: try enterSourceLost("\(settings.source) is gone")
                 }
-            } else if try session.updateCursor() {
+            } else if isTick, writer.state != .sourceLost, schedule.pointerIsDue(at: now), try session.updateCursor() {
+                schedule.notePointer(at: now)
                 try publish(session)
             }
             // Replies may have brought events along, and those do not make the descriptor readable again.
@@ -153,12 +162,28 @@ package struct CaptureLoop: ~Copyable {
             capturedAt: session.capturedAt,
             source: SourceRectangle(x: region.x, y: region.y, width: region.width, height: region.height)
         )
-        try writer.publish(info) { planes in
-            let stride = planes.stride
-            planes.withPlanes { luma, chroma in session.draw(luma: &luma, chroma: &chroma, stride: stride) }
+        do throws(BridgeError) {
+            try writer.publish(info) { planes in
+                let stride = planes.stride
+                planes.withPlanes { luma, chroma in session.draw(luma: &luma, chroma: &chroma, stride: stride) }
+            }
+        } catch {
+            // What was shown before is still there to be seen.
+            guard writer.lastFrame != nil else { throw error }
+            writeAfter = MonotonicClock.now() + Self.retryTime
+            schedule.noteDamage()
+            if writer.state != .error { report("\(error); the last picture stays while I try on") }
+            return setState(.error, reason: "\(error)")
         }
+        writeAfter = 0
         if writer.state == .sourceLost { report("\(settings.source) is back: \(region)") }
-        try writer.setState(.active)
+        if writer.state == .error { report("pictures can be written again") }
+        setState(.active)
+    }
+
+    /// Readers go by the frames file; when only the status file cannot be written, for a full disk, the show goes on.
+    private mutating func setState(_ state: BroadcastState, reason: String = "") {
+        do { try writer.setState(state, reason: reason) } catch { report("\(error)") }
     }
 
     private mutating func reconnect(at now: UInt64) throws(BridgeError) {
@@ -181,6 +206,6 @@ package struct CaptureLoop: ~Copyable {
     private mutating func enterSourceLost(_ reason: String) throws(BridgeError) {
         guard writer.state != .sourceLost else { return }
         report("\(reason); the last picture stays while I look for it")
-        if !isPaused { try writer.setState(.sourceLost, reason: reason) }
+        if !isPaused { setState(.sourceLost, reason: reason) }
     }
 }

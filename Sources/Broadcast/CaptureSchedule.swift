@@ -20,6 +20,7 @@ struct CaptureSchedule {
     private var rate: RateLimit
     private var damaged = true
     private var lastGrab: UInt64?
+    private var lastFrame: UInt64 = 0
     private var pollUntil: UInt64
 
     /// - Parameters:
@@ -37,8 +38,19 @@ struct CaptureSchedule {
 
     mutating func noteGrab(at now: UInt64) {
         lastGrab = now
-        rate.note(at: now)
         damaged = false
+        notePointer(at: now)
+    }
+
+    /// A picture in which only the pointer has moved was published.
+    mutating func notePointer(at now: UInt64) {
+        lastFrame = now
+        rate.note(at: now)
+    }
+
+    /// Whether the pointer alone is worth a picture: not when the next grab will show it anyway.
+    func pointerIsDue(at now: UInt64) -> Bool {
+        now >= lastFrame + rate.interval - rate.interval / 16
     }
 
     /// When the next grab is due; at once when there was none yet.

@@ -22,7 +22,7 @@ final class XSession {
     private var unseenEvents: XEvents = []
     /// Which of the grabber's two buffers holds the present picture.
     private var current = 0
-    /// When the present picture was taken.
+    /// When the present picture was taken, or the pointer in it last looked for.
     private(set) var capturedAt: UInt64 = 0
 
     /// One sentence to tell the user when grabbing will be slow.
@@ -51,9 +51,14 @@ final class XSession {
     func updateCursor() throws(X11Error) -> Bool {
         guard let tracker else { return false }
         let before = cursor
-        cursor = try tracker.update(after: unseenEvents)
+        let now = MonotonicClock.now()
+        let found = try tracker.update(after: unseenEvents)
         unseenEvents = []
-        return cursor != before
+        // A pointer beside the picture is none.
+        cursor = found.flatMap { $0.region.intersection(region).isEmpty ? nil : $0 }
+        guard cursor != before else { return false }
+        capturedAt = now
+        return true
     }
 
     /// Grabs the picture.

@@ -21,7 +21,10 @@ public final class BridgeDirectory: Sendable {
             }
         }
         guard valid, 1...64 ~= name.utf8.count, name.first != "." else { throw .invalidName(name) }
-        if let runtime = environment("XDG_RUNTIME_DIR") { return "\(runtime)/oriel/\(name)" }
+        if let runtime = environment("XDG_RUNTIME_DIR") {
+            try checkUnshared(runtime)
+            return "\(runtime)/oriel/\(name)"
+        }
         return "\(environment("TMPDIR") ?? "/tmp")/oriel-\(geteuid())/\(name)"
     }
 
@@ -52,6 +55,10 @@ public final class BridgeDirectory: Sendable {
     private static func makeParent(_ path: String) throws(BridgeError) {
         let made = mkdir(path, 0o700) == 0
         if !made, errno != EEXIST { throw .noRuntimeDirectory(path: path, SystemError("mkdir")) }
+        try checkUnshared(path)
+    }
+
+    static func checkUnshared(_ path: String) throws(BridgeError) {
         var info = stat()
         guard stat(path, &info) == 0 else { throw .noRuntimeDirectory(path: path, SystemError("stat")) }
         guard info.st_mode & S_IFMT == S_IFDIR else {
@@ -134,7 +141,18 @@ public final class BridgeDirectory: Sendable {
         }
     }
 
-    func remove(_ file: String) { unlinkat(descriptor.raw, file, 0) }
+    /// Returns whether there is no such file any more.
+    @discardableResult
+    func remove(_ file: String) -> Bool { unlinkat(descriptor.raw, file, 0) == 0 || errno == ENOENT }
+
+    /// The size in bytes of a plain file of the folder; nil when there is none.
+    func size(of file: String) -> Int? {
+        var info = stat()
+        guard fstatat(descriptor.raw, file, &info, AT_SYMLINK_NOFOLLOW) == 0, info.st_mode & S_IFMT == S_IFREG else {
+            return nil
+        }
+        return Int(info.st_size)
+    }
 
     /// The names of all files in the folder.
     func fileNames() -> [String] {

@@ -39,7 +39,8 @@ public enum BridgeError: Error, Equatable, CustomStringConvertible {
             "a broadcast already runs in \(path)\(pid.map { " (process \($0))" } ?? ""): "
                 + "stop it with \"oriel stop\" or choose another --name"
         case .noSpace(let path, let bytes):
-            "no space for \((bytes + 1_048_575) / 1_048_576) MiB of frames in \(path): free some or choose another --dir"
+            "no space for \(bytes < 1_048_576 ? "\(bytes) bytes" : "\((bytes + 1_048_575) / 1_048_576) MiB of frames") "
+                + "in \(path): free some or choose another --dir"
         case .damaged(let path, let problem):
             "\(path) is damaged (\(problem)): restart the broadcast"
         case .newerLayout(let path, let found, let supported):

@@ -14,12 +14,14 @@ public struct BridgeInspection: Sendable {
     /// The broadcast's folder.
     public let path: String
     /// What the broadcast says of itself, checked against its lock and its heartbeat.
-    public let liveness: Liveness
+    public private(set) var liveness: Liveness
     /// Whether any reader is attached.
     public let hasReaders: Bool
     /// The status file; nil when there is none or it makes no sense.
     public let status: BridgeStatus?
-    /// The fields below are zero or empty while there is no frames file.
+    /// What is wrong with the frames file; nil when nothing is.
+    public private(set) var problem: BridgeError?
+    /// The fields below are zero or empty while there is no frames file that is fit to read.
     public private(set) var fileBytes = 0
     /// How many frames this generation has had.
     public private(set) var published: UInt64 = 0
@@ -48,24 +50,36 @@ public struct BridgeInspection: Sendable {
         hasReaders = try directory.hasReaders()
         status = try directory.status()
         let said = status?.state ?? .stopped
-        guard let generation = status?.generation, generation != 0,
-            let file = try directory.open(BridgeStatus.framesFile(generation), O_RDONLY)
-        else {
-            liveness = writing ? .live(said) : said == .stopped ? .stopped : .dead
-            return
+        liveness = writing ? .live(said) : said == .stopped ? .stopped : .dead
+        guard let generation = status?.generation, generation != 0 else { return }
+        do throws(BridgeError) {
+            try lookInto(BridgeStatus.framesFile(generation), of: directory, said: said, isWriting: writing)
+        } catch {
+            problem = error
         }
-        let name = BridgeStatus.framesFile(generation)
+    }
+
+    private mutating func lookInto(
+        _ name: String,
+        of directory: BridgeDirectory,
+        said: BroadcastState,
+        isWriting: Bool
+    ) throws(BridgeError) {
+        guard let file = try directory.open(name, O_RDONLY) else { return }
         let page = try directory.calling(on: name) { () throws(SystemError) in try file.readBytes(Layout.page) }
         let size = try directory.calling(on: name) { () throws(SystemError) in Int(try file.status().st_size) }
-        let header = try HeaderMetadata(checking: page.span.bytes, fileSize: size, path: directory.path(of: name))
+        let header = try HeaderMetadata(
+            checking: page.span.bytes,
+            fileSize: page.count < Layout.page ? page.count : size,
+            path: directory.path(of: name)
+        )
         func get<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type) -> Value {
             page.span.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: type)
         }
         typealias H = Layout.Header
         heartbeatAt = get(H.heartbeat, as: UInt64.self)
         let state = BroadcastState(rawValue: get(H.state, as: UInt32.self)) ?? said
-        liveness =
-            writing ? Liveness(state: state, heartbeat: heartbeatAt) : said == .stopped ? .stopped : .dead
+        if isWriting { liveness = Liveness(state: state, heartbeat: heartbeatAt) }
         fileBytes = header.fileBytes
         published = get(H.published, as: UInt64.self)
         stateSince = get(H.stateSince, as: UInt64.self)

@@ -4,13 +4,17 @@ import Posix
 public enum BroadcastState: UInt32, Sendable, CaseIterable {
     /// The lock is held and the first frame is not there yet.
     case starting = 1
+    /// Frames come as the screen changes.
     case active = 2
     /// A person paused it: no new pixel of the screen leaves the capture process.
     case paused = 3
+    /// It is about to stop.
     case stopping = 4
+    /// It said goodbye.
     case stopped = 5
     /// Only of a frames file: another generation has taken its place.
     case retired = 6
+    /// New pictures cannot be written, for want of space perhaps; the last one stays, and the capture process tries on.
     case error = 7
     /// The X server or the monitor is gone; the last picture stays, and the capture process looks for it again.
     case sourceLost = 8
@@ -43,6 +47,7 @@ public enum Liveness: Sendable, Equatable {
     case dead
     /// A live process whose heartbeat is older than two seconds: suspended, or held up by its X server.
     case stalled(BroadcastState)
+    /// A live process, and what it says of itself.
     case live(BroadcastState)
 
     /// A heartbeat older than this means that the process does not get to run.

@@ -35,7 +35,8 @@ public struct Frame: ~Copyable {
     }
 
     /// For each 64x64 tile, row by row, the low 32 bits of the number of the frame in which it last changed. A reader
-    /// that has seen frame `n` needs the tiles whose version is later than `n`, however many frames it skipped.
+    /// that has seen frame `n` of the same generation needs the tiles whose version is later than `n`, however many frames
+    /// it skipped.
     public var tileVersions: Span<UInt32> {
         @_lifetime(borrow self)
         get {

@@ -1,6 +1,9 @@
 /// A rectangle in the X server's root window, in pixels.
 public struct SourceRectangle: Sendable, Equatable {
-    public var x: Int, y: Int, width: Int, height: Int
+    /// The top left corner.
+    public var x: Int, y: Int
+    /// The extent.
+    public var width: Int, height: Int
 
     /// A rectangle with its top left corner at `x`, `y`.
     public init(x: Int, y: Int, width: Int, height: Int) {
@@ -19,7 +22,10 @@ public struct FrameInfo: Sendable, Equatable {
     public var capturedAt: UInt64
     /// What part of the screen the picture shows.
     public var source: SourceRectangle
-    /// Counts the frames of a broadcast from 1; later frames have larger numbers, also across generations.
+    /// The frames file that holds the frame: another one after a change of size, and after a restart of the capture
+    /// process. What was known of the frames of one generation says nothing about those of another.
+    public internal(set) var generation: UInt64 = 0
+    /// Counts the frames of a capture process from 1; later frames have larger numbers, also across its generations.
     public internal(set) var number: UInt64 = 0
     /// When the writer finished the frame: nanoseconds of CLOCK_MONOTONIC.
     public internal(set) var publishedAt: UInt64 = 0

@@ -75,7 +75,8 @@ public struct FrameReader: ~Copyable {
                 if seen == (generation, latest) { return .unchanged }
                 let slot = Int(latest & 0xFF)
                 guard slot < Layout.slotCount else { throw Failure.malformed(Malformed("latest slot")) }
-                if let info = try source.read(slot: slot, number: latest >> 8, body) {
+                if var info = try source.read(slot: slot, number: latest >> 8, body) {
+                    info.generation = generation
                     seen = (generation, latest)
                     return .frame(info)
                 }
@@ -113,7 +114,8 @@ public struct FrameReader: ~Copyable {
         }
         let status = try directory.status()
         guard locked else { return status == nil || status?.state == .stopped ? .stopped : .dead }
-        guard let (state, heartbeat) = try? current()?.pulse(), let state else {
+        // A retired file waits for its successor, whose state is so far in the status file alone.
+        guard let (state, heartbeat) = try? current()?.pulse(), let state, state != .retired else {
             return .live(status?.state ?? .starting)
         }
         return Liveness(state: state, heartbeat: heartbeat)

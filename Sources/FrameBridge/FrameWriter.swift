@@ -16,7 +16,8 @@ public struct FrameWriter: ~Copyable {
     private var status: BridgeStatus
     private var frames: FramesFile?
     private var frameNumber: UInt64 = 0
-    /// What was published last.
+    private var checkAt: UInt64 = 0
+    /// What was published last; its publish time is not filled in.
     public private(set) var lastFrame: FrameInfo?
 
     /// Takes the writer lock, says `starting`, and clears away what a writer that was killed left behind.
@@ -66,8 +67,18 @@ public struct FrameWriter: ~Copyable {
     ///
     /// - Parameters:
     ///   - info: size and origin of the picture; number and publish time are filled in.
+    ///   - leavingNothingElse: puts the picture into every slot, so that no earlier one stays in the file; `body` is
+    ///     called once for each.
     ///   - body: writes every pixel into the planes.
     public mutating func publish(
+        _ info: FrameInfo,
+        leavingNothingElse: Bool = false,
+        _ body: (inout FramePlanes) -> Void
+    ) throws(BridgeError) {
+        for _ in 0..<(leavingNothingElse ? Layout.slotCount : 1) { try publishOnce(info, body) }
+    }
+
+    private mutating func publishOnce(
         _ info: FrameInfo,
         _ body: (inout FramePlanes) -> Void
     ) throws(BridgeError) {
@@ -83,13 +94,24 @@ public struct FrameWriter: ~Copyable {
                 throw .damaged(path: directory.path, problem: "shrunk while it was written")
             }
         }
+        info.generation = status.generation
         lastFrame = info
         if status.state == .starting { try setState(.active) }
     }
 
     /// Tells the readers that the writer lives. Call it at every tick, with or without a frame.
-    public func heartbeat() {
-        frames?.heartbeat()
+    ///
+    /// - Returns: false when somebody removed or shrank the frames file: then publish, which begins a new generation.
+    public mutating func heartbeat() -> Bool {
+        guard let frames else { return true }
+        frames.heartbeat()
+        let now = MonotonicClock.now()
+        if now < checkAt { return true }
+        checkAt = now + 500_000_000
+        if frames.isInPlace(in: directory) { return true }
+        frames.setState(.retired)
+        self.frames = nil
+        return false
     }
 
     /// Says what state the broadcast is in, in the header page and in the status file, and wakes the readers.

@@ -6,8 +6,12 @@ import Synchronization
 /// whole, so that a reader finds either no file or a valid one.
 final class FramesFile {
     private let mapping: Mapping
+    private let name: String
     private let slotStride: Int
     private var slot = 0
+    // The writer's own copies: what stands in the file may have been changed by somebody else.
+    private var sequences = [UInt64](repeating: 0, count: Layout.slotCount)
+    private var published: UInt64 = 0
 
     init(
         in directory: BridgeDirectory,
@@ -44,6 +48,7 @@ final class FramesFile {
             base.storeBytes(of: UInt32(clamping: framesPerSecond), toByteOffset: H.framesPerSecond, as: UInt32.self)
         }
         self.mapping = mapping
+        self.name = name
         slotStride = plan.byteCount
         heartbeat()
         setState(state)
@@ -80,6 +85,9 @@ final class FramesFile {
         _ = mapping.guarded { Self.setState(.retired, in: mapping) }
     }
 
+    /// Whether new readers would find this file, and whole.
+    func isInPlace(in directory: BridgeDirectory) -> Bool { directory.size(of: name) ?? 0 >= mapping.size }
+
     func holds(_ plan: SlotPlan) -> Bool { plan.byteCount <= slotStride }
 
     func heartbeat() {
@@ -101,10 +109,12 @@ final class FramesFile {
         slot = (slot + 1) % Layout.slotCount
         let offset = Layout.page + slot * slotStride
         let target = slot
+        let sequence = sequences[slot]
+        sequences[slot] = sequence &+ 2
+        published += 1
         return mapping.guarded { () -> Void in
             let base = mapping.base + offset
-            let sequence = mapping.load64(offset + Layout.Slot.sequence)
-            mapping.store64(sequence + 1, offset + Layout.Slot.sequence)
+            mapping.store64(sequence &+ 1, offset + Layout.Slot.sequence)
             atomicMemoryFence(ordering: .releasing)
 
             var planes = FramePlanes(base: base, plan: plan)
@@ -113,9 +123,9 @@ final class FramesFile {
             let publishedAt = MonotonicClock.now()
             SlotMetadata(info, plan).store(at: base, publishedAt: publishedAt)
 
-            mapping.storeReleasing64(sequence + 2, offset + Layout.Slot.sequence)
+            mapping.storeReleasing64(sequence &+ 2, offset + Layout.Slot.sequence)
             mapping.storeReleasing64(publishedAt, Layout.Header.heartbeat)
-            mapping.store64(mapping.load64(Layout.Header.published) + 1, Layout.Header.published)
+            mapping.store64(published, Layout.Header.published)
             mapping.storeReleasing64(info.number << 8 | UInt64(target), Layout.Header.latest)
             mapping.advanceAndWake(Layout.Header.wake)
         } != nil

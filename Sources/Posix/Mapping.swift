@@ -29,10 +29,14 @@ package final class Mapping {
     /// then what `body` read or wrote is void, and the mapping is of no further use: every later call gives nil too.
     package func guarded<Result>(_ body: () -> Result) -> Result? {
         if lost { return nil }
-        posix_guard_enter(base, size)
-        let result = body()
-        lost = posix_guard_leave()
-        return lost ? nil : result
+        var range = posix_guard()
+        return withUnsafeMutablePointer(to: &range) { range in
+            posix_guard_enter(range, base, size)
+            let result = body()
+            // A nested call may have found it out already.
+            lost = posix_guard_leave(range) || lost
+            return lost ? nil : result
+        }
     }
 
     private func atomic64(_ offset: Int) -> UnsafePointer<Atomic<UInt64>> {

@@ -34,8 +34,12 @@ package func poll(_ items: inout [PollItem], until deadline: UInt64?) throws(Sys
 }
 
 /// Waits until one of the descriptors can be read, or until an instant of the monotonic clock.
-package func waitReadable(_ descriptors: [Int32], until deadline: UInt64) {
+///
+/// - Returns: whether one can be read, or is broken.
+@discardableResult
+package func waitReadable(_ descriptors: [Int32], until deadline: UInt64) -> Bool {
     var items = descriptors.map { PollItem($0) }
     // What is wrong with a descriptor shows when it is read.
     try? poll(&items, until: deadline)
+    return items.contains { $0.isReadable }
 }

@@ -40,13 +40,9 @@ package struct RTPStream: Sendable {
         return timestampOffset &+ UInt32(truncatingIfNeeded: ticks)
     }
 
-    /// The header of the next packet, which is then counted as sent.
-    package mutating func nextHeader(timestamp: UInt32, marker: Bool, payloadSize: Int) -> RTPHeader {
-        defer {
-            nextSequenceNumber &+= 1
-            packetCount &+= 1
-            octetCount &+= UInt32(truncatingIfNeeded: payloadSize)
-        }
+    /// The header of the next packet.
+    package mutating func nextHeader(timestamp: UInt32, marker: Bool) -> RTPHeader {
+        defer { nextSequenceNumber &+= 1 }
         return RTPHeader(
             marker: marker,
             payloadType: payloadType,
@@ -54,6 +50,12 @@ package struct RTPStream: Sendable {
             timestamp: timestamp,
             ssrc: ssrc
         )
+    }
+
+    /// A packet went out, with so many bytes of payload.
+    package mutating func notePacketSent(payloadSize: Int) {
+        packetCount &+= 1
+        octetCount &+= UInt32(truncatingIfNeeded: payloadSize)
     }
 
     /// The report of an instant: what was sent, and where the capture timeline stands against the wall clock.

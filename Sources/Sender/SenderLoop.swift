@@ -20,14 +20,17 @@ package struct SenderLoop: ~Copyable {
     private var reader: FrameReader
     private var encoder: VideoEncoder
     private var cadence: Cadence
-    private var picture: NV12Picture
-    private var rescaler: Rescaler?
-    /// When the picture was captured; nil while it holds none, or a torn one.
+    private var picture: ScaledPicture
+    /// What the next frame is rescaled into; it takes the picture's place if the frame was whole.
+    private var nextPicture: ScaledPicture
+    /// When the picture was captured; nil while there is none.
     private var capturedAt: UInt64?
     private var pictureIsNew = false
     /// The instant of the last frame that was encoded.
-    private var lastInstant: UInt64 = 0
+    private var lastInstant: UInt64
     private var nextTick: UInt64 = 0
+    /// After a try that came to nothing: when to try again.
+    private var retryAt: UInt64 = 0
     private var livenessAt: UInt64 = 0
     private var liveness: Liveness?
     private var problem: BridgeError?
@@ -53,8 +56,10 @@ package struct SenderLoop: ~Copyable {
             keyframeInterval: settings.keyframeInterval,
             convergedQuantizer: settings.codec.convergedQuantizer
         )
-        picture = NV12Picture(size: settings.size)
-        picture.fillBlack()
+        picture = ScaledPicture(size: settings.size)
+        nextPicture = ScaledPicture(size: settings.size)
+        // A picture that has stood still since long before starts the stream now, not in the past.
+        lastInstant = MonotonicClock.now()
         self.settings = settings
         self.reader = reader
         self.call = call
@@ -76,7 +81,7 @@ package struct SenderLoop: ~Copyable {
             if broadcastStopped(at: now) { return .broadcastStopped }
             if now >= reportAt {
                 eachSecond(statistics)
-                reportAt += 1_000_000_000
+                reportAt = max(reportAt + 1_000_000_000, now)
             }
             wait(from: now)
         }
@@ -89,19 +94,22 @@ package struct SenderLoop: ~Copyable {
             nextTick = max(nextTick + interval, now)
             return MonotonicClock.sleep(until: nextTick)
         }
-        MonotonicClock.sleep(until: cadence.earliest)
-        reader.wait(until: max(cadence.earliest, min(now + interval, cadence.repetition)))
+        let earliest = max(cadence.earliest, retryAt)
+        MonotonicClock.sleep(until: earliest)
+        let repetition = capturedAt == nil ? .max : cadence.repetition
+        reader.wait(until: max(earliest, min(now + interval, repetition)))
     }
 
     private mutating func readPicture() {
         do {
             switch try takeFrame() {
             case .frame(let info):
+                swap(&picture, &nextPicture)
                 capturedAt = info.capturedAt
                 pictureIsNew = true
                 cadence.noteNewPicture()
                 statistics.framesRead += 1
-            case .contended: capturedAt = nil
+            case .contended: retryAt = MonotonicClock.now() + interval / 8
             case .unchanged, .noFrame: break
             }
             problem = nil
@@ -111,16 +119,12 @@ package struct SenderLoop: ~Copyable {
         }
     }
 
-    /// Rescales the latest frame, if it is new, into `picture`.
+    /// Rescales the latest frame, if it is new, into `nextPicture`.
     private mutating func takeFrame() throws(BridgeError) -> FrameReader.Outcome {
         try reader.read { frame in
             let size = PixelSize(width: frame.info.width, height: frame.info.height)
-            if rescaler?.input != size {
-                rescaler = Rescaler(from: size, to: settings.size)
-                picture.fillBlack()
-            }
             let layout = NV12Layout(size: size, lumaStride: frame.lumaStride, chromaStride: frame.chromaStride)
-            rescaler?.rescale(luma: frame.luma, chroma: frame.chroma, layout: layout, into: &picture)
+            nextPicture.take(luma: frame.luma, chroma: frame.chroma, layout: layout)
         }
     }
 
@@ -131,14 +135,15 @@ package struct SenderLoop: ~Copyable {
         guard action != .nothing else { return }
         guard call.backlog <= Self.longestBacklog else {
             statistics.ticksSkipped += 1
+            retryAt = now + interval
             return
         }
         // A picture that is sent again shows the screen as it still is; and a new one may have been captured just before
         // the old one was sent again.
-        let instant = max(pictureIsNew ? capturedAt : now, lastInstant + 1)
+        let instant = max(pictureIsNew ? min(capturedAt, now) : now, lastInstant + 1)
         lastInstant = instant
         var byteCount = 0
-        let frame = try encoder.encode(picture, presentationTime: instant, forceKeyframe: action == .keyframe) {
+        let frame = try encoder.encode(picture.nv12, presentationTime: instant, forceKeyframe: action == .keyframe) {
             frame,
             data in
             byteCount = data.count
@@ -148,7 +153,7 @@ package struct SenderLoop: ~Copyable {
         cadence.noteEncoded(at: now, isKeyframe: frame?.isKeyframe ?? false, quantizer: frame?.quantizer)
         if let frame {
             statistics.note(frame, byteCount: byteCount)
-            if pictureIsNew { statistics.latency = MonotonicClock.now() - capturedAt }
+            if pictureIsNew { statistics.latency = MonotonicClock.now() - instant }
             pictureIsNew = false
         } else {
             statistics.framesDropped += 1
@@ -167,7 +172,9 @@ package struct SenderLoop: ~Copyable {
         case (_, .stalled): report("the capture process does not get to run; the last picture stays")
         case (_, .live(.sourceLost)): report("the screen is gone; the last picture stays until it is back")
         case (_, .live(.paused)): report("the broadcast is paused")
-        case (.dead?, .live), (.stalled?, .live), (.live(.sourceLost)?, .live), (.live(.paused)?, .live):
+        case (_, .live(.error)): report("the capture process cannot write new pictures; the last picture stays")
+        case (.dead?, .live), (.stalled?, .live), (.live(.sourceLost)?, .live), (.live(.paused)?, .live),
+            (.live(.error)?, .live):
             report("the broadcast goes on")
         default: break
         }

@@ -17,6 +17,10 @@ final class XConnector: Sendable {
         case abandoned
     }
 
+    /// A frozen server holds each thread until it goes on or ends, so there must not be ever more of them.
+    private static let mostThreads = 8
+    private static let threads = Atomic<Int>(0)
+
     private let display: String
     private let state = Mutex(State.connecting)
     /// Two ends of a socket: the helper shuts its own when it is done, which the other end can poll for.
@@ -51,22 +55,19 @@ final class XConnector: Sendable {
     }
 
     private func start() throws(X11Error) {
-        var thread = pthread_t()
-        let argument = Unmanaged.passRetained(self)
-        let code = pthread_create(
-            &thread,
-            nil,
-            { argument in
-                Unmanaged<XConnector>.fromOpaque(argument!).takeRetainedValue().run()
-                return nil
-            },
-            argument.toOpaque()
-        )
-        guard code == 0 else {
-            argument.release()
-            throw .system(SystemError("pthread_create", code: code))
+        guard Self.threads.add(1, ordering: .relaxed).newValue <= Self.mostThreads else {
+            Self.threads.subtract(1, ordering: .relaxed)
+            throw .notResponding(display: display)
         }
-        pthread_detach(thread)
+        do throws(SystemError) {
+            _ = try Thread { [self] in
+                run()
+                Self.threads.subtract(1, ordering: .relaxed)
+            }
+        } catch {
+            Self.threads.subtract(1, ordering: .relaxed)
+            throw .system(error)
+        }
     }
 
     private func run() {
@@ -81,7 +82,7 @@ final class XConnector: Sendable {
     }
 
     private func take(timeout: UInt64) -> Handle? {
-        _ = Readiness.wait(for: waiting.raw, until: MonotonicClock.now() + timeout)
+        waitReadable([waiting.raw], until: MonotonicClock.now() + timeout)
         return state.withLock { state in
             if case .connected(let handle) = state { return handle }
             state = .abandoned

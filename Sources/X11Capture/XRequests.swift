@@ -41,11 +41,16 @@ extension XConnection {
         _ = try reply("GetInputFocus", xcb_get_input_focus(raw).sequence, as: xcb_get_input_focus_reply_t.self)
     }
 
+    private static let longestAnswer: UInt64 = 20_000_000_000
+
     var lost: X11Error { .connectionLost(display: display) }
 
     private func completion(of request: String, _ sequence: UInt32) throws(X11Error) -> UnsafeMutableRawPointer? {
         xcb_flush(raw)
-        let deadline = MonotonicClock.now() + timeout
+        // Each piece of an answer renews the patience: a picture may be long under way from a remote display. But not
+        // for ever, since other things than the answer may come.
+        let end = MonotonicClock.now() + Self.longestAnswer
+        var deadline = MonotonicClock.now() + timeout
         while true {
             var reply: UnsafeMutableRawPointer?
             var error: UnsafeMutablePointer<xcb_generic_error_t>?
@@ -54,10 +59,11 @@ extension XConnection {
                 defer { free(error) }
                 throw .requestFailed(request, XErrorCode(value: error.pointee.error_code))
             }
-            guard Readiness.wait(for: fileDescriptor, until: deadline) else {
+            guard MonotonicClock.now() < min(deadline, end) else {
                 xcb_discard_reply(raw, sequence)
                 throw .notResponding(display: display)
             }
+            if waitReadable([fileDescriptor], until: deadline) { deadline = MonotonicClock.now() + timeout }
         }
     }
 }

@@ -69,32 +69,31 @@ struct Attach: ParsableCommand {
         if end == .broadcastStopped { Console.note("the broadcast has ended") }
     }
 
-    /// A reader with a first picture; nil when a signal came before there was one.
+    /// A reader of a broadcast that has a picture; nil when a signal came before there was one.
     private func attachedReader(until signals: borrowing TerminationSignals) throws -> FrameReader? {
-        var saidSo = false
+        var said = ""
         while !signals.take() {
+            let obstacle: String
             do throws(BridgeError) {
                 var reader = try FrameReader(directory: try BridgeDirectory(path: broadcast.path, create: false))
                 let liveness = try reader.liveness()
-                if liveness != .stopped, liveness != .dead {
-                    while !signals.take() {
-                        if case .frame = try reader.read({ _ in }) {
-                            reader.forget()
-                            return reader
-                        }
-                        let liveness = try reader.liveness()
-                        if liveness == .stopped || liveness == .dead { break }
-                        reader.wait(until: MonotonicClock.now() + 50_000_000)
-                    }
+                let isLive = liveness != .stopped && liveness != .dead
+                if isLive, case .frame = try reader.read({ _ in }) {
+                    reader.forget()
+                    return reader
                 }
-            } catch .noBroadcast {
+                let path = try broadcast.path
+                obstacle = isLive ? "the broadcast in \(path) has no picture yet" : "no broadcast in \(path) yet"
+            } catch .noBroadcast(let path) {
+                obstacle = "no broadcast in \(path) yet"
             } catch {
                 throw Failure(error)
             }
-            let path = try broadcast.path
-            guard wait else { throw Failure(BridgeError.noBroadcast(path: path)) }
-            if !saidSo { Console.note("no broadcast in \(path) yet: waiting for one (\"oriel start\")") }
-            saidSo = true
+            guard wait else {
+                throw Failure(.tryAgain, "\(obstacle): start one with \"oriel start\", or leave --no-wait out")
+            }
+            if obstacle != said { Console.note("\(obstacle): waiting for it (\"oriel start\")") }
+            said = obstacle
             waitReadable([signals.descriptor.raw], until: MonotonicClock.now() + 50_000_000)
         }
         return nil
@@ -105,22 +104,11 @@ struct Attach: ParsableCommand {
             Console.print(description)
             return
         }
-        do { try writeFile(description, to: sdp) } catch {
-            throw Failure(.failed, "cannot write \(sdp): \(error.reason)")
+        do {
+            try OutputFile.replace(sdp) { try OutputFile.open($0, O_TRUNC).write(description) }
+        } catch let error as SystemError {
+            throw OutputFile.failure(sdp, error.reason)
         }
         Console.note("watch it with: ffplay -protocol_whitelist file,udp,rtp -flags low_delay \(sdp)")
-    }
-}
-
-/// Replaces a file in one step, so that a receiver that starts early finds none or all of it.
-func writeFile(_ text: String, to path: String) throws(SystemError) {
-    let temporary = "\(path).\(getpid()).part"
-    do throws(SystemError) {
-        let file = try FileDescriptor.open(temporary, O_WRONLY | O_CREAT | O_TRUNC)
-        try file.write(text)
-        try check("rename") { rename(temporary, path) }
-    } catch {
-        unlink(temporary)
-        throw error
     }
 }

@@ -1,9 +1,14 @@
+import Glibc
 import Posix
 
 /// The two streams that a person or a script reads. Written at once, so that a pipe sees each line when it is due.
 enum Console {
-    /// A line of results, to standard output.
-    static func print(_ text: String) { try? write(text + "\n", to: 1) }
+    /// A line of results, to standard output. Returns false when nobody reads it any more.
+    @discardableResult
+    static func print(_ text: String) -> Bool {
+        do { try write(text + "\n", to: 1) } catch { return error.code != EPIPE }
+        return true
+    }
 
     /// A line about what happens, to standard error.
     static func note(_ sentence: String) { try? write("oriel: \(sentence)\n", to: 2) }

@@ -57,9 +57,7 @@ enum Control {
             if isGranted(liveness), !directory.hasRequest() || liveness == .stopped { return }
             MonotonicClock.sleep(until: MonotonicClock.now() + 2_000_000)
         }
-        throw Failure(
-            .tryAgain,
-            "the capture process in \(directory.path) did not \(request) within 5 s: end it by its pid"
-        )
+        let pid = try directory.status().map { "process \($0.pid)" } ?? "the capture process"
+        throw Failure(.tryAgain, "\(pid) in \(directory.path) did not \(request) within 5 s: end it with kill")
     }
 }

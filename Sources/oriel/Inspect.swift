@@ -19,8 +19,10 @@ struct Inspect: ParsableCommand {
     func run() throws {
         let directory = try broadcast.directory()
         if let png { try writePicture(of: directory, to: png) }
-        let report = InspectionReport(try BridgeInspection(directory))
+        let inspection = try BridgeInspection(directory)
+        let report = InspectionReport(inspection)
         Console.print(json ? try oriel.json(report) : report.text)
+        if let problem = inspection.problem { throw problem }
     }
 
     private func writePicture(of directory: BridgeDirectory, to path: String) throws {

@@ -15,11 +15,14 @@ enum PNGFile {
         image.width = png_uint_32(size.width)
         image.height = png_uint_32(size.height)
         image.format = png_uint_32(oriel_png_rgb)
-        let temporary = "\(path).\(getpid()).part"
-        guard png_image_write_to_file(&image, temporary, 0, rgb, 0, nil) != 0, rename(temporary, path) == 0 else {
-            let reason = image.warning_or_error == 0 ? String(cString: strerror(errno)) : message(of: image)
-            unlink(temporary)
-            throw Failure(.failed, "cannot write \(path): \(reason)")
+        do {
+            try OutputFile.replace(path) { target in
+                if png_image_write_to_file(&image, target, 0, rgb, 0, nil) == 0 {
+                    throw OutputFile.failure(path, message(of: image))
+                }
+            }
+        } catch let error as SystemError {
+            throw OutputFile.failure(path, error.reason)
         }
     }
 

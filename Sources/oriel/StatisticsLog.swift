@@ -32,9 +32,7 @@ final class StatisticsLog {
     private var last = SenderStatistics()
 
     init(path: String) throws {
-        do { file = try FileDescriptor.open(path, O_WRONLY | O_CREAT | O_APPEND) } catch {
-            throw Failure(.failed, "cannot write \(path): \(error.reason)")
-        }
+        do { file = try OutputFile.open(path, O_APPEND) } catch { throw OutputFile.failure(path, error.reason) }
         lastTime = start
     }
 

@@ -20,8 +20,8 @@ struct Status: ParsableCommand {
         let signals = try TerminationSignals()
         while true {
             let report = try StatusReport(broadcast)
-            Console.print(json ? try oriel.json(report) : report.sentence)
-            guard watch else {
+            let isRead = Console.print(json ? try oriel.json(report) : report.sentence)
+            guard watch, isRead else {
                 if report.isLive { return }
                 throw ExitCode(Failure.Code.tryAgain.rawValue)
             }

@@ -33,6 +33,18 @@ import Testing
         #expect(zip(grabs, grabs.dropFirst()).allSatisfy { $1 - $0 >= interval / 2 })
     }
 
+    @Test func aPointerOnAQuietScreenGetsAPictureEachInterval() {
+        var schedule = CaptureSchedule(interval: interval, hasDamage: true)
+        schedule.noteGrab(at: second)
+        #expect(!schedule.pointerIsDue(at: second + interval / 2))
+        #expect(schedule.pointerIsDue(at: second + interval))
+        schedule.notePointer(at: second + interval)
+        #expect(!schedule.pointerIsDue(at: second + interval * 3 / 2))
+        // Ticks come a little early or late.
+        #expect(schedule.pointerIsDue(at: second + interval * 2 - 1_000_000))
+        #expect(schedule.due(at: second + interval * 2) == nil)
+    }
+
     @Test func aQuietScreenIsSweptOnceASecond() {
         var schedule = CaptureSchedule(interval: interval, hasDamage: true)
         schedule.noteGrab(at: second)

@@ -147,6 +147,25 @@ import Testing
         #expect(!result.output.contains("frames"))
     }
 
+    /// A screen that outgrows the disk keeps its last picture, and goes on when it has shrunk again.
+    @Test func aDiskThatFillsLaterEndsNothing() throws {
+        let server = try XServer(.vnc(width: 640, height: 480))
+        let folder = try TemporaryDirectory()
+        let capture = try Subprocess([
+            "unshare", "--map-root-user", "--mount", "sh", "-c",
+            "mount -t tmpfs -o size=4m,mode=700 tmpfs \"$1\"; exec \"$2\" start --display \"$3\" --dir \"$1/bridge\"",
+            "sh", folder.path, Programs.oriel, server.display,
+        ])
+        try wait(until: "it shares the screen") { capture.errorOutput.contains("sharing") }
+        try server.xrandr("--fb", "1920x1080")
+        try wait(until: "it says what is wrong") { capture.errorOutput.contains("no space for 9 MiB") }
+        try server.xrandr("--fb", "640x480")
+        try wait(until: "it goes on") { capture.errorOutput.contains("can be written again") }
+        #expect(capture.status() == nil)
+        capture.kill(SIGTERM)
+        #expect(try capture.wait() == .code(0))
+    }
+
     /// A sender that meets a damaged frames file says so, goes on, and recovers when the broadcast is started again.
     @Test func aDamagedFramesFileIsSaidAndSurvived() throws {
         let server = try XServer()

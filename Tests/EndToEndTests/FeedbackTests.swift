@@ -94,6 +94,50 @@ import Testing
         stream.capture.stop()
     }
 
+    /// What stood still for long before the sender came is stamped with the present, as what follows is.
+    @Test func theStreamOfAStillScreenBeginsNow() throws {
+        let server = try XServer()
+        let broadcast = try Broadcast(on: server.display)
+        let capture = try broadcast.start("--no-cursor")
+        sleep(3)
+        let tap = try RTPTap()
+        let sender = try broadcast.attach(toPort: tap.port)
+        try wait(until: "two pictures have come") { timestamps(in: tap).count > 1 }
+        let stamps = timestamps(in: tap)
+        #expect(stamps[1] &- stamps[0] < 90_000)
+        sender.stop()
+        capture.stop()
+    }
+
+    /// Pictures in which only the pointer has moved have times of their own.
+    @Test func theTimestampsFollowTheClockWhenOnlyThePointerMoves() throws {
+        let stream = try StillStream()
+        try wait(until: "the picture has converged") {
+            let last = stream.packets.last?.time ?? 0
+            return MonotonicClock.now() > last + 500_000_000
+        }
+        let start = MonotonicClock.now()
+        for step in 0..<200 {
+            try stream.server.xdotool("mousemove", "\(100 + step)", "\(50 + step)")
+        }
+        let stamps = timestamps(in: stream.tap, since: start)
+        #expect(stamps.count > 10)
+        // 30 frames a second are 3000 ticks apart; one may follow the other after half of that.
+        for (one, next) in zip(stamps, stamps.dropFirst()) { #expect(next &- one >= 1000) }
+        stream.sender.stop()
+        stream.capture.stop()
+    }
+
+    /// The different timestamps, in the order of sending.
+    private func timestamps(in tap: RTPTap, since time: UInt64 = 0) -> [UInt32] {
+        var stamps: [UInt32] = []
+        for packet in tap.datagrams(.media, since: time).compactMap({ RTPPacket($0.bytes) })
+        where packet.timestamp != stamps.last {
+            stamps.append(packet.timestamp)
+        }
+        return stamps
+    }
+
     /// RFC 3550 section 6.4.1: the report's two clocks agree with the media's timestamps.
     @Test func reportsMapTheMediaClock() throws {
         let stream = try StillStream()

@@ -1,3 +1,4 @@
+import FrameBridge
 import Glibc
 import TestSupport
 import Testing
@@ -56,12 +57,28 @@ import Testing
         let sender = try Subprocess([
             Programs.oriel, "attach", "rtp://127.0.0.1:6104", "--dir", broadcast.directory, "--sdp", broadcast.sdp,
         ])
-        try wait(until: "the sender says that it waits") { sender.errorOutput.contains("waiting for one") }
+        try wait(until: "the sender says that it waits") { sender.errorOutput.contains("waiting for it") }
         let capture = try broadcast.start()
         try wait(until: "the sender sends") { access(broadcast.sdp, F_OK) == 0 }
         sender.kill(SIGTERM)
         #expect(try sender.wait() == .code(0))
         capture.stop()
+    }
+
+    /// A broadcast that has no picture keeps nobody waiting who does not want to.
+    @Test func aSenderOfABroadcastWithoutAPictureCanBeEnded() throws {
+        let folder = try TemporaryDirectory()
+        let directory = try BridgeDirectory(path: folder.file("bridge"), create: true)
+        let writer = try FrameWriter(directory: directory, source: "nothing", framesPerSecond: 30)
+        let command = [Programs.oriel, "attach", "rtp://127.0.0.1:6102", "--dir", directory.path]
+        let impatient = try CommandResult(command + ["--no-wait"])
+        #expect(impatient.code == 75)
+        #expect(impatient.errorOutput.contains("no picture yet"))
+        let sender = try Subprocess(command)
+        try wait(until: "the sender says that it waits") { sender.errorOutput.contains("no picture yet") }
+        sender.kill(SIGINT)
+        #expect(try sender.wait() == .code(0))
+        try writer.stop()
     }
 
     /// A screen that somebody paused shows nothing new, whatever is drawn on it.
@@ -128,6 +145,11 @@ import Testing
         let sender = try broadcast.attach(toPort: 6108)
         try server.xrandr("--output", "DUMMY1", "--off")
         try wait(until: "the source is lost") { try broadcast.run("status").output.hasPrefix("source_lost") }
+        // The pointer still moves, on the screen that is left.
+        for step in 0..<60 {
+            try server.xdotool("mousemove", "\(step)", "\(step)")
+            #expect(try broadcast.run("status").output.hasPrefix("source_lost"))
+        }
         let path = broadcast.folder.file("kept.png")
         #expect(try broadcast.run("inspect", "--png", path).code == 0)
         try server.xrandr("--output", "DUMMY1", "--mode", "1280x720", "--right-of", "DUMMY0")

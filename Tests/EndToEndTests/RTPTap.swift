@@ -119,11 +119,11 @@ final class RTPTap: Sendable {
 enum Ports {
     private static let next = Atomic<UInt16>(UInt16.random(in: 10_000..<14_000) * 2)
 
-    /// An even port which is free together with the one after it.
-    static func free(_ family: Int32 = AF_INET) throws -> UInt16 {
+    /// An even port which is free together with those after it, for this test alone.
+    static func free(_ family: Int32 = AF_INET, count: UInt16 = 2) throws -> UInt16 {
         for _ in 0..<1000 {
-            let port = next.add(2, ordering: .relaxed).oldValue
-            if isFree(port, family) && isFree(port + 1, family) { return port }
+            let first = next.add(count, ordering: .relaxed).oldValue
+            if (first..<first + count).allSatisfy({ isFree($0, family) }) { return first }
         }
         throw Unexpected("no free pair of UDP ports")
     }

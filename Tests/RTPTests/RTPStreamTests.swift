@@ -35,10 +35,16 @@ import Testing
 
     @Test func sequenceNumberWraps() {
         var stream = RTPStream(ssrc: 1, payloadType: 96, sequenceNumber: 0xFFFF, timestampOffset: 0)
-        let numbers = (0..<3).map { _ in stream.nextHeader(timestamp: 0, marker: false, payloadSize: 10).sequenceNumber
-        }
+        let numbers = (0..<3).map { _ in stream.nextHeader(timestamp: 0, marker: false).sequenceNumber }
         #expect(numbers == [0xFFFF, 0, 1])
-        #expect(stream.packetCount == 3)
+    }
+
+    @Test func countsWhatWentOut() {
+        var stream = RTPStream(ssrc: 1, payloadType: 96, sequenceNumber: 0, timestampOffset: 0)
+        _ = stream.nextHeader(timestamp: 0, marker: false)
+        #expect(stream.packetCount == 0)
+        for size in [10, 20] { stream.notePacketSent(payloadSize: size) }
+        #expect(stream.packetCount == 2)
         #expect(stream.octetCount == 30)
     }
 

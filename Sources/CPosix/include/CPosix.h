@@ -21,12 +21,20 @@ int posix_lock_query(int descriptor, bool exclusive, bool *locked);
 /// Installs the SIGBUS handler once. Faults outside guarded ranges go to the handler that was there before.
 void posix_guard_install(void);
 
+/// A guarded range, kept by whoever guards it from `posix_guard_enter` to `posix_guard_leave`.
+struct posix_guard {
+    void *base;
+    size_t size;
+    volatile bool faulted;
+    struct posix_guard *outer;
+};
+
 /// Guards `size` bytes at `base` on this thread: a SIGBUS in there overlays the page range with zeros and sets the
-/// faulted flag instead of ending the process. One range a thread; a nested call is a programming error.
-void posix_guard_enter(void *base, size_t size);
+/// faulted flag instead of ending the process. Calls may be nested, and end in reverse order.
+void posix_guard_enter(struct posix_guard *guard, void *base, size_t size);
 
 /// Ends the guard. Returns whether a fault happened inside; the mapping then holds zeros and must be unmapped.
-bool posix_guard_leave(void);
+bool posix_guard_leave(struct posix_guard *guard);
 
 /// Blocks SIGINT, SIGTERM and SIGHUP and returns a descriptor that becomes readable when one comes; -1 and errno on
 /// failure. Ignores SIGPIPE.

@@ -144,6 +144,9 @@ package final class PlainRTPCall: Sendable {
         let now = MonotonicClock.now()
         state.withLock { state in
             state.isClosed = true
+            // Nothing may follow the goodbye.
+            state.packets.removeAll()
+            state.packetsTaken = 0
             state.session.end(now: now, rtcp: &state.reports)
             sendReports(&state)
         }

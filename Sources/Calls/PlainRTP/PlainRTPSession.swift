@@ -96,14 +96,11 @@ package struct PlainRTPSession {
         self.packetizer = packetizer
         let timestamp = stream.timestamp(capturedAt: capturedAt)
         for fragment in fragments {
-            let size = fragments.payloadSize(of: fragment)
-            let header = stream.nextHeader(timestamp: timestamp, marker: fragment.isLast, payloadSize: size)
+            let header = stream.nextHeader(timestamp: timestamp, marker: fragment.isLast)
             queue.append { packet in
                 header.write(to: &packet)
                 fragments.write(fragment, of: frame, to: &packet)
             }
-            counted.packets += 1
-            counted.bytes += UInt64(RTPHeader.size + size)
         }
         counted.pictures += 1
         if isKeyframe {
@@ -152,7 +149,12 @@ package struct PlainRTPSession {
     /// Appends what may go out at `now`: packets for the RTP port, an empty one being a probe, and for the RTCP port.
     package mutating func nextOutput(now: UInt64, rtp: inout PacketBatch, rtcp: inout PacketBatch) {
         let before = rtp.count
-        while queue.dequeue(at: now, into: &rtp) {}
+        while queue.dequeue(at: now, into: &rtp) {
+            let size = rtp[rtp.count - 1].count
+            stream.notePacketSent(payloadSize: size - RTPHeader.size)
+            counted.packets += 1
+            counted.bytes += UInt64(size)
+        }
         switch listener.poll(at: now) {
         case .probe where rtp.count == before: rtp.append([])
         case .appeared: keyframeRequests.request()
