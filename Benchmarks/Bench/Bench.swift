@@ -16,10 +16,10 @@ struct Bench: ParsableCommand {
 
 struct RunOptions: ParsableArguments {
     @Option(help: "Length of each measurement.")
-    var seconds = 10.0
+    var seconds = 6.0
 
     @Option(help: "How often each measurement is repeated; the median counts.")
-    var rounds = 3
+    var rounds = 5
 
     func validate() throws {
         guard seconds >= 1, rounds >= 1 else { throw ValidationError("--seconds and --rounds start at 1.") }

@@ -48,7 +48,7 @@ public enum BridgeError: Error, Equatable, CustomStringConvertible {
         case .invalidSize(let width, let height):
             "a picture of \(width)x\(height) does not fit the bridge: use even sizes from 2x2 to 16384x16384"
         case .system(let path, let error):
-            "\(error.call) failed on \(path): \(error.reason)"
+            "\(error.call) failed on \(path) (\(error.reason)): see whether its file system is in order"
         }
     }
 }

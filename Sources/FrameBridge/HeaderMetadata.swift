@@ -4,7 +4,6 @@ struct HeaderMetadata: Equatable {
     let fileBytes: Int
     let slotStride: Int
     let slotsOffset: Int
-    let writerPID: Int32
 
     /// - Parameters:
     ///   - copy: at least the first 64 bytes of the file.
@@ -41,7 +40,6 @@ struct HeaderMetadata: Equatable {
         self.fileBytes = fileBytes
         self.slotStride = slotStride
         self.slotsOffset = slotsOffset
-        writerPID = get(H.writerPID, as: Int32.self)
     }
 
     func slotOffset(_ slot: Int) -> Int { slotsOffset + slot * slotStride }

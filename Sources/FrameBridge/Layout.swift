@@ -12,7 +12,7 @@ enum Layout {
     static let maximumDimension = 16384
     static let nv12: UInt32 = 0x3231_564E  // "NV12"
 
-    /// Offsets in the header page. Bytes 0 to 127 keep their meaning in every version.
+    /// Offsets in the header page. Bytes 0 to 127 keep their meaning in every version; what has no name here is 0.
     enum Header {
         static let magic = 0
         static let byteOrderMark = 8
@@ -24,14 +24,12 @@ enum Layout {
         static let fileBytes = 32
         static let slotStride = 40
         static let slotsOffset = 48
-        static let writerPID = 56
+        static let writerPID = 56  // for people
         static let checksum = 60  // CRC-32C of bytes 0 to 59
         static let latest = 64  // frame number << 8 | slot; 0 while there is none
         static let heartbeat = 72
         static let state = 80
-        static let reason = 84
         static let published = 88
-        static let unchangedTicks = 96
         static let stateSince = 104
         static let wake = 128  // futex word, alone on its cache line
         static let source = 192  // UTF-8, zero-padded
@@ -60,7 +58,7 @@ enum Layout {
         static let sourceY = 68
         static let sourceWidth = 72
         static let sourceHeight = 76
-        static let cursor = 80  // x, y, shape serial, visible
+        static let cursor = 80  // x, y, shape serial, visible: 0, as the pointer is drawn into the picture
         static let tileSize = 96
         static let tileColumns = 100
         static let tileRows = 104

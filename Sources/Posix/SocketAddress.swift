@@ -6,7 +6,9 @@ package struct UnresolvedHost: Error, Equatable, CustomStringConvertible {
     /// The resolver's words, such as `Name or service not known`.
     package let reason: String
 
-    package var description: String { "The host \(host) has no address: \(reason)." }
+    package var description: String {
+        "the host \(host) has no address (\(reason)): check its name, or give its address"
+    }
 }
 
 /// An IPv4 or IPv6 address with a port.

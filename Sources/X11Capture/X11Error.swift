@@ -26,27 +26,27 @@ extension X11Error: CustomStringConvertible {
         case .cannotConnect(let display):
             "cannot connect to display \"\(display)\": is an X server running there, and does it let this user in?"
         case .noSuchScreen(let display):
-            "display \"\(display)\" has no screen of that number"
+            "display \"\(display)\" has no screen of that number: leave the number after the dot out"
         case .connectionLost(let display):
-            "the connection to display \"\(display)\" was lost"
+            "the connection to display \"\(display)\" was lost: see whether its X server still runs"
         case .notResponding(let display):
-            "display \"\(display)\" does not answer"
+            "display \"\(display)\" does not answer: see whether its X server is stopped or unreachable"
         case .extensionMissing(let name, let version):
-            "the X server is too old or too small: it lacks \(name) \(version)"
+            "the X server lacks \(name) \(version): use another one, or start it with that extension"
         case .unsupportedScreen(let depth):
             "a screen of depth \(depth) without direct colours cannot be shared: start the X server with depth 24"
         case .noMonitor(let name, let available) where available.isEmpty:
-            "no monitor is named \"\(name)\", and none is connected"
+            "no monitor is named \"\(name)\", and none is connected: share the whole screen"
         case .noMonitor(let name, let available):
-            "no monitor is named \"\(name)\", there are: \(available.joined(separator: ", "))"
+            "no monitor is named \"\(name)\": choose from \(available.joined(separator: ", "))"
         case .badRegion(let text):
             "\"\(text)\" is not a region: write WIDTHxHEIGHT+X+Y, such as 1280x720+100+50"
         case .regionOutside(let region, let screen):
-            "the region \(region) lies outside the screen, which is \(screen.width)x\(screen.height)"
+            "the region \(region) lies outside the screen: choose a part of \(screen.width)x\(screen.height)"
         case .regionPartlyOutside(let region, let visible):
-            "the region \(region) reaches beyond the screen: the visible part is \(visible)"
+            "the region \(region) reaches beyond the screen: choose \(visible), which is the visible part"
         case .requestFailed(let request, let code):
-            "the X server refused \(request): \(code)"
+            "the X server refused \(request) (\(code)): see whether it lets this user do so"
         case .system(let error):
             "\(error)"
         }

@@ -41,7 +41,7 @@ import Testing
     @Test func errorsAreSentences() {
         #expect(
             RTPDestination.ParseError.portOutOfRange("0").description
-                == "The port 0 is not in 1…65534; RTCP needs the one after it."
+                == "port 0 is not in 1…65534: choose another, and leave the one after it to RTCP"
         )
     }
 }

@@ -13,9 +13,10 @@ package enum PlainRTPError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .unresolved(let error): error.description
         case .localPort(let port, let error):
-            "The local ports \(port) and \(Int(port) + 1) cannot both be used: \(error.reason)."
-        case .noLocalPorts: "No even local UDP port with a free one after it was found."
-        case .system(let error): "The sockets for RTP could not be set up: \(error)."
+            "the local ports \(port) and \(Int(port) + 1) cannot both be used (\(error.reason)): choose another --local-port"
+        case .noLocalPorts: "no pair of local UDP ports is free: choose one with --local-port"
+        case .system(let error):
+            "\(error.call) failed on the sockets for RTP (\(error.reason)): see whether the network is up"
         }
     }
 }

@@ -12,13 +12,14 @@ package struct RTPDestination: Equatable, Sendable, CustomStringConvertible {
 
         package var description: String {
             switch self {
-            case .notRTP(let text): "\(text) is not an RTP address; write rtp://HOST:PORT."
-            case .emptyHost(let text): "\(text) names no host; write rtp://HOST:PORT."
+            case .notRTP(let text): "\(text) is not an RTP address: write rtp://HOST:PORT"
+            case .emptyHost(let text): "\(text) names no host: write rtp://HOST:PORT"
             case .invalidHost(let text):
-                "The host in \(text) is not a name or an address; write an IPv6 address in brackets, as in rtp://[::1]:5004."
-            case .missingPort(let text): "\(text) names no port; write rtp://HOST:PORT, such as rtp://HOST:5004."
-            case .portOutOfRange(let port): "The port \(port) is not in 1…65534; RTCP needs the one after it."
-            case .trailingText(let text): "An RTP address ends with the port; remove what follows it: \(text)"
+                "the host in \(text) is not a name or an address: write an IPv6 address in brackets, as in rtp://[::1]:5004"
+            case .missingPort(let text): "\(text) names no port: write rtp://HOST:PORT, such as rtp://HOST:5004"
+            case .portOutOfRange(let port):
+                "port \(port) is not in 1…65534: choose another, and leave the one after it to RTCP"
+            case .trailingText(let text): "an RTP address ends with the port: remove what follows it in \(text)"
             }
         }
     }
