@@ -138,9 +138,10 @@ package struct SenderLoop: ~Copyable {
             retryAt = now + interval
             return
         }
-        // A picture that is sent again shows the screen as it still is; and a new one may have been captured just before
-        // the old one was sent again.
-        let instant = max(pictureIsNew ? min(capturedAt, now) : now, lastInstant + 1)
+        // A picture that is sent again shows the screen as it still is. So does one that was captured about when the one
+        // before was sent again, or before there was a stream.
+        let isLater = pictureIsNew && capturedAt > lastInstant + interval / 2
+        let instant = isLater ? min(capturedAt, now) : max(now, lastInstant + 1)
         lastInstant = instant
         var byteCount = 0
         let frame = try encoder.encode(picture.nv12, presentationTime: instant, forceKeyframe: action == .keyframe) {

@@ -129,7 +129,8 @@ struct Receiver: ~Copyable {
         #expect(error == .localPort(taken.port, SystemError("bind", code: EADDRINUSE)))
         #expect(
             error?.description
-                == "The local ports \(taken.port) and \(taken.port + 1) cannot both be used: Address already in use."
+                == "the local ports \(taken.port) and \(taken.port + 1) cannot both be used (Address already in use): "
+                + "choose another --local-port"
         )
     }
 
