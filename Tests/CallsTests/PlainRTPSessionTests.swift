@@ -88,7 +88,7 @@ struct Simulation {
         let stamps = packets.filter(\.header.marker).map(\.header.timestamp)
         #expect(zip(stamps, stamps.dropFirst()).allSatisfy { $1 &- $0 == 2970 })
         // The keyframe is spread, what follows leaves as soon as it may.
-        #expect(simulation.rtp[84].at > simulation.rtp[0].at + 50 * Simulation.millisecond)
+        #expect(simulation.rtp[84].at > simulation.rtp[0].at + 45 * Simulation.millisecond)
         #expect(simulation.rtp[84].at < simulation.rtp[0].at + 60 * Simulation.millisecond)
 
         // About one report a second, each a sender report and a name, tied to the timeline of the pictures.
