@@ -17,12 +17,22 @@ struct RTPPacket {
         payload = bytes[12...]
     }
 
-    /// Whether a VP8 keyframe begins here: the S bit at partition 0 (RFC 7741 section 4.2) before a frame whose P bit
-    /// is clear (RFC 6386 section 9.1). The descriptor has four bytes with a 15-bit PictureID and TL0PICIDX: 1 + 1 + 2 +
-    /// 1, and one more where T or K is set.
-    var beginsVP8Keyframe: Bool {
+    /// Whether a VP8 keyframe begins here: the P bit is clear (RFC 6386 section 9.1).
+    var beginsVP8Keyframe: Bool { startOfVP8Frame.map { $0[0] & 1 == 0 } ?? false }
+
+    /// Whether the packet ends just where the first partition of its VP8 frame does: a tag of three bytes and what the
+    /// upper 19 bits of that tag say.
+    var endsWithFirstVP8Partition: Bool {
+        guard let frame = startOfVP8Frame else { return false }
+        let tag = Int(frame[0]) | Int(frame[1]) << 8 | Int(frame[2]) << 16
+        return frame.count == 3 + tag >> 5
+    }
+
+    /// What follows the descriptor of the first packet of a VP8 frame: the S bit at partition 0 (RFC 7741 section 4.2).
+    /// The descriptor has two bytes, two for a 15-bit PictureID, one for TL0PICIDX, and one where T or K is set.
+    private var startOfVP8Frame: [UInt8]? {
         let bytes = Array(payload)
-        guard bytes.count > 6, bytes[0] & 0x17 == 0x10 else { return false }
+        guard bytes.count > 6, bytes[0] & 0x17 == 0x10 else { return nil }
         var length = 1
         if bytes[0] & 0x80 != 0 {
             let extensions = bytes[1]
@@ -31,7 +41,7 @@ struct RTPPacket {
             if extensions & 0x40 != 0 { length += 1 }
             if extensions & 0x30 != 0 { length += 1 }
         }
-        return bytes.count > length && bytes[length] & 1 == 0
+        return bytes.count >= length + 3 ? Array(bytes[length...]) : nil
     }
 }
 

@@ -64,8 +64,17 @@ import Testing
         func count(_ filter: String) throws -> Int {
             try dissect(path, mediaPort: tap.port, filter: filter).count
         }
-        #expect(try count("_ws.malformed") == 0)
-        #expect(try count("_ws.expert.severity >= warning") == 0)
+        let complaints = try dissect(
+            path,
+            mediaPort: tap.port,
+            filter: "_ws.malformed || _ws.expert.severity >= warning"
+        )
+        for number in complaints.compactMap({ Int($0) }) {
+            let datagram = sent[number - 1]
+            // tshark 4.0 looks for the second partition beyond the end of a packet that the first one fills.
+            let isFilled = datagram.direction == .media && RTPPacket(datagram.bytes)?.endsWithFirstVP8Partition == true
+            #expect(isFilled, "packet \(number): \(datagram.bytes)")
+        }
         let media = tap.datagrams(.media).count
         #expect(try count("vp8") == media)
         #expect(try count("vp8.pld.pictureid && vp8.pld.tl0picidx") == media)
