@@ -128,20 +128,25 @@ import Testing
         }
     }
 
+    /// The beginning of a command line that may mount a file system for itself.
+    private let mountNamespace = ["unshare", "--mount"] + (geteuid() == 0 ? [] : ["--map-root-user"])
+
     @Test func aFullDiskIsSaidAndLeavesNothing() throws {
         let server = try XServer(.virtual(width: 1920, height: 1080))
         let folder = try TemporaryDirectory()
         // A file system of 1 MiB in a mount namespace of its own.
-        let result = try CommandResult([
-            "unshare", "--map-root-user", "--mount", "sh", "-c",
-            """
-            mount -t tmpfs -o size=1m,mode=700 tmpfs "$1"
-            "$2" start --display "$3" --dir "$1/bridge"
-            code=$?
-            ls "$1/bridge" | grep frames
-            exit $code
-            """, "sh", folder.path, Programs.oriel, server.display,
-        ])
+        let result = try CommandResult(
+            mountNamespace + [
+                "sh", "-c",
+                """
+                mount -t tmpfs -o size=1m,mode=700 tmpfs "$1"
+                "$2" start --display "$3" --dir "$1/bridge"
+                code=$?
+                ls "$1/bridge" | grep frames
+                exit $code
+                """, "sh", folder.path, Programs.oriel, server.display,
+            ]
+        )
         #expect(result.code == 1)
         #expect(result.errorOutput.contains("no space for 9 MiB"))
         #expect(!result.output.contains("frames"))
@@ -151,11 +156,13 @@ import Testing
     @Test func aDiskThatFillsLaterEndsNothing() throws {
         let server = try XServer(.vnc(width: 640, height: 480))
         let folder = try TemporaryDirectory()
-        let capture = try Subprocess([
-            "unshare", "--map-root-user", "--mount", "sh", "-c",
-            "mount -t tmpfs -o size=4m,mode=700 tmpfs \"$1\"; exec \"$2\" start --display \"$3\" --dir \"$1/bridge\"",
-            "sh", folder.path, Programs.oriel, server.display,
-        ])
+        let capture = try Subprocess(
+            mountNamespace + [
+                "sh", "-c",
+                "mount -t tmpfs -o size=4m,mode=700 tmpfs \"$1\"; exec \"$2\" start --display \"$3\" --dir \"$1/bridge\"",
+                "sh", folder.path, Programs.oriel, server.display,
+            ]
+        )
         try wait(until: "it shares the screen") { capture.errorOutput.contains("sharing") }
         try server.xrandr("--fb", "1920x1080")
         try wait(until: "it says what is wrong") { capture.errorOutput.contains("no space for 9 MiB") }

@@ -111,17 +111,17 @@ extension Receiver.Kind {
         }
     }
 
-    /// Warnings of everything that handles the stream.
+    /// Warnings of all that handles the stream.
     fileprivate var environment: [String: String] {
-        self == .ffmpeg ? [:] : ["GST_DEBUG": "2", "GST_DEBUG_NO_COLOR": "1"]
+        self == .ffmpeg
+            ? [:] : ["GST_DEBUG": "*rtp*:2,*rtcp*:2,*sdp*:2,*udp*:2,vp*:2,*video*:2", "GST_DEBUG_NO_COLOR": "1"]
     }
 
     /// Words of messages that do not speak of the stream.
     fileprivate var harmless: [String] {
         switch self {
         case .ffmpeg: ["RTP/VP9 support is still experimental"]
-        // While it plugs its elements together.
-        case .gstreamer, .gstreamerWithoutSession: ["could not send sticky events"]
+        case .gstreamer, .gstreamerWithoutSession: []
         }
     }
 }
