@@ -132,11 +132,21 @@ public struct FrameReader: ~Copyable {
             if state != .retired, now < followAt { return source }
         }
         followAt = now + 250_000_000
-        guard let generation = try directory.status()?.generation, generation != 0, generation != lostGeneration else {
-            return source
-        }
-        if generation != source?.header.generation {
-            source = try FrameSource(BridgeStatus.framesFile(generation), in: directory, access: access)
+        return try follow()
+    }
+
+    /// Opens the frames file that the status file names, unless it is open.
+    private mutating func follow() throws(BridgeError) -> FrameSource? {
+        for triesLeft in (0..<3).reversed() {
+            guard let generation = try directory.status()?.generation, generation != 0, generation != lostGeneration,
+                generation != source?.header.generation
+            else { return source }
+            do throws(BridgeError) {
+                source = try FrameSource(BridgeStatus.framesFile(generation), in: directory, access: access)
+                return source
+            } catch .noBroadcast where triesLeft > 0 {
+                // The next generation has come between the two looks.
+            }
         }
         return source
     }
