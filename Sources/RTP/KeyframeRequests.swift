@@ -8,10 +8,7 @@ package struct KeyframeRequests: Sendable {
     private var isPending = false
     /// When the hold-off ends.
     private var earliest: UInt64 = 0
-    /// The newest command of each requester, oldest requester first.
-    private var commands: [(requester: UInt32, sequenceNumber: UInt8)] = []
-    /// Requesters remembered, so that forged ones cannot fill the memory.
-    private static let requesterLimit = 64
+    private var commands = FullIntraCommands()
     /// Requests that came in, repeated commands not counted.
     package private(set) var count: UInt64 = 0
 
@@ -27,13 +24,7 @@ package struct KeyframeRequests: Sendable {
 
     /// A full intra request came for this stream. A command with the number of the last one is a repetition.
     package mutating func request(_ sequenceNumber: UInt8, from requester: UInt32) {
-        if let known = commands.firstIndex(where: { $0.requester == requester }) {
-            if commands[known].sequenceNumber == sequenceNumber { return }
-            commands.remove(at: known)
-        } else if commands.count == Self.requesterLimit {
-            commands.removeFirst()
-        }
-        commands.append((requester, sequenceNumber))
+        guard commands.take(sequenceNumber, from: requester) else { return }
         request()
     }
 
@@ -50,6 +41,28 @@ package struct KeyframeRequests: Sendable {
     package mutating func take(at now: UInt64) -> Bool {
         guard isPending, now >= earliest else { return false }
         keyframeSent(at: now)
+        return true
+    }
+}
+
+/// Tells new full intra commands from repeated ones (RFC 5104 §4.3.1.1).
+package struct FullIntraCommands: Sendable {
+    /// The newest command of each requester, oldest requester first.
+    private var newest: [(requester: UInt32, sequenceNumber: UInt8)] = []
+    /// Requesters remembered, so that forged ones cannot fill the memory.
+    private static let requesterLimit = 64
+
+    package init() {}
+
+    /// Returns whether the command is a new one.
+    package mutating func take(_ sequenceNumber: UInt8, from requester: UInt32) -> Bool {
+        if let known = newest.firstIndex(where: { $0.requester == requester }) {
+            if newest[known].sequenceNumber == sequenceNumber { return false }
+            newest.remove(at: known)
+        } else if newest.count == Self.requesterLimit {
+            newest.removeFirst()
+        }
+        newest.append((requester, sequenceNumber))
         return true
     }
 }

@@ -12,7 +12,7 @@
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 /// ```
 package struct RTPHeader: Equatable, Sendable {
-    /// Bytes of a header without contributing sources and extensions, the only kind written here.
+    /// Bytes of a header without contributing sources and extensions.
     package static let size = 12
 
     /// Set on the last packet of a picture.

@@ -10,7 +10,7 @@ package struct RTPStream: Sendable {
     package private(set) var packetCount: UInt32 = 0
     /// Payload bytes, descriptors included, without RTP headers.
     package private(set) var octetCount: UInt32 = 0
-    private let timestampOffset: UInt32
+    package let timestampOffset: UInt32
     private var lastTicks: UInt64?
 
     package init(ssrc: UInt32, payloadType: UInt8, sequenceNumber: UInt16, timestampOffset: UInt32) {
@@ -52,6 +52,22 @@ package struct RTPStream: Sendable {
         )
     }
 
+    /// The header of a packet that is numbered elsewhere.
+    ///
+    /// - Parameter ticks: when its picture was captured, on the stream's clock without its offset.
+    package func header(sequenceNumber: UInt16, ticks: UInt64, marker: Bool) -> RTPHeader {
+        RTPHeader(
+            marker: marker,
+            payloadType: payloadType,
+            sequenceNumber: sequenceNumber,
+            timestamp: timestampOffset &+ UInt32(truncatingIfNeeded: ticks),
+            ssrc: ssrc
+        )
+    }
+
+    /// The next packet takes this number.
+    package mutating func skip(to sequenceNumber: UInt16) { nextSequenceNumber = sequenceNumber }
+
     /// A packet went out, with so many bytes of payload.
     package mutating func notePacketSent(payloadSize: Int) {
         packetCount &+= 1
@@ -69,8 +85,8 @@ package struct RTPStream: Sendable {
         )
     }
 
-    /// Split so that no instant overflows.
-    private static func ticks(_ instant: UInt64) -> UInt64 {
+    /// An instant on the clock of all streams. Split so that none overflows.
+    package static func ticks(_ instant: UInt64) -> UInt64 {
         instant / 100_000 * 9 + instant % 100_000 * 9 / 100_000
     }
 }

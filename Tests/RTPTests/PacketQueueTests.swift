@@ -137,9 +137,9 @@ import Testing
     }
 
     @Test func videoPaceIsFiveTimesTheTarget() {
-        #expect(PacketQueue.Pace.video(targetBitrate: 2_500_000) == .init(rate: 12_500_000, burst: 24_000))
-        #expect(PacketQueue.Pace.video(targetBitrate: 20_000_000) == .init(rate: 100_000_000, burst: 62_500))
-        #expect(PacketQueue.Pace.video(targetBitrate: 0).rate == 5)
-        #expect(PacketQueue.Pace.video(targetBitrate: .max).rate > 0)
+        #expect(Pacer.Pace.video(targetBitrate: 2_500_000) == .init(rate: 12_500_000, burst: 24_000))
+        #expect(Pacer.Pace.video(targetBitrate: 20_000_000) == .init(rate: 100_000_000, burst: 62_500))
+        #expect(Pacer.Pace.video(targetBitrate: 0).rate == 5)
+        #expect(Pacer.Pace.video(targetBitrate: .max).rate > 0)
     }
 }

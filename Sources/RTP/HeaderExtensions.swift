@@ -1,0 +1,62 @@
+/// The header extensions that a receiver understands, by the identifiers it gave them (RFC 8285 §5): 1…14, so that the
+/// one-byte form holds them all.
+package struct HeaderExtensions: Equatable, Sendable {
+    package static let identifiers: ClosedRange<UInt8> = 1...14
+
+    /// urn:ietf:params:rtp-hdrext:sdes:mid (RFC 9143 §15.2): which media description a packet belongs to.
+    package var mid: UInt8?
+    /// http://www.webrtc.org/experiments/rtp-hdrext/playout-delay
+    package var playoutDelay: UInt8?
+    /// http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time
+    package var captureTime: UInt8?
+
+    package init(mid: UInt8? = nil, playoutDelay: UInt8? = nil, captureTime: UInt8? = nil) {
+        self.mid = mid
+        self.playoutDelay = playoutDelay
+        self.captureTime = captureTime
+    }
+}
+
+/// What the extensions of one packet say; nil says nothing.
+struct HeaderExtensionValues {
+    /// At most 16 bytes of text.
+    var mid: String?
+    /// The receiver should show a picture as soon as it can.
+    var asksForImmediatePlayout = false
+    /// When the picture was on the screen, on the sender's clock.
+    var captureTime: NTPTime?
+
+    /// Bytes that extensions may take at most: the header, a mid of 16 bytes, playout delay and capture time.
+    static let maximumSize = 4 + 17 + 4 + 9 + 2
+
+    /// Appends the extension header and its elements, if there are any (RFC 8285 §4.2).
+    ///
+    /// - Returns: whether there are.
+    func write(_ identifiers: HeaderExtensions, to packet: inout [UInt8]) -> Bool {
+        let start = packet.count
+        packet.append(bigEndian: 0xBEDE_0000 as UInt32)
+        if let identifier = identifiers.mid, let mid, !mid.isEmpty {
+            let text = mid.utf8.prefix(16)
+            packet.append(identifier << 4 | UInt8(text.count - 1))
+            packet.append(contentsOf: text)
+        }
+        if let identifier = identifiers.playoutDelay, asksForImmediatePlayout {
+            // 12 bits of minimum and 12 of maximum delay, in 10 ms: none and none.
+            packet.append(identifier << 4 | 2)
+            packet.append(contentsOf: [0, 0, 0])
+        }
+        if let identifier = identifiers.captureTime, let captureTime {
+            packet.append(identifier << 4 | 7)
+            packet.append(bigEndian: captureTime.rawValue)
+        }
+        let length = packet.count - start - 4
+        if length == 0 {
+            packet.removeLast(4)
+            return false
+        }
+        let words = (length + 3) / 4
+        packet.append(contentsOf: repeatElement(0, count: words * 4 - length))
+        packet[start + 3] = UInt8(words)
+        return true
+    }
+}

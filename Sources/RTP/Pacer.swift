@@ -1,0 +1,53 @@
+/// Holds what leaves to a steady rate after a short burst.
+///
+/// A token bucket in the form of the generic cell rate algorithm (ITU-T I.371): a packet may leave when it is at most
+/// the burst's duration ahead of a schedule at the given rate. Sans-IO: `now` is nanoseconds of the capture clock.
+package struct Pacer: Sendable {
+    /// How fast packets may leave.
+    package struct Pace: Equatable, Sendable {
+        /// Bits a second, at least 1.
+        package var rate: UInt64
+        /// Bytes that may leave at once after a pause.
+        package var burst: Int
+
+        package init(rate: UInt64, burst: Int) {
+            precondition(rate > 0 && burst > 0)
+            self.rate = rate
+            self.burst = burst
+        }
+
+        /// Five times the encoder's target in bits a second; at once 20 packets, about two frames of a lively screen at
+        /// 2.5 Mb/s, or 5 ms, whichever is more.
+        package static func video(targetBitrate: UInt64, packetSize: Int = 1200) -> Pace {
+            let rate = min(max(targetBitrate, 1), 1 << 40) * 5
+            return Pace(rate: rate, burst: max(20 * packetSize, Int(rate / 8 / 200)))
+        }
+
+        /// Nanoseconds that `bytes` take; up to 2 GiB.
+        func duration(of bytes: Int) -> UInt64 { UInt64(min(bytes, 1 << 31)) * 8_000_000_000 / rate }
+    }
+
+    package var pace: Pace
+    /// When the next packet would leave if there were no burst.
+    private var scheduled: UInt64 = 0
+
+    package init(pace: Pace) { self.pace = pace }
+
+    /// When a packet of `size` bytes may leave. May lie in the past.
+    package func earliest(forPacketOf size: Int) -> UInt64 {
+        // A packet larger than the burst has no lead.
+        let lead = pace.duration(of: pace.burst).subtracting(clamped: pace.duration(of: size))
+        return scheduled.subtracting(clamped: lead)
+    }
+
+    /// A packet of `size` bytes leaves.
+    package mutating func note(packetOf size: Int, at now: UInt64) {
+        scheduled = max(scheduled, now).adding(clamped: pace.duration(of: size))
+    }
+
+    /// Nanoseconds until the last of `bytes` may leave.
+    package func delay(of bytes: Int, at now: UInt64) -> UInt64 {
+        let end = max(scheduled, now).adding(clamped: pace.duration(of: bytes))
+        return end.subtracting(clamped: now.adding(clamped: pace.duration(of: pace.burst)))
+    }
+}

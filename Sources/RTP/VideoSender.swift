@@ -1,0 +1,320 @@
+/// One viewer's stream: its own numbers, clock offset and pace over packets that all viewers share.
+///
+/// After each call that changes it, or when the history has grown, write packets with `writeNext` until it returns
+/// false, and call again when `nextDeadline` comes. Instants are nanoseconds of the capture clock.
+package struct VideoSender: Sendable {
+    /// What was negotiated with the viewer.
+    package struct Parameters: Equatable, Sendable {
+        /// 0…127.
+        package var payloadType: UInt8
+        /// Payload type of retransmissions (RFC 4588); nil repeats lost packets as they were.
+        package var retransmissionPayloadType: UInt8?
+        package var extensions: HeaderExtensions
+        /// Identifies the media description; at most 16 bytes go out.
+        package var mid: String
+
+        package init(
+            payloadType: UInt8,
+            retransmissionPayloadType: UInt8?,
+            extensions: HeaderExtensions = HeaderExtensions(),
+            mid: String = ""
+        ) {
+            self.payloadType = payloadType
+            self.retransmissionPayloadType = retransmissionPayloadType
+            self.extensions = extensions
+            self.mid = mid
+        }
+    }
+
+    /// Where in the history the viewer is.
+    private enum Position {
+        /// It can only begin, or go on, with a keyframe that was appended at `since` or later.
+        case awaitingKeyframe(since: UInt64)
+        /// The packet that goes out next.
+        case at(UInt64)
+    }
+
+    /// Bytes of an RTP packet beside the part of the payload that is in the history.
+    package static let overhead = RTPHeader.size + HeaderExtensionValues.maximumSize + 2
+    /// A keyframe this old still begins a stream: what came after it is sent in a burst.
+    private static let keyframeLifetime: UInt64 = 400_000_000
+    /// A viewer whose packets have waited this long goes on with the newest keyframe.
+    private static let longestDelay: UInt64 = 500_000_000
+    /// Lost packets that wait to be sent again.
+    private static let retransmissionLimit = 512
+
+    private let parameters: Parameters
+    private let clock: ClockReading
+    private let canonicalName: String
+    private var stream: RTPStream
+    private var retransmissionStream: RTPStream?
+    private var pacer: Pacer
+    private var position: Position
+    /// Added to a packet's number, modulo 65536, it gives its sequence number.
+    private var sequenceOffset: UInt16
+    /// The first packet for which `sequenceOffset` holds.
+    private var sequenceStart: UInt64 = 0
+    private var lost: [UInt64] = []
+    /// When packets were last sent again, by number modulo the count.
+    private var repeatedAt = [(index: UInt64, at: UInt64)](repeating: (.max, 0), count: 256)
+    private var reports: ReportSchedule
+    private var commands = FullIntraCommands()
+    private var midIsKnown = false
+    /// Whether the viewer cannot go on without a keyframe that is yet to come.
+    private var wantsKeyframe = true
+    package private(set) var statistics = VideoSenderStatistics()
+
+    package init(
+        _ parameters: Parameters,
+        pace: Pacer.Pace,
+        clock: ClockReading,
+        using random: inout some RandomNumberGenerator
+    ) {
+        self.parameters = parameters
+        self.clock = clock
+        canonicalName = randomCanonicalName(using: &random)
+        let stream = RTPStream(payloadType: parameters.payloadType, using: &random)
+        self.stream = stream
+        sequenceOffset = stream.nextSequenceNumber
+        retransmissionStream = parameters.retransmissionPayloadType.map { payloadType in
+            RTPStream(
+                ssrc: stream.ssrc &+ .random(in: 1 ... .max, using: &random),
+                payloadType: payloadType,
+                sequenceNumber: .random(in: 0 ... .max, using: &random),
+                timestampOffset: stream.timestampOffset
+            )
+        }
+        pacer = Pacer(pace: pace)
+        reports = ReportSchedule(seed: random.next())
+        position = .awaitingKeyframe(since: 0)
+    }
+
+    package var ssrc: UInt32 { stream.ssrc }
+    package var retransmissionSSRC: UInt32? { retransmissionStream?.ssrc }
+    package var name: String { canonicalName }
+
+    // MARK: - Out
+
+    /// Appends the next RTP packet that may leave at `now`. Returns false if there is none.
+    package mutating func writeNext(at now: UInt64, from history: borrowing PacketHistory, to bytes: inout [UInt8])
+        -> Bool
+    {
+        catchUp(with: history, at: now)
+        while let index = lost.first {
+            guard history.contains(index) else {
+                lost.removeFirst()
+                continue
+            }
+            let size = packetSize(history[index]) + 2
+            guard pacer.earliest(forPacketOf: size) <= now else { return false }
+            lost.removeFirst()
+            repeatedAt[Int(index % 256)] = (index, now)
+            pacer.note(packetOf: size, at: now)
+            statistics.retransmissions += 1
+            writeRetransmission(of: history[index], index, to: &bytes)
+            return true
+        }
+        guard case .at(let index) = position, index < history.end else { return false }
+        let size = packetSize(history[index])
+        guard pacer.earliest(forPacketOf: size) <= now else { return false }
+        pacer.note(packetOf: size, at: now)
+        write(history[index], index, to: &bytes)
+        position = .at(index + 1)
+        return true
+    }
+
+    /// When `writeNext` or `writeReport` has something to write; nil while there is nothing to wait for. May lie in the
+    /// past.
+    package func nextDeadline(_ history: borrowing PacketHistory) -> UInt64? {
+        var packet: UInt64?
+        if let index = lost.first(where: { history.contains($0) }) {
+            packet = pacer.earliest(forPacketOf: packetSize(history[index]) + 2)
+        } else if case .at(let index) = position, history.contains(index) {
+            packet = pacer.earliest(forPacketOf: packetSize(history[index]))
+        }
+        let report = stream.packetCount > 0 ? reports.nextDeadline : nil
+        return [packet, report].compactMap { $0 }.min()
+    }
+
+    /// Appends a sender report with the stream's name if one is due (RFC 3550 §6.1). Returns whether it was.
+    package mutating func writeReport(at now: UInt64, to bytes: inout [UInt8]) -> Bool {
+        guard stream.packetCount > 0, now >= reports.nextDeadline else { return false }
+        appendReport(at: now, to: &bytes)
+        reports.reportSent(at: now)
+        return true
+    }
+
+    /// Appends the goodbye, which a stream that never sent does not say. Returns whether it was said.
+    package mutating func writeGoodbye(at now: UInt64, to bytes: inout [UInt8]) -> Bool {
+        guard stream.packetCount > 0 else { return false }
+        appendReport(at: now, to: &bytes)
+        Goodbye(ssrcs: [ssrc] + [retransmissionSSRC].compactMap { $0 }).write(to: &bytes)
+        return true
+    }
+
+    /// Whether the viewer needs a keyframe that is yet to come. The answer is given once.
+    package mutating func takeKeyframeRequest() -> Bool {
+        defer { wantsKeyframe = false }
+        return wantsKeyframe
+    }
+
+    // MARK: - In
+
+    /// Takes what the viewer says of the stream.
+    package mutating func receive(_ packet: RTCPPacket, now: UInt64) {
+        switch packet {
+        case .senderReport(let report): note(report.reports, now: now)
+        case .receiverReport(let report): note(report.reports, now: now)
+        case .pictureLoss(let loss) where loss.media == ssrc: requestKeyframe()
+        case .fullIntra(let request):
+            for command in request.commands where command.ssrc == ssrc {
+                if commands.take(command.sequenceNumber, from: request.sender) { requestKeyframe() }
+            }
+        case .genericNACK(let nack) where nack.media == ssrc:
+            statistics.nacks += 1
+            for sequenceNumber in nack.lost { noteLost(sequenceNumber, now: now) }
+        default: break
+        }
+    }
+
+    private mutating func requestKeyframe() {
+        statistics.keyframeRequests += 1
+        wantsKeyframe = true
+    }
+
+    private mutating func note(_ blocks: [ReportBlock], now: UInt64) {
+        guard let block = blocks.last(where: { $0.ssrc == ssrc }) else { return }
+        midIsKnown = true
+        statistics.lossFraction = Double(block.fractionLost) / 256
+        statistics.packetsLost = block.cumulativeLost
+        if let trip = block.roundTripTime(arrivedAt: clock.ntpTime(at: now)) { statistics.roundTripTime = trip }
+    }
+
+    /// A packet that was sent a round trip ago or less may still be on its way, and is not sent again.
+    private mutating func noteLost(_ sequenceNumber: UInt16, now: UInt64) {
+        guard case .at(let next) = position else { return }
+        let distance = UInt64(UInt16(truncatingIfNeeded: next &- 1) &+ sequenceOffset &- sequenceNumber)
+        guard distance < 0x8000, next > sequenceStart, distance < next - sequenceStart else { return }
+        let index = next - 1 - distance
+        let last = repeatedAt[Int(index % 256)]
+        let patience = max(statistics.roundTripTime ?? 0, 10_000_000)
+        guard last.index != index || now >= last.at.adding(clamped: patience), !lost.contains(index),
+            lost.count < Self.retransmissionLimit
+        else { return }
+        lost.append(index)
+    }
+
+    // MARK: - Position
+
+    /// Goes to where the viewer can go on, if it must wait for a keyframe or lags too far behind.
+    private mutating func catchUp(with history: borrowing PacketHistory, at now: UInt64) {
+        switch position {
+        case .awaitingKeyframe(let since):
+            let earliest = max(since, now.subtracting(clamped: Self.keyframeLifetime))
+            if let keyframe = history.keyframe, keyframe.appendedAt >= earliest, history.contains(keyframe.index) {
+                wantsKeyframe = false
+                go(to: keyframe.index)
+            }
+        case .at(let index):
+            guard index < history.end else { return }
+            let isGone = !history.contains(index)
+            guard isGone || history[index].appendedAt.adding(clamped: Self.longestDelay) < now else { return }
+            statistics.skips += 1
+            if let keyframe = history.keyframe, keyframe.index > index, history.contains(keyframe.index) {
+                go(to: keyframe.index)
+            } else {
+                stream.skip(to: sequenceNumber(of: index))
+                position = .awaitingKeyframe(since: now)
+                requestKeyframe()
+            }
+        }
+    }
+
+    /// Sequence numbers go on without a gap: what a viewer was not sent, it did not lose.
+    private mutating func go(to index: UInt64) {
+        if case .at(let old) = position { stream.skip(to: sequenceNumber(of: old)) }
+        sequenceOffset = stream.nextSequenceNumber &- UInt16(truncatingIfNeeded: index)
+        sequenceStart = index
+        lost.removeAll()
+        position = .at(index)
+    }
+
+    private func sequenceNumber(of index: UInt64) -> UInt16 { UInt16(truncatingIfNeeded: index) &+ sequenceOffset }
+
+    // MARK: - Packets
+
+    private func packetSize(_ packet: borrowing PacketHistory.Packet) -> Int {
+        packet.payload.count + RTPHeader.size + HeaderExtensionValues.maximumSize / 2
+    }
+
+    private mutating func write(_ packet: PacketHistory.Packet, _ index: UInt64, to bytes: inout [UInt8]) {
+        let header = stream.header(
+            sequenceNumber: sequenceNumber(of: index),
+            ticks: packet.ticks,
+            marker: packet.isLast
+        )
+        append(header, of: packet, to: &bytes)
+        bytes.append(contentsOf: packet.payload)
+        stream.notePacketSent(payloadSize: packet.payload.count)
+        statistics.packets += 1
+        statistics.bytes += UInt64(packet.payload.count)
+        if packet.isLast { statistics.frames += 1 }
+    }
+
+    /// RFC 4588 §4: in a stream of its own, the payload begins with the original sequence number.
+    private mutating func writeRetransmission(of packet: PacketHistory.Packet, _ index: UInt64, to bytes: inout [UInt8])
+    {
+        let original = sequenceNumber(of: index)
+        guard retransmissionStream != nil else {
+            append(
+                stream.header(sequenceNumber: original, ticks: packet.ticks, marker: packet.isLast),
+                of: packet,
+                to: &bytes
+            )
+            bytes.append(contentsOf: packet.payload)
+            return
+        }
+        let timestamp = stream.timestampOffset &+ UInt32(truncatingIfNeeded: packet.ticks)
+        let header = retransmissionStream!.nextHeader(timestamp: timestamp, marker: packet.isLast)
+        append(header, of: packet, to: &bytes)
+        bytes.append(bigEndian: original)
+        bytes.append(contentsOf: packet.payload)
+        retransmissionStream!.notePacketSent(payloadSize: packet.payload.count + 2)
+    }
+
+    private func append(_ header: RTPHeader, of packet: PacketHistory.Packet, to bytes: inout [UInt8]) {
+        let start = bytes.count
+        header.write(to: &bytes)
+        let values = HeaderExtensionValues(
+            mid: midIsKnown ? nil : parameters.mid,
+            asksForImmediatePlayout: packet.isFirst,
+            captureTime: packet.isFirst ? clock.ntpTime(at: packet.capturedAt) : nil
+        )
+        if values.write(parameters.extensions, to: &bytes) { bytes[start] |= 0x10 }
+    }
+
+    private mutating func appendReport(at now: UInt64, to bytes: inout [UInt8]) {
+        stream.senderReport(at: now, clock: clock).write(to: &bytes)
+        SourceDescription(ssrc: ssrc, canonicalName: canonicalName).write(to: &bytes)
+    }
+}
+
+/// What one viewer's stream has seen.
+package struct VideoSenderStatistics: Equatable, Sendable {
+    package internal(set) var frames: UInt64 = 0
+    package internal(set) var packets: UInt64 = 0
+    /// Payload bytes, without retransmissions.
+    package internal(set) var bytes: UInt64 = 0
+    package internal(set) var retransmissions: UInt64 = 0
+    /// NACK messages that came in.
+    package internal(set) var nacks: UInt64 = 0
+    /// Picture loss indications and new full intra requests that came in, and those the stream made for itself.
+    package internal(set) var keyframeRequests: UInt64 = 0
+    /// Times the stream went on with a later keyframe because its packets had waited too long.
+    package internal(set) var skips: UInt64 = 0
+    /// 0…1, of the last report.
+    package internal(set) var lossFraction: Double?
+    package internal(set) var packetsLost: Int32?
+    /// Nanoseconds.
+    package internal(set) var roundTripTime: UInt64?
+}
