@@ -24,14 +24,16 @@ let package = Package(
         .library(name: "FrameBridge", targets: ["FrameBridge"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     ],
     targets: [
         .executableTarget(
             name: "oriel",
             dependencies: [
                 "Broadcast", "Sender", "Calls", "CPNG", "FrameBridge", "Pixels", "Posix", "RTP", "VideoEncoding",
-                "X11Capture", argumentParser,
+                "WebRTC", "X11Capture", argumentParser,
             ],
             swiftSettings: swift
         ),
@@ -45,7 +47,19 @@ let package = Package(
             dependencies: ["FrameBridge", "Pixels", "Posix", "VideoEncoding", "RTP"],
             swiftSettings: safe
         ),
-        .target(name: "Calls", dependencies: ["RTP", "Posix"], swiftSettings: swift),
+        .target(
+            name: "Calls",
+            dependencies: [
+                "RTP", "Posix", "WebRTC",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            resources: [.embedInCode("Web/Page")],
+            swiftSettings: swift
+        ),
+        .target(name: "WebRTC", dependencies: ["CNice", "COpenSSL", "CSRTP", "Posix", "RTP"], swiftSettings: swift),
         .target(name: "RTP", swiftSettings: safe),
         .target(name: "VideoEncoding", dependencies: ["CVPX", "Pixels"], swiftSettings: swift),
         .target(name: "X11Capture", dependencies: ["CXCB", "Pixels", "Posix"], swiftSettings: swift),
@@ -69,6 +83,9 @@ let package = Package(
         ),
         .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
         .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
+        .systemLibrary(name: "CNice", pkgConfig: "nice", providers: [.apt(["libnice-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CSRTP", pkgConfig: "libsrtp2", providers: [.apt(["libsrtp2-dev"])]),
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
 
         .executableTarget(

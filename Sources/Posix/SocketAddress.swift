@@ -31,6 +31,14 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
         self.length = length
     }
 
+    init(copying source: UnsafePointer<sockaddr>, isIPv6: Bool) {
+        let size = isIPv6 ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size
+        self.init { (target, length: inout socklen_t) in
+            UnsafeMutableRawPointer(target).copyMemory(from: source, byteCount: size)
+            length = socklen_t(size)
+        }
+    }
+
     /// All interfaces of a family, at a port; 0 lets the kernel choose.
     package init(anyOf family: Int32, port: UInt16) {
         storage.ss_family = sa_family_t(family)
@@ -83,6 +91,11 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
     /// 127.0.0.0/8 or ::1.
     package var isLoopback: Bool {
         isIPv6 ? bytes == Array(repeating: 0, count: 15) + [1] : bytes[0] == 127
+    }
+
+    /// 169.254.0.0/16 or fe80::/10.
+    package var isLinkLocal: Bool {
+        isIPv6 ? bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80 : bytes[0] == 169 && bytes[1] == 254
     }
 
     /// The address alone, in numbers.

@@ -3,7 +3,7 @@ import Pixels
 package import Posix
 package import VideoEncoding
 
-/// The sender's loop: polls the bridge, rescales, encodes and gives frames to a call.
+/// The sender's loop: polls the bridge, rescales, encodes in each codec that is asked for, and gives frames to a call.
 package struct SenderLoop: ~Copyable {
     /// How the loop ended.
     package enum End: Equatable { case interrupted, broadcastStopped }
@@ -18,16 +18,12 @@ package struct SenderLoop: ~Copyable {
     private let report: (String) -> Void
     private let interval: UInt64
     private var reader: FrameReader
-    private var encoder: VideoEncoder
-    private var cadence: Cadence
+    private var streams: [VideoStream] = []
     private var picture: ScaledPicture
     /// What the next frame is rescaled into; it takes the picture's place if the frame was whole.
     private var nextPicture: ScaledPicture
     /// When the picture was captured; nil while there is none.
     private var capturedAt: UInt64?
-    private var pictureIsNew = false
-    /// The instant of the last frame that was encoded.
-    private var lastInstant: UInt64
     private var nextTick: UInt64 = 0
     /// After a try that came to nothing: when to try again.
     private var retryAt: UInt64 = 0
@@ -41,25 +37,10 @@ package struct SenderLoop: ~Copyable {
         reader: consuming FrameReader,
         call: any VideoCall,
         report: @escaping (String) -> Void
-    ) throws(VideoEncoderError) {
-        encoder = try VideoEncoder(
-            VideoEncoderConfiguration(
-                codec: settings.codec,
-                size: settings.size,
-                targetBitrate: settings.bitrate,
-                framesPerSecond: settings.framesPerSecond
-            )
-        )
-        interval = 1_000_000_000 / UInt64(settings.framesPerSecond)
-        cadence = Cadence(
-            interval: interval,
-            keyframeInterval: settings.keyframeInterval,
-            convergedQuantizer: settings.codec.convergedQuantizer
-        )
+    ) {
+        interval = settings.interval
         picture = ScaledPicture(size: settings.size)
         nextPicture = ScaledPicture(size: settings.size)
-        // A picture that has stood still since long before starts the stream now, not in the past.
-        lastInstant = MonotonicClock.now()
         self.settings = settings
         self.reader = reader
         self.call = call
@@ -75,9 +56,10 @@ package struct SenderLoop: ~Copyable {
     ) throws(VideoEncoderError) -> End {
         var reportAt = MonotonicClock.now() + 1_000_000_000
         while !signals.take() {
-            readPicture()
+            try followCodecs()
+            if !streams.isEmpty { readPicture() }
             let now = MonotonicClock.now()
-            try encode(at: now)
+            for stream in streams { try encode(stream, at: now) }
             if broadcastStopped(at: now) { return .broadcastStopped }
             if now >= reportAt {
                 eachSecond(statistics)
@@ -90,13 +72,13 @@ package struct SenderLoop: ~Copyable {
 
     /// Sleeps until the next tick, or in waking mode until a new frame if the frame interval is over by then.
     private mutating func wait(from now: UInt64) {
-        guard settings.wakesEarly else {
+        guard settings.wakesEarly, !streams.isEmpty else {
             nextTick = max(nextTick + interval, now)
             return MonotonicClock.sleep(until: nextTick)
         }
-        let earliest = max(cadence.earliest, retryAt)
+        let earliest = max(streams.map(\.earliest).min() ?? 0, retryAt)
         MonotonicClock.sleep(until: earliest)
-        let repetition = capturedAt == nil ? .max : cadence.repetition
+        let repetition = capturedAt == nil ? .max : streams.map(\.repetition).min() ?? .max
         reader.wait(until: max(earliest, min(now + interval, repetition)))
     }
 
@@ -106,8 +88,7 @@ package struct SenderLoop: ~Copyable {
             case .frame(let info):
                 swap(&picture, &nextPicture)
                 capturedAt = info.capturedAt
-                pictureIsNew = true
-                cadence.noteNewPicture()
+                for stream in streams { stream.noteNewPicture() }
                 statistics.framesRead += 1
             case .contended: retryAt = MonotonicClock.now() + interval / 8
             case .unchanged, .noFrame: break
@@ -128,37 +109,33 @@ package struct SenderLoop: ~Copyable {
         }
     }
 
-    private mutating func encode(at now: UInt64) throws(VideoEncoderError) {
+    /// Keeps an encoder for each codec that somebody receives, and none else.
+    private mutating func followCodecs() throws(VideoEncoderError) {
+        let codecs = call.codecs
+        streams.removeAll { !codecs.contains($0.codec) }
+        for codec in codecs where !streams.contains(where: { $0.codec == codec }) {
+            streams.append(try VideoStream(settings, codec: codec))
+        }
+    }
+
+    private mutating func encode(_ stream: VideoStream, at now: UInt64) throws(VideoEncoderError) {
         guard let capturedAt else { return }
-        if call.takeKeyframeRequest() { cadence.noteKeyframeRequest() }
-        let action = cadence.action(at: now)
+        if call.takeKeyframeRequest(stream.codec) { stream.noteKeyframeRequest() }
+        let action = stream.action(at: now)
         guard action != .nothing else { return }
         guard call.backlog <= Self.longestBacklog else {
             statistics.ticksSkipped += 1
             retryAt = now + interval
             return
         }
-        // A picture that is sent again shows the screen as it still is. So does one that was captured about when the one
-        // before was sent again, or before there was a stream.
-        let isLater = pictureIsNew && capturedAt > lastInstant + interval / 2
-        let instant = isLater ? min(capturedAt, now) : max(now, lastInstant + 1)
-        lastInstant = instant
-        var byteCount = 0
-        let frame = try encoder.encode(picture.nv12, presentationTime: instant, forceKeyframe: action == .keyframe) {
-            frame,
-            data in
-            byteCount = data.count
-            call.send(data, isKeyframe: frame.isKeyframe, capturedAt: instant)
-            return frame
-        }
-        cadence.noteEncoded(at: now, isKeyframe: frame?.isKeyframe ?? false, quantizer: frame?.quantizer)
-        if let frame {
-            statistics.note(frame, byteCount: byteCount)
-            if pictureIsNew { statistics.latency = MonotonicClock.now() - instant }
-            pictureIsNew = false
-        } else {
-            statistics.framesDropped += 1
-        }
+        try stream.encode(
+            picture.nv12,
+            capturedAt: capturedAt,
+            isKeyframe: action == .keyframe,
+            now: now,
+            to: call,
+            &statistics
+        )
     }
 
     /// Looks at times whether the capture process is well, and tells when that changes.
@@ -167,6 +144,7 @@ package struct SenderLoop: ~Copyable {
         livenessAt = now + Self.livenessInterval
         defer { liveness = found }
         guard found != liveness else { return false }
+        call.noteLiveness(found)
         switch (liveness, found) {
         case (_, .stopped): return true
         case (_, .dead): report("the capture process died; the last picture stays until it is started again")

@@ -1,11 +1,9 @@
 package import Pixels
-package import VideoEncoding
 
 /// How a sender turns the pictures of a broadcast into a stream.
 package struct SenderSettings: Sendable {
     /// Size of the stream's picture: even. Pictures of another shape get black bars.
     package var size: PixelSize
-    package var codec: VideoCodec
     /// Bits a second.
     package var bitrate: Int
     /// At most this many frames a second.
@@ -17,17 +15,18 @@ package struct SenderSettings: Sendable {
 
     package init(
         size: PixelSize,
-        codec: VideoCodec,
         bitrate: Int,
         framesPerSecond: Int,
         wakesEarly: Bool,
         keyframeInterval: UInt64?
     ) {
         self.size = size
-        self.codec = codec
         self.bitrate = bitrate
         self.framesPerSecond = framesPerSecond
         self.wakesEarly = wakesEarly
         self.keyframeInterval = keyframeInterval
     }
+
+    /// Nanoseconds from frame to frame.
+    var interval: UInt64 { 1_000_000_000 / UInt64(framesPerSecond) }
 }

@@ -2,6 +2,7 @@ import Calls
 import FrameBridge
 import Posix
 import VideoEncoding
+import WebRTC
 import X11Capture
 
 /// Why a command ends without having done its work: an exit code and one sentence for a person.
@@ -58,6 +59,9 @@ extension Failure {
         case let error as X11Error: self.init(error)
         case let error as BridgeError: self.init(error)
         case let error as PlainRTPError: self.init(error)
+        case let error as WebServerError: self.init(.failed, "\(error)")
+        case let error as UnresolvedHost: self.init(.unavailable, "\(error)")
+        case let error as DTLSError: self.init(.failed, "\(error)")
         case let error as VideoEncoderError: self.init(.failed, "\(error)")
         case let error as SystemError: self.init(.failed, "\(error)")
         default: return nil

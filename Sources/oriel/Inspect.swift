@@ -1,6 +1,5 @@
 import ArgumentParser
 import FrameBridge
-import Pixels
 import Posix
 
 struct Inspect: ParsableCommand {
@@ -36,17 +35,8 @@ struct Inspect: ParsableCommand {
             }
             reader.forget()
         }
-        var size = PixelSize(width: 0, height: 0)
-        var pixels: [UInt8] = []
-        let outcome = try reader.read { frame in
-            size = PixelSize(width: frame.info.width, height: frame.info.height)
-            let layout = NV12Layout(size: size, lumaStride: frame.lumaStride, chromaStride: frame.chromaStride)
-            pixels = rgbBytes(luma: frame.luma, chroma: frame.chroma, layout: layout)
-        }
-        guard case .frame = outcome else {
-            throw Failure(.tryAgain, "there is no picture in \(directory.path) yet: try again")
-        }
-        try PNGFile.write(rgb: pixels, size: size, to: path)
+        let picture = try BridgePicture(&reader, in: directory.path)
+        try PNGFile.write(rgb: picture.rgb, size: picture.size, to: path)
     }
 }
 

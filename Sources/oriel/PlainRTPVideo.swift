@@ -1,14 +1,17 @@
 import Calls
+import FrameBridge
 import Pixels
 import RTP
 import Sender
+import VideoEncoding
 
 /// A plain RTP call as the sender sees it: frames of one size go in.
 struct PlainRTPVideo: VideoCall {
     let call: PlainRTPCall
     let size: PixelSize
+    let codecs: [VideoEncoding.VideoCodec]
 
-    func send(_ frame: Span<UInt8>, isKeyframe: Bool, capturedAt: UInt64) {
+    func send(_ frame: Span<UInt8>, codec: VideoEncoding.VideoCodec, isKeyframe: Bool, capturedAt: UInt64) {
         call.send(
             frame: frame,
             isKeyframe: isKeyframe,
@@ -17,7 +20,10 @@ struct PlainRTPVideo: VideoCall {
         )
     }
 
-    func takeKeyframeRequest() -> Bool { call.takeKeyframeRequest() }
+    func takeKeyframeRequest(_: VideoEncoding.VideoCodec) -> Bool { call.takeKeyframeRequest() }
 
     var backlog: UInt64 { call.backlog.duration }
+
+    /// A plain receiver has no way to be told.
+    func noteLiveness(_: Liveness) {}
 }

@@ -1,6 +1,7 @@
 import Calls
 import Glibc
 import Posix
+import RTP
 import Sender
 
 /// The file of `--stats`: one JSON object a line, about one line a second.
@@ -16,14 +17,17 @@ final class StatisticsLog {
         let ticksSkipped: Int
         let quantizer: Int
         let latencyMs: Double
-        let packetsSent: UInt64
-        let bytesSent: UInt64
-        let packetsFailed: UInt64
-        let keyframeRequests: UInt64
-        let receiverListening: Bool
-        let lossRatio: Double?
-        let jitterMs: Double?
-        let rttMs: Double?
+        /// Of a plain RTP call.
+        var packetsSent: UInt64?
+        var bytesSent: UInt64?
+        var packetsFailed: UInt64?
+        var keyframeRequests: UInt64?
+        var receiverListening: Bool?
+        var lossRatio: Double?
+        var jitterMs: Double?
+        var rttMs: Double?
+        /// Of a web call.
+        var viewers: Int?
     }
 
     private let file: FileDescriptor
@@ -36,11 +40,34 @@ final class StatisticsLog {
         lastTime = start
     }
 
-    /// Appends a line. A full disk loses the line and nothing else.
+    /// Appends a line about a plain RTP call. A full disk loses the line and nothing else.
     func append(_ sender: SenderStatistics, _ call: PlainRTPStatistics) {
+        append(sender) { line in
+            line.packetsSent = call.packets
+            line.bytesSent = call.bytes
+            line.packetsFailed = call.packetsFailed
+            line.keyframeRequests = call.keyframeRequests
+            line.receiverListening = call.receiverListening
+            line.lossRatio = call.report?.lossFraction
+            line.jitterMs = call.report.map { milliseconds(from: 0, to: $0.jitter) }
+            line.rttMs = call.report?.roundTripTime.map { milliseconds(from: 0, to: $0) }
+        }
+    }
+
+    /// Appends a line about a web call.
+    func append(_ sender: SenderStatistics, _ viewers: [ViewerStatus]) {
+        append(sender) { line in
+            line.packetsSent = viewers.reduce(0) { $0 + $1.statistics.packets }
+            line.bytesSent = viewers.reduce(0) { $0 + $1.statistics.bytes }
+            line.keyframeRequests = viewers.reduce(0) { $0 + $1.statistics.keyframeRequests }
+            line.viewers = viewers.count
+        }
+    }
+
+    private func append(_ sender: SenderStatistics, _ fill: (inout Line) -> Void) {
         let now = MonotonicClock.now()
         let seconds = max(milliseconds(from: lastTime, to: now) / 1000, 0.001)
-        let line = Line(
+        var line = Line(
             timeS: milliseconds(from: start, to: now) / 1000,
             fps: rate(sender.framesEncoded - last.framesEncoded, seconds),
             bitrateBps: rate((sender.encodedBytes - last.encodedBytes) * 8, seconds),
@@ -49,16 +76,9 @@ final class StatisticsLog {
             keyframes: sender.keyframes,
             ticksSkipped: sender.ticksSkipped,
             quantizer: sender.quantizer,
-            latencyMs: milliseconds(from: 0, to: sender.latency),
-            packetsSent: call.packets,
-            bytesSent: call.bytes,
-            packetsFailed: call.packetsFailed,
-            keyframeRequests: call.keyframeRequests,
-            receiverListening: call.receiverListening,
-            lossRatio: call.report?.lossFraction,
-            jitterMs: call.report.map { milliseconds(from: 0, to: $0.jitter) },
-            rttMs: call.report?.roundTripTime.map { milliseconds(from: 0, to: $0) }
+            latencyMs: milliseconds(from: 0, to: sender.latency)
         )
+        fill(&line)
         (last, lastTime) = (sender, now)
         guard let text = try? json(line) else { return }
         try? file.write(text + "\n")

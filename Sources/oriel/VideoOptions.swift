@@ -1,7 +1,5 @@
 import ArgumentParser
-import Calls
 import Pixels
-import RTP
 import Sender
 import VideoEncoding
 
@@ -16,7 +14,7 @@ struct VideoOptions: ParsableArguments {
     @Option(help: "Frames a second at the most, 1 to 60.")
     var fps = 30
 
-    @Option(help: "Codec: auto, vp8 or vp9. auto takes vp8, which every receiver knows.")
+    @Option(help: "Codec: auto, vp8 or vp9. auto takes vp8, and vp9 for a viewer who does not know vp8.")
     var codec = CodecChoice.auto
 
     @Option(
@@ -27,36 +25,27 @@ struct VideoOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Seconds between keyframes, for receivers that cannot ask for one; 0 for none but those asked for.",
+            "Seconds between keyframes that nobody asked for, 0 for none: 5 if not given for rtp://, else 0.",
             valueName: "seconds"
         )
     )
-    var keyframeInterval = 5.0
+    var keyframeInterval: Double?
 
     func validate() throws {
         guard 1...60 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 60.") }
-        guard 0...3600 ~= keyframeInterval else {
+        if let keyframeInterval, !(0...3600 ~= keyframeInterval) {
             throw ValidationError("--keyframe-interval \(keyframeInterval) is out of range: give 0 to 3600.")
         }
     }
 
-    var summary: String { "\(size) \(codec.codec) at \(bitrate)" }
-
-    var rtp: PlainRTPSession.Configuration {
-        PlainRTPSession.Configuration(
-            codec: codec.codec == .vp9 ? .vp9 : .vp8,
-            targetBitrate: UInt64(bitrate.bitsPerSecond)
-        )
-    }
-
-    func settings(wakesEarly: Bool) -> SenderSettings {
+    /// - Parameter keyframeInterval: nanoseconds, in force if the command line says nothing; nil for none.
+    func settings(wakesEarly: Bool, keyframeInterval usual: UInt64?) -> SenderSettings {
         SenderSettings(
             size: size,
-            codec: codec.codec,
             bitrate: bitrate.bitsPerSecond,
             framesPerSecond: fps,
             wakesEarly: wakesEarly,
-            keyframeInterval: keyframeInterval == 0 ? nil : UInt64(keyframeInterval * 1_000_000_000)
+            keyframeInterval: keyframeInterval.map { $0 == 0 ? nil : UInt64($0 * 1_000_000_000) } ?? usual
         )
     }
 }
@@ -64,7 +53,14 @@ struct VideoOptions: ParsableArguments {
 enum CodecChoice: String, ExpressibleByArgument, CaseIterable {
     case auto, vp8, vp9
 
-    var codec: VideoEncoding.VideoCodec { self == .vp9 ? .vp9 : .vp8 }
+    /// The preferred one first.
+    var codecs: [VideoCodec] {
+        switch self {
+        case .auto: [.vp8, .vp9]
+        case .vp8: [.vp8]
+        case .vp9: [.vp9]
+        }
+    }
 }
 
 /// Bits a second, written with an optional `k` or `M`.

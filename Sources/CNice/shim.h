@@ -1,0 +1,38 @@
+#pragma once
+#include <nice/agent.h>
+#include <stdbool.h>
+
+/* Variadic functions and macros that Swift does not import. */
+
+/* An agent of one stream of RFC 8445: UDP, trickle, regular nomination, consent (RFC 7675). */
+static inline NiceAgent *oriel_ice_agent_new(GMainContext *context, bool controlling) {
+    NiceAgent *agent = nice_agent_new_full(
+        context, NICE_COMPATIBILITY_RFC5245,
+        NICE_AGENT_OPTION_REGULAR_NOMINATION | NICE_AGENT_OPTION_ICE_TRICKLE | NICE_AGENT_OPTION_CONSENT_FRESHNESS);
+    g_object_set(agent, "upnp", FALSE, "ice-tcp", FALSE, "ice-udp", TRUE, "controlling-mode", controlling, NULL);
+    return agent;
+}
+
+static inline void oriel_ice_agent_set_stun(NiceAgent *agent, const char *address, unsigned port) {
+    g_object_set(agent, "stun-server", address, "stun-server-port", port, NULL);
+}
+
+static inline void oriel_signal_connect(NiceAgent *agent, const char *signal, GCallback handler, gpointer context) {
+    g_signal_connect(agent, signal, handler, context);
+}
+
+/* A source that only ends a wait: g_source_set_ready_time says when. */
+static gboolean oriel_timer_dispatch(GSource *source, GSourceFunc function, gpointer context) {
+    (void)function;
+    (void)context;
+    g_source_set_ready_time(source, -1);
+    return G_SOURCE_CONTINUE;
+}
+
+static GSourceFuncs oriel_timer_functions = {NULL, NULL, oriel_timer_dispatch, NULL, NULL, NULL};
+
+static inline GSource *oriel_timer_new(GMainContext *context) {
+    GSource *source = g_source_new(&oriel_timer_functions, sizeof(GSource));
+    g_source_attach(source, context);
+    return source;
+}

@@ -1,0 +1,86 @@
+import RTP
+
+/// Decides who may use the service: whoever knows the token. An address that guesses is shut out for a while.
+///
+/// Sans-IO: `now` is nanoseconds of the monotonic clock.
+package struct AccessGuard: Sendable {
+    package enum Decision: Equatable, Sendable {
+        case allowed
+        case wrongToken
+        /// Too many wrong tokens came from there; seconds until the next try.
+        case shutOut(retryAfter: Int)
+    }
+
+    /// Wrong tokens that an address has at once; one more comes back every `recovery`.
+    static let failureLimit = 10
+    static let recovery: UInt64 = 6_000_000_000
+    /// Addresses remembered, so that many cannot fill the memory.
+    static let addressLimit = 4096
+
+    private struct Failures {
+        var count: Int
+        var since: UInt64
+    }
+
+    private let token: [UInt8]?
+    private var failures: [String: Failures] = [:]
+
+    /// - Parameter token: nil lets everybody in.
+    package init(token: String?) { self.token = token.map { Array($0.utf8) } }
+
+    package var isOpen: Bool { token == nil }
+
+    /// - Parameters:
+    ///   - authorization: the header's value (RFC 6750 §2.1).
+    ///   - address: the client's, in numbers.
+    package mutating func check(_ authorization: String?, from address: String, now: UInt64) -> Decision {
+        guard let token else { return .allowed }
+        let key = Self.network(of: address)
+        forgive(key, now: now)
+        if let known = failures[key], known.count >= Self.failureLimit {
+            let wait = (known.since + Self.recovery).subtracting(clamped: now)
+            return .shutOut(retryAfter: Int(wait / 1_000_000_000) + 1)
+        }
+        if let given = Self.bearer(authorization), Self.isEqual(given, token) { return .allowed }
+        // Whoever sends nothing has not guessed.
+        if authorization != nil { note(key, now: now) }
+        return .wrongToken
+    }
+
+    private mutating func forgive(_ key: String, now: UInt64) {
+        guard let known = failures[key] else { return }
+        let earned = Int(clamping: now.subtracting(clamped: known.since) / Self.recovery)
+        guard earned > 0 else { return }
+        let left = known.count - earned
+        failures[key] = left > 0 ? Failures(count: left, since: known.since + UInt64(earned) * Self.recovery) : nil
+    }
+
+    private mutating func note(_ key: String, now: UInt64) {
+        if failures.count >= Self.addressLimit, failures[key] == nil,
+            let oldest = failures.min(by: { $0.value.since < $1.value.since })?.key
+        {
+            failures[oldest] = nil
+        }
+        failures[key, default: Failures(count: 0, since: now)].count += 1
+    }
+
+    private static func bearer(_ authorization: String?) -> [UInt8]? {
+        guard let authorization, authorization.lowercased().hasPrefix("bearer ") else { return nil }
+        return Array(authorization.utf8.dropFirst("bearer ".utf8.count))
+    }
+
+    /// Takes as long for a wrong first byte as for a wrong last one.
+    static func isEqual(_ given: [UInt8], _ token: [UInt8]) -> Bool {
+        var difference = given.count ^ token.count
+        for index in given.indices { difference |= Int(given[index] ^ token[index % max(token.count, 1)]) }
+        return difference == 0
+    }
+
+    /// Who has one IPv6 address has at least the 2⁶⁴ of its network.
+    private static func network(of address: String) -> String {
+        guard address.contains(":") else { return address }
+        let head = address.prefix { $0 != "%" }.split(separator: ":", omittingEmptySubsequences: false)
+        // Before a double colon stands all that is not zero.
+        return head.prefix(4).prefix { !$0.isEmpty }.joined(separator: ":") + "::/64"
+    }
+}

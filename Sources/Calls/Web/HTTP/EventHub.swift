@@ -1,0 +1,40 @@
+import NIOCore
+import Synchronization
+
+/// The service's events for those who listen: the newest one at once, and then each new one.
+final class EventHub: Sendable {
+    private struct State {
+        var event = ""
+        var listeners: [ObjectIdentifier: any Channel] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// The newest event; a new one goes out to all. Equal ones are one.
+    func publish(_ event: String) {
+        let listeners: [any Channel] = state.withLock { state in
+            guard state.event != event else { return [] }
+            state.event = event
+            return Array(state.listeners.values)
+        }
+        for listener in listeners {
+            listener.triggerUserOutboundEvent(EventLine(text: "data: \(event)\n\n"), promise: nil)
+        }
+    }
+
+    /// Adds a listener, until it closes. Returns what it is told first.
+    func add(_ channel: any Channel) -> String {
+        channel.closeFuture.whenComplete { [self] _ in
+            _ = state.withLock { $0.listeners.removeValue(forKey: ObjectIdentifier(channel)) }
+        }
+        return state.withLock { state in
+            state.listeners[ObjectIdentifier(channel)] = channel
+            return "data: \(state.event)\n\n"
+        }
+    }
+}
+
+/// Text for a client that listens to events.
+struct EventLine: Sendable {
+    let text: String
+}

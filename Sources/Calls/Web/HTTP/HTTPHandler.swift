@@ -1,0 +1,176 @@
+import NIOCore
+import NIOHTTP1
+
+/// One client's connection: collects requests, within limits of size and time, and writes responses.
+final class HTTPHandler: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundIn = Never
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// Bytes of a request's line and header fields.
+    static let headLimit = 16 * 1024
+    /// Bytes of a body: the largest is a session description.
+    static let bodyLimit = 64 * 1024
+    /// How long a client may take for a request, and be silent between two.
+    static let requestTimeout = TimeAmount.seconds(15)
+    /// Between two signs of life in a stream of events.
+    static let eventInterval = TimeAmount.seconds(15)
+
+    private enum State {
+        case idle
+        case receiving(HTTPRequestHead, body: [UInt8])
+        case responding
+        case streaming
+        /// A response has ended the conversation; what still comes is not read.
+        case closing
+    }
+
+    private let service: WebService
+    private var state = State.idle
+    private var timer: Scheduled<Void>?
+
+    init(service: WebService) { self.service = service }
+
+    func channelActive(context: ChannelHandlerContext) {
+        setTimer(context)
+        context.fireChannelActive()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        timer?.cancel()
+        context.fireChannelInactive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch (unwrapInboundIn(data), state) {
+        case (.head(let head), .idle):
+            guard Self.size(of: head) <= Self.headLimit else {
+                return refuse(
+                    .sentence(.requestHeaderFieldsTooLarge, "the request's header fields are too long"),
+                    head,
+                    context
+                )
+            }
+            if let length = head.headers.first(name: "content-length").flatMap({ Int($0) }), length > Self.bodyLimit {
+                return refuseBody(head, context)
+            }
+            state = .receiving(head, body: [])
+        case (.body(let buffer), .receiving(let head, var body)):
+            state = .responding
+            guard body.count + buffer.readableBytes <= Self.bodyLimit else { return refuseBody(head, context) }
+            body.append(contentsOf: buffer.readableBytesView)
+            state = .receiving(head, body: body)
+        case (.end, .receiving(let head, let body)):
+            state = .responding
+            timer?.cancel()
+            respond(to: head, body, context)
+        default: break
+        }
+    }
+
+    func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
+        guard let line = event as? EventLine, case .streaming = state else {
+            return context.triggerUserOutboundEvent(event, promise: promise)
+        }
+        promise?.succeed()
+        send(line.text, context)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    // MARK: - Responding
+
+    private func respond(to head: HTTPRequestHead, _ body: [UInt8], _ context: ChannelHandlerContext) {
+        let request = WebRequest(
+            method: head.method,
+            path: String(head.uri.prefix { $0 != "?" && $0 != "#" }),
+            headers: head.headers,
+            body: body,
+            client: Self.client(context)
+        )
+        let loop = context.eventLoop
+        let bound = NIOLoopBound((self, context), eventLoop: loop)
+        service.respond(to: request) { response in
+            loop.execute {
+                let (handler, context) = bound.value
+                if context.channel.isActive { handler.write(response, to: head, context) }
+            }
+        }
+    }
+
+    private func write(_ response: WebResponse, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        var headers = response.headers
+        guard case .bytes(let bytes) = response.body else { return stream(headers, context) }
+        if response.status != .noContent { headers.replaceOrAdd(name: "Content-Length", value: "\(bytes.count)") }
+        if !request.isKeepAlive { headers.add(name: "Connection", value: "close") }
+        let head = HTTPResponseHead(version: .http1_1, status: response.status, headers: headers)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        if request.method != .HEAD, !bytes.isEmpty {
+            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: bytes)))), promise: nil)
+        }
+        let written = context.writeAndFlush(wrapOutboundOut(.end(nil)))
+        if request.isKeepAlive {
+            state = .idle
+            setTimer(context)
+        } else {
+            end(after: written, context)
+        }
+    }
+
+    private func refuseBody(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        refuse(.sentence(.payloadTooLarge, "the body is longer than \(Self.bodyLimit) bytes"), head, context)
+    }
+
+    /// Answers before the request is there, and ends the conversation.
+    private func refuse(_ response: WebResponse, _ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        var request = request
+        request.headers.replaceOrAdd(name: "Connection", value: "close")
+        write(response, to: request, context)
+    }
+
+    private func end(after written: EventLoopFuture<Void>, _ context: ChannelHandlerContext) {
+        state = .closing
+        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        written.whenComplete { _ in bound.value.close(promise: nil) }
+    }
+
+    // MARK: - Events
+
+    private func stream(_ headers: HTTPHeaders, _ context: ChannelHandlerContext) {
+        state = .streaming
+        let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: headers)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        send(service.events.add(context.channel), context)
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        let task = context.eventLoop.scheduleRepeatedTask(initialDelay: Self.eventInterval, delay: Self.eventInterval) {
+            _ in
+            let (handler, context) = bound.value
+            handler.send(":\n\n", context)
+        }
+        context.channel.closeFuture.whenComplete { _ in task.cancel() }
+    }
+
+    /// A client that does not keep up is sent away.
+    private func send(_ text: String, _ context: ChannelHandlerContext) {
+        guard context.channel.isWritable else { return context.close(promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
+    }
+
+    // MARK: - Limits
+
+    private func setTimer(_ context: ChannelHandlerContext) {
+        timer?.cancel()
+        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        timer = context.eventLoop.scheduleTask(in: Self.requestTimeout) { bound.value.close(promise: nil) }
+    }
+
+    /// The client's address in numbers; an IPv4 one as such, though the socket is one for both families.
+    private static func client(_ context: ChannelHandlerContext) -> String {
+        let address = context.remoteAddress?.ipAddress ?? ""
+        return address.hasPrefix("::ffff:") ? String(address.dropFirst("::ffff:".count)) : address
+    }
+
+    private static func size(of head: HTTPRequestHead) -> Int {
+        head.headers.reduce(head.uri.utf8.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+    }
+}

@@ -1,0 +1,66 @@
+package import NIOHTTP1
+
+/// A whole HTTP request.
+package struct WebRequest: Sendable {
+    package var method: HTTPMethod
+    /// Percent escapes as they came; without the query.
+    package var path: String
+    package var headers: HTTPHeaders
+    package var body: [UInt8]
+    /// The client's address without its port.
+    package var client: String
+
+    package init(method: HTTPMethod, path: String, headers: HTTPHeaders, body: [UInt8], client: String) {
+        self.method = method
+        self.path = path
+        self.headers = headers
+        self.body = body
+        self.client = client
+    }
+
+    /// The value of `Content-Type` without parameters, in lower case.
+    var contentType: String? {
+        headers.first(name: "content-type")?.prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
+    }
+
+    /// Whether the client takes a type, such as `application/sdp` (RFC 9110 §12.5.1). Weights other than 0 are equal.
+    func accepts(_ type: String) -> Bool {
+        let ranges = headers[canonicalForm: "accept"]
+        if ranges.isEmpty { return true }
+        let major = type.prefix { $0 != "/" }
+        return ranges.contains { range in
+            let parts = range.lowercased().split(separator: ";").map { $0.filter { !$0.isWhitespace } }
+            guard let name = parts.first, !parts.dropFirst().contains(where: { $0 == "q=0" || $0 == "q=0.0" }) else {
+                return false
+            }
+            return name == type || name == "\(major)/*" || name == "*/*"
+        }
+    }
+}
+
+/// An HTTP response.
+package struct WebResponse: Sendable {
+    package enum Body: Sendable {
+        case bytes([UInt8])
+        /// The service's events as they happen (`text/event-stream`), until the client goes.
+        case events
+    }
+
+    package var status: HTTPResponseStatus
+    package var headers: HTTPHeaders
+    package var body: Body
+
+    package init(_ status: HTTPResponseStatus, _ headers: HTTPHeaders = [:], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = .bytes(body)
+    }
+
+    /// A sentence for a person.
+    static func sentence(_ status: HTTPResponseStatus, _ sentence: String, _ headers: HTTPHeaders = [:]) -> WebResponse
+    {
+        var headers = headers
+        headers.add(name: "Content-Type", value: "text/plain; charset=utf-8")
+        return WebResponse(status, headers, body: Array("\(sentence)\n".utf8))
+    }
+}

@@ -1,0 +1,35 @@
+import NIOHTTP1
+
+/// The viewer's page: files that are part of the program.
+enum WebPage {
+    /// What the page may load and do. No script or style but its own files, and nothing from elsewhere.
+    private static let policy = """
+        default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; \
+        media-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
+        """
+
+    /// Nil for a path that is none of the page's.
+    static func response(to path: String) -> WebResponse? {
+        switch path {
+        case "/", "/index.html": file(PackageResources.index_html, "text/html")
+        case "/oriel.css": file(PackageResources.oriel_css, "text/css")
+        case "/oriel.js": file(PackageResources.oriel_js, "text/javascript")
+        case "/icon.svg": file(PackageResources.icon_svg, "image/svg+xml")
+        default: nil
+        }
+    }
+
+    private static func file(_ bytes: [UInt8], _ type: String) -> WebResponse {
+        WebResponse(
+            .ok,
+            [
+                "Content-Type": "\(type); charset=utf-8",
+                "Content-Security-Policy": policy,
+                "Cross-Origin-Opener-Policy": "same-origin",
+                "Referrer-Policy": "no-referrer",
+                "Cache-Control": "no-cache",
+            ],
+            body: bytes
+        )
+    }
+}

@@ -1,0 +1,131 @@
+import Glibc
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// Why the web server does not serve.
+package enum WebServerError: Error, CustomStringConvertible {
+    case cannotListen(ListenAddress, reason: String)
+    case certificate(file: String, reason: String)
+
+    package var description: String {
+        switch self {
+        case .cannotListen(let address, let reason):
+            "cannot listen on \(address) (\(reason)): choose another address or port with --listen"
+        case .certificate(let file, let reason):
+            "cannot use \(file) for TLS (\(reason)): give PEM files of a certificate and its key"
+        }
+    }
+}
+
+/// Serves HTTP, or HTTPS, on a thread of its own.
+package final class WebServer: Sendable {
+    /// PEM files: the certificate with its chain, and the key.
+    package struct TLSFiles: Sendable {
+        package var certificate: String
+        package var key: String
+
+        package init(certificate: String, key: String) {
+            self.certificate = certificate
+            self.key = key
+        }
+    }
+
+    /// Clients at once. More are turned away before they cost anything.
+    private static let connectionLimit = 1024
+
+    /// Where it listens; with the port that the system chose if the configuration left it open.
+    package let port: UInt16
+    private let group: MultiThreadedEventLoopGroup
+    private let channel: any Channel
+    private let service: WebService
+
+    package init(_ service: WebService, on address: ListenAddress, tls: TLSFiles?) throws(WebServerError) {
+        let tlsContext = try tls.map { files throws(WebServerError) in try Self.context(files) }
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let connections = Connections()
+        let bootstrap = ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 256)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard connections.add(channel, limit: Self.connectionLimit) else {
+                        throw ChannelError.ioOnClosedChannel
+                    }
+                    if let tlsContext {
+                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tlsContext))
+                    }
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: true)
+                    try channel.pipeline.syncOperations.addHandler(HTTPHandler(service: service))
+                }
+            }
+        do {
+            channel = try Self.bind(bootstrap, to: address)
+        } catch {
+            group.shutdownGracefully { _ in }
+            service.close()
+            throw .cannotListen(address, reason: Self.reason(error))
+        }
+        port = UInt16(channel.localAddress?.port ?? 0)
+        self.group = group
+        self.service = service
+    }
+
+    /// Stops listening and cuts all connections.
+    package func close() {
+        service.close()
+        try? channel.close().wait()
+        try? group.syncShutdownGracefully()
+    }
+
+    /// All addresses of the machine, of both families where it has both, if none is named.
+    private static func bind(_ bootstrap: ServerBootstrap, to address: ListenAddress) throws -> any Channel {
+        if let host = address.host { return try bootstrap.bind(host: host, port: Int(address.port)).wait() }
+        do {
+            return try bootstrap.bind(host: "::", port: Int(address.port)).wait()
+        } catch let error as IOError where error.errnoCode == EAFNOSUPPORT || error.errnoCode == EADDRNOTAVAIL {
+            return try bootstrap.bind(host: "0.0.0.0", port: Int(address.port)).wait()
+        }
+    }
+
+    private static func context(_ files: TLSFiles) throws(WebServerError) -> NIOSSLContext {
+        let chain: [NIOSSLCertificate]
+        do { chain = try NIOSSLCertificate.fromPEMFile(files.certificate) } catch {
+            throw .certificate(file: files.certificate, reason: "\(error)")
+        }
+        do {
+            let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
+            var configuration = TLSConfiguration.makeServerConfiguration(
+                certificateChain: chain.map { .certificate($0) },
+                privateKey: .privateKey(key)
+            )
+            configuration.minimumTLSVersion = .tlsv12
+            return try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw .certificate(file: files.key, reason: "\(error)")
+        }
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+    }
+
+    /// Counts the open connections.
+    private final class Connections: Sendable {
+        private let count = Mutex(0)
+
+        /// Returns false when there are as many as may be.
+        func add(_ channel: any Channel, limit: Int) -> Bool {
+            let isAdded = count.withLock { count in
+                let hasRoom = count < limit
+                if hasRoom { count += 1 }
+                return hasRoom
+            }
+            if isAdded { channel.closeFuture.whenComplete { [self] _ in count.withLock { $0 -= 1 } } }
+            return isAdded
+        }
+    }
+}

@@ -1,0 +1,258 @@
+import NIOConcurrencyHelpers
+import NIOHTTP1
+import NIOPosix
+import Posix
+import RTP
+import Synchronization
+import WebRTC
+
+/// What the web server does, apart from HTTP's bytes: WHEP (draft-ietf-wish-whep-04), the page, snapshot and status.
+package final class WebService: Sendable {
+    package struct Configuration: Sendable {
+        /// Nil lets everybody in.
+        package var token: String?
+        /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6), such as `<stun:stun.example.net>; rel="ice-server"`.
+        package var iceServerLinks: [String]
+        /// Makes a PNG of the current picture, or a sentence why not. May block.
+        package var snapshot: @Sendable () -> Result<[UInt8], SnapshotFailure>
+
+        package init(
+            token: String?,
+            iceServerLinks: [String],
+            snapshot: @escaping @Sendable () -> Result<[UInt8], SnapshotFailure>
+        ) {
+            self.token = token
+            self.iceServerLinks = iceServerLinks
+            self.snapshot = snapshot
+        }
+    }
+
+    package struct SnapshotFailure: Error, CustomStringConvertible {
+        package let description: String
+
+        package init(_ description: String) { self.description = description }
+    }
+
+    typealias Completion = @Sendable (WebResponse) -> Void
+
+    private static let sessions = "/whep/"
+    private static let offerType = "application/sdp"
+    private static let fragmentType = "application/trickle-ice-sdpfrag"
+
+    let events = EventHub()
+    private let configuration: Configuration
+    private let call: WebCall
+    private let access: Mutex<AccessGuard>
+    private let state = Mutex("starting")
+    private let snapshots: NIOThreadPool
+
+    package init(_ configuration: Configuration, call: WebCall) {
+        self.configuration = configuration
+        self.call = call
+        access = Mutex(AccessGuard(token: configuration.token))
+        snapshots = NIOThreadPool(numberOfThreads: 1)
+        snapshots.start()
+        publishState()
+    }
+
+    /// Ends the thread that makes snapshots.
+    func close() { snapshots.shutdownGracefully { _ in } }
+
+    /// Tells viewers how the broadcast is, by its name in status files.
+    package func setState(_ name: String) {
+        state.withLock { $0 = name }
+        publishState()
+    }
+
+    /// Tells viewers how many they are.
+    package func viewersChanged() { publishState() }
+
+    private var status: String {
+        let viewers = call.viewers.filter(\.isConnected).count
+        return "{\"state\":\"\(state.withLock { $0 })\",\"viewers\":\(viewers)}"
+    }
+
+    private func publishState() { events.publish(status) }
+
+    // MARK: - Routes
+
+    /// - Parameter completion: called once, on any thread.
+    package func respond(to request: WebRequest, completion: @escaping @Sendable (WebResponse) -> Void) {
+        route(request) { [self] response in completion(decorated(response, for: request)) }
+    }
+
+    private func route(_ request: WebRequest, _ completion: @escaping Completion) {
+        if let page = WebPage.response(to: request.path) {
+            return completion(allow([.GET, .HEAD], request) ?? page)
+        }
+        if request.method == .OPTIONS { return completion(options(request)) }
+        let session = request.path.hasPrefix(Self.sessions) ? String(request.path.dropFirst(Self.sessions.count)) : nil
+        guard session != nil || ["/whep", "/snapshot.png", "/api/status", "/api/events"].contains(request.path) else {
+            return completion(.sentence(.notFound, "there is nothing at \(request.path)"))
+        }
+        if let refusal = authorize(request) { return completion(refusal) }
+        switch request.path {
+        case "/whep": join(request, completion)
+        case "/snapshot.png": snapshot(request, completion)
+        case "/api/status": completion(allow([.GET, .HEAD], request) ?? json(status))
+        case "/api/events": completion(allow([.GET], request) ?? eventStream)
+        default: change(session!, request, completion)
+        }
+    }
+
+    private func authorize(_ request: WebRequest) -> WebResponse? {
+        let authorization = request.headers.first(name: "authorization")
+        let now = MonotonicClock.now()
+        switch access.withLock({ $0.check(authorization, from: request.client, now: now) }) {
+        case .allowed: return nil
+        case .wrongToken:
+            return .sentence(.unauthorized, "the link is not right: ask for a new one", ["WWW-Authenticate": "Bearer"])
+        case .shutOut(let seconds):
+            return .sentence(.tooManyRequests, "too many wrong links came from here", ["Retry-After": "\(seconds)"])
+        }
+    }
+
+    private func options(_ request: WebRequest) -> WebResponse {
+        WebResponse(
+            .ok,
+            [
+                "Allow": request.path.hasPrefix(Self.sessions) ? "PATCH, DELETE, OPTIONS" : "GET, HEAD, POST, OPTIONS",
+                "Accept-Post": Self.offerType,
+                "Accept-Patch": Self.fragmentType,
+                "Access-Control-Allow-Methods": "GET, HEAD, POST, PATCH, DELETE",
+                "Access-Control-Allow-Headers": "Authorization, Content-Type, If-Match",
+                "Access-Control-Max-Age": "86400",
+            ]
+        )
+    }
+
+    /// Nil if the request's method is one of those.
+    private func allow(_ methods: [HTTPMethod], _ request: WebRequest) -> WebResponse? {
+        if methods.contains(request.method) { return nil }
+        let names = (methods + [.OPTIONS]).map(\.rawValue).joined(separator: ", ")
+        return .sentence(.methodNotAllowed, "\(request.path) takes \(names) only", ["Allow": names])
+    }
+
+    /// Other origins may use the service with the token, and not without: a page elsewhere must not look at what a
+    /// viewer's network alone protects. Cookies play no part.
+    private func decorated(_ response: WebResponse, for request: WebRequest) -> WebResponse {
+        var response = response
+        response.headers.add(name: "X-Content-Type-Options", value: "nosniff")
+        if !response.headers.contains(name: "Cache-Control") {
+            response.headers.add(name: "Cache-Control", value: "no-store")
+        }
+        if configuration.token != nil {
+            response.headers.add(name: "Access-Control-Allow-Origin", value: "*")
+            response.headers.add(name: "Access-Control-Expose-Headers", value: "ETag, Link, Location, Retry-After")
+        } else {
+            for name in ["Methods", "Headers"] { response.headers.remove(name: "Access-Control-Allow-\(name)") }
+        }
+        return response
+    }
+
+    private func json(_ text: String) -> WebResponse {
+        WebResponse(.ok, ["Content-Type": "application/json"], body: Array("\(text)\n".utf8))
+    }
+
+    private var eventStream: WebResponse {
+        var response = WebResponse(.ok, ["Content-Type": "text/event-stream"])
+        response.body = .events
+        return response
+    }
+
+    private func snapshot(_ request: WebRequest, _ completion: @escaping Completion) {
+        if let refusal = allow([.GET, .HEAD], request) { return completion(refusal) }
+        snapshots.submit { [configuration] state in
+            guard case .active = state else {
+                return completion(.sentence(.serviceUnavailable, "the broadcast is ending"))
+            }
+            switch configuration.snapshot() {
+            case .success(let png): completion(WebResponse(.ok, ["Content-Type": "image/png"], body: png))
+            case .failure(let failure):
+                completion(.sentence(.serviceUnavailable, "\(failure)", ["Retry-After": "1"]))
+            }
+        }
+    }
+
+    // MARK: - WHEP
+
+    private func join(_ request: WebRequest, _ completion: @escaping Completion) {
+        if let refusal = allow([.GET, .HEAD, .POST], request) { return completion(refusal) }
+        // What a GET would return tells players that this is a WHEP endpoint.
+        guard request.method == .POST else { return completion(WebResponse(.ok, ["Content-Type": Self.offerType])) }
+        guard request.contentType == Self.offerType else {
+            return completion(
+                .sentence(.unsupportedMediaType, "an offer is \(Self.offerType)", ["Accept-Post": Self.offerType])
+            )
+        }
+        guard request.accepts(Self.offerType) else {
+            return completion(.sentence(.notAcceptable, "the answer is \(Self.offerType)"))
+        }
+        if state.withLock({ $0 == "stopped" }) {
+            return completion(.sentence(.conflict, "nothing is broadcast now", ["Retry-After": "4"]))
+        }
+        let links = configuration.iceServerLinks
+        call.join(offer: String(decoding: request.body, as: UTF8.self), from: request.client) { result in
+            switch result {
+            case .success(let admission): completion(Self.created(admission, links))
+            case .failure(let refusal):
+                completion(.sentence(Self.status(of: refusal), "\(refusal)", Self.retry(refusal)))
+            }
+        }
+    }
+
+    private static func created(_ admission: Admission, _ links: [String]) -> WebResponse {
+        var headers: HTTPHeaders = [
+            "Content-Type": offerType, "Location": sessions + admission.id, "ETag": "\"\(admission.generation)\"",
+            "Accept-Patch": fragmentType,
+        ]
+        for link in links { headers.add(name: "Link", value: link) }
+        return WebResponse(.created, headers, body: Array(admission.answer.utf8))
+    }
+
+    private static func status(of refusal: Refusal) -> HTTPResponseStatus {
+        switch refusal {
+        case .full, .noTransport, .closed: .serviceUnavailable
+        case .malformed: .badRequest
+        case .unacceptable(.noCommonCodec): .notAcceptable
+        case .unacceptable: .unprocessableEntity
+        }
+    }
+
+    private static func retry(_ refusal: Refusal) -> HTTPHeaders {
+        switch refusal {
+        case .full, .noTransport, .closed: ["Retry-After": "5"]
+        case .malformed, .unacceptable: [:]
+        }
+    }
+
+    private func change(_ session: String, _ request: WebRequest, _ completion: @escaping Completion) {
+        if let refusal = allow([.PATCH, .DELETE], request) { return completion(refusal) }
+        let unknown = WebResponse.sentence(.notFound, "there is no such session")
+        if request.method == .DELETE {
+            return call.leave(session) { wasThere in completion(wasThere ? WebResponse(.ok) : unknown) }
+        }
+        guard request.contentType == Self.fragmentType else {
+            let type = Self.fragmentType
+            return completion(.sentence(.unsupportedMediaType, "a change is \(type)", ["Accept-Patch": type]))
+        }
+        guard let condition = request.headers.first(name: "if-match") else {
+            return completion(.sentence(.preconditionRequired, "a change needs If-Match with the session's ETag"))
+        }
+        // Any generation, by which a restart is asked for.
+        let isAny = condition == "*" || condition == "\"*\""
+        let generation = isAny ? nil : String(condition.filter { $0 != "\"" })
+        let fragment = String(decoding: request.body, as: UTF8.self)
+        call.trickle(fragment, to: session, generation: generation) { outcome in
+            switch outcome {
+            case .unknownViewer: completion(unknown)
+            case .malformed(let error): completion(.sentence(.badRequest, "\(error)"))
+            case .outdated: completion(.sentence(.preconditionFailed, "the change is for other ICE credentials"))
+            case .added: completion(WebResponse(.noContent))
+            case .restarted(let generation, let fragment):
+                let headers: HTTPHeaders = ["Content-Type": Self.fragmentType, "ETag": "\"\(generation)\""]
+                completion(WebResponse(.ok, headers, body: Array(fragment.utf8)))
+            }
+        }
+    }
+}

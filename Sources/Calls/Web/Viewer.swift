@@ -1,0 +1,176 @@
+import RTP
+import WebRTC
+
+/// One viewer on the network thread: its ICE agent, its session, and what came of the one for the other.
+final class Viewer {
+    /// How long an answer waits for STUN and TURN servers.
+    private static let gatheringLimit: UInt64 = 2_000_000_000
+
+    /// What the agent says is kept until the loop takes it: no event may change a session that is just sending.
+    private final class Mailbox {
+        enum Item {
+            case connected, failed
+            case datagram([UInt8])
+        }
+
+        var items: [Item] = []
+        var hasGathered = false
+    }
+
+    let id: String
+    let number: Int
+    let address: String
+    let since: UInt64
+    let negotiation: Negotiation
+    /// Tells whoever waits for the answer; nil once it is told.
+    private var completion: ((Result<Admission, Refusal>) -> Void)?
+    private let agent: ICEAgent
+    private var session: PeerSession
+    private let identity: DTLSIdentity
+    private let sender: VideoSender
+    private let answerNumber: UInt64
+    private let mailbox = Mailbox()
+    private var bytesBefore: UInt64 = 0
+    private var lastBitrate = 0
+    private(set) var isConnected = false
+
+    init(
+        id: String,
+        number: Int,
+        address: String,
+        negotiation: Negotiation,
+        sender: VideoSender,
+        identity: DTLSIdentity,
+        loop: ICELoop,
+        ice: ICEAgent.Configuration,
+        now: UInt64,
+        completion: @escaping (Result<Admission, Refusal>) -> Void
+    ) throws(Refusal) {
+        let mailbox = mailbox
+        let agent = ICEAgent(in: loop, ice, isControlling: negotiation.remote.isLite) { event in
+            switch event {
+            case .gathered: mailbox.hasGathered = true
+            case .connected: mailbox.items.append(.connected)
+            case .failed: mailbox.items.append(.failed)
+            case .datagram(let bytes): mailbox.items.append(.datagram(Array(bytes)))
+            }
+        }
+        guard let agent else { throw .noTransport }
+        self.agent = agent
+        do throws(DTLSError) {
+            session = try PeerSession(negotiation, sender: sender, identity: identity, now: now)
+        } catch {
+            throw .noTransport
+        }
+        self.id = id
+        self.number = number
+        self.address = address
+        self.negotiation = negotiation
+        self.sender = sender
+        self.identity = identity
+        self.completion = completion
+        since = now
+        answerNumber = .random(in: 0...UInt64(Int64.max))
+        agent.setRemote(negotiation.remote.credentials)
+        agent.addRemote(negotiation.remote.candidates)
+    }
+
+    /// The generation of this side's credentials.
+    var generation: String { agent.credentials?.fragment ?? "" }
+
+    var end: PeerSession.End? { session.end }
+
+    // MARK: - Signalling
+
+    /// Tells the answer, once this side's candidates are known or enough time has passed.
+    func answerIfReady(at now: UInt64) {
+        guard let completion, mailbox.hasGathered || now >= since + Self.gatheringLimit else { return }
+        self.completion = nil
+        guard let credentials = agent.credentials else { return completion(.failure(.noTransport)) }
+        let local = TransportParameters(
+            credentials: credentials,
+            fingerprints: [identity.fingerprint],
+            candidates: agent.candidates
+        )
+        let answer = negotiation.answer(local: local, sender: sender, sessionID: answerNumber)
+        completion(.success(Admission(id: id, answer: "\(answer)", generation: credentials.fragment)))
+    }
+
+    func take(_ fragment: TrickleFragment, matching generation: String?) -> TrickleOutcome {
+        if let credentials = fragment.credentials, credentials != negotiation.remote.credentials {
+            // Only a request for any generation asks for a new one.
+            guard generation == nil else { return .outdated }
+            agent.restart()
+            agent.setRemote(credentials)
+            agent.addRemote(fragment.candidates)
+            let answer = TrickleFragment(credentials: agent.credentials, candidates: agent.candidates, isLast: true)
+            return .restarted(generation: self.generation, fragment: answer.description(mid: negotiation.mid))
+        }
+        guard generation == nil || generation == self.generation else { return .outdated }
+        if !fragment.candidates.isEmpty { agent.addRemote(fragment.candidates) }
+        return .added
+    }
+
+    func refuse(_ refusal: Refusal) {
+        completion?(.failure(refusal))
+        completion = nil
+    }
+
+    // MARK: - Media
+
+    /// Takes what came, and sends what may go out.
+    func poll(at now: UInt64, _ history: borrowing PacketHistory) {
+        if !mailbox.items.isEmpty {
+            let items = mailbox.items
+            mailbox.items.removeAll(keepingCapacity: true)
+            for item in items {
+                switch item {
+                case .connected: session.pathFound()
+                case .failed: session.pathLost()
+                case .datagram(let bytes): bytes.withUnsafeBytes { session.receive($0, now: now) }
+                }
+            }
+        }
+        session.poll(at: now, history) { agent.send($0) }
+    }
+
+    func nextDeadline(at now: UInt64, _ history: borrowing PacketHistory) -> UInt64? {
+        let media = session.nextDeadline(at: now, history)
+        guard completion != nil else { return media }
+        return min(media ?? .max, since + Self.gatheringLimit)
+    }
+
+    func takeKeyframeRequest() -> Bool { session.takeKeyframeRequest() }
+
+    /// Whether keys came into use since the last call.
+    func takeConnection() -> Bool {
+        guard !isConnected, session.profile != nil else { return false }
+        isConnected = true
+        return true
+    }
+
+    func close(at now: UInt64, _ end: PeerSession.End) {
+        session.close(at: now, end) { agent.send($0) }
+        refuse(.closed)
+    }
+
+    /// - Parameter elapsed: nanoseconds since the last call, over which the bitrate is taken; nil keeps that of before.
+    func status(elapsed: UInt64?) -> ViewerStatus {
+        let statistics = session.statistics
+        if let elapsed, elapsed > 0 {
+            lastBitrate = Int(Double(statistics.bytes - bytesBefore) * 8e9 / Double(elapsed))
+            bytesBefore = statistics.bytes
+        }
+        return ViewerStatus(
+            number: number,
+            address: address,
+            since: since,
+            codec: negotiation.codec,
+            isConnected: isConnected,
+            bitrate: lastBitrate,
+            profile: session.profile,
+            path: agent.path.map { ($0.local.kind, $0.remote.kind) },
+            statistics: statistics
+        )
+    }
+}

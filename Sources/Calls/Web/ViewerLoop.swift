@@ -1,0 +1,228 @@
+import Posix
+import RTP
+import Synchronization
+import WebRTC
+
+/// The network thread's work: all viewers and the histories that they read.
+final class ViewerLoop {
+    private static let statusInterval: UInt64 = 1_000_000_000
+    /// Seconds of packets that can be sent again, at the target bitrate.
+    private static let historyLength = 2.0
+
+    private let configuration: WebCall.Configuration
+    private let identity: DTLSIdentity
+    private let loop: ICELoop
+    private let report: (WebCall.Event) -> Void
+    private let clock = ClockReading(monotonic: MonotonicClock.now(), wall: MonotonicClock.wallClock())
+    private var random = SystemRandomNumberGenerator()
+    private var histories: [VideoCodec: PacketHistory] = [:]
+    private var viewers: [Viewer] = []
+    private var lastNumber = 0
+    private var statusAt: UInt64 = 0
+    private var statusBefore: UInt64 = 0
+    /// Who came and went in this round.
+    private var events: [WebCall.Event] = []
+
+    init(
+        _ configuration: WebCall.Configuration,
+        identity: DTLSIdentity,
+        loop: ICELoop,
+        report: @escaping (WebCall.Event) -> Void
+    ) {
+        self.configuration = configuration
+        self.identity = identity
+        self.loop = loop
+        self.report = report
+    }
+
+    func run(for call: WebCall) {
+        while true {
+            let (requests, frames, isClosed) = call.shared.withLock { shared in
+                defer {
+                    shared.requests.removeAll()
+                    shared.frames.removeAll(keepingCapacity: true)
+                }
+                return (shared.requests, shared.frames, shared.isClosed)
+            }
+            let now = MonotonicClock.now()
+            let countBefore = viewers.count
+            var requestedKeyframes: [VideoCodec] = []
+            for request in requests { perform(request, now: now, &requestedKeyframes) }
+            if isClosed { return close(now: now) }
+            for frame in frames { append(frame, now: now) }
+            poll(at: now, &requestedKeyframes)
+            let changed = removeEnded() || countBefore != viewers.count
+            publish(to: call, requestedKeyframes, isDue: changed || !events.isEmpty, now: now)
+            for event in events { report(event) }
+            events.removeAll()
+            loop.run(until: nextDeadline(at: now))
+        }
+    }
+
+    // MARK: - Requests
+
+    private func perform(_ request: WebCall.Request, now: UInt64, _ requestedKeyframes: inout [VideoCodec]) {
+        switch request {
+        case .join(let offer, let address, let completion):
+            do throws(Refusal) {
+                let viewer = try admit(offer, from: address, now: now, completion: completion)
+                viewers.append(viewer)
+                // While the path is sought the picture is encoded.
+                requestedKeyframes.append(viewer.negotiation.codec)
+            } catch {
+                completion(.failure(error))
+            }
+        case .trickle(let id, let text, let generation, let completion):
+            guard let viewer = viewers.first(where: { $0.id == id }) else { return completion(.unknownViewer) }
+            do throws(MalformedSDP) {
+                let fragment = try TrickleFragment(parsing: text, mid: viewer.negotiation.mid)
+                completion(viewer.take(fragment, matching: generation))
+            } catch {
+                completion(.malformed(error))
+            }
+        case .leave(let id, let completion):
+            let viewer = viewers.first { $0.id == id }
+            viewer?.close(at: now, .closedByPeer)
+            completion(viewer != nil)
+        }
+    }
+
+    private func admit(
+        _ offer: String,
+        from address: String,
+        now: UInt64,
+        completion: @escaping (Result<Admission, Refusal>) -> Void
+    ) throws(Refusal) -> Viewer {
+        let negotiation = try negotiate(offer)
+        guard viewers.count < configuration.viewerLimit else { throw .full(limit: configuration.viewerLimit) }
+        let sender = VideoSender(
+            negotiation.video,
+            pace: .video(targetBitrate: configuration.targetBitrate),
+            clock: clock,
+            using: &random
+        )
+        lastNumber += 1
+        return try Viewer(
+            id: randomName(bytes: 16),
+            number: lastNumber,
+            address: address,
+            negotiation: negotiation,
+            sender: sender,
+            identity: identity,
+            loop: loop,
+            ice: configuration.ice,
+            now: now,
+            completion: completion
+        )
+    }
+
+    private func negotiate(_ offer: String) throws(Refusal) -> Negotiation {
+        let description: SessionDescription
+        do throws(MalformedSDP) { description = try SessionDescription(parsing: offer) } catch {
+            throw .malformed(error)
+        }
+        do throws(UnacceptableOffer) {
+            return try Negotiation(offer: description, codecs: configuration.codecs)
+        } catch {
+            throw .unacceptable(error)
+        }
+    }
+
+    // MARK: - Media
+
+    private func append(_ frame: WebCall.Frame, now: UInt64) {
+        withHistory(of: frame.codec) { history in
+            history.append(
+                frame: frame.bytes.span,
+                isKeyframe: frame.isKeyframe,
+                dimensions: frame.dimensions,
+                capturedAt: frame.capturedAt,
+                now: now
+            )
+        }
+    }
+
+    private func withHistory<Result>(of codec: VideoCodec, _ body: (inout PacketHistory) -> Result) -> Result {
+        if histories[codec] == nil {
+            let packetsPerSecond = Double(configuration.targetBitrate) / 8 / Double(PeerSession.maximumPayloadSize)
+            histories[codec] = PacketHistory(
+                codec: codec,
+                maximumPayloadSize: PeerSession.maximumPayloadSize,
+                capacity: max(1024, Int(packetsPerSecond * Self.historyLength)),
+                using: &random
+            )
+        }
+        return body(&histories[codec]!)
+    }
+
+    /// Lets every viewer receive and send, and notes the codecs of which one needs a keyframe.
+    private func poll(at now: UInt64, _ requestedKeyframes: inout [VideoCodec]) {
+        for viewer in viewers {
+            let codec = viewer.negotiation.codec
+            withHistory(of: codec) { viewer.poll(at: now, $0) }
+            viewer.answerIfReady(at: now)
+            if viewer.takeKeyframeRequest() { requestedKeyframes.append(codec) }
+            if viewer.takeConnection() {
+                events.append(.joined(number: viewer.number, address: viewer.address, codec: codec))
+            }
+        }
+    }
+
+    private func nextDeadline(at now: UInt64) -> UInt64? {
+        if viewers.isEmpty { return nil }
+        var deadline = statusAt
+        for viewer in viewers {
+            let next = withHistory(of: viewer.negotiation.codec) { viewer.nextDeadline(at: now, $0) }
+            deadline = min(deadline, next ?? .max)
+        }
+        return deadline
+    }
+
+    /// Returns whether there were any.
+    private func removeEnded() -> Bool {
+        let ended = viewers.filter { $0.end != nil }
+        if ended.isEmpty { return false }
+        viewers.removeAll { $0.end != nil }
+        for viewer in ended {
+            viewer.refuse(.closed)
+            if viewer.isConnected, let end = viewer.end {
+                events.append(.left(number: viewer.number, address: viewer.address, end))
+            }
+        }
+        return true
+    }
+
+    private func close(now: UInt64) {
+        for viewer in viewers { viewer.close(at: now, .closed) }
+        viewers.removeAll()
+    }
+
+    // MARK: - What others see
+
+    private func publish(to call: WebCall, _ keyframes: [VideoCodec], isDue: Bool, now: UInt64) {
+        let isTime = now >= statusAt
+        var statuses: [ViewerStatus]?
+        if isTime || isDue {
+            statuses = viewers.map { $0.status(elapsed: isTime ? now - statusBefore : nil) }
+        }
+        if isTime {
+            statusBefore = now
+            statusAt = now + Self.statusInterval
+        }
+        guard statuses != nil || !keyframes.isEmpty else { return }
+        let codecs = configuration.codecs.filter { codec in viewers.contains { $0.negotiation.codec == codec } }
+        call.shared.withLock { shared in
+            for codec in keyframes { shared.keyframeRequests[codec, default: KeyframeRequests()].request() }
+            guard let statuses else { return }
+            shared.viewers = statuses
+            shared.codecsInUse = codecs
+        }
+    }
+
+    private func randomName(bytes: Int) -> String {
+        (0..<bytes).map { _ in
+            let byte = UInt8.random(in: 0 ... .max, using: &random)
+            return String(byte >> 4, radix: 16) + String(byte & 0x0F, radix: 16)
+        }.joined()
+    }
+}

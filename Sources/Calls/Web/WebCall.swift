@@ -1,0 +1,159 @@
+import Posix
+package import RTP
+import Synchronization
+package import WebRTC
+
+/// A stream to any number of viewers over WebRTC: one encode and one packetization for all of a codec.
+///
+/// Frames come from the encoder's thread, offers from anywhere; a thread of the call's own runs the viewers' sessions.
+/// Close the call: until then its thread keeps it alive.
+package final class WebCall: Sendable {
+    package enum Event: Sendable {
+        case joined(number: Int, address: String, codec: VideoCodec)
+        case left(number: Int, address: String, PeerSession.End)
+    }
+
+    /// An encoded frame on its way from the encoder's thread.
+    struct Frame: Sendable {
+        let codec: VideoCodec
+        let bytes: [UInt8]
+        let isKeyframe: Bool
+        let dimensions: (width: UInt16, height: UInt16)
+        let capturedAt: UInt64
+    }
+
+    /// What another thread asks of the network thread.
+    enum Request: Sendable {
+        case join(offer: String, address: String, @Sendable (Result<Admission, Refusal>) -> Void)
+        case trickle(id: String, fragment: String, generation: String?, @Sendable (TrickleOutcome) -> Void)
+        case leave(id: String, @Sendable (Bool) -> Void)
+    }
+
+    /// What the threads share.
+    struct Shared: ~Copyable {
+        var frames: [Frame] = []
+        var requests: [Request] = []
+        /// Codecs that somebody receives, or will as soon as there is a path.
+        var codecsInUse: [VideoCodec] = []
+        var keyframeRequests: [VideoCodec: KeyframeRequests] = [:]
+        var viewers: [ViewerStatus] = []
+        var isClosed = false
+    }
+
+    /// Frames that wait for the network thread. More than these are dropped.
+    private static let frameLimit = 16
+
+    package let configuration: Configuration
+    package let fingerprint: Fingerprint
+    let shared = Mutex(Shared())
+    private let waker: ICELoop.Waker
+    private let thread = Mutex<Thread?>(nil)
+
+    /// Starts the network thread.
+    ///
+    /// - Parameter report: gets who joins and leaves, on the network thread.
+    package init(
+        _ configuration: Configuration,
+        report: @escaping @Sendable (Event) -> Void
+    ) throws {
+        let identity = try DTLSIdentity()
+        let loop = ICELoop()
+        self.configuration = configuration
+        fingerprint = identity.fingerprint
+        waker = loop.waker
+        let viewers = ViewerLoop(configuration, identity: identity, loop: loop, report: report)
+        // The loop is used by the thread alone from here on.
+        nonisolated(unsafe) let owned = viewers
+        try thread.withLock { thread in thread = try Thread { [self] in owned.run(for: self) } }
+    }
+
+    // MARK: - The encoder's side
+
+    /// Codecs to encode. Empty while nobody looks.
+    package var codecsInUse: [VideoCodec] { shared.withLock { $0.codecsInUse } }
+
+    /// Sends a frame to all viewers of its codec. Does not wait.
+    package func send(
+        frame: Span<UInt8>,
+        codec: VideoCodec,
+        isKeyframe: Bool,
+        dimensions: (width: UInt16, height: UInt16),
+        capturedAt: UInt64
+    ) {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(frame.count)
+        for index in frame.indices { bytes.append(frame[index]) }
+        let frame = Frame(
+            codec: codec,
+            bytes: bytes,
+            isKeyframe: isKeyframe,
+            dimensions: dimensions,
+            capturedAt: capturedAt
+        )
+        let now = MonotonicClock.now()
+        shared.withLock { shared in
+            guard shared.frames.count < Self.frameLimit else {
+                shared.keyframeRequests[codec, default: KeyframeRequests()].request()
+                return
+            }
+            shared.frames.append(frame)
+            if isKeyframe { shared.keyframeRequests[codec, default: KeyframeRequests()].keyframeSent(at: now) }
+        }
+        waker.wake()
+    }
+
+    /// Whether the next picture of a codec must be a keyframe. The answer is given once; ask before encoding.
+    package func takeKeyframeRequest(_ codec: VideoCodec) -> Bool {
+        let now = MonotonicClock.now()
+        return shared.withLock { $0.keyframeRequests[codec]?.take(at: now) ?? false }
+    }
+
+    // MARK: - The signalling side
+
+    /// Answers an offer, or refuses. The completion is called on the network thread.
+    package func join(
+        offer: String,
+        from address: String,
+        completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
+    ) {
+        if !enqueue(.join(offer: offer, address: address, completion)) { completion(.failure(.closed)) }
+    }
+
+    /// Takes a fragment with candidates or new credentials.
+    ///
+    /// - Parameter generation: of which they are; nil for any, which is how a restart is asked for.
+    package func trickle(
+        _ fragment: String,
+        to id: String,
+        generation: String?,
+        completion: @escaping @Sendable (TrickleOutcome) -> Void
+    ) {
+        let request = Request.trickle(id: id, fragment: fragment, generation: generation, completion)
+        if !enqueue(request) { completion(.unknownViewer) }
+    }
+
+    /// Ends a viewer's session. The completion gets whether there was one.
+    package func leave(_ id: String, completion: @escaping @Sendable (Bool) -> Void) {
+        if !enqueue(.leave(id: id, completion)) { completion(false) }
+    }
+
+    /// All viewers, renewed each second and when one comes or goes.
+    package var viewers: [ViewerStatus] { shared.withLock { $0.viewers } }
+
+    /// Says goodbye to all viewers and ends the thread. Further calls do nothing.
+    package func close() {
+        shared.withLock { $0.isClosed = true }
+        waker.wake()
+        thread.withLock { $0.take() }?.join()
+    }
+
+    /// Returns false if the call is closed.
+    private func enqueue(_ request: Request) -> Bool {
+        let isOpen = shared.withLock { shared in
+            if !shared.isClosed { shared.requests.append(request) }
+            return !shared.isClosed
+        }
+        waker.wake()
+        return isOpen
+    }
+}

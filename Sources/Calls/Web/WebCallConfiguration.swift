@@ -1,0 +1,89 @@
+package import RTP
+package import WebRTC
+
+extension WebCall {
+    package struct Configuration: Sendable {
+        /// Codecs that may be sent, the preferred one first.
+        package var codecs: [VideoCodec]
+        /// The encoders', in bits a second; packets of each viewer leave at up to five times that.
+        package var targetBitrate: UInt64
+        package var viewerLimit: Int
+        package var ice: ICEAgent.Configuration
+
+        package init(
+            codecs: [VideoCodec],
+            targetBitrate: UInt64,
+            viewerLimit: Int,
+            ice: ICEAgent.Configuration
+        ) {
+            self.codecs = codecs
+            self.targetBitrate = targetBitrate
+            self.viewerLimit = viewerLimit
+            self.ice = ice
+        }
+    }
+}
+
+/// A viewer that was let in.
+package struct Admission: Sendable {
+    /// Names the viewer's session; cannot be guessed.
+    package let id: String
+    /// The session description for the viewer.
+    package let answer: String
+    /// The generation of its ICE credentials, as an entity tag without quotation marks.
+    package let generation: String
+}
+
+/// Why a viewer is not let in.
+package enum Refusal: Error, Equatable, CustomStringConvertible {
+    case full(limit: Int)
+    case malformed(MalformedSDP)
+    case unacceptable(UnacceptableOffer)
+    /// No UDP port is free, or the machine has no address.
+    case noTransport
+    case closed
+
+    package var description: String {
+        switch self {
+        case .full(let limit): "there are \(limit) viewers already, and no more are let in: try again later"
+        case .malformed(let error): "\(error)"
+        case .unacceptable(let error): "\(error)"
+        case .noTransport: "no UDP port is free for another one: try again later"
+        case .closed: "the broadcast is ending"
+        }
+    }
+}
+
+/// What became of candidates or credentials that a viewer sent later.
+package enum TrickleOutcome: Sendable, Equatable {
+    case unknownViewer
+    /// The fragment makes no sense.
+    case malformed(MalformedSDP)
+    /// It belongs to another generation than the current one.
+    case outdated
+    case added
+    /// A new generation, and the fragment for the viewer.
+    case restarted(generation: String, fragment: String)
+}
+
+/// One viewer as others see it.
+package struct ViewerStatus: Sendable, Equatable {
+    /// Counts viewers from 1; unlike the session's name it gives no access.
+    package let number: Int
+    /// Of the signalling; the media may take another path.
+    package let address: String
+    /// When the viewer joined: nanoseconds of the monotonic clock.
+    package let since: UInt64
+    package let codec: VideoCodec
+    package let isConnected: Bool
+    /// Bits a second, protocol headers not counted.
+    package let bitrate: Int
+    package let profile: SRTPProfile?
+    /// Kinds of the candidates at both ends, such as `host` and `relay`.
+    package let path: (local: Candidate.Kind, remote: Candidate.Kind)?
+    package let statistics: VideoSenderStatistics
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.number == right.number && left.statistics == right.statistics && left.isConnected == right.isConnected
+    }
+}

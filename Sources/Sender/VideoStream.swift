@@ -1,0 +1,79 @@
+import Pixels
+import Posix
+import VideoEncoding
+
+/// The picture in one codec: its encoder, and when that works.
+final class VideoStream {
+    let codec: VideoCodec
+    private let interval: UInt64
+    private var encoder: VideoEncoder
+    private var cadence: Cadence
+    private var pictureIsNew = true
+    /// The instant of the last frame that was encoded.
+    private var lastInstant: UInt64
+
+    init(_ settings: SenderSettings, codec: VideoCodec) throws(VideoEncoderError) {
+        encoder = try VideoEncoder(
+            VideoEncoderConfiguration(
+                codec: codec,
+                size: settings.size,
+                targetBitrate: settings.bitrate,
+                framesPerSecond: settings.framesPerSecond
+            )
+        )
+        interval = settings.interval
+        cadence = Cadence(
+            interval: settings.interval,
+            keyframeInterval: settings.keyframeInterval,
+            convergedQuantizer: codec.convergedQuantizer
+        )
+        // A picture that has stood still since long before starts the stream now, not in the past.
+        lastInstant = MonotonicClock.now()
+        self.codec = codec
+    }
+
+    /// The earliest instant of the next encoding.
+    var earliest: UInt64 { cadence.earliest }
+
+    /// When a picture that stands still is to be encoded again.
+    var repetition: UInt64 { cadence.repetition }
+
+    func noteNewPicture() {
+        pictureIsNew = true
+        cadence.noteNewPicture()
+    }
+
+    func noteKeyframeRequest() { cadence.noteKeyframeRequest() }
+
+    func action(at now: UInt64) -> Cadence.Action { cadence.action(at: now) }
+
+    /// Encodes the picture and gives it to the call.
+    func encode(
+        _ picture: borrowing NV12Picture,
+        capturedAt: UInt64,
+        isKeyframe: Bool,
+        now: UInt64,
+        to call: any VideoCall,
+        _ statistics: inout SenderStatistics
+    ) throws(VideoEncoderError) {
+        // A picture that is sent again shows the screen as it still is. So does one that was captured about when the one
+        // before was sent again, or before there was a stream.
+        let isLater = pictureIsNew && capturedAt > lastInstant + interval / 2
+        let instant = isLater ? min(capturedAt, now) : max(now, lastInstant + 1)
+        lastInstant = instant
+        var byteCount = 0
+        let frame = try encoder.encode(picture, presentationTime: instant, forceKeyframe: isKeyframe) { frame, data in
+            byteCount = data.count
+            call.send(data, codec: codec, isKeyframe: frame.isKeyframe, capturedAt: instant)
+            return frame
+        }
+        cadence.noteEncoded(at: now, isKeyframe: frame?.isKeyframe ?? false, quantizer: frame?.quantizer)
+        if let frame {
+            statistics.note(frame, byteCount: byteCount)
+            if pictureIsNew { statistics.latency = MonotonicClock.now() - instant }
+            pictureIsNew = false
+        } else {
+            statistics.framesDropped += 1
+        }
+    }
+}

@@ -1,0 +1,151 @@
+internal import COpenSSL
+
+/// One DTLS association, which makes the keys for SRTP (RFC 5764). Datagrams go in and come out; it has no socket.
+///
+/// OpenSSL reassembles a ClientHello that spans datagrams. Its retransmission timer reads the system's clock.
+final class DTLSConnection {
+    enum State {
+        case handshaking
+        case established(SRTPKeys)
+        /// The peer said goodbye.
+        case closed
+        case failed(DTLSError)
+    }
+
+    /// What one datagram may carry. Paths that cannot carry it are not worth a video stream.
+    private static let maximumDatagramSize = 1200
+    /// Microseconds until a flight without answer is sent again; doubled each time (RFC 6347 §4.2.4 allows less than its
+    /// 1 s where it is known to do, and here a path has just been measured).
+    private static let firstTimeout: UInt32 = 50_000
+    private static let longestTimeout: UInt32 = 1_000_000
+
+    private(set) var state = State.handshaking
+    private let role: DTLSRole
+    private let identity: DTLSIdentity
+    private let expected: [Fingerprint]
+    private let ssl: OpaquePointer
+    private let input: OpaquePointer
+    private let output = DatagramOutput()
+
+    /// - Parameter expected: what the peer's session description named; one of them must match its certificate.
+    init(_ role: DTLSRole, identity: DTLSIdentity, expected: [Fingerprint]) throws(DTLSError) {
+        guard let ssl = SSL_new(identity.context) else { throw .take("SSL_new") }
+        guard let input = BIO_new(BIO_s_mem()), let sink = output.makeBIO() else {
+            SSL_free(ssl)
+            throw .take("BIO_new")
+        }
+        // An empty input is not its end.
+        BIO_ctrl(input, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, nil)
+        SSL_set_bio(ssl, input, sink)
+        oriel_set_mtu(ssl, Self.maximumDatagramSize)
+        DTLS_set_timer_cb(ssl) { _, timeout in
+            timeout == 0 ? DTLSConnection.firstTimeout : min(timeout * 2, DTLSConnection.longestTimeout)
+        }
+        switch role {
+        case .client: SSL_set_connect_state(ssl)
+        case .server: SSL_set_accept_state(ssl)
+        }
+        self.role = role
+        self.identity = identity
+        self.expected = expected
+        self.ssl = ssl
+        self.input = input
+    }
+
+    deinit { SSL_free(ssl) }
+
+    /// Begins the handshake, if this side does.
+    func start() { if role == .client { advance() } }
+
+    func receive(_ datagram: UnsafeRawBufferPointer) {
+        guard let base = datagram.baseAddress, !datagram.isEmpty else { return }
+        // One at a time: what OpenSSL left of an earlier one is not part of this one.
+        BIO_ctrl(input, BIO_CTRL_RESET, 0, nil)
+        BIO_write(input, base, Int32(clamping: datagram.count))
+        advance()
+    }
+
+    /// Nanoseconds until a flight must be sent again; nil while none waits for an answer.
+    var timeout: UInt64? {
+        guard case .handshaking = state else { return nil }
+        var left = timeval()
+        guard oriel_dtls_timeout(ssl, &left) == 1 else { return nil }
+        return UInt64(max(left.tv_sec, 0)) * 1_000_000_000 + UInt64(max(left.tv_usec, 0)) * 1000
+    }
+
+    /// Sends a flight again if it is time.
+    func handleTimeout() {
+        guard case .handshaking = state else { return }
+        ERR_clear_error()
+        if oriel_dtls_handle_timeout(ssl) < 0 { state = .failed(.take("DTLSv1_handle_timeout")) }
+    }
+
+    /// Says goodbye.
+    func close() {
+        guard case .established = state else { return }
+        ERR_clear_error()
+        SSL_shutdown(ssl)
+        state = .closed
+    }
+
+    /// What is to be sent.
+    func takeDatagrams() -> [[UInt8]] { output.take() }
+
+    private func advance() {
+        ERR_clear_error()
+        if case .handshaking = state {
+            let result = SSL_do_handshake(ssl)
+            if result == 1 { return finish() }
+            if SSL_get_error(ssl, result) != SSL_ERROR_WANT_READ { state = .failed(.take("SSL_do_handshake")) }
+        } else if case .established = state {
+            readToEnd()
+        }
+    }
+
+    /// There is no application data yet; but the peer may repeat its last flight, or say goodbye.
+    private func readToEnd() {
+        var buffer = [UInt8](repeating: 0, count: 2048)
+        while true {
+            let count = SSL_read(ssl, &buffer, Int32(buffer.count))
+            if count > 0 { continue }
+            switch SSL_get_error(ssl, count) {
+            case SSL_ERROR_WANT_READ: return
+            case SSL_ERROR_ZERO_RETURN:
+                state = .closed
+                return
+            default:
+                // A datagram that makes no sense is dropped (RFC 6347 §4.1.2.7); only a broken association ends.
+                if SSL_get_shutdown(ssl) != 0 { state = .closed }
+                ERR_clear_error()
+                return
+            }
+        }
+    }
+
+    private func finish() {
+        guard peerIsExpected() else {
+            state = .failed(.wrongFingerprint)
+            return
+        }
+        guard let selected = SSL_get_selected_srtp_profile(ssl),
+            let profile = SRTPProfile(rawValue: UInt16(truncatingIfNeeded: selected.pointee.id))
+        else {
+            state = .failed(.noSRTPProfile)
+            return
+        }
+        var material = [UInt8](repeating: 0, count: 2 * (profile.keySize + profile.saltSize))
+        let label = "EXTRACTOR-dtls_srtp"
+        let result = SSL_export_keying_material(ssl, &material, material.count, label, label.utf8.count, nil, 0, 0)
+        guard result == 1 else {
+            state = .failed(.take("SSL_export_keying_material"))
+            return
+        }
+        state = .established(SRTPKeys(profile, material: material, role: role))
+    }
+
+    private func peerIsExpected() -> Bool {
+        guard let certificate = SSL_get1_peer_certificate(ssl) else { return false }
+        defer { X509_free(certificate) }
+        return expected.contains { DTLSIdentity.digest(of: certificate, $0.hash) == $0 }
+    }
+}

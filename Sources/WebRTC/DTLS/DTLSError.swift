@@ -1,0 +1,29 @@
+internal import COpenSSL
+
+/// Why a DTLS association could not be made.
+package enum DTLSError: Error, Equatable, CustomStringConvertible {
+    /// OpenSSL refused; its words.
+    case openSSL(call: String, reason: String)
+    /// The peer's certificate is not the one its session description named.
+    case wrongFingerprint
+    /// The peer speaks no SRTP profile that is spoken here.
+    case noSRTPProfile
+
+    package var description: String {
+        switch self {
+        case .openSSL(let call, let reason): "the DTLS handshake failed (\(call): \(reason))"
+        case .wrongFingerprint: "the peer's certificate is not the one its session description named"
+        case .noSRTPProfile: "the peer speaks no SRTP profile that is spoken here"
+        }
+    }
+
+    /// Takes the oldest error of the thread's queue and empties it.
+    static func take(_ call: String) -> DTLSError {
+        let code = ERR_get_error()
+        ERR_clear_error()
+        guard code != 0, let text = ERR_reason_error_string(code) else {
+            return .openSSL(call: call, reason: "no reason given")
+        }
+        return .openSSL(call: call, reason: String(cString: text))
+    }
+}

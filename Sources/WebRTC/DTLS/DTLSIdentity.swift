@@ -1,0 +1,84 @@
+internal import COpenSSL
+
+/// A key, its self-signed certificate and the settings for all associations of a process: DTLS 1.2 with SRTP
+/// (RFC 5764, RFC 8827 §6.5). Other threads may share it.
+package final class DTLSIdentity: @unchecked Sendable {  // OpenSSL counts references to a context atomically
+    /// ECDSA on P-256; RSA suites serve peers that bring such a certificate.
+    private static let cipherSuites = """
+        ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:\
+        ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:\
+        ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305
+        """
+    private static let lifetime = 30 * 24 * 3600
+
+    let context: OpaquePointer
+    package let fingerprint: Fingerprint
+
+    package init() throws(DTLSError) {
+        guard let key = oriel_p256_key() else { throw .take("EVP_EC_gen") }
+        defer { EVP_PKEY_free(key) }
+        guard let certificate = X509_new() else { throw .take("X509_new") }
+        defer { X509_free(certificate) }
+        try Self.fill(certificate, key)
+        guard let digest = Self.digest(of: certificate, .sha256) else { throw .take("X509_digest") }
+        guard let context = SSL_CTX_new(DTLS_method()) else { throw .take("SSL_CTX_new") }
+        fingerprint = digest
+        self.context = context
+        try configure(certificate, key)
+    }
+
+    deinit { SSL_CTX_free(context) }
+
+    private func configure(_ certificate: OpaquePointer, _ key: OpaquePointer) throws(DTLSError) {
+        func check(_ call: String, _ succeeded: Bool) throws(DTLSError) {
+            if !succeeded { throw .take(call) }
+        }
+        try check("SSL_CTX_use_certificate", SSL_CTX_use_certificate(context, certificate) == 1)
+        try check("SSL_CTX_use_PrivateKey", SSL_CTX_use_PrivateKey(context, key) == 1)
+        SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(DTLS1_2_VERSION), nil)
+        SSL_CTX_set_options(context, UInt64(oriel_op_no_query_mtu | oriel_op_no_renegotiation))
+        try check("SSL_CTX_set_cipher_list", SSL_CTX_set_cipher_list(context, Self.cipherSuites) == 1)
+        try check("SSL_CTX_set1_groups_list", oriel_set_groups(context, "X25519:P-256:P-384") == 1)
+        let profiles = SRTPProfile.preferred.map(\.name).joined(separator: ":")
+        try check("SSL_CTX_set_tlsext_use_srtp", SSL_CTX_set_tlsext_use_srtp(context, profiles) == 0)
+        // Any certificate passes here: the fingerprint is what counts, and it is compared after the handshake.
+        SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT) { _, _ in 1 }
+    }
+
+    /// The subject says nothing; serial number and key are random (RFC 8827 §6.5, RFC 8122 §5).
+    private static func fill(_ certificate: OpaquePointer, _ key: OpaquePointer) throws(DTLSError) {
+        var serial: UInt32 = 0
+        RAND_bytes(withUnsafeMutableBytes(of: &serial) { $0.bindMemory(to: UInt8.self).baseAddress! }, 4)
+        X509_set_version(certificate, 2)
+        ASN1_INTEGER_set(X509_get_serialNumber(certificate), Int(serial >> 1) + 1)
+        X509_gmtime_adj(X509_getm_notBefore(certificate), -24 * 3600)
+        X509_gmtime_adj(X509_getm_notAfter(certificate), lifetime)
+        let name = X509_get_subject_name(certificate)
+        let common = "WebRTC"
+        let isNamed = X509_NAME_add_entry_by_txt(
+            name,
+            "CN",
+            Int32(V_ASN1_UTF8STRING),
+            common,
+            Int32(common.utf8.count),
+            -1,
+            0
+        )
+        guard isNamed == 1, X509_set_issuer_name(certificate, name) == 1, X509_set_pubkey(certificate, key) == 1,
+            X509_sign(certificate, key, EVP_sha256()) > 0
+        else { throw .take("X509_sign") }
+    }
+
+    static func digest(of certificate: OpaquePointer, _ hash: Fingerprint.Hash) -> Fingerprint? {
+        let algorithm =
+            switch hash {
+            case .sha256: EVP_sha256()
+            case .sha384: EVP_sha384()
+            case .sha512: EVP_sha512()
+            }
+        var bytes = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var count: UInt32 = 0
+        guard X509_digest(certificate, algorithm, &bytes, &count) == 1, Int(count) == hash.size else { return nil }
+        return Fingerprint(hash, Array(bytes[..<Int(count)]))
+    }
+}

@@ -1,0 +1,244 @@
+internal import CNice
+
+/// One transport of a full ICE agent (RFC 8445) with trickle (RFC 8838) and consent (RFC 7675), by libnice.
+///
+/// Used on the thread that runs its loop, where the events come too. Do not release the agent in an event.
+package final class ICEAgent {
+    package enum Event {
+        /// All local candidates are known.
+        case gathered
+        /// Datagrams can be sent.
+        case connected
+        /// No path is left, or the peer has not renewed its consent for 30 s.
+        case failed
+        /// Valid until the handler returns.
+        case datagram(UnsafeRawBufferPointer)
+    }
+
+    package struct Configuration: Sendable {
+        package var servers: [ICEServer]
+        /// Local UDP ports; nil for any.
+        package var ports: ClosedRange<UInt16>?
+        /// Local addresses in numbers; empty for those of all interfaces but the loopback.
+        package var addresses: [String]
+
+        package init(servers: [ICEServer] = [], ports: ClosedRange<UInt16>? = nil, addresses: [String] = []) {
+            self.servers = servers
+            self.ports = ports
+            self.addresses = addresses
+        }
+    }
+
+    private static let component = UInt32(NICE_COMPONENT_TYPE_RTP.rawValue)
+
+    private let loop: ICELoop
+    private let agent: OpaquePointer
+    private let stream: UInt32
+    private let handler: (Event) -> Void
+
+    /// Starts to gather candidates.
+    ///
+    /// - Parameters:
+    ///   - isControlling: whether this side picks the path: the offerer, or whoever is not lite.
+    ///   - handler: gets what happens, from within the loop's `run`.
+    /// - Returns: nil if no candidate can be gathered: there is no address, or no port is free.
+    package init?(
+        in loop: ICELoop,
+        _ configuration: Configuration,
+        isControlling: Bool,
+        handler: @escaping (Event) -> Void
+    ) {
+        guard let agent = oriel_ice_agent_new(loop.context, isControlling) else { return nil }
+        self.loop = loop
+        self.agent = agent
+        self.handler = handler
+        for text in configuration.addresses {
+            var address = NiceAddress()
+            nice_address_init(&address)
+            if nice_address_set_from_string(&address, text) != 0 { nice_agent_add_local_address(agent, &address) }
+        }
+        stream = nice_agent_add_stream(agent, 1)
+        if let ports = configuration.ports {
+            nice_agent_set_port_range(agent, stream, Self.component, UInt32(ports.lowerBound), UInt32(ports.upperBound))
+        }
+        for server in configuration.servers { add(server) }
+        connectEvents()
+        if nice_agent_gather_candidates(agent, stream) == 0 { return nil }
+    }
+
+    deinit {
+        nice_agent_attach_recv(agent, stream, Self.component, loop.context, nil, nil)
+        nice_agent_remove_stream(agent, stream)
+        g_object_unref(UnsafeMutableRawPointer(agent))
+    }
+
+    private func add(_ server: ICEServer) {
+        switch server {
+        case .stun(let address, let port): oriel_ice_agent_set_stun(agent, address, UInt32(port))
+        case .turn(let address, let port, let relaying, let username, let password):
+            let kind = relaying == .udp ? NICE_RELAY_TYPE_TURN_UDP : NICE_RELAY_TYPE_TURN_TCP
+            nice_agent_set_relay_info(agent, stream, Self.component, address, UInt32(port), username, password, kind)
+        }
+    }
+
+    private func connectEvents() {
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        nice_agent_attach_recv(
+            agent,
+            stream,
+            Self.component,
+            loop.context,
+            { _, _, _, count, bytes, context in
+                let agent = Unmanaged<ICEAgent>.fromOpaque(context!).takeUnretainedValue()
+                agent.handler(.datagram(UnsafeRawBufferPointer(start: bytes, count: Int(count))))
+            },
+            context
+        )
+        let gathered: @convention(c) (OpaquePointer, UInt32, UnsafeMutableRawPointer) -> Void = { _, _, context in
+            Unmanaged<ICEAgent>.fromOpaque(context).takeUnretainedValue().handler(.gathered)
+        }
+        oriel_signal_connect(agent, "candidate-gathering-done", unsafeBitCast(gathered, to: GCallback.self), context)
+        let changed: @convention(c) (OpaquePointer, UInt32, UInt32, UInt32, UnsafeMutableRawPointer) -> Void = {
+            _,
+            _,
+            _,
+            state,
+            context in
+            let agent = Unmanaged<ICEAgent>.fromOpaque(context).takeUnretainedValue()
+            switch NiceComponentState(rawValue: state) {
+            case NICE_COMPONENT_STATE_CONNECTED, NICE_COMPONENT_STATE_READY: agent.handler(.connected)
+            case NICE_COMPONENT_STATE_FAILED: agent.handler(.failed)
+            default: break
+            }
+        }
+        oriel_signal_connect(agent, "component-state-changed", unsafeBitCast(changed, to: GCallback.self), context)
+    }
+
+    /// This side's credentials of the current generation.
+    package var credentials: ICECredentials? {
+        var fragment: UnsafeMutablePointer<CChar>?
+        var password: UnsafeMutablePointer<CChar>?
+        guard nice_agent_get_local_credentials(agent, stream, &fragment, &password) != 0, let fragment, let password
+        else { return nil }
+        defer {
+            g_free(fragment)
+            g_free(password)
+        }
+        return ICECredentials(fragment: String(cString: fragment), password: String(cString: password))
+    }
+
+    /// The candidates gathered so far.
+    package var candidates: [Candidate] {
+        var candidates: [Candidate] = []
+        var list = nice_agent_get_local_candidates(agent, stream, Self.component)
+        while let entry = list {
+            let candidate = entry.pointee.data!.assumingMemoryBound(to: NiceCandidate.self)
+            if let known = Candidate(candidate) { candidates.append(known) }
+            nice_candidate_free(candidate)
+            list = entry.pointee.next
+            g_slist_free_1(entry)
+        }
+        return candidates
+    }
+
+    /// Sets the peer's credentials of the current generation. Checks begin.
+    package func setRemote(_ credentials: ICECredentials) {
+        nice_agent_set_remote_credentials(agent, stream, credentials.fragment, credentials.password)
+    }
+
+    /// Adds addresses of the peer. Those that are no numbers, or not for UDP, are skipped: the peer's own checks will
+    /// show where they come from (RFC 8445 §7.3.1.3).
+    package func addRemote(_ candidates: [Candidate]) {
+        var list: UnsafeMutablePointer<GSList>?
+        for candidate in candidates where candidate.component == 1 && candidate.transport == "udp" {
+            guard let known = makeCandidate(candidate) else { continue }
+            list = g_slist_append(list, known)
+        }
+        nice_agent_set_remote_candidates(agent, stream, Self.component, list)
+        while let entry = list {
+            nice_candidate_free(entry.pointee.data!.assumingMemoryBound(to: NiceCandidate.self))
+            list = entry.pointee.next
+            g_slist_free_1(entry)
+        }
+    }
+
+    /// Begins a new generation with new credentials (RFC 8445 §9). The path in use stays until a new one is found.
+    package func restart() {
+        nice_agent_restart_stream(agent, stream)
+    }
+
+    /// Sends a datagram on the path in use. Returns false if the system did not take it.
+    @discardableResult
+    package func send(_ datagram: UnsafeRawBufferPointer) -> Bool {
+        nice_agent_send(agent, stream, Self.component, UInt32(datagram.count), datagram.baseAddress!) > 0
+    }
+
+    /// The two ends of the path in use.
+    package var path: (local: Candidate, remote: Candidate)? {
+        var local: UnsafeMutablePointer<NiceCandidate>?
+        var remote: UnsafeMutablePointer<NiceCandidate>?
+        guard nice_agent_get_selected_pair(agent, stream, Self.component, &local, &remote) != 0,
+            let here = local.flatMap({ Candidate($0) }), let there = remote.flatMap({ Candidate($0) })
+        else { return nil }
+        return (here, there)
+    }
+
+    private func makeCandidate(_ candidate: Candidate) -> UnsafeMutablePointer<NiceCandidate>? {
+        let kind =
+            switch candidate.kind {
+            case .host: NICE_CANDIDATE_TYPE_HOST
+            case .serverReflexive: NICE_CANDIDATE_TYPE_SERVER_REFLEXIVE
+            case .peerReflexive: NICE_CANDIDATE_TYPE_PEER_REFLEXIVE
+            case .relayed: NICE_CANDIDATE_TYPE_RELAYED
+            }
+        var address = NiceAddress()
+        nice_address_init(&address)
+        guard nice_address_set_from_string(&address, candidate.address) != 0, let made = nice_candidate_new(kind) else {
+            return nil
+        }
+        nice_address_set_port(&address, UInt32(candidate.port))
+        made.pointee.transport = NICE_CANDIDATE_TRANSPORT_UDP
+        made.pointee.component_id = Self.component
+        made.pointee.stream_id = stream
+        made.pointee.priority = candidate.priority
+        made.pointee.addr = address
+        withUnsafeMutableBytes(of: &made.pointee.foundation) { target in
+            target.copyBytes(from: candidate.foundation.utf8.prefix(target.count - 1))
+        }
+        return made
+    }
+}
+
+extension Candidate {
+    fileprivate init?(_ candidate: UnsafeMutablePointer<NiceCandidate>) {
+        guard candidate.pointee.transport == NICE_CANDIDATE_TRANSPORT_UDP else { return nil }
+        let kind: Kind
+        switch candidate.pointee.type {
+        case NICE_CANDIDATE_TYPE_HOST: kind = .host
+        case NICE_CANDIDATE_TYPE_SERVER_REFLEXIVE: kind = .serverReflexive
+        case NICE_CANDIDATE_TYPE_PEER_REFLEXIVE: kind = .peerReflexive
+        default: kind = .relayed
+        }
+        let (address, port) = Self.text(&candidate.pointee.addr)
+        // A path's remote end has no base.
+        let hasBase = kind != .host && nice_address_is_valid(&candidate.pointee.base_addr) != 0
+        let base = hasBase ? Self.text(&candidate.pointee.base_addr) : nil
+        self.init(
+            foundation: withUnsafeBytes(of: candidate.pointee.foundation) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            },
+            priority: candidate.pointee.priority,
+            address: address,
+            port: port,
+            kind: kind,
+            related: base.map { Related(address: $0.0, port: $0.1) }
+        )
+    }
+
+    private static func text(_ address: inout NiceAddress) -> (String, UInt16) {
+        var text = [CChar](repeating: 0, count: Int(NICE_ADDRESS_STRING_LEN))
+        nice_address_to_string(&address, &text)
+        let bytes = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        return (String(decoding: bytes, as: UTF8.self), UInt16(truncatingIfNeeded: nice_address_get_port(&address)))
+    }
+}

@@ -1,0 +1,199 @@
+package import RTP
+
+/// One viewer: from a path that ICE has found to protected packets, without sockets and clock.
+///
+/// After each call that changes it, drain the session with `poll`, and call that again when `nextDeadline` comes or the
+/// history has grown. Instants are nanoseconds of the capture clock.
+package struct PeerSession: ~Copyable {
+    /// Why a session is over.
+    package enum End: Error, Equatable, CustomStringConvertible {
+        /// The peer said goodbye.
+        case closedByPeer
+        /// This side said goodbye.
+        case closed
+        /// The path is gone: connectivity checks failed, or consent (RFC 7675) was not renewed for 30 s.
+        case pathLost
+        /// No secure path was there after `setupLimit`.
+        case timeout
+        case insecure(DTLSError)
+
+        package var description: String {
+            switch self {
+            case .closedByPeer: "left"
+            case .closed: "was sent away"
+            case .pathLost: "is out of reach"
+            case .timeout: "did not connect in time"
+            case .insecure(let error): "was refused: \(error)"
+            }
+        }
+    }
+
+    private enum State {
+        /// ICE has found no path yet.
+        case connecting
+        /// There is a path, and no keys.
+        case handshaking
+        case established(SRTPSession)
+        case ended(End)
+    }
+
+    /// Nanoseconds until keys must be there.
+    static let setupLimit: UInt64 = 30_000_000_000
+    /// Bytes of the largest datagram.
+    package static let maximumDatagramSize = 1200
+    /// Bytes of an RTP payload that make a datagram of that size.
+    package static let maximumPayloadSize = maximumDatagramSize - VideoSender.overhead - 16
+
+    private var state = State.connecting
+    private let dtls: DTLSConnection
+    private var sender: VideoSender
+    private let createdAt: UInt64
+    /// Where packets are written and protected; aligned as libsrtp asks.
+    private let scratch: UnsafeMutableRawBufferPointer
+    private var bytes: [UInt8] = []
+
+    package init(
+        _ negotiation: Negotiation,
+        sender: VideoSender,
+        identity: DTLSIdentity,
+        now: UInt64
+    ) throws(DTLSError) {
+        dtls = try DTLSConnection(negotiation.role, identity: identity, expected: negotiation.remote.fingerprints)
+        self.sender = sender
+        createdAt = now
+        scratch = .allocate(byteCount: Self.maximumDatagramSize + SRTPSession.trailerSize + 256, alignment: 16)
+        bytes.reserveCapacity(scratch.count)
+    }
+
+    deinit { scratch.deallocate() }
+
+    package var end: End? { if case .ended(let end) = state { end } else { nil } }
+
+    /// The profile in use; nil before there are keys.
+    package var profile: SRTPProfile? { if case .established(let session) = state { session.profile } else { nil } }
+
+    package var statistics: VideoSenderStatistics { sender.statistics }
+
+    /// Whether the viewer needs a keyframe that is yet to come. The answer is given once.
+    package mutating func takeKeyframeRequest() -> Bool {
+        guard case .established = state else { return false }
+        return sender.takeKeyframeRequest()
+    }
+
+    // MARK: - In
+
+    /// ICE has a path that datagrams may take.
+    package mutating func pathFound() {
+        guard case .connecting = state else { return }
+        state = .handshaking
+        dtls.start()
+        noteHandshake()
+    }
+
+    /// ICE has given up, or the peer's consent has run out.
+    package mutating func pathLost() { finish(.pathLost) }
+
+    /// Takes a datagram that is not STUN (RFC 7983).
+    package mutating func receive(_ datagram: UnsafeRawBufferPointer, now: UInt64) {
+        guard datagram.count >= 2 else { return }
+        switch (datagram[0], datagram[1]) {
+        case (20...63, _):
+            dtls.receive(datagram)
+            noteHandshake()
+        // RFC 5761 §4: what is neither is RTP, and this side asked for none.
+        case (128...191, 192...223):
+            guard case .established(let session) = state, let opened = session.openRTCP(datagram),
+                let packets = try? RTCPPacket.parse(opened)
+            else { return }
+            for packet in packets { sender.receive(packet, now: now) }
+        default: break
+        }
+    }
+
+    // MARK: - Out
+
+    /// Gives what may go out at `now` to `send`, one datagram at a time.
+    package mutating func poll(
+        at now: UInt64,
+        _ history: borrowing PacketHistory,
+        send: (UnsafeRawBufferPointer) -> Void
+    ) {
+        if let timeout = dtls.timeout, timeout == 0 {
+            dtls.handleTimeout()
+            noteHandshake()
+        }
+        sendHandshake(send)
+        switch state {
+        case .connecting, .handshaking:
+            if now >= createdAt.adding(clamped: Self.setupLimit) { finish(.timeout) }
+        case .established(let session):
+            bytes.removeAll(keepingCapacity: true)
+            while sender.writeNext(at: now, from: history, to: &bytes) {
+                seal(send) { session.protectRTP($0, count: $1) }
+            }
+            if sender.writeReport(at: now, to: &bytes) { seal(send) { session.protectRTCP($0, count: $1) } }
+        case .ended: break
+        }
+    }
+
+    /// When `poll` must be called at the latest; nil when the session is over. May lie in the past.
+    package func nextDeadline(at now: UInt64, _ history: borrowing PacketHistory) -> UInt64? {
+        switch state {
+        case .connecting, .handshaking:
+            let limit = createdAt.adding(clamped: Self.setupLimit)
+            return dtls.timeout.map { min(limit, now.adding(clamped: $0)) } ?? limit
+        case .established: return sender.nextDeadline(history)
+        case .ended: return nil
+        }
+    }
+
+    /// Says goodbye.
+    ///
+    /// - Parameter end: why the session is over.
+    package mutating func close(at now: UInt64, _ end: End, send: (UnsafeRawBufferPointer) -> Void) {
+        if case .established(let session) = state {
+            bytes.removeAll(keepingCapacity: true)
+            if sender.writeGoodbye(at: now, to: &bytes) { seal(send) { session.protectRTCP($0, count: $1) } }
+            dtls.close()
+            sendHandshake(send)
+        }
+        finish(end)
+    }
+
+    // MARK: -
+
+    private mutating func finish(_ end: End) {
+        if case .ended = state { return }
+        state = .ended(end)
+    }
+
+    private mutating func noteHandshake() {
+        switch (dtls.state, state) {
+        case (.established(let keys), .connecting), (.established(let keys), .handshaking):
+            if let session = SRTPSession(keys) {
+                state = .established(session)
+            } else {
+                finish(.insecure(.noSRTPProfile))
+            }
+        case (.closed, _): finish(.closedByPeer)
+        case (.failed(let error), _): finish(.insecure(error))
+        default: break
+        }
+    }
+
+    private func sendHandshake(_ send: (UnsafeRawBufferPointer) -> Void) {
+        for datagram in dtls.takeDatagrams() { datagram.withUnsafeBytes { send($0) } }
+    }
+
+    /// Protects what was written, sends it and forgets it.
+    private mutating func seal(
+        _ send: (UnsafeRawBufferPointer) -> Void,
+        _ protect: (UnsafeMutableRawBufferPointer, Int) -> Int?
+    ) {
+        defer { bytes.removeAll(keepingCapacity: true) }
+        guard bytes.count + SRTPSession.trailerSize <= scratch.count else { return }
+        scratch.copyBytes(from: bytes)
+        guard let count = protect(scratch, bytes.count) else { return }
+        send(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+    }
+}

@@ -1,0 +1,97 @@
+/// What an ICE agent proves itself with (RFC 8839 §5.4).
+package struct ICECredentials: Equatable, Sendable {
+    package let fragment: String
+    package let password: String
+
+    /// Nil unless both have a length that the RFC allows (4…256 and 22…256) and nothing but its characters.
+    package init?(fragment: String, password: String) {
+        let isValid: (String, Int) -> Bool = { text, shortest in
+            shortest...256 ~= text.utf8.count
+                && text.utf8.allSatisfy { byte in
+                    switch byte {
+                    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2F: true  // ice-char: digits, letters, + and /
+                    case 0x2D, 0x5F, 0x3D: true  // some agents use -, _ and = too
+                    default: false
+                    }
+                }
+        }
+        guard isValid(fragment, 4), isValid(password, 22) else { return nil }
+        self.fragment = fragment
+        self.password = password
+    }
+}
+
+/// The hash of a certificate (RFC 8122 §5).
+package struct Fingerprint: Equatable, Sendable, CustomStringConvertible {
+    package enum Hash: String, Sendable, CaseIterable {
+        case sha256 = "sha-256", sha384 = "sha-384", sha512 = "sha-512"
+
+        var size: Int {
+            switch self {
+            case .sha256: 32
+            case .sha384: 48
+            case .sha512: 64
+            }
+        }
+    }
+
+    package let hash: Hash
+    package let bytes: [UInt8]
+
+    package init(_ hash: Hash, _ bytes: [UInt8]) {
+        precondition(bytes.count == hash.size)
+        self.hash = hash
+        self.bytes = bytes
+    }
+
+    /// The value of a `fingerprint` attribute. Nil if it is malformed or of a hash that is too weak to count.
+    package init?(parsing text: String) {
+        let words = text.split(separator: " ")
+        guard words.count == 2, let hash = Hash(rawValue: words[0].lowercased()) else { return nil }
+        let octets = words[1].split(separator: ":", omittingEmptySubsequences: false)
+        let bytes = octets.compactMap { $0.utf8.count == 2 ? UInt8($0, radix: 16) : nil }
+        guard bytes.count == octets.count, bytes.count == hash.size else { return nil }
+        self.init(hash, bytes)
+    }
+
+    package var description: String {
+        let digits = Array("0123456789ABCDEF")
+        let octets = bytes.map { String([digits[Int($0 >> 4)], digits[Int($0 & 0x0F)]]) }
+        return "\(hash.rawValue) \(octets.joined(separator: ":"))"
+    }
+}
+
+/// Who begins the DTLS handshake (RFC 8842 §5, RFC 4145 §4).
+package enum DTLSRole: Sendable, Equatable {
+    case client, server
+
+    /// As an answer says it.
+    package var setup: String {
+        switch self {
+        case .client: "active"
+        case .server: "passive"
+        }
+    }
+}
+
+/// What one side says of its transport.
+package struct TransportParameters: Equatable, Sendable {
+    package var credentials: ICECredentials
+    /// Any one of them may match. Never empty.
+    package var fingerprints: [Fingerprint]
+    package var candidates: [Candidate]
+    /// It only answers connectivity checks (RFC 8445 §2.5), so that the other side must lead.
+    package var isLite: Bool
+
+    package init(
+        credentials: ICECredentials,
+        fingerprints: [Fingerprint],
+        candidates: [Candidate],
+        isLite: Bool = false
+    ) {
+        self.credentials = credentials
+        self.fingerprints = fingerprints
+        self.candidates = candidates
+        self.isLite = isLite
+    }
+}

@@ -1,0 +1,56 @@
+/// Candidates and credentials that come after the offer (RFC 8840 §9).
+package struct TrickleFragment: Equatable, Sendable {
+    /// Nil where the fragment gives none, and then it belongs to the generation that is in use.
+    package var credentials: ICECredentials?
+    package var candidates: [Candidate]
+    package var isLast: Bool
+
+    package init(credentials: ICECredentials?, candidates: [Candidate], isLast: Bool) {
+        self.credentials = credentials
+        self.candidates = candidates
+        self.isLast = isLast
+    }
+
+    /// - Parameter mid: the media description that carries the transport; candidates of others are skipped.
+    package init(parsing text: String, mid: String) throws(MalformedSDP) {
+        self.init(credentials: nil, candidates: [], isLast: false)
+        var section: String?
+        var fragment: String?
+        var password: String?
+        for line in SDPLine.lines(of: text) {
+            let content = try line.content()
+            if content.kind == "m" { section = "" }
+            guard content.kind == "a" else { continue }
+            let attribute = SessionDescription.Attribute(parsing: content.value)
+            switch (attribute.name, attribute.value) {
+            case ("mid", let value?): section = value
+            case ("ice-ufrag", let value?): fragment = fragment ?? value
+            case ("ice-pwd", let value?): password = password ?? value
+            case ("candidate", let value?) where section == nil || section == mid || section == "":
+                if let candidate = Candidate(parsing: value) { candidates.append(candidate) }
+            case ("end-of-candidates", _): isLast = true
+            default: break
+            }
+            if let fragment, let password {
+                guard let valid = ICECredentials(fragment: fragment, password: password) else {
+                    throw line.malformed("gives no valid ICE credentials")
+                }
+                credentials = valid
+            }
+        }
+    }
+
+    /// The text of a fragment for one media description, each line ended by CR LF.
+    package func description(mid: String) -> String {
+        var lines: [String] = []
+        if let credentials {
+            lines.append("a=ice-ufrag:\(credentials.fragment)")
+            lines.append("a=ice-pwd:\(credentials.password)")
+        }
+        lines.append("m=video 9 UDP/TLS/RTP/SAVPF 0")
+        lines.append("a=mid:\(mid)")
+        lines.append(contentsOf: candidates.map { "a=candidate:\($0)" })
+        if isLast { lines.append("a=end-of-candidates") }
+        return lines.map { $0 + "\r\n" }.joined()
+    }
+}

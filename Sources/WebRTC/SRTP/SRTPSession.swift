@@ -1,0 +1,72 @@
+internal import CSRTP
+
+/// Protects what is sent and opens what is received (RFC 3711, RFC 7714). Buffers are protected and opened in place.
+final class SRTPSession {
+    /// Bytes that protection may add to a packet.
+    static let trailerSize = Int(SRTP_MAX_TRAILER_LEN) + 4
+
+    let profile: SRTPProfile
+    private let sending: srtp_t
+    private let receiving: srtp_t
+
+    private static let isReady: Bool = srtp_init() == srtp_err_status_ok
+
+    /// Nil when libsrtp refuses, which it does only without memory.
+    init?(_ keys: SRTPKeys) {
+        guard Self.isReady, let sending = Self.session(keys.profile, keys.sending, ssrc_any_outbound) else {
+            return nil
+        }
+        guard let receiving = Self.session(keys.profile, keys.receiving, ssrc_any_inbound) else {
+            srtp_dealloc(sending)
+            return nil
+        }
+        profile = keys.profile
+        self.sending = sending
+        self.receiving = receiving
+    }
+
+    deinit {
+        srtp_dealloc(sending)
+        srtp_dealloc(receiving)
+    }
+
+    private static func session(_ profile: SRTPProfile, _ key: [UInt8], _ direction: srtp_ssrc_type_t) -> srtp_t? {
+        var policy = srtp_policy_t()
+        let profile = srtp_profile_t(UInt32(profile.rawValue))
+        guard srtp_crypto_policy_set_from_profile_for_rtp(&policy.rtp, profile) == srtp_err_status_ok,
+            srtp_crypto_policy_set_from_profile_for_rtcp(&policy.rtcp, profile) == srtp_err_status_ok
+        else { return nil }
+        policy.ssrc.type = direction
+        policy.window_size = 1024
+        // A viewer without a retransmission stream gets the same packet again.
+        policy.allow_repeat_tx = 1
+        var key = key
+        return key.withUnsafeMutableBufferPointer { bytes in
+            policy.key = bytes.baseAddress
+            var session: srtp_t?
+            return srtp_create(&session, &policy) == srtp_err_status_ok ? session : nil
+        }
+    }
+
+    /// Protects an RTP packet of `count` bytes. The buffer has room for `trailerSize` more, and is aligned to 4.
+    ///
+    /// - Returns: the protected packet's length; nil if libsrtp refuses it.
+    func protectRTP(_ buffer: UnsafeMutableRawBufferPointer, count: Int) -> Int? {
+        var length = Int32(count)
+        return srtp_protect(sending, buffer.baseAddress, &length) == srtp_err_status_ok ? Int(length) : nil
+    }
+
+    /// Protects an RTCP datagram in the same way.
+    func protectRTCP(_ buffer: UnsafeMutableRawBufferPointer, count: Int) -> Int? {
+        var length = Int32(count)
+        return srtp_protect_rtcp(sending, buffer.baseAddress, &length) == srtp_err_status_ok ? Int(length) : nil
+    }
+
+    /// Opens an RTCP datagram. Nil if it is a forged or repeated one.
+    func openRTCP(_ datagram: UnsafeRawBufferPointer) -> [UInt8]? {
+        var bytes = Array(datagram)
+        var length = Int32(bytes.count)
+        guard srtp_unprotect_rtcp(receiving, &bytes, &length) == srtp_err_status_ok else { return nil }
+        return Array(bytes[..<Int(length)])
+    }
+}

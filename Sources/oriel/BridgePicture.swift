@@ -1,0 +1,24 @@
+import FrameBridge
+import Pixels
+
+/// The latest picture of a broadcast as RGB pixels of three bytes.
+struct BridgePicture {
+    let rgb: [UInt8]
+    let size: PixelSize
+
+    /// - Throws: a `Failure` to try again if there is no picture.
+    init(_ reader: inout FrameReader, in path: String) throws {
+        var size = PixelSize(width: 0, height: 0)
+        var rgb: [UInt8] = []
+        let outcome = try reader.read { frame in
+            size = PixelSize(width: frame.info.width, height: frame.info.height)
+            let layout = NV12Layout(size: size, lumaStride: frame.lumaStride, chromaStride: frame.chromaStride)
+            rgb = rgbBytes(luma: frame.luma, chroma: frame.chroma, layout: layout)
+        }
+        guard case .frame = outcome else {
+            throw Failure(.tryAgain, "there is no picture in \(path) yet: try again")
+        }
+        self.rgb = rgb
+        self.size = size
+    }
+}

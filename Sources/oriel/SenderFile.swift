@@ -1,0 +1,113 @@
+import Calls
+import FoundationEssentials
+import FrameBridge
+import Glibc
+import Posix
+import RTP
+import WebRTC
+
+/// What a sender tells of its viewers: a file in the broadcast's folder, one for each sender, renewed each second while
+/// somebody looks in.
+struct SenderFile {
+    /// One viewer, as `oriel status` shows it.
+    struct Viewer: Codable {
+        let id: Int
+        let address: String
+        /// Seconds since it joined.
+        let sinceS: Double
+        let codec: String
+        let state: String
+        let bitrateBps: Int
+        let rttMs: Double?
+        let lossRatio: Double?
+        let framesSent: UInt64
+        let nacks: UInt64
+        let plis: UInt64
+        let srtp: String?
+        let path: String?
+    }
+
+    private struct Content: Codable {
+        let pid: Int32
+        /// Nanoseconds of CLOCK_MONOTONIC.
+        let writtenNs: UInt64
+        let viewers: [Viewer]
+    }
+
+    private static let prefix = "viewers."
+    /// A file that was not renewed for this long tells nothing.
+    private static let lifetime: UInt64 = 3_000_000_000
+
+    private let path: String
+    private let written = Written()
+
+    private final class Written {
+        var isEmpty = true
+    }
+
+    init(in directory: String) { path = "\(directory)/\(Self.prefix)\(getpid())" }
+
+    /// A full disk loses the news and nothing else.
+    func write(_ statuses: [ViewerStatus]) {
+        if statuses.isEmpty, written.isEmpty { return }
+        written.isEmpty = statuses.isEmpty
+        let now = MonotonicClock.now()
+        let content = Content(pid: getpid(), writtenNs: now, viewers: statuses.map { Viewer($0, now: now) })
+        guard let text = try? json(content) else { return }
+        try? OutputFile.replace(path) { try OutputFile.open($0, O_TRUNC).write(text) }
+    }
+
+    func remove() { unlink(path) }
+
+    /// The viewers of all senders of a broadcast. Removes what a killed sender left.
+    static func viewers(in directory: String) -> [Viewer] {
+        guard let folder = opendir(directory) else { return [] }
+        defer { closedir(folder) }
+        var viewers: [Viewer] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            guard name.hasPrefix(prefix), let pid = Int32(name.dropFirst(prefix.count)) else { continue }
+            let path = "\(directory)/\(name)"
+            if kill(pid, 0) != 0, errno == ESRCH {
+                unlink(path)
+                continue
+            }
+            viewers.append(contentsOf: read(path)?.viewers ?? [])
+        }
+        return viewers.sorted { $0.id < $1.id }
+    }
+
+    private static func read(_ path: String) -> Content? {
+        guard let file = try? FileDescriptor.open(path, O_RDONLY | O_NOFOLLOW),
+            let bytes = try? file.readBytes(1 << 20)
+        else { return nil }
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let data = bytes.withUnsafeBytes { Data($0) }
+        guard let content = try? decoder.decode(Content.self, from: data),
+            MonotonicClock.now() < content.writtenNs &+ lifetime
+        else { return nil }
+        return content
+    }
+}
+
+extension SenderFile.Viewer {
+    fileprivate init(_ status: ViewerStatus, now: UInt64) {
+        let statistics = status.statistics
+        id = status.number
+        address = status.address
+        sinceS = milliseconds(from: status.since, to: now) / 1000
+        codec = status.codec.rawValue.lowercased()
+        state = status.isConnected ? "connected" : "connecting"
+        bitrateBps = status.bitrate
+        rttMs = statistics.roundTripTime.map { milliseconds(from: 0, to: $0) }
+        lossRatio = statistics.lossFraction
+        framesSent = statistics.frames
+        nacks = statistics.nacks
+        plis = statistics.keyframeRequests
+        srtp = status.profile?.name
+        path = status.path.map { "\($0.local.rawValue)-\($0.remote.rawValue)" }
+    }
+}

@@ -1,0 +1,209 @@
+import ArgumentParser
+import Calls
+import Glibc
+import Posix
+import WebRTC
+
+/// How a broadcast is served to browsers.
+struct WebOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Where to serve: PORT, HOST:PORT or [IPV6]:PORT; all addresses of this machine if no host is named.",
+            valueName: "address"
+        ),
+        transform: { text in
+            guard let address = ListenAddress(parsing: text) else {
+                throw ValidationError("give PORT, HOST:PORT or [IPV6]:PORT, such as 8080")
+            }
+            return address
+        }
+    )
+    var listen = ListenAddress(host: nil, port: 8080)
+
+    @Option(
+        help: ArgumentHelp(
+            "What viewers must know, part of the link; a fresh random one if not given, \"none\" lets everybody in. "
+                + "ORIEL_TOKEN in the environment sets it without showing it in the list of processes.",
+            valueName: "value"
+        )
+    )
+    var token: String?
+
+    @Option(help: ArgumentHelp("Certificate for HTTPS with its chain, as PEM; needs --tls-key.", valueName: "file"))
+    var tlsCert: String?
+
+    @Option(help: ArgumentHelp("Key of the certificate, as PEM.", valueName: "file"))
+    var tlsKey: String?
+
+    @Option(
+        help: ArgumentHelp("STUN server for this machine and the viewers.", valueName: "host[:port]"),
+        transform: { try STUNServer(parsing: $0) }
+    )
+    var stun: STUNServer?
+
+    @Option(
+        help: ArgumentHelp(
+            "TURN server for this machine and the viewers, who learn its password; may be given again.",
+            valueName: "user:password@host[:port][?transport=tcp]"
+        ),
+        transform: { try TURNServer(parsing: $0) }
+    )
+    var turn: [TURNServer] = []
+
+    @Option(
+        help: ArgumentHelp("UDP ports for the media, one a viewer; any if not given.", valueName: "min-max"),
+        transform: parsePorts
+    )
+    var ports: ClosedRange<UInt16>?
+
+    @Option(help: "Viewers at the most, 1 to 1000.")
+    var maxViewers = 50
+
+    func validate() throws {
+        guard 1...1000 ~= maxViewers else {
+            throw ValidationError("--max-viewers \(maxViewers) is out of range: give 1 to 1000.")
+        }
+        guard (tlsCert == nil) == (tlsKey == nil) else {
+            throw ValidationError("--tls-cert and --tls-key need each other.")
+        }
+        // What a URL's fragment can hold as it stands.
+        if let token, token.isEmpty || !token.utf8.allSatisfy({ Self.isTokenByte($0) }) {
+            throw ValidationError("--token takes letters, digits, and - . _ ~ only.")
+        }
+    }
+
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true
+        default: false
+        }
+    }
+
+    var tls: WebServer.TLSFiles? {
+        guard let tlsCert, let tlsKey else { return nil }
+        return WebServer.TLSFiles(certificate: tlsCert, key: tlsKey)
+    }
+
+    /// The token in force; nil lets everybody in.
+    func chosenToken() -> String? {
+        let given = token ?? getenv("ORIEL_TOKEN").map { String(cString: $0) }
+        if given == "none" { return nil }
+        if let given, !given.isEmpty { return given }
+        return Self.randomToken()
+    }
+
+    /// 132 random bits.
+    static func randomToken() -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+        return String((0..<22).map { _ in alphabet[Int.random(in: 0..<64)] })
+    }
+
+    /// Servers by their addresses, and as viewers are told of them. Looking up names may take seconds.
+    func ice() throws -> (ICEAgent.Configuration, links: [String]) {
+        var configuration = ICEAgent.Configuration(ports: ports)
+        var links: [String] = []
+        if let stun {
+            let address = try SocketAddress.resolve(host: stun.host, port: stun.port)
+            configuration.servers.append(.stun(address: address.host, port: stun.port))
+            links.append(stun.link)
+        }
+        for turn in turn {
+            let address = try SocketAddress.resolve(host: turn.host, port: turn.port)
+            configuration.servers.append(
+                .turn(
+                    address: address.host,
+                    port: turn.port,
+                    turn.relaying,
+                    username: turn.username,
+                    password: turn.password
+                )
+            )
+            links.append(turn.link)
+        }
+        let local = localAddresses()
+        if let host = listen.host, let named = local.first(where: { $0.host == host }) {
+            configuration.addresses = [named.host]
+        } else if local.isEmpty {
+            configuration.addresses = ["127.0.0.1"]
+        }
+        return (configuration, links)
+    }
+
+    /// What viewers open.
+    func links(port: UInt16, token: String?) -> [String] {
+        var hosts = localAddresses().map { $0.isIPv6 ? "[\($0.host)]" : $0.host }
+        if let host = listen.host { hosts = [host.contains(":") ? "[\(host)]" : host] }
+        if hosts.isEmpty { hosts = ["localhost"] }
+        return hosts.map { "\(tls == nil ? "http" : "https")://\($0):\(port)/\(token.map { "#\($0)" } ?? "")" }
+    }
+}
+
+/// `HOST` or `HOST:PORT`, with or without `stun:`.
+struct STUNServer {
+    let host: String
+    let port: UInt16
+
+    init(parsing text: String) throws(ValidationError) {
+        let place = text.hasPrefix("stun:") ? String(text.dropFirst(5)) : text
+        (host, port) = try parsePlace(place, defaultPort: 3478)
+    }
+
+    var link: String { "<stun:\(urlHost(host)):\(port)>; rel=\"ice-server\"" }
+}
+
+/// `USER:PASSWORD@HOST[:PORT][?transport=udp|tcp]`, with or without `turn:`.
+struct TURNServer {
+    let host: String
+    let port: UInt16
+    let username: String
+    let password: String
+    let relaying: ICEServer.Relaying
+
+    init(parsing text: String) throws(ValidationError) {
+        let form = ValidationError("give USER:PASSWORD@HOST[:PORT][?transport=tcp]")
+        var rest = text.hasPrefix("turn:") ? text.dropFirst(5) : text[...]
+        var relaying = ICEServer.Relaying.udp
+        if let mark = rest.lastIndex(of: "?") {
+            let parameter = rest[mark...].split(separator: "=")
+            guard parameter.count == 2, parameter[0] == "?transport",
+                let known = ICEServer.Relaying(rawValue: String(parameter[1]))
+            else { throw form }
+            relaying = known
+            rest = rest[..<mark]
+        }
+        guard let at = rest.lastIndex(of: "@"), let colon = rest.firstIndex(of: ":"), colon < at else { throw form }
+        username = String(rest[..<colon])
+        password = String(rest[rest.index(after: colon)..<at])
+        guard !username.isEmpty, !password.isEmpty, !text.contains("\""), !text.contains(where: \.isNewline) else {
+            throw form
+        }
+        (host, port) = try parsePlace(String(rest[rest.index(after: at)...]), defaultPort: 3478)
+        self.relaying = relaying
+    }
+
+    /// draft-ietf-wish-whep-04 §4.6.
+    var link: String {
+        "<turn:\(urlHost(host)):\(port)?transport=\(relaying.rawValue)>; rel=\"ice-server\"; "
+            + "username=\"\(username)\"; credential=\"\(password)\"; credential-type=\"password\""
+    }
+}
+
+private func urlHost(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
+
+private func parsePlace(_ text: String, defaultPort: UInt16) throws(ValidationError) -> (String, UInt16) {
+    let form = ValidationError("give HOST or HOST:PORT, such as stun.example.net:3478")
+    if text.hasPrefix("["), text.hasSuffix("]"), text.utf8.count > 2 {
+        return (String(text.dropFirst().dropLast()), defaultPort)
+    }
+    if !text.contains(":"), !text.isEmpty { return (text, defaultPort) }
+    guard let address = ListenAddress(parsing: text), let host = address.host, address.port != 0 else { throw form }
+    return (host, address.port)
+}
+
+private func parsePorts(_ text: String) throws(ValidationError) -> ClosedRange<UInt16> {
+    let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { UInt16($0) }
+    guard ends.count == 2, let first = ends[0], let last = ends[1], 1 <= first, first <= last else {
+        throw ValidationError("give the first and the last port, such as 50000-50100")
+    }
+    return first...last
+}

@@ -1,0 +1,137 @@
+import ArgumentParser
+import Calls
+import FrameBridge
+import Pixels
+import Posix
+import RTP
+import Sender
+import VideoEncoding
+import WebRTC
+
+/// A sender to browsers: the call, the web server in front of it, and the loop that feeds it.
+struct WebSender {
+    let options: WebOptions
+    let video: VideoOptions
+    let broadcast: BroadcastOptions
+    let log: StatisticsLog?
+
+    init(_ options: WebOptions, _ video: VideoOptions, _ broadcast: BroadcastOptions, _ log: StatisticsLog?) {
+        self.options = options
+        self.video = video
+        self.broadcast = broadcast
+        self.log = log
+    }
+
+    func run(
+        _ reader: consuming FrameReader,
+        wakesEarly: Bool,
+        until signals: borrowing TerminationSignals
+    ) throws -> SenderLoop.End {
+        let path = try broadcast.path
+        let token = options.chosenToken()
+        let (ice, links) = try options.ice()
+        let page = Deferred<WebService>()
+        let call = try WebCall(
+            WebCall.Configuration(
+                codecs: video.codec.codecs.map { RTP.VideoCodec($0) },
+                targetBitrate: UInt64(video.bitrate.bitsPerSecond),
+                viewerLimit: options.maxViewers,
+                ice: ice
+            )
+        ) { event in
+            Console.note(event.sentence)
+            page.value?.viewersChanged()
+        }
+        defer { call.close() }
+        let service = WebService(
+            WebService.Configuration(token: token, iceServerLinks: links) { Self.snapshot(of: path) },
+            call: call
+        )
+        page.value = service
+        let server = try WebServer(service, on: options.listen, tls: options.tls)
+        defer { server.close() }
+        for link in options.links(port: server.port, token: token) { Console.print(link) }
+        let file = SenderFile(in: path)
+        defer { file.remove() }
+        var loop = SenderLoop(
+            video.settings(wakesEarly: wakesEarly, keyframeInterval: nil),
+            reader: reader,
+            call: WebVideo(call: call, service: service, size: video.size),
+            report: Console.note
+        )
+        defer { service.setState(Liveness.stopped.name) }
+        return try loop.run(until: signals) { statistics in
+            let viewers = call.viewers
+            log?.append(statistics, viewers)
+            file.write(viewers)
+        }
+    }
+
+    /// A picture of full size, by a reader of its own.
+    private static func snapshot(of path: String) -> Result<[UInt8], WebService.SnapshotFailure> {
+        do {
+            var reader = try FrameReader(directory: try BridgeDirectory(path: path, create: false))
+            let picture = try BridgePicture(&reader, in: path)
+            return .success(try PNGFile.bytes(rgb: picture.rgb, size: picture.size))
+        } catch {
+            let sentence = Failure(describing: error)?.sentence ?? "there is no picture"
+            return .failure(WebService.SnapshotFailure(sentence))
+        }
+    }
+}
+
+/// A web call as the sender sees it: frames of one size go in.
+struct WebVideo: VideoCall {
+    let call: WebCall
+    let service: WebService
+    let size: PixelSize
+
+    var codecs: [VideoEncoding.VideoCodec] { call.codecsInUse.map { VideoEncoding.VideoCodec($0) } }
+
+    func send(_ frame: Span<UInt8>, codec: VideoEncoding.VideoCodec, isKeyframe: Bool, capturedAt: UInt64) {
+        call.send(
+            frame: frame,
+            codec: RTP.VideoCodec(codec),
+            isKeyframe: isKeyframe,
+            dimensions: (UInt16(size.width), UInt16(size.height)),
+            capturedAt: capturedAt
+        )
+    }
+
+    func takeKeyframeRequest(_ codec: VideoEncoding.VideoCodec) -> Bool {
+        call.takeKeyframeRequest(RTP.VideoCodec(codec))
+    }
+
+    /// Each viewer has a pace of its own, and none holds up the encoder.
+    var backlog: UInt64 { 0 }
+
+    func noteLiveness(_ liveness: Liveness) { service.setState(liveness.name) }
+}
+
+extension RTP.VideoCodec {
+    init(_ codec: VideoEncoding.VideoCodec) {
+        switch codec {
+        case .vp8: self = .vp8
+        case .vp9: self = .vp9
+        }
+    }
+}
+
+extension VideoEncoding.VideoCodec {
+    init(_ codec: RTP.VideoCodec) {
+        switch codec {
+        case .vp8: self = .vp8
+        case .vp9: self = .vp9
+        }
+    }
+}
+
+extension WebCall.Event {
+    /// For the person who shares.
+    var sentence: String {
+        switch self {
+        case .joined(let number, let address, let codec): "viewer \(number) looks in from \(address), \(codec.rawValue)"
+        case .left(let number, let address, let end): "viewer \(number) from \(address) \(end)"
+        }
+    }
+}

@@ -1,0 +1,69 @@
+"""WHEP viewer on aiortc, a WebRTC stack in Python with OpenSSL, libsrtp and FFmpeg. It offers VP8, not VP9."""
+
+import asyncio
+
+from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
+from aiortc.mediastreams import MediaStreamError
+from av.video.reformatter import Colorspace
+
+from png import write_png
+from whep import protection_profile, run
+
+
+class Viewer:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.frames = 0
+        self.last = None
+        self.reading = None
+
+    async def offer(self):
+        self.connection = RTCPeerConnection(RTCConfiguration(iceServers=[]))
+        self.connection.on("track", self.read_track)
+        self.connection.addTransceiver("video", direction="recvonly")
+        await self.connection.setLocalDescription(await self.connection.createOffer())
+        return self.connection.localDescription.sdp
+
+    def read_track(self, track):
+        async def read():
+            try:
+                while True:
+                    self.last = await track.recv()
+                    self.frames += 1
+            except MediaStreamError:
+                pass
+
+        self.reading = asyncio.ensure_future(read())
+
+    async def accept(self, answer):
+        await self.connection.setRemoteDescription(RTCSessionDescription(answer, "answer"))
+
+    async def progress(self):
+        return self.connection.connectionState, self.frames
+
+    async def details(self):
+        # aiortc tells neither cipher nor candidates in public.
+        transport = self.connection.getTransceivers()[0].receiver.transport
+        pair = transport.transport._connection._nominated.get(1)
+        details = {"pair": f"{pair.local_candidate.type}-{pair.remote_candidate.type}" if pair else None}
+        if transport.state == "connected":
+            details["dtls"] = transport._ssl.get_protocol_version_name().removeprefix("DTLSv")
+            details["srtp"] = protection_profile(transport._ssl.get_selected_srtp_profile().decode())
+        if self.last:
+            details["width"], details["height"] = self.last.width, self.last.height
+            if self.arguments.png:
+                self.write_last(self.arguments.png)
+        return details
+
+    def write_last(self, path):
+        rgb = self.last.reformat(format="rgb24", src_colorspace=Colorspace.ITU709)
+        write_png(path, rgb.width, rgb.height, rgb.planes[0].line_size, bytes(rgb.planes[0]))
+
+    async def close(self):
+        await self.connection.close()
+        if self.reading:
+            await self.reading
+
+
+if __name__ == "__main__":
+    run(Viewer, __doc__, png=True)

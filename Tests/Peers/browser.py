@@ -1,0 +1,342 @@
+#!/usr/bin/python3
+"""Drives a headless browser by lines of JSON: Debian's Chromium over WebDriver, or Firefox over WebDriver BiDi.
+
+It prints {"ready": true, "version": ...}, then answers each command on standard input with one line, {"value": ...} or
+{"error": ...}:
+    {"do": "open", "url": ...}                      waits until the page is loaded
+    {"do": "evaluate", "script": ..., "timeout": 60} an expression, in which await works; its value must fit into JSON
+    {"do": "screenshot", "path": ...}               writes a PNG of the viewport
+    {"do": "size", "width": ..., "height": ...}     sizes the viewport
+    {"do": "quit"}
+At the end of input, after quit and on SIGTERM nothing of the browser is left, neither processes nor profile.
+"""
+
+import argparse
+import asyncio
+import base64
+import ctypes
+import glob
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+START_TIMEOUT = 60
+COMMAND_TIMEOUT = 60
+PR_SET_CHILD_SUBREAPER = 36
+
+CHROMIUM_ARGUMENTS = [
+    "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--mute-audio", "--no-first-run",
+    "--autoplay-policy=no-user-gesture-required", "--no-proxy-server", "--disable-background-networking",
+    "--disable-component-update", "--disable-default-apps", "--disable-extensions", "--disable-sync",
+    "--disable-breakpad", "--disable-renderer-backgrounding", "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows", "--password-store=basic",
+]  # fmt: skip
+
+FIREFOX_PREFERENCES = {
+    "remote.active-protocols": 1,
+    "media.autoplay.default": 0,
+    "media.autoplay.blocking_policy": 0,
+    "media.gmp-manager.url": "",
+    "media.gmp-manager.updateEnabled": False,
+    "network.proxy.type": 0,
+    "network.captive-portal-service.enabled": False,
+    "network.connectivity-service.enabled": False,
+    "datareporting.policy.dataSubmissionEnabled": False,
+    "toolkit.telemetry.enabled": False,
+    "services.settings.server": "data:,",
+    "app.update.auto": False,
+    "app.normandy.enabled": False,
+    "extensions.update.enabled": False,
+    "dom.push.connection.enabled": False,
+    "browser.aboutwelcome.enabled": False,
+    "browser.shell.checkDefaultBrowser": False,
+    "browser.safebrowsing.malware.enabled": False,
+    "browser.safebrowsing.phishing.enabled": False,
+}
+
+
+class BrowserError(Exception):
+    pass
+
+
+class Browser:
+    """What both browsers share: a directory of their own, and a driver process."""
+
+    def __init__(self, arguments, directory):
+        self.arguments = arguments
+        self.directory = directory
+        self.log = os.path.join(directory, "log")
+
+    def spawn(self, command, **environment):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                env={**kept, "HOME": self.directory, "TMPDIR": self.directory, **environment},
+            )  # fmt: skip
+
+    def close(self):
+        pass
+
+    def wait_for(self, path, pattern):
+        """Waits until the file has the pattern, and returns the match."""
+        end = time.monotonic() + START_TIMEOUT
+        while time.monotonic() < end and self.process.poll() is None:
+            if os.path.exists(path):
+                with open(path, errors="replace") as file:
+                    if match := re.search(pattern, file.read()):
+                        return match
+            time.sleep(0.05)
+        with open(self.log, errors="replace") as log:
+            raise BrowserError("the browser did not start: " + log.read()[-500:])
+
+
+class Chromium(Browser):
+    """Chromium, by chromedriver's HTTP interface (https://www.w3.org/TR/webdriver2/)."""
+
+    script_timeout = None
+
+    def start(self):
+        self.spawn(["/usr/bin/chromedriver", "--port=0"])
+        self.port = int(self.wait_for(self.log, r"started successfully on port (\d+)")[1])
+        # The profile is left to chromedriver, which makes it in TMPDIR: with one of ours the first page waits long.
+        options = {
+            "binary": "/usr/bin/chromium",
+            "args": [*CHROMIUM_ARGUMENTS, *self.arguments.arg],
+            "prefs": dict(self.arguments.pref),
+        }
+        capabilities = {"alwaysMatch": {"goog:chromeOptions": options}}
+        session = self.request("POST", "/session", {"capabilities": capabilities}, START_TIMEOUT)
+        self.session = "/session/" + session["sessionId"]
+        return session["capabilities"]["browserVersion"]
+
+    def request(self, method, path, body=None, timeout=COMMAND_TIMEOUT):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            text = None if body is None else json.dumps(body)
+            connection.request(method, path, text, {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            value = json.loads(response.read())["value"]
+        finally:
+            connection.close()
+        if response.status != 200:
+            raise BrowserError(value["message"].splitlines()[0])
+        return value
+
+    def open(self, url):
+        self.request("POST", self.session + "/url", {"url": url})
+
+    def evaluate(self, script, timeout):
+        if timeout != self.script_timeout:
+            self.request("POST", self.session + "/timeouts", {"script": int(timeout * 1000)})
+            self.script_timeout = timeout
+        wrapped = f"""const done = arguments[arguments.length - 1];
+            (async () => (\n{script}\n))().then(value => JSON.stringify(value))
+                .then(text => done({{text}}), error => done({{error: String(error)}}));"""
+        result = self.request("POST", self.session + "/execute/async", {"script": wrapped, "args": []}, timeout + 10)
+        if "error" in result:
+            raise BrowserError(result["error"])
+        return json.loads(result.get("text") or "null")
+
+    def screenshot(self):
+        return self.request("GET", self.session + "/screenshot")
+
+    def size(self, width, height):
+        parameters = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        command = {"cmd": "Emulation.setDeviceMetricsOverride", "params": parameters}
+        self.request("POST", self.session + "/goog/cdp/execute", command)
+
+
+class Firefox(Browser):
+    """Firefox, by its own WebSocket (https://www.w3.org/TR/webdriver-bidi/)."""
+
+    number = 0
+
+    def __init__(self, arguments, directory):
+        super().__init__(arguments, directory)
+        self.loop = asyncio.new_event_loop()
+
+    def start(self):
+        profile = os.path.join(self.directory, "profile")
+        os.mkdir(profile)
+        with open(os.path.join(profile, "user.js"), "w") as file:
+            for name, value in {**FIREFOX_PREFERENCES, **dict(self.arguments.pref)}.items():
+                file.write(f"user_pref({json.dumps(name)}, {json.dumps(value)});\n")
+        command = ["/usr/bin/firefox-esr", "--headless", "--no-remote", "--profile", profile]
+        self.spawn([*command, "--remote-debugging-port", "0", *self.arguments.arg], MOZ_CRASHREPORTER_DISABLE="1")
+        address = self.wait_for(os.path.join(profile, "WebDriverBiDiServer.json"), r'"ws_port":\s*(\d+)')
+        self.socket = self.loop.run_until_complete(self.connect(f"ws://127.0.0.1:{address[1]}/session"))
+        session = self.send("session.new", capabilities={})
+        self.context = self.send("browsingContext.getTree")["contexts"][0]["context"]
+        return session["capabilities"]["browserVersion"]
+
+    async def connect(self, address):
+        import websockets  # Chromium does without.
+
+        return await websockets.connect(address, max_size=None, ping_interval=None, open_timeout=START_TIMEOUT)
+
+    def send(self, method, timeout=COMMAND_TIMEOUT, **parameters):
+        try:
+            return self.loop.run_until_complete(asyncio.wait_for(self.exchange(method, parameters), timeout))
+        except asyncio.TimeoutError:
+            raise BrowserError("timeout") from None
+
+    async def exchange(self, method, parameters):
+        self.number += 1
+        number = self.number
+        await self.socket.send(json.dumps({"id": number, "method": method, "params": parameters}))
+        while True:
+            reply = json.loads(await self.socket.recv())
+            if reply.get("id") == number:
+                if reply["type"] == "error":
+                    raise BrowserError(reply["message"])
+                return reply["result"]
+
+    def open(self, url):
+        self.send("browsingContext.navigate", context=self.context, url=url, wait="complete")
+
+    def evaluate(self, script, timeout):
+        wrapped = f"(async () => (\n{script}\n))().then(value => JSON.stringify(value))"
+        target = {"context": self.context}
+        reply = self.send(
+            "script.evaluate", timeout, expression=wrapped, target=target, awaitPromise=True, userActivation=True
+        )
+        if reply["type"] == "exception":
+            raise BrowserError(reply["exceptionDetails"]["text"])
+        return json.loads(reply["result"].get("value") or "null")
+
+    def screenshot(self):
+        return self.send("browsingContext.captureScreenshot", context=self.context)["data"]
+
+    def size(self, width, height):
+        viewport = {"width": width, "height": height}
+        self.send("browsingContext.setViewport", context=self.context, viewport=viewport)
+
+    def close(self):
+        tasks = asyncio.all_tasks(self.loop)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            self.loop.run_until_complete(asyncio.wait(tasks))
+        self.loop.close()
+
+
+def serve(browser):
+    """Answers commands until there are no more."""
+    for line in sys.stdin:
+        try:
+            command = json.loads(line)
+            if command["do"] == "quit":
+                say(value=None)
+                return
+            say(value=perform(browser, command))
+        except Exception as error:
+            say(error=f"{type(error).__name__}: {error}")
+
+
+def perform(browser, command):
+    match command["do"]:
+        case "open":
+            return browser.open(command["url"])
+        case "evaluate":
+            return browser.evaluate(command["script"], command.get("timeout", COMMAND_TIMEOUT))
+        case "screenshot":
+            with open(command["path"], "wb") as file:
+                file.write(base64.b64decode(browser.screenshot()))
+        case "size":
+            browser.size(command["width"], command["height"])
+        case other:
+            raise BrowserError(f"there is no command {other}")
+
+
+def say(**line):
+    print(json.dumps(line), flush=True)
+
+
+def parse_arguments():
+    def preference(text):
+        name, _, value = text.partition("=")
+        try:
+            return name, json.loads(value)
+        except ValueError:
+            return name, value
+
+    def size(text):
+        width, height = text.split("x")
+        return int(width), int(height)
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("browser", choices=["chromium", "firefox"])
+    parser.add_argument("--arg", action="append", default=[], help="argument for the browser; write --arg=--flag")
+    parser.add_argument("--pref", action="append", default=[], type=preference, metavar="NAME=VALUE")
+    parser.add_argument("--size", type=size, default=(1280, 720), metavar="WxH", help="of the viewport (1280x720)")
+    return parser.parse_args()
+
+
+def end_children():
+    """Ends the processes of the browser: those that lose their parents become children of this one."""
+    begin = time.monotonic()
+    told = set()
+    while True:
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        for child in children():
+            if time.monotonic() - begin > 5:
+                os.kill(child, signal.SIGKILL)
+            elif child not in told:
+                os.kill(child, signal.SIGTERM)
+                told.add(child)
+        time.sleep(0.02)
+
+
+def children():
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(path) as file:
+                parent = file.read().rpartition(")")[2].split()[1]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(parent) == os.getpid():
+            yield int(path.split("/")[2])
+
+
+def stop(*_):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    sys.exit(0)
+
+
+def main():
+    arguments = parse_arguments()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, stop)
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    directory = tempfile.mkdtemp(prefix="browser.")
+    browser = {"chromium": Chromium, "firefox": Firefox}[arguments.browser](arguments, directory)
+    try:
+        try:
+            version = browser.start()
+            browser.size(*arguments.size)
+        except Exception as error:
+            say(ready=False, error=f"{type(error).__name__}: {error}")
+            sys.exit(1)
+        say(ready=True, version=version)
+        serve(browser)
+    finally:
+        end_children()
+        browser.close()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
