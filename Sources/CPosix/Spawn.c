@@ -1,9 +1,12 @@
 #define _GNU_SOURCE
 #include "CPosix.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int posix_spawn_detached(pid_t *child, const char *path, char *const arguments[], const char *log) {
@@ -20,3 +23,29 @@ int posix_spawn_detached(pid_t *child, const char *path, char *const arguments[]
     posix_spawn_file_actions_destroy(&actions);
     return code;
 }
+
+int posix_spawn_child(pid_t *child, const char *path, char *const arguments[], bool is_silent) {
+    pid_t parent = getpid();
+    pid_t pid = fork();
+    if (pid < 0) return errno;
+    if (pid > 0) {
+        *child = pid;
+        return 0;
+    }
+    // A group of its own: what the terminal sends goes to the parent, which ends its children in order.
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(1);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null >= 0) {
+        dup2(null, 0);
+        if (is_silent) dup2(null, 1);
+    }
+    execv(path, arguments);
+    _exit(127);
+}
+
+int posix_pidfd(pid_t child) { return (int)syscall(SYS_pidfd_open, child, 0); }

@@ -22,14 +22,12 @@ struct Attach: ParsableCommand {
 
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup var video: VideoOptions
+    @OptionGroup var pace: PaceOptions
     @OptionGroup(title: "Options of web") var web: WebOptions
     @OptionGroup(title: "Options of rtp://") var rtp: PlainRTPOptions
 
     @Option(help: ArgumentHelp("Append statistics, one JSON object a second.", valueName: "file"))
     var stats: String?
-
-    @Flag(inversion: .prefixedNo, help: "Take a new frame at once instead of at the next tick.")
-    var wake = true
 
     @Flag(inversion: .prefixedNo, help: "Wait for a broadcast if there is none.")
     var wait = true
@@ -41,9 +39,10 @@ struct Attach: ParsableCommand {
         let end =
             switch call {
             case .plainRTP(let destination):
-                try PlainRTPSender(destination, rtp, video, log).run(reader, wakesEarly: wake, until: signals)
+                try PlainRTPSender(destination, rtp, video, pace, log)
+                    .run(reader, in: broadcast.path, until: signals)
             case .web:
-                try WebSender(web, video, broadcast, log).run(reader, wakesEarly: wake, until: signals)
+                try WebSender(web, video, pace, broadcast, log).run(reader, until: signals)
             }
         if end == .broadcastStopped { Console.note("the broadcast has ended") }
     }

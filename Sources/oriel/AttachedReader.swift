@@ -9,6 +9,8 @@ enum AttachedReader {
         until signals: borrowing TerminationSignals
     ) throws -> FrameReader? {
         var said = ""
+        // One that was started together with this sender is about to be there.
+        let sayAfter = MonotonicClock.now() + 500_000_000
         while !signals.take() {
             let obstacle: String
             do throws(BridgeError) {
@@ -29,8 +31,10 @@ enum AttachedReader {
             guard waits else {
                 throw Failure(.tryAgain, "\(obstacle): start one with \"oriel start\", or leave --no-wait out")
             }
-            if obstacle != said { Console.note("\(obstacle): waiting for it (\"oriel start\")") }
-            said = obstacle
+            if obstacle != said, MonotonicClock.now() >= sayAfter {
+                Console.note("\(obstacle): waiting for it (\"oriel start\")")
+                said = obstacle
+            }
             waitReadable([signals.descriptor.raw], until: MonotonicClock.now() + 50_000_000)
         }
         return nil

@@ -16,6 +16,9 @@ struct BroadcastOptions: ParsableArguments {
         }
     }
 
+    /// The same options for a child process.
+    var arguments: [String] { dir.map { ["--dir", $0] } ?? ["--name", name] }
+
     /// Opens the broadcast's folder.
     func directory(create: Bool = false) throws -> BridgeDirectory {
         try BridgeDirectory(path: path, create: create)

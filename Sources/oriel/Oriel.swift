@@ -7,12 +7,13 @@ struct Oriel: ParsableCommand {
         commandName: "oriel",
         abstract: "Share an X11 screen into any call.",
         discussion: """
-            "oriel start" captures the screen; "oriel attach rtp://HOST:PORT" streams it. The two are separate \
-            processes: either may end and be started again while the other goes on.
+            "oriel share" does it all for browsers. Behind it, "oriel start" captures the screen and "oriel attach CALL" \
+            streams it. The two are separate processes: either may end and be started again while the other goes on.
             """,
         version: "0.1.0",
         subcommands: [
-            Start.self, Attach.self, Pause.self, Resume.self, Stop.self, Status.self, List.self, Inspect.self,
+            Share.self, Start.self, Attach.self, Pause.self, Resume.self, Stop.self, Status.self, List.self,
+            Inspect.self,
         ]
     )
 

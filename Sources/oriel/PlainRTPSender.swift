@@ -33,18 +33,26 @@ struct PlainRTPSender {
     let destination: RTPDestination
     let options: PlainRTPOptions
     let video: VideoOptions
+    let pace: PaceOptions
     let log: StatisticsLog?
 
-    init(_ destination: RTPDestination, _ options: PlainRTPOptions, _ video: VideoOptions, _ log: StatisticsLog?) {
+    init(
+        _ destination: RTPDestination,
+        _ options: PlainRTPOptions,
+        _ video: VideoOptions,
+        _ pace: PaceOptions,
+        _ log: StatisticsLog?
+    ) {
         self.destination = destination
         self.options = options
         self.video = video
+        self.pace = pace
         self.log = log
     }
 
     func run(
         _ reader: consuming FrameReader,
-        wakesEarly: Bool,
+        in folder: String,
         until signals: borrowing TerminationSignals
     ) throws -> SenderLoop.End {
         let codec = video.codec.codecs[0]
@@ -57,12 +65,14 @@ struct PlainRTPSender {
             localPort: options.localPort
         )
         defer { call.close() }
-        try publish("\(call.sessionDescription(frameRate: video.fps))")
+        try publish("\(call.sessionDescription(frameRate: pace.fps))")
+        // No Unix socket leads to an X server.
+        try Sandbox(folder: folder, socketFamilies: [AF_INET, AF_INET6], mayListen: false).enter()
         let summary = "\(video.size) \(codec) at \(video.bitrate)"
         Console.note("sending \(summary) to \(destination) from port \(call.localAddress.port)")
         // Most plain receivers cannot ask for a keyframe.
         var loop = SenderLoop(
-            video.settings(wakesEarly: wakesEarly, keyframeInterval: Self.keyframeInterval),
+            video.settings(pace, keyframeInterval: Self.keyframeInterval),
             reader: reader,
             call: PlainRTPVideo(call: call, size: video.size, codecs: [codec]),
             report: Console.note

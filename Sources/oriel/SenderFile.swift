@@ -45,7 +45,11 @@ struct SenderFile {
         var isEmpty = true
     }
 
-    init(in directory: String) { path = "\(directory)/\(Self.prefix)\(getpid())" }
+    /// Also removes what killed senders left.
+    init(in directory: String) {
+        path = "\(directory)/\(Self.prefix)\(getpid())"
+        _ = Self.viewers(in: directory)
+    }
 
     /// A full disk loses the news and nothing else.
     func write(_ statuses: [ViewerStatus]) {

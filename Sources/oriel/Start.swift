@@ -22,9 +22,18 @@ struct Start: ParsableCommand {
         let signals = try TerminationSignals()
         let settings = try source.settings()
         let directory = try broadcast.directory(create: true)
+        try sandbox(directory.path).enter()
         let loop = try CaptureLoop(settings, in: directory, report: Console.note)
         Console.note("sharing \(settings.source)\(loop.region.map { " (\($0))" } ?? "") in \(directory.path)")
         try loop.run(until: signals)
+    }
+
+    /// The X server is reached by a Unix socket, unless the display names a host. Nothing else is reached at all.
+    private func sandbox(_ folder: String) -> Sandbox {
+        let display = source.display ?? getenv("DISPLAY").map { String(cString: $0) } ?? ""
+        let isLocal = display.hasPrefix(":") || display.hasPrefix("unix") || display.hasPrefix("/")
+        let families = isLocal ? [AF_UNIX] : [AF_UNIX, AF_INET, AF_INET6]
+        return Sandbox(folder: folder, socketFamilies: families, mayListen: false)
     }
 }
 
@@ -51,6 +60,15 @@ struct SourceOptions: ParsableArguments {
         if let region {
             do { _ = try CaptureRegion(region) } catch { throw ValidationError("\(error)") }
         }
+    }
+
+    /// The same options for a child process.
+    var arguments: [String] {
+        var arguments = ["--fps", "\(fps)", cursor ? "--cursor" : "--no-cursor"]
+        if let display { arguments += ["--display", display] }
+        if let monitor { arguments += ["--monitor", monitor] }
+        if let region { arguments += ["--region", region] }
+        return arguments
     }
 
     func settings() throws(X11Error) -> CaptureSettings {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FrameBridge
+import Glibc
 import Posix
 
 struct Status: ParsableCommand {
@@ -16,11 +17,15 @@ struct Status: ParsableCommand {
     @Flag(help: "Print again every second, until interrupted.")
     var watch = false
 
+    /// Moves to the top left corner and clears what is below (ECMA-48 §8.3.21, §8.3.39).
+    private static let fromTheTop = "\u{1B}[H\u{1B}[J"
+
     func run() throws {
         let signals = try TerminationSignals()
         while true {
             let report = try StatusReport(broadcast)
-            let isRead = Console.print(json ? try oriel.json(report) : report.sentence)
+            let text = json ? try oriel.json(report) : report.text
+            let isRead = Console.print(watch && !json && isatty(1) == 1 ? "\(Self.fromTheTop)\(text)" : text)
             guard watch, isRead else {
                 if report.isLive { return }
                 throw ExitCode(Failure.Code.tryAgain.rawValue)
@@ -44,11 +49,13 @@ struct StatusReport: Encodable {
     let frameAgeMs: Double?
     let uptimeS: Double?
     let hasSender: Bool
+    let viewers: [SenderFile.Viewer]
 
     let isLive: Bool
 
     enum CodingKeys: CodingKey {
-        case directory, state, reason, pid, source, width, height, framesPublished, frameAgeMs, uptimeS, hasSender
+        case directory, state, reason, pid, source, width, height, framesPublished, frameAgeMs, uptimeS, hasSender,
+            viewers
     }
 
     init(_ broadcast: BroadcastOptions) throws {
@@ -73,6 +80,7 @@ struct StatusReport: Encodable {
         frameAgeMs = inspection.latest.map { milliseconds(from: $0.capturedAt, to: now) }
         uptimeS = isLive ? inspection.status.map { milliseconds(from: $0.startedAt, to: now) / 1000 } : nil
         hasSender = inspection.hasReaders
+        viewers = SenderFile.viewers(in: inspection.path)
     }
 
     private init(nothingIn path: String) {
@@ -82,10 +90,17 @@ struct StatusReport: Encodable {
         (reason, pid, source, width, height, frameAgeMs, uptimeS) = (nil, nil, nil, nil, nil, nil, nil)
         framesPublished = 0
         hasSender = false
+        viewers = []
     }
 
-    /// One line for a person.
-    var sentence: String {
+    /// For a person: one line, and one more for each viewer.
+    var text: String {
+        guard !viewers.isEmpty else { return sentence }
+        let rows = [["viewer", "from", "for", "codec", "kb/s", "round trip", "loss", "frames", "nacks", "plis"]]
+        return ([sentence, ""] + table(rows + viewers.map(\.row))).joined(separator: "\n")
+    }
+
+    private var sentence: String {
         var parts = ["\(state) in \(directory)"]
         if let reason { parts.append(reason) }
         if let source, let width, let height { parts.append("\(source), \(width)x\(height)") }
@@ -94,8 +109,29 @@ struct StatusReport: Encodable {
             parts.append("\(framesPublished) frames")
             if let frameAgeMs { parts.append("the last \(rounded(frameAgeMs)) ms ago") }
             parts.append(hasSender ? "a sender is attached" : "no sender is attached")
+            if !viewers.isEmpty { parts.append(viewers.count == 1 ? "1 viewer" : "\(viewers.count) viewers") }
         }
         return parts.joined(separator: ", ")
+    }
+}
+
+/// Lines with the cells of all rows in columns, each as wide as its widest cell.
+private func table(_ rows: [[String]]) -> [String] {
+    let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    return rows.map { row in
+        zip(row, widths).map { cell, width in cell + String(repeating: " ", count: width - cell.count) }
+            .joined(separator: "  ")
+    }
+}
+
+extension SenderFile.Viewer {
+    fileprivate var row: [String] {
+        [
+            "\(id)", address, "\(rounded(sinceS)) s", codec, "\(bitrateBps / 1000)",
+            rttMs.map { "\(rounded($0)) ms" } ?? "-", lossRatio.map { "\(rounded($0 * 100)) %" } ?? "-",
+            "\(framesSent)",
+            "\(nacks)", "\(plis)",
+        ]
     }
 }
 

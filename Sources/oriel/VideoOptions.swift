@@ -11,9 +11,6 @@ struct VideoOptions: ParsableArguments {
     )
     var size = PixelSize(width: 1280, height: 720)
 
-    @Option(help: "Frames a second at the most, 1 to 60.")
-    var fps = 30
-
     @Option(help: "Codec: auto, vp8 or vp9. auto takes vp8, and vp9 for a viewer who does not know vp8.")
     var codec = CodecChoice.auto
 
@@ -32,21 +29,41 @@ struct VideoOptions: ParsableArguments {
     var keyframeInterval: Double?
 
     func validate() throws {
-        guard 1...60 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 60.") }
         if let keyframeInterval, !(0...3600 ~= keyframeInterval) {
             throw ValidationError("--keyframe-interval \(keyframeInterval) is out of range: give 0 to 3600.")
         }
     }
 
+    /// The same options for a child process.
+    var arguments: [String] {
+        var arguments = ["--size", "\(size)", "--codec", codec.rawValue]
+        arguments += ["--bitrate", "\(bitrate.bitsPerSecond)"]
+        if let keyframeInterval { arguments += ["--keyframe-interval", "\(keyframeInterval)"] }
+        return arguments
+    }
+
     /// - Parameter keyframeInterval: nanoseconds, in force if the command line says nothing; nil for none.
-    func settings(wakesEarly: Bool, keyframeInterval usual: UInt64?) -> SenderSettings {
+    func settings(_ pace: PaceOptions, keyframeInterval usual: UInt64?) -> SenderSettings {
         SenderSettings(
             size: size,
             bitrate: bitrate.bitsPerSecond,
-            framesPerSecond: fps,
-            wakesEarly: wakesEarly,
+            framesPerSecond: pace.fps,
+            wakesEarly: pace.wake,
             keyframeInterval: keyframeInterval.map { $0 == 0 ? nil : UInt64($0 * 1_000_000_000) } ?? usual
         )
+    }
+}
+
+/// When the sender looks for frames.
+struct PaceOptions: ParsableArguments {
+    @Option(help: "Frames a second at the most, 1 to 60.")
+    var fps = 30
+
+    @Flag(inversion: .prefixedNo, help: "Take a new frame at once instead of at the next tick.")
+    var wake = true
+
+    func validate() throws {
+        guard 1...60 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 60.") }
     }
 }
 

@@ -67,16 +67,30 @@ struct WebOptions: ParsableArguments {
             throw ValidationError("--tls-cert and --tls-key need each other.")
         }
         // What a URL's fragment can hold as it stands.
-        if let token, token.isEmpty || !token.utf8.allSatisfy({ Self.isTokenByte($0) }) {
-            throw ValidationError("--token takes letters, digits, and - . _ ~ only.")
+        if let token = token ?? Self.environmentToken,
+            token.isEmpty || !token.utf8.allSatisfy({ Self.isTokenByte($0) })
+        {
+            throw ValidationError("a token takes letters, digits, and - . _ ~ only: give another --token.")
         }
     }
+
+    private static var environmentToken: String? { getenv("ORIEL_TOKEN").map { String(cString: $0) } }
 
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true
         default: false
         }
+    }
+
+    /// The same options for a child process; the token goes by the environment.
+    var arguments: [String] {
+        var arguments = ["--listen", listen.argument, "--max-viewers", "\(maxViewers)"]
+        if let tlsCert, let tlsKey { arguments += ["--tls-cert", tlsCert, "--tls-key", tlsKey] }
+        if let stun { arguments += ["--stun", "\(urlHost(stun.host)):\(stun.port)"] }
+        for turn in turn { arguments += ["--turn", turn.argument] }
+        if let ports { arguments += ["--ports", "\(ports.lowerBound)-\(ports.upperBound)"] }
+        return arguments
     }
 
     var tls: WebServer.TLSFiles? {
@@ -86,10 +100,8 @@ struct WebOptions: ParsableArguments {
 
     /// The token in force; nil lets everybody in.
     func chosenToken() -> String? {
-        let given = token ?? getenv("ORIEL_TOKEN").map { String(cString: $0) }
-        if given == "none" { return nil }
-        if let given, !given.isEmpty { return given }
-        return Self.randomToken()
+        let given = token ?? Self.environmentToken ?? Self.randomToken()
+        return given == "none" ? nil : given
     }
 
     /// 132 random bits.
@@ -180,6 +192,8 @@ struct TURNServer {
         (host, port) = try parsePlace(String(rest[rest.index(after: at)...]), defaultPort: 3478)
         self.relaying = relaying
     }
+
+    var argument: String { "\(username):\(password)@\(urlHost(host)):\(port)?transport=\(relaying.rawValue)" }
 
     /// draft-ietf-wish-whep-04 §4.6.
     var link: String {

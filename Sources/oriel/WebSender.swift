@@ -1,6 +1,7 @@
 import ArgumentParser
 import Calls
 import FrameBridge
+import Glibc
 import Pixels
 import Posix
 import RTP
@@ -12,24 +13,33 @@ import WebRTC
 struct WebSender {
     let options: WebOptions
     let video: VideoOptions
+    let pace: PaceOptions
     let broadcast: BroadcastOptions
     let log: StatisticsLog?
 
-    init(_ options: WebOptions, _ video: VideoOptions, _ broadcast: BroadcastOptions, _ log: StatisticsLog?) {
+    init(
+        _ options: WebOptions,
+        _ video: VideoOptions,
+        _ pace: PaceOptions,
+        _ broadcast: BroadcastOptions,
+        _ log: StatisticsLog?
+    ) {
         self.options = options
         self.video = video
+        self.pace = pace
         self.broadcast = broadcast
         self.log = log
     }
 
     func run(
         _ reader: consuming FrameReader,
-        wakesEarly: Bool,
         until signals: borrowing TerminationSignals
     ) throws -> SenderLoop.End {
         let path = try broadcast.path
         let token = options.chosenToken()
         let (ice, links) = try options.ice()
+        // No Unix socket leads to an X server. Addresses are learnt by netlink.
+        try Sandbox(folder: path, socketFamilies: [AF_INET, AF_INET6, AF_NETLINK], mayListen: true).enter()
         let page = Deferred<WebService>()
         let call = try WebCall(
             WebCall.Configuration(
@@ -54,7 +64,7 @@ struct WebSender {
         let file = SenderFile(in: path)
         defer { file.remove() }
         var loop = SenderLoop(
-            video.settings(wakesEarly: wakesEarly, keyframeInterval: nil),
+            video.settings(pace, keyframeInterval: nil),
             reader: reader,
             call: WebVideo(call: call, service: service, size: video.size),
             report: Console.note

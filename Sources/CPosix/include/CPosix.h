@@ -56,3 +56,16 @@ int posix_poll(struct pollfd *descriptors, size_t count, const struct timespec *
 /// Starts `path` in a session of its own, with no input, its output thrown away and its messages appended to the new
 /// file `log`. Returns 0 or an errno value.
 int posix_spawn_detached(pid_t *child, const char *path, char *const arguments[], const char *log);
+
+/// Starts `path` in a process group of its own, without input, its messages where this process's go, and its results
+/// too unless it is silent. It is told to end (SIGTERM) when this process dies. For a process with one thread. Returns
+/// 0 or an errno value.
+int posix_spawn_child(pid_t *child, const char *path, char *const arguments[], bool is_silent);
+/// A descriptor that becomes readable when the process has ended; -1 with errno set on failure.
+int posix_pidfd(pid_t child);
+
+/// Gives up for ever, for all threads, what neither process of Oriel needs: new privileges, other programs and
+/// processes, files written elsewhere than below `folder` (Landlock), sockets of other families than those listed, and
+/// unless `may_listen`, connections from outside (seccomp). What the kernel does not have is left out. Returns 0 or an
+/// errno value.
+int posix_sandbox(const char *folder, const int *families, size_t family_count, bool may_listen);

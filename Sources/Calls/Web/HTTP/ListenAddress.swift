@@ -29,6 +29,9 @@ package struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
         self.init(host: host == "*" ? nil : String(host), port: port)
     }
 
+    /// The form that is parsed.
+    package var argument: String { host == nil ? "\(port)" : description }
+
     package var description: String {
         guard let host else { return "port \(port)" }
         return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
