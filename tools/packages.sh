@@ -11,6 +11,22 @@ test_packages=("${demo_packages[@]}" ffmpeg gstreamer1.0-tools gstreamer1.0-plug
     gstreamer1.0-plugins-bad tshark xserver-xorg-core xserver-xorg-video-dummy tigervnc-standalone-server
     x11-xserver-utils x11-apps xdotool iproute2 python3)
 
+# WebRTC stacks and browsers that others wrote.
+peer_packages=(chromium chromium-driver firefox-esr coturn nftables iproute2 python3 python3-venv python3-websockets
+    python3-gi procps python3-gst-1.0 gir1.2-gst-plugins-base-1.0 gir1.2-gst-plugins-bad-1.0 gstreamer1.0-plugins-base
+    gstreamer1.0-plugins-good gstreamer1.0-plugins-bad gstreamer1.0-nice golang-go golang-github-pion-webrtc.v3-dev)
+
+# Builds what of them is not packaged, below .build.
+build_peers() {
+    if ! cmp -s Tests/Peers/requirements.txt .build/peers/requirements.txt; then
+        rm -rf .build/peers
+        /usr/bin/python3 -m venv .build/peers
+        .build/peers/bin/pip install --quiet --requirement Tests/Peers/requirements.txt
+        cp Tests/Peers/requirements.txt .build/peers/
+    fi
+    Tests/Peers/pion/build.sh .build/pion
+}
+
 # need_packages [--yes] PACKAGE…: installs what is missing, after showing the list and asking once.
 need_packages() {
     local yes=false

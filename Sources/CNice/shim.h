@@ -21,6 +21,10 @@ static inline void oriel_signal_connect(NiceAgent *agent, const char *signal, GC
     g_signal_connect(agent, signal, handler, context);
 }
 
+static inline void oriel_signal_disconnect(NiceAgent *agent, gpointer context) {
+    g_signal_handlers_disconnect_by_data(agent, context);
+}
+
 /* A source that only ends a wait: g_source_set_ready_time says when. */
 static gboolean oriel_timer_dispatch(GSource *source, GSourceFunc function, gpointer context) {
     (void)function;

@@ -1,5 +1,4 @@
 import CPosix
-package import Glibc
 
 /// Gives up what a process does not need, for ever and for all its threads: whoever takes it over gains little.
 package struct Sandbox: Sendable {

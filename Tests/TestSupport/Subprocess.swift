@@ -19,17 +19,23 @@ package final class Subprocess {
     /// - Parameters:
     ///   - arguments: the program, looked up in PATH, and its arguments.
     ///   - environment: variables to set on top of the test's own.
+    ///   - input: a descriptor that the program reads its standard input from; nil gives it none.
     ///   - descriptor: a descriptor that the program gets under number 3.
     package init(
         _ arguments: [String],
         environment: [String: String] = [:],
+        input: Int32? = nil,
         passing descriptor: Int32? = nil
     ) throws(SystemError) {
         directory = try TemporaryDirectory()
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        if let input {
+            posix_spawn_file_actions_adddup2(&actions, input, 0)
+        } else {
+            posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        }
         posix_spawn_file_actions_addopen(&actions, 1, directory.file("out"), O_WRONLY | O_CREAT, 0o600)
         posix_spawn_file_actions_addopen(&actions, 2, directory.file("err"), O_WRONLY | O_CREAT, 0o600)
         if let descriptor { posix_spawn_file_actions_adddup2(&actions, descriptor, 3) }

@@ -29,7 +29,7 @@ package final class XServer {
         arguments: [String] = []
     ) throws {
         directory = try TemporaryDirectory()
-        let pipe = try Self.pipe()
+        let pipe = try Pipe()
         var command = try kind.command(directory)
         if let display { command.insert(display, at: 1) }
         command += ["-displayfd", "3", "-nolisten", "tcp", "-noreset"] + arguments
@@ -63,18 +63,6 @@ package final class XServer {
     @discardableResult
     package func xdotool(_ arguments: String...) throws -> String {
         try Subprocess.run(["xdotool"] + arguments, environment: environment)
-    }
-
-    private struct Pipe: ~Copyable {
-        let reading: FileDescriptor
-        let writing: FileDescriptor
-    }
-
-    private static func pipe() throws(SystemError) -> Pipe {
-        var ends: [Int32] = [-1, -1]
-        try check("pipe") { Glibc.pipe(&ends) }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        return Pipe(reading: FileDescriptor(taking: ends[0]), writing: FileDescriptor(taking: ends[1]))
     }
 
     private static func readDisplay(_ pipe: borrowing FileDescriptor, _ process: Subprocess) throws -> String {

@@ -68,8 +68,10 @@ package final class ICEAgent {
 
     deinit {
         nice_agent_attach_recv(agent, stream, Self.component, loop.context, nil, nil)
+        oriel_signal_disconnect(agent, Unmanaged.passUnretained(self).toOpaque())
         nice_agent_remove_stream(agent, stream)
-        g_object_unref(UnsafeMutableRawPointer(agent))
+        // A relay is told first that it is not needed any more; the loop keeps the rest alive until then.
+        nice_agent_close_async(agent, { agent, _, _ in g_object_unref(UnsafeMutableRawPointer(agent)) }, nil)
     }
 
     private func add(_ server: ICEServer) {

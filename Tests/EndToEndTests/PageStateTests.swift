@@ -1,0 +1,74 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// What the page tells while things happen at the other end.
+extension WebTests {
+    @Suite struct PageStateTests {
+        @Test func pauseAndResumeShow() throws {
+            let web = try WebBroadcast()
+            let browser = try web.open(.chromium)
+            try browser.wait(forState: "live")
+            #expect(try web.broadcast.run("pause").code == 0)
+            try browser.wait(forState: "paused")
+            #expect(try web.broadcast.run("resume").code == 0)
+            try browser.wait(forState: "live")
+        }
+
+        @Test func aKilledCaptureProcessShowsAndItsSuccessorToo() throws {
+            let web = try WebBroadcast()
+            let browser = try web.open(.chromium)
+            try browser.wait(forState: "live")
+            web.capture.kill(SIGKILL)
+            try browser.wait(forState: "reconnecting")
+            try web.restartCapture()
+            try browser.wait(forState: "live")
+        }
+
+        @Test func aKilledSenderIsFoundAgain() throws {
+            let web = try WebBroadcast()
+            let counter = try draw("counter", on: web.server)
+            let browser = try web.open(.chromium)
+            try browser.wait(forState: "live")
+            web.sender.kill(SIGKILL)
+            try browser.wait(forState: "reconnecting")
+            try web.restartSender()
+            try browser.wait(forState: "live")
+            let first = try #require(try browser.number())
+            try wait(until: "the counter goes on") { try browser.number() ?? 0 > first }
+            counter.stop()
+        }
+
+        @Test func theEndShowsAndANewBroadcastToo() throws {
+            let web = try WebBroadcast()
+            let browser = try web.open(.chromium)
+            try browser.wait(forState: "live")
+            #expect(try web.broadcast.run("stop").code == 0)
+            #expect(try web.sender.wait() == .code(0))
+            try browser.wait(forState: "ended")
+            try web.restartCapture()
+            try web.restartSender()
+            try browser.wait(forState: "live")
+        }
+
+        @Test func aWrongTokenIsDenied() throws {
+            let web = try WebBroadcast()
+            let browser = try web.open(.chromium, page: "\(web.origin)/#wrong")
+            try browser.wait(forState: "denied")
+            // The right one in its place is taken at once.
+            _ = try browser.evaluateOptional("void (location.hash = '\(WebBroadcast.token)')", as: String.self)
+            try browser.wait(forState: "live")
+        }
+
+        @Test func tooManyViewersAreTold() throws {
+            let web = try WebBroadcast("--max-viewers", "1")
+            let first = try web.open(.chromium)
+            try first.wait(forState: "live")
+            let second = try web.open(.chromium)
+            try second.wait(forState: "full")
+            // A place that becomes free is taken.
+            try first.open("about:blank")
+            try second.wait(forState: "live")
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Viewers by other WebRTC stacks than the browsers'.
+extension WebTests {
+    @Suite struct PeerTests {
+        struct Case: Sendable, CustomTestStringConvertible {
+            let stack: Peers.Stack
+            let codec: String
+            /// What the viewer offers, and what the answer to that must be.
+            let setup: (offered: String, answered: String)
+
+            var testDescription: String { "\(stack.rawValue) \(codec) \(setup.offered)" }
+        }
+
+        static let cases: [Case] = Peers.Stack.allCases.flatMap { stack in
+            // aiortc has no VP9.
+            (stack == .aiortc ? ["VP8"] : ["VP8", "VP9"]).flatMap { codec in
+                [("actpass", "active"), ("active", "passive")].map { setup in
+                    Case(stack: stack, codec: codec, setup: (setup.0, setup.1))
+                }
+            }
+        }
+
+        @Test func everyStackPlays() throws {
+            let web = try WebBroadcast()
+            let counter = try draw("counter", on: web.server, "--fps", "30")
+            for test in Self.cases {
+                let report = try web.view(
+                    test.stack,
+                    "--codec",
+                    test.codec,
+                    "--setup",
+                    test.setup.offered,
+                    "--frames",
+                    "30",
+                    "--seconds",
+                    "20"
+                )
+                #expect(report.error == nil, "\(test.testDescription)")
+                #expect(report.frames >= 30, "\(test.testDescription)")
+                #expect(report.codec == test.codec)
+                #expect(report.setupAnswer == test.setup.answered, "\(test.testDescription)")
+                #expect(report.width == 1280 && report.height == 720, "\(test.testDescription)")
+                #expect(report.deleted == 200)
+            }
+            try wait(until: "nobody is left") {
+                !(try web.broadcast.run("status", "--json").output.contains("\"address\""))
+            }
+            counter.stop()
+        }
+
+        @Test func aViewerWithoutCandidatesIsFound() throws {
+            let web = try WebBroadcast()
+            let report = try web.view(.wrtc, "--no-candidates", "--frames", "1", "--seconds", "20")
+            #expect(report.frames >= 1)
+        }
+
+        /// UDP passes between the two only by a relay.
+        @Test func aRelayServesWhoeverCannotBeReached() throws {
+            let web = try WebBroadcast("--turn", "u:p@\(Network.senderAddress)")
+            try web.network.blockUDP(exceptPort: 3478)
+            let folder = try TemporaryDirectory()
+            let relay = try Subprocess(
+                web.network.atSender([
+                    "turnserver", "-n", "--log-file", "stdout", "--no-cli", "--lt-cred-mech", "--user", "u:p",
+                    "--realm",
+                    "test", "--listening-ip", Network.senderAddress, "--relay-ip", Network.senderAddress, "--no-tls",
+                    "--no-dtls", "--pidfile", folder.file("pid"), "--userdb", folder.file("db"),
+                ])
+            )
+            try wait(until: "the relay listens") {
+                relay.output.contains("Total") || relay.output.contains("listener opened")
+            }
+            let without = try web.view(.wrtc, "--seconds", "8", "--frames", "1")
+            #expect(!without.connected)
+            let with = try web.view(
+                .wrtc,
+                "--turn",
+                "\(Network.senderAddress):3478",
+                "--turn-user",
+                "u",
+                "--turn-password",
+                "p",
+                "--relay-only",
+                "--seconds",
+                "20",
+                "--frames",
+                "30"
+            )
+            #expect(with.frames >= 1, "\(with) \(relay.output)")
+            #expect(with.pair?.contains("relay") == true)
+            relay.stop()
+        }
+
+        @Test func aWrongTokenGetsNothing() throws {
+            let web = try WebBroadcast()
+            let report = try Peers.report(Peers.viewer(.pion, of: web.whep, token: "wrong", in: web.network))
+            #expect(report.status == 401)
+            #expect(!report.connected)
+        }
+    }
+}

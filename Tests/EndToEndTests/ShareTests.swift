@@ -1,0 +1,121 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `oriel share`: both processes by one command.
+extension WebTests {
+    @Suite struct ShareTests {
+        private struct Shared {
+            let network: Network
+            let server: XServer
+            let folder: TemporaryDirectory
+            let process: Subprocess
+
+            init(_ arguments: String...) throws {
+                network = try Network()
+                server = try XServer()
+                folder = try TemporaryDirectory()
+                let command = [Programs.oriel, "share", "--display", server.display, "--dir", folder.file("bridge")]
+                process = try Subprocess(network.atSender(command + arguments))
+                let process = process
+                try wait(until: "the link is there") {
+                    if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
+                    return process.output.contains("#")
+                }
+            }
+
+            /// Process identifiers of its children by the command they run.
+            func child(_ command: String) throws -> pid_t? {
+                let list = try Subprocess.run(["ps", "-o", "pid=,args=", "--ppid", "\(process.pid)"])
+                let line = list.split(separator: "\n").first { $0.contains("oriel \(command)") }
+                return line?.split(separator: " ").first.flatMap { pid_t($0) }
+            }
+
+            var token: String { String(process.output.split(separator: "#")[1].prefix { !$0.isNewline }) }
+
+            func view() throws -> Peers.Report {
+                let url = "http://\(Network.senderAddress):8080/whep"
+                let viewer = try Peers.viewer(
+                    .pion,
+                    of: url,
+                    token: token,
+                    in: network,
+                    ["--frames", "1", "--seconds", "20"]
+                )
+                return try Peers.report(viewer)
+            }
+        }
+
+        @Test func oneCommandSharesAndCtrlCEndsAll() throws {
+            let shared = try Shared()
+            #expect(shared.token.utf8.count == 22)
+            #expect(try shared.view().connected)
+            try wait(until: "the viewer is told of") {
+                shared.process.errorOutput.contains("viewer 1 looks in from 10.99.0.2")
+            }
+            try wait(until: "and its going") { shared.process.errorOutput.contains("viewer 1 from 10.99.0.2 left") }
+            let children = try [shared.child("start"), shared.child("attach")]
+            shared.process.kill(SIGINT)
+            #expect(try shared.process.wait() == .code(0))
+            for child in children { #expect(kill(try #require(child), 0) != 0) }
+        }
+
+        @Test(arguments: ["start", "attach"])
+        func aCrashedHalfIsStartedAgain(command: String) throws {
+            let shared = try Shared()
+            let before = try #require(try shared.child(command))
+            kill(before, SIGKILL)
+            try wait(until: "it runs again") { try shared.child(command).map { $0 != before } ?? false }
+            try wait(until: "it is told") {
+                shared.process.errorOutput.contains("ended by signal 9: starting it again")
+            }
+            try wait(until: "a viewer connects") { try shared.view().connected }
+            shared.process.stop()
+        }
+
+        @Test func stopEndsAll() throws {
+            let shared = try Shared()
+            #expect(try CommandResult([Programs.oriel, "stop", "--dir", shared.folder.file("bridge")]).code == 0)
+            #expect(try shared.process.wait() == .code(0))
+        }
+
+        @Test func aKilledSupervisorTakesBothHalvesWithIt() throws {
+            let shared = try Shared()
+            let children = try [shared.child("start"), shared.child("attach")].map { try #require($0) }
+            shared.process.kill(SIGKILL)
+            try wait(until: "both are gone") { children.allSatisfy { kill($0, 0) != 0 || isZombie($0) } }
+        }
+
+        @Test func whatCannotWorkEndsWithItsCode() throws {
+            let folder = try TemporaryDirectory()
+            let command = [Programs.oriel, "share", "--dir", folder.file("bridge")]
+            #expect(try CommandResult(command + ["--display", ":4711"]).code == 69)
+            let server = try XServer()
+            let cases: [[String]] = [
+                ["--listen", "192.0.2.1:8080"], ["--tls-cert", "/nonexistent", "--tls-key", "/nonexistent"],
+            ]
+            for arguments in cases {
+                let result = try CommandResult(command + ["--display", server.display] + arguments)
+                #expect(result.code == 1)
+                #expect(result.errorOutput.contains("oriel: cannot"), "\(result.errorOutput)")
+            }
+        }
+
+        /// No new privileges and a filter for system calls, in both.
+        @Test func bothHalvesGiveUpWhatTheyDoNotNeed() throws {
+            let shared = try Shared()
+            for command in ["start", "attach"] {
+                let status = try contents(of: "/proc/\(try #require(try shared.child(command)))/status")
+                let text = String(decoding: status, as: UTF8.self)
+                #expect(text.contains("NoNewPrivs:\t1"))
+                #expect(text.contains("Seccomp:\t2"))
+            }
+            shared.process.stop()
+        }
+
+        private func isZombie(_ pid: pid_t) -> Bool {
+            guard let stat = try? contents(of: "/proc/\(pid)/stat") else { return true }
+            return String(decoding: stat, as: UTF8.self).contains(") Z")
+        }
+    }
+}

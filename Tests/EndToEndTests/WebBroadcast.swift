@@ -1,0 +1,117 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Tests with browsers and other stacks, one at a time: each fills the machine.
+@Suite(.serialized) enum WebTests {}
+
+/// A screen, its broadcast, and a sender to browsers at the other end of a network.
+final class WebBroadcast {
+    static let token = "a-token-of-the-tests"
+
+    let network: Network
+    let server: XServer
+    let broadcast: Broadcast
+    private(set) var capture: Subprocess
+    private(set) var sender: Subprocess
+    private let arguments: [String]
+
+    init(hasIPv6: Bool = false, _ arguments: String...) throws {
+        network = try Network(hasIPv6: hasIPv6)
+        server = try XServer(.virtual(width: 1280, height: 720))
+        broadcast = try Broadcast(on: server.display)
+        capture = try broadcast.start("--no-cursor")
+        self.arguments = arguments
+        sender = try Self.attach(broadcast, network, arguments)
+    }
+
+    deinit {
+        sender.stop()
+        capture.stop()
+    }
+
+    private static func attach(_ broadcast: Broadcast, _ network: Network, _ arguments: [String]) throws -> Subprocess {
+        let command = [Programs.oriel, "attach", "web", "--dir", broadcast.directory] + arguments
+        let sender = try Subprocess(network.atSender(command), environment: ["ORIEL_TOKEN": token])
+        try wait(until: "the sender serves") {
+            if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
+            return sender.output.contains("http")
+        }
+        return sender
+    }
+
+    /// What viewers open.
+    var page: String { "\(origin)/#\(Self.token)" }
+    var whep: String { "\(origin)/whep" }
+    var origin: String { "http://\(Network.senderAddress):8080" }
+    var origin6: String { "http://[\(Network.senderAddress6)]:8080" }
+
+    func restartSender() throws { sender = try Self.attach(broadcast, network, arguments) }
+    func restartCapture() throws { capture = try broadcast.start("--no-cursor") }
+
+    /// The processes themselves, not the programs that put them into a namespace: `ip netns exec` becomes its command.
+    func view(_ stack: Peers.Stack, _ arguments: String...) throws -> Peers.Report {
+        try Peers.report(Peers.viewer(stack, of: whep, token: Self.token, in: network, arguments))
+    }
+
+    func open(_ kind: Browser.Kind, _ arguments: String..., page: String? = nil) throws -> Browser {
+        let browser: Browser =
+            switch arguments.count {
+            case 0: try Browser(kind, in: network)
+            default: try Browser(kind, in: network, arguments[0])
+            }
+        try browser.open(page ?? self.page)
+        return browser
+    }
+}
+
+extension Browser {
+    private static let everything = """
+        JSON.stringify([oriel.state, await oriel.stats(), oriel.pc.connectionState, oriel.pc.iceConnectionState,
+            oriel.pc.iceGatheringState, oriel.pc.signalingState,
+            oriel.pc.localDescription?.sdp.match(/candidate.*/g), oriel.pc.remoteDescription?.sdp.match(/candidate.*/g)])
+        """
+
+    /// The state that the page shows.
+    var state: String { get throws { try evaluate("oriel.state") } }
+
+    func wait(forState state: String) throws {
+        do {
+            try TestSupport.wait(until: "the page is \(state)") { try self.state == state }
+        } catch let timeout as WaitTimeout {
+            let seen = try evaluate(Self.everything, as: String.self)
+            throw Unexpected("\(timeout): \(seen)")
+        }
+    }
+
+    var framesDecoded: Int { get throws { try evaluateOptional("(await oriel.stats()).framesDecoded") ?? 0 } }
+
+    /// The luma of the picture on the page, as a browser paints it.
+    func luma() throws -> (pixels: [UInt8], width: Int) {
+        let script = """
+            (() => {
+                const video = document.querySelector('video');
+                const canvas = document.createElement('canvas');
+                canvas.width = video.videoWidth; canvas.height = 64;
+                const context = canvas.getContext('2d');
+                context.drawImage(video, 0, 0);
+                const {data} = context.getImageData(0, 0, canvas.width, canvas.height);
+                const luma = [];
+                for (let i = 0; i < data.length; i += 4) luma.push(Math.round((data[i] + 2 * data[i + 1] + data[i + 2]) / 4));
+                return {width: canvas.width, luma};
+            })()
+            """
+        struct Picture: Decodable {
+            let width: Int
+            let luma: [UInt8]
+        }
+        let picture = try evaluate(script, as: Picture.self)
+        return (picture.luma, picture.width)
+    }
+
+    /// The number that the workload `counter` has painted.
+    func number() throws -> Int? {
+        let (pixels, width) = try luma()
+        return width == 0 ? nil : NumberReader(width: width).value(in: pixels)
+    }
+}

@@ -1,0 +1,78 @@
+import FoundationEssentials
+import Glibc
+import Posix
+
+/// A real browser without a window, driven by `Tests/Peers/browser.py`.
+package final class Browser {
+    package enum Kind: String, Sendable, CaseIterable { case chromium, firefox }
+
+    private struct Answer<Value: Decodable>: Decodable {
+        let value: Value?
+        let error: String?
+    }
+
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    private let process: Subprocess
+    private let pipe: Pipe
+    private var linesRead = 0
+
+    /// Starts a browser at the viewers' end of a network, and waits until it takes commands.
+    package init(_ kind: Kind, in network: Network, _ arguments: String...) throws {
+        let pipe = try Pipe()
+        let command = ["/usr/bin/python3", Peers.path("browser.py"), kind.rawValue] + arguments
+        process = try Subprocess(network.atViewer(command), input: pipe.reading.raw)
+        self.pipe = pipe
+        _ = try nextLine("the browser is ready")
+    }
+
+    deinit {
+        try? pipe.writing.write("{\"do\":\"quit\"}\n")
+        _ = try? process.wait()
+    }
+
+    package func open(_ url: String) throws {
+        let _: Bool? = try command(["do": "open", "url": url])
+    }
+
+    /// The value of an expression in the page; `await` works.
+    package func evaluate<Value: Decodable>(_ script: String, as type: Value.Type = Value.self) throws -> Value {
+        guard let value: Value = try command(["do": "evaluate", "script": script]) else {
+            throw Failure(description: "\(script) is null")
+        }
+        return value
+    }
+
+    package func evaluateOptional<Value: Decodable>(_ script: String, as type: Value.Type = Value.self) throws -> Value?
+    {
+        try command(["do": "evaluate", "script": script])
+    }
+
+    package func screenshot(_ path: String) throws {
+        let _: Bool? = try command(["do": "screenshot", "path": path])
+    }
+
+    private func command<Value: Decodable>(_ fields: [String: String]) throws -> Value? {
+        let line = String(decoding: try JSONEncoder().encode(fields), as: UTF8.self)
+        try pipe.writing.write(line + "\n")
+        let answer = try nextLine("the browser answers \(line)")
+        let decoded = try JSONDecoder().decode(Answer<Value>.self, from: Data(answer.utf8))
+        if let error = decoded.error { throw Failure(description: "\(line): \(error)") }
+        return decoded.value
+    }
+
+    private func nextLine(_ what: String) throws -> String {
+        var line = ""
+        try wait(until: what, timeout: .seconds(90)) {
+            if let exit = process.status() { throw Failure(description: "\(what): \(exit) \(process.errorOutput)") }
+            let lines = process.output.split(separator: "\n", omittingEmptySubsequences: false)
+            guard lines.count > linesRead + 1 else { return false }
+            line = String(lines[linesRead])
+            return true
+        }
+        linesRead += 1
+        return line
+    }
+}

@@ -1,0 +1,71 @@
+import Glibc
+import Synchronization
+
+/// Two network namespaces with a wire between them: one for a sender, one for its viewers. Both go with their owner.
+package final class Network {
+    package static let senderAddress = "10.99.0.1"
+    package static let viewerAddress = "10.99.0.2"
+    package static let senderAddress6 = "fd99::1"
+    package static let viewerAddress6 = "fd99::2"
+
+    private let name: String
+    private static let count = Atomic(0)
+
+    /// - Parameter hasIPv6: gives both ends IPv6 addresses too. While those are new, Chromium often gathers nothing unless it
+    ///   is told not to hide its addresses (mDNS).
+    package init(hasIPv6: Bool = false) throws {
+        name = "oriel\(getpid())x\(Self.count.wrappingAdd(1, ordering: .relaxed).newValue)"
+        for end in [sender, viewer] {
+            try ip("netns", "add", end)
+            if !hasIPv6 {
+                try ip("netns", "exec", end, "sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
+            }
+            try ip("-n", end, "link", "set", "lo", "up")
+        }
+        try ip("link", "add", "wire", "netns", sender, "type", "veth", "peer", "name", "wire", "netns", viewer)
+        let addresses = [
+            (sender, Self.senderAddress, Self.senderAddress6), (viewer, Self.viewerAddress, Self.viewerAddress6),
+        ]
+        for (end, address, address6) in addresses {
+            try ip("-n", end, "addr", "add", "\(address)/24", "dev", "wire")
+            if hasIPv6 { try ip("-n", end, "addr", "add", "\(address6)/64", "dev", "wire", "nodad") }
+            try ip("-n", end, "link", "set", "wire", "up")
+        }
+        // Without a default route Chromium offers no candidates.
+        try ip("-n", sender, "route", "add", "default", "via", Self.viewerAddress)
+        try ip("-n", viewer, "route", "add", "default", "via", Self.senderAddress)
+    }
+
+    deinit { for end in [sender, viewer] { try? ip("netns", "del", end) } }
+
+    private var sender: String { "\(name)s" }
+    private var viewer: String { "\(name)v" }
+
+    /// A command line that runs in the sender's namespace.
+    package func atSender(_ command: [String]) -> [String] { ["ip", "netns", "exec", sender] + command }
+
+    /// A command line that runs in the viewers' namespace.
+    package func atViewer(_ command: [String]) -> [String] { ["ip", "netns", "exec", viewer] + command }
+
+    /// Loses part of what the sender sends by UDP.
+    package func loseFromSender(perThousand: Int) throws {
+        let rules = """
+            add table inet loss; add chain inet loss in { type filter hook input priority 0; }; \
+            add rule inet loss in meta l4proto udp numgen random mod 1000 < \(perThousand) drop
+            """
+        try Subprocess.run(atViewer(["nft", rules]))
+    }
+
+    /// Lets no UDP pass between the two but from and to a port.
+    package func blockUDP(exceptPort port: Int) throws {
+        let rules = """
+            add table inet block; add chain inet block in { type filter hook input priority 0; }; \
+            add rule inet block in udp dport \(port) accept; add rule inet block in udp sport \(port) accept; \
+            add rule inet block in iifname wire meta l4proto udp drop
+            """
+        try Subprocess.run(atViewer(["nft", rules]))
+        try Subprocess.run(atSender(["nft", rules]))
+    }
+
+    private func ip(_ arguments: String...) throws { try Subprocess.run(["ip"] + arguments) }
+}

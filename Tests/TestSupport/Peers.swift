@@ -1,0 +1,62 @@
+import FoundationEssentials
+
+/// WebRTC stacks that others wrote, as viewers: the programs in `Tests/Peers`, built by `tools/test`.
+package enum Peers {
+    private static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+
+    /// A file of `Tests/Peers`.
+    package static func path(_ name: String) -> String { "\(root)/Tests/Peers/\(name)" }
+
+    package enum Stack: String, Sendable, CaseIterable {
+        /// libwebrtc
+        case wrtc
+        case aiortc
+        case gstreamer
+        case pion
+
+        var command: [String] {
+            switch self {
+            case .wrtc: ["\(root)/.build/peers/bin/python", path("wrtc_viewer.py")]
+            case .aiortc: ["\(root)/.build/peers/bin/python", path("aiortc_viewer.py")]
+            case .gstreamer: ["/usr/bin/python3", path("gst_viewer.py")]
+            case .pion: ["\(root)/.build/pion/pion_viewer"]
+            }
+        }
+    }
+
+    /// What a viewer saw.
+    package struct Report: Decodable, Sendable {
+        package let connected: Bool
+        package let frames: Int
+        package let width: Int?
+        package let height: Int?
+        package let codec: String?
+        package let srtp: String?
+        package let setupAnswer: String?
+        package let pair: String?
+        package let status: Int?
+        package let deleted: Int?
+        package let error: String?
+    }
+
+    /// A viewer that looks at `url` and tells at its end what it saw.
+    package static func viewer(
+        _ stack: Stack,
+        of url: String,
+        token: String,
+        in network: Network,
+        _ arguments: [String] = []
+    ) throws -> Subprocess {
+        try Subprocess(network.atViewer(stack.command + [url, "--token=\(token)"] + arguments))
+    }
+
+    package static func report(_ viewer: Subprocess) throws -> Report {
+        try viewer.wait(timeout: .seconds(60))
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        guard let line = viewer.output.split(separator: "\n").last(where: { $0.hasPrefix("{") }) else {
+            throw Browser.Failure(description: viewer.errorOutput)
+        }
+        return try decoder.decode(Report.self, from: Data(line.utf8))
+    }
+}

@@ -1,0 +1,16 @@
+import Glibc
+import Posix
+
+/// A pipe whose ends no child process inherits unless it is given one.
+struct Pipe: ~Copyable {
+    let reading: FileDescriptor
+    let writing: FileDescriptor
+
+    init() throws(SystemError) {
+        var ends: [Int32] = [-1, -1]
+        try check("pipe") { Glibc.pipe(&ends) }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        reading = FileDescriptor(taking: ends[0])
+        writing = FileDescriptor(taking: ends[1])
+    }
+}
