@@ -86,7 +86,10 @@ package final class WebServer: Sendable {
         if let host = address.host { return try bootstrap.bind(host: host, port: Int(address.port)).wait() }
         do {
             return try bootstrap.bind(host: "::", port: Int(address.port)).wait()
-        } catch let error as IOError where error.errnoCode == EAFNOSUPPORT || error.errnoCode == EADDRNOTAVAIL {
+        } catch let error as IOError where error.errnoCode == EADDRINUSE || error.errnoCode == EACCES {
+            throw error
+        } catch {
+            // A machine without IPv6.
             return try bootstrap.bind(host: "0.0.0.0", port: Int(address.port)).wait()
         }
     }
