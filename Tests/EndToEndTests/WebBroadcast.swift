@@ -54,12 +54,15 @@ final class WebBroadcast {
         try Peers.report(Peers.viewer(stack, of: whep, token: Self.token, in: network, arguments))
     }
 
-    func open(_ kind: Browser.Kind, _ arguments: String..., page: String? = nil) throws -> Browser {
-        let browser: Browser =
-            switch arguments.count {
-            case 0: try Browser(kind, in: network)
-            default: try Browser(kind, in: network, arguments[0])
-            }
+    /// Opens the page in a browser that does not hide its addresses: in a namespace this young, Chromium sometimes waits
+    /// in vain for the names it would give them (mDNS), and gathers nothing at all.
+    func open(_ kind: Browser.Kind, page: String? = nil, hidesAddresses: Bool = false) throws -> Browser {
+        let browser: Browser
+        switch kind {
+        case .chromium where !hidesAddresses:
+            browser = try Browser(kind, in: network, "--arg=--disable-features=WebRtcHideLocalIpsWithMdns")
+        case .chromium, .firefox: browser = try Browser(kind, in: network)
+        }
         try browser.open(page ?? self.page)
         return browser
     }
