@@ -10,7 +10,7 @@ package struct VideoSender: Sendable {
         /// Payload type of retransmissions (RFC 4588); nil repeats lost packets as they were.
         package var retransmissionPayloadType: UInt8?
         package var extensions: HeaderExtensions
-        /// Identifies the media description; at most 16 bytes go out.
+        /// Identifies the media description; goes out if it has at most 16 bytes.
         package var mid: String
 
         package init(
@@ -59,7 +59,10 @@ package struct VideoSender: Sendable {
     private var repeatedAt = [(index: UInt64, at: UInt64)](repeating: (.max, 0), count: 256)
     private var reports: ReportSchedule
     private var commands = FullIntraCommands()
-    private var midIsKnown = false
+    /// The packet after the newest that was sent.
+    private var sentEnd: UInt64 = 0
+    /// The first packet that goes without the mid, which the viewer has learnt.
+    private var midEnd = UInt64.max
     /// Whether the viewer cannot go on without a keyframe that is yet to come.
     private var wantsKeyframe = true
     package private(set) var statistics = VideoSenderStatistics()
@@ -184,7 +187,7 @@ package struct VideoSender: Sendable {
 
     private mutating func note(_ blocks: [ReportBlock], now: UInt64) {
         guard let block = blocks.last(where: { $0.ssrc == ssrc }) else { return }
-        midIsKnown = true
+        midEnd = min(midEnd, sentEnd)
         statistics.lossFraction = Double(block.fractionLost) / 256
         statistics.packetsLost = block.cumulativeLost
         if let trip = block.roundTripTime(arrivedAt: clock.ntpTime(at: now)) { statistics.roundTripTime = trip }
@@ -253,15 +256,17 @@ package struct VideoSender: Sendable {
             ticks: packet.ticks,
             marker: packet.isLast
         )
-        append(header, of: packet, to: &bytes)
+        append(header, of: packet, index, to: &bytes)
         bytes.append(contentsOf: packet.payload)
+        sentEnd = index + 1
         stream.notePacketSent(payloadSize: packet.payload.count)
         statistics.packets += 1
         statistics.bytes += UInt64(packet.payload.count)
         if packet.isLast { statistics.frames += 1 }
     }
 
-    /// RFC 4588 §4: in a stream of its own, the payload begins with the original sequence number.
+    /// RFC 4588 §4: in a stream of its own, the payload begins with the original sequence number. Without one the packet
+    /// is the same byte for byte: two that differ under one sequence number would give away a key of AES-GCM.
     private mutating func writeRetransmission(of packet: PacketHistory.Packet, _ index: UInt64, to bytes: inout [UInt8])
     {
         let original = sequenceNumber(of: index)
@@ -269,6 +274,7 @@ package struct VideoSender: Sendable {
             append(
                 stream.header(sequenceNumber: original, ticks: packet.ticks, marker: packet.isLast),
                 of: packet,
+                index,
                 to: &bytes
             )
             bytes.append(contentsOf: packet.payload)
@@ -276,17 +282,22 @@ package struct VideoSender: Sendable {
         }
         let timestamp = stream.timestampOffset &+ UInt32(truncatingIfNeeded: packet.ticks)
         let header = retransmissionStream!.nextHeader(timestamp: timestamp, marker: packet.isLast)
-        append(header, of: packet, to: &bytes)
+        append(header, of: packet, index, to: &bytes)
         bytes.append(bigEndian: original)
         bytes.append(contentsOf: packet.payload)
         retransmissionStream!.notePacketSent(payloadSize: packet.payload.count + 2)
     }
 
-    private func append(_ header: RTPHeader, of packet: PacketHistory.Packet, to bytes: inout [UInt8]) {
+    private func append(
+        _ header: RTPHeader,
+        of packet: PacketHistory.Packet,
+        _ index: UInt64,
+        to bytes: inout [UInt8]
+    ) {
         let start = bytes.count
         header.write(to: &bytes)
         let values = HeaderExtensionValues(
-            mid: midIsKnown ? nil : parameters.mid,
+            mid: index < midEnd ? parameters.mid : nil,
             asksForImmediatePlayout: packet.isFirst,
             captureTime: packet.isFirst ? clock.ntpTime(at: packet.capturedAt) : nil
         )
