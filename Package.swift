@@ -124,7 +124,7 @@ let package = Package(
         .testTarget(name: "RTPTests", dependencies: ["RTP", "TestSupport"], swiftSettings: swift),
         .testTarget(
             name: "WebRTCTests",
-            dependencies: ["CSRTP", "Posix", "RTP", "TestSupport", "WebRTC"],
+            dependencies: ["COpenSSL", "CSRTP", "Posix", "RTP", "TestSupport", "WebRTC"],
             exclude: ["Offers"],
             swiftSettings: swift
         ),

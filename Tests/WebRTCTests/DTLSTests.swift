@@ -1,3 +1,4 @@
+import COpenSSL
 import Testing
 
 @testable import WebRTC
@@ -111,6 +112,37 @@ import Testing
             for datagram in pair.server.takeDatagrams() { datagram.withUnsafeBytes { client.receive($0) } }
         }
         #expect(client.keys != nil)
+    }
+
+    @Test(
+        arguments: [
+            ("SRTP_AES128_CM_SHA1_80", .aes128CounterSHA1), ("SRTP_AEAD_AES_256_GCM", .aes256GCM),
+            ("SRTP_AES128_CM_SHA1_80:SRTP_AEAD_AES_128_GCM", .aes128GCM), ("SRTP_AES128_CM_SHA1_32", nil),
+        ] as [(String, SRTPProfile?)]
+    )
+    func theProfileIsOneThatThePeerSpeaks(names: String, profile: SRTPProfile?) throws {
+        let identity = try DTLSIdentity()
+        #expect(SSL_CTX_set_tlsext_use_srtp(identity.context, names) == 0)
+        for role in [DTLSRole.client, .server] {
+            let here = try DTLSConnection(role, identity: Identities.here, expected: [identity.fingerprint])
+            let there = try DTLSConnection(
+                role == .client ? .server : .client,
+                identity: identity,
+                expected: [Identities.here.fingerprint]
+            )
+            for side in [here, there] { side.start() }
+            for _ in 0..<4 {
+                for datagram in here.takeDatagrams() { datagram.withUnsafeBytes { there.receive($0) } }
+                for datagram in there.takeDatagrams() { datagram.withUnsafeBytes { here.receive($0) } }
+            }
+            // Each side prefers another; the server decides, by its own order.
+            if names.contains(":"), role == .client {
+                #expect(here.keys?.profile == .aes128CounterSHA1)
+            } else {
+                #expect(here.keys?.profile == profile)
+            }
+            if profile == nil { #expect(here.failure == .noSRTPProfile) }
+        }
     }
 
     @Test(arguments: [true, false])

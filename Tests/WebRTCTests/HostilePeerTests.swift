@@ -24,7 +24,7 @@ import Testing
         // The longest offers are mostly codecs that are not sent here.
         let original = Array(text.utf8.prefix(6000))
         var answered = 0
-        for _ in 0..<400 {
+        for _ in 0..<600 {
             var bytes = original
             bytes.damage(Self.words, using: &random)
             guard let offer = try? SessionDescription(parsing: String(decoding: bytes, as: UTF8.self)) else { continue }
