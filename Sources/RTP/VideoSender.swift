@@ -3,29 +3,6 @@
 /// After each call that changes it, or when the history has grown, write packets with `writeNext` until it returns
 /// false, and call again when `nextDeadline` comes. Instants are nanoseconds of the capture clock.
 package struct VideoSender: Sendable {
-    /// What was negotiated with the viewer.
-    package struct Parameters: Equatable, Sendable {
-        /// 0…127.
-        package var payloadType: UInt8
-        /// Payload type of retransmissions (RFC 4588); nil repeats lost packets as they were.
-        package var retransmissionPayloadType: UInt8?
-        package var extensions: HeaderExtensions
-        /// Identifies the media description; goes out if it has at most 16 bytes.
-        package var mid: String
-
-        package init(
-            payloadType: UInt8,
-            retransmissionPayloadType: UInt8?,
-            extensions: HeaderExtensions = HeaderExtensions(),
-            mid: String = ""
-        ) {
-            self.payloadType = payloadType
-            self.retransmissionPayloadType = retransmissionPayloadType
-            self.extensions = extensions
-            self.mid = mid
-        }
-    }
-
     /// Where in the history the viewer is.
     private enum Position {
         /// It can only begin, or go on, with a keyframe that was appended at `since` or later.
@@ -308,24 +285,4 @@ package struct VideoSender: Sendable {
         stream.senderReport(at: now, clock: clock).write(to: &bytes)
         SourceDescription(ssrc: ssrc, canonicalName: canonicalName).write(to: &bytes)
     }
-}
-
-/// What one viewer's stream has seen.
-package struct VideoSenderStatistics: Equatable, Sendable {
-    package internal(set) var frames: UInt64 = 0
-    package internal(set) var packets: UInt64 = 0
-    /// Payload bytes, without retransmissions.
-    package internal(set) var bytes: UInt64 = 0
-    package internal(set) var retransmissions: UInt64 = 0
-    /// NACK messages that came in.
-    package internal(set) var nacks: UInt64 = 0
-    /// Picture loss indications and new full intra requests that came in, and those the stream made for itself.
-    package internal(set) var keyframeRequests: UInt64 = 0
-    /// Times the stream went on with a later keyframe because its packets had waited too long.
-    package internal(set) var skips: UInt64 = 0
-    /// 0…1, of the last report.
-    package internal(set) var lossFraction: Double?
-    package internal(set) var packetsLost: Int32?
-    /// Nanoseconds.
-    package internal(set) var roundTripTime: UInt64?
 }
