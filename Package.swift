@@ -122,9 +122,19 @@ let package = Package(
             swiftSettings: swift
         ),
         .testTarget(name: "RTPTests", dependencies: ["RTP", "TestSupport"], swiftSettings: swift),
+        .testTarget(
+            name: "WebRTCTests",
+            dependencies: ["COpenSSL", "CSRTP", "Posix", "RTP", "TestSupport", "WebRTC"],
+            exclude: ["Offers"],
+            swiftSettings: swift
+        ),
         .testTarget(name: "BroadcastTests", dependencies: ["Broadcast"], swiftSettings: swift),
         .testTarget(name: "SenderTests", dependencies: ["Sender"], swiftSettings: swift),
-        .testTarget(name: "CallsTests", dependencies: ["Calls", "RTP", "Posix", "TestSupport"], swiftSettings: swift),
+        .testTarget(
+            name: "CallsTests",
+            dependencies: ["Calls", "RTP", "Posix", "TestSupport", "WebRTC"],
+            swiftSettings: swift
+        ),
         .testTarget(
             name: "EndToEndTests",
             dependencies: ["FrameBridge", "Pixels", "Posix", "TestSupport"],

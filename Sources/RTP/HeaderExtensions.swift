@@ -19,7 +19,7 @@ package struct HeaderExtensions: Equatable, Sendable {
 
 /// What the extensions of one packet say; nil says nothing.
 struct HeaderExtensionValues {
-    /// At most 16 bytes of text.
+    /// Text of more than 16 bytes does not fit, and a part of it would name something else.
     var mid: String?
     /// The receiver should show a picture as soon as it can.
     var asksForImmediatePlayout = false
@@ -35,8 +35,7 @@ struct HeaderExtensionValues {
     func write(_ identifiers: HeaderExtensions, to packet: inout [UInt8]) -> Bool {
         let start = packet.count
         packet.append(bigEndian: 0xBEDE_0000 as UInt32)
-        if let identifier = identifiers.mid, let mid, !mid.isEmpty {
-            let text = mid.utf8.prefix(16)
+        if let identifier = identifiers.mid, let text = mid?.utf8, 1...16 ~= text.count {
             packet.append(identifier << 4 | UInt8(text.count - 1))
             packet.append(contentsOf: text)
         }

@@ -3,29 +3,6 @@
 /// After each call that changes it, or when the history has grown, write packets with `writeNext` until it returns
 /// false, and call again when `nextDeadline` comes. Instants are nanoseconds of the capture clock.
 package struct VideoSender: Sendable {
-    /// What was negotiated with the viewer.
-    package struct Parameters: Equatable, Sendable {
-        /// 0…127.
-        package var payloadType: UInt8
-        /// Payload type of retransmissions (RFC 4588); nil repeats lost packets as they were.
-        package var retransmissionPayloadType: UInt8?
-        package var extensions: HeaderExtensions
-        /// Identifies the media description; at most 16 bytes go out.
-        package var mid: String
-
-        package init(
-            payloadType: UInt8,
-            retransmissionPayloadType: UInt8?,
-            extensions: HeaderExtensions = HeaderExtensions(),
-            mid: String = ""
-        ) {
-            self.payloadType = payloadType
-            self.retransmissionPayloadType = retransmissionPayloadType
-            self.extensions = extensions
-            self.mid = mid
-        }
-    }
-
     /// Where in the history the viewer is.
     private enum Position {
         /// It can only begin, or go on, with a keyframe that was appended at `since` or later.
@@ -59,7 +36,10 @@ package struct VideoSender: Sendable {
     private var repeatedAt = [(index: UInt64, at: UInt64)](repeating: (.max, 0), count: 256)
     private var reports: ReportSchedule
     private var commands = FullIntraCommands()
-    private var midIsKnown = false
+    /// The packet after the newest that was sent.
+    private var sentEnd: UInt64 = 0
+    /// The first packet that goes without the mid, which the viewer has learnt.
+    private var midEnd = UInt64.max
     /// Whether the viewer cannot go on without a keyframe that is yet to come.
     private var wantsKeyframe = true
     package private(set) var statistics = VideoSenderStatistics()
@@ -184,7 +164,7 @@ package struct VideoSender: Sendable {
 
     private mutating func note(_ blocks: [ReportBlock], now: UInt64) {
         guard let block = blocks.last(where: { $0.ssrc == ssrc }) else { return }
-        midIsKnown = true
+        midEnd = min(midEnd, sentEnd)
         statistics.lossFraction = Double(block.fractionLost) / 256
         statistics.packetsLost = block.cumulativeLost
         if let trip = block.roundTripTime(arrivedAt: clock.ntpTime(at: now)) { statistics.roundTripTime = trip }
@@ -253,15 +233,17 @@ package struct VideoSender: Sendable {
             ticks: packet.ticks,
             marker: packet.isLast
         )
-        append(header, of: packet, to: &bytes)
+        append(header, of: packet, index, to: &bytes)
         bytes.append(contentsOf: packet.payload)
+        sentEnd = index + 1
         stream.notePacketSent(payloadSize: packet.payload.count)
         statistics.packets += 1
         statistics.bytes += UInt64(packet.payload.count)
         if packet.isLast { statistics.frames += 1 }
     }
 
-    /// RFC 4588 §4: in a stream of its own, the payload begins with the original sequence number.
+    /// RFC 4588 §4: in a stream of its own, the payload begins with the original sequence number. Without one the packet
+    /// is the same byte for byte: two that differ under one sequence number would give away a key of AES-GCM.
     private mutating func writeRetransmission(of packet: PacketHistory.Packet, _ index: UInt64, to bytes: inout [UInt8])
     {
         let original = sequenceNumber(of: index)
@@ -269,6 +251,7 @@ package struct VideoSender: Sendable {
             append(
                 stream.header(sequenceNumber: original, ticks: packet.ticks, marker: packet.isLast),
                 of: packet,
+                index,
                 to: &bytes
             )
             bytes.append(contentsOf: packet.payload)
@@ -276,17 +259,22 @@ package struct VideoSender: Sendable {
         }
         let timestamp = stream.timestampOffset &+ UInt32(truncatingIfNeeded: packet.ticks)
         let header = retransmissionStream!.nextHeader(timestamp: timestamp, marker: packet.isLast)
-        append(header, of: packet, to: &bytes)
+        append(header, of: packet, index, to: &bytes)
         bytes.append(bigEndian: original)
         bytes.append(contentsOf: packet.payload)
         retransmissionStream!.notePacketSent(payloadSize: packet.payload.count + 2)
     }
 
-    private func append(_ header: RTPHeader, of packet: PacketHistory.Packet, to bytes: inout [UInt8]) {
+    private func append(
+        _ header: RTPHeader,
+        of packet: PacketHistory.Packet,
+        _ index: UInt64,
+        to bytes: inout [UInt8]
+    ) {
         let start = bytes.count
         header.write(to: &bytes)
         let values = HeaderExtensionValues(
-            mid: midIsKnown ? nil : parameters.mid,
+            mid: index < midEnd ? parameters.mid : nil,
             asksForImmediatePlayout: packet.isFirst,
             captureTime: packet.isFirst ? clock.ntpTime(at: packet.capturedAt) : nil
         )
@@ -297,24 +285,4 @@ package struct VideoSender: Sendable {
         stream.senderReport(at: now, clock: clock).write(to: &bytes)
         SourceDescription(ssrc: ssrc, canonicalName: canonicalName).write(to: &bytes)
     }
-}
-
-/// What one viewer's stream has seen.
-package struct VideoSenderStatistics: Equatable, Sendable {
-    package internal(set) var frames: UInt64 = 0
-    package internal(set) var packets: UInt64 = 0
-    /// Payload bytes, without retransmissions.
-    package internal(set) var bytes: UInt64 = 0
-    package internal(set) var retransmissions: UInt64 = 0
-    /// NACK messages that came in.
-    package internal(set) var nacks: UInt64 = 0
-    /// Picture loss indications and new full intra requests that came in, and those the stream made for itself.
-    package internal(set) var keyframeRequests: UInt64 = 0
-    /// Times the stream went on with a later keyframe because its packets had waited too long.
-    package internal(set) var skips: UInt64 = 0
-    /// 0…1, of the last report.
-    package internal(set) var lossFraction: Double?
-    package internal(set) var packetsLost: Int32?
-    /// Nanoseconds.
-    package internal(set) var roundTripTime: UInt64?
 }

@@ -30,6 +30,8 @@ final class Viewer {
     private let sender: VideoSender
     private let answerNumber: UInt64
     private let mailbox = Mailbox()
+    /// The viewer's of the current generation.
+    private var remoteCredentials: ICECredentials
     private var bytesBefore: UInt64 = 0
     private var lastBitrate = 0
     private(set) var isConnected = false
@@ -70,6 +72,7 @@ final class Viewer {
         self.identity = identity
         self.completion = completion
         since = now
+        remoteCredentials = negotiation.remote.credentials
         answerNumber = .random(in: 0...UInt64(Int64.max))
         agent.setRemote(negotiation.remote.credentials)
         agent.addRemote(negotiation.remote.candidates)
@@ -97,9 +100,10 @@ final class Viewer {
     }
 
     func take(_ fragment: TrickleFragment, matching generation: String?) -> TrickleOutcome {
-        if let credentials = fragment.credentials, credentials != negotiation.remote.credentials {
+        if let credentials = fragment.credentials, credentials != remoteCredentials {
             // Only a request for any generation asks for a new one.
             guard generation == nil else { return .outdated }
+            remoteCredentials = credentials
             agent.restart()
             agent.setRemote(credentials)
             agent.addRemote(fragment.candidates)

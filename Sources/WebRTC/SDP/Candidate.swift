@@ -52,8 +52,9 @@ package struct Candidate: Equatable, Sendable {
     /// malformed. Extensions are skipped.
     package init?(parsing text: String) {
         let words = text.split(separator: " ").map(String.init)
-        guard words.count >= 8, 1...32 ~= words[0].utf8.count, let component = Int(words[1]), 1...256 ~= component,
-            let priority = UInt32(words[3]), let port = UInt16(words[5]), words[6] == "typ",
+        guard words.count >= 8, 1...32 ~= words[0].utf8.count, let component = Int(digits: words[1]),
+            1...256 ~= component,
+            let priority = UInt32(digits: words[3]), let port = UInt16(digits: words[5]), words[6] == "typ",
             let kind = Kind(rawValue: words[7]), words[4].utf8.count <= 255
         else { return nil }
         self.init(
@@ -67,7 +68,7 @@ package struct Candidate: Equatable, Sendable {
         )
         var extensions: [String: String] = [:]
         for index in stride(from: 8, to: words.count - 1, by: 2) { extensions[words[index]] = words[index + 1] }
-        if let address = extensions["raddr"], let port = extensions["rport"].flatMap({ UInt16($0) }) {
+        if let address = extensions["raddr"], let port = extensions["rport"].flatMap({ UInt16(digits: $0) }) {
             related = Related(address: address, port: port)
         }
     }

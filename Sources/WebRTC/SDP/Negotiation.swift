@@ -147,7 +147,9 @@ package struct Negotiation: Equatable, Sendable {
         guard let fragment = first("ice-ufrag"), let password = first("ice-pwd"),
             let credentials = ICECredentials(fragment: fragment, password: password)
         else { throw .incomplete("gives no valid ICE credentials") }
-        let fingerprints = places.flatMap { $0.all("fingerprint") }.compactMap { Fingerprint(parsing: $0) }
+        // Those of the description itself replace the session's (RFC 8122 §5).
+        let hashes = places.lazy.map { $0.all("fingerprint") }.first { !$0.isEmpty } ?? []
+        let fingerprints = hashes.compactMap { Fingerprint(parsing: $0) }
         guard !fingerprints.isEmpty else {
             throw .incomplete("gives no certificate fingerprint of SHA-256, SHA-384 or SHA-512")
         }

@@ -35,7 +35,9 @@ extension SessionDescription.Media {
         let names = Dictionary(attributes.all("rtpmap").compactMap { Self.split($0) }) { first, _ in first }
         let parameters = Dictionary(attributes.all("fmtp").compactMap { Self.split($0) }) { first, _ in first }
         return formats.compactMap { format in
-            guard let payloadType = UInt8(format), payloadType < 128, let name = names[format] else { return nil }
+            guard let payloadType = UInt8(digits: format), payloadType < 128, let name = names[format] else {
+                return nil
+            }
             return (payloadType, name.uppercased(), Self.parameters(parameters[format] ?? ""))
         }
     }
@@ -80,7 +82,7 @@ extension SessionDescription.Media {
             let words = line.split(separator: " ")
             guard words.count >= 2 else { continue }
             let key = words[0].split(separator: "/")
-            guard let identifier = key.first.flatMap({ UInt8($0) }), HeaderExtensions.identifiers ~= identifier,
+            guard let identifier = key.first.flatMap({ UInt8(digits: $0) }), HeaderExtensions.identifiers ~= identifier,
                 key.count == 1 || key[1] == "recvonly" || key[1] == "sendrecv"
             else { continue }
             let slot: WritableKeyPath<HeaderExtensions, UInt8?>

@@ -143,7 +143,7 @@ struct SDPLine {
     func media(_ value: String) throws(MalformedSDP) -> SessionDescription.Media {
         let words = value.split(separator: " ").map(String.init)
         // A port may be followed by a slash and a count.
-        guard words.count >= 4, let port = words[1].split(separator: "/").first.flatMap({ UInt16($0) }) else {
+        guard words.count >= 4, let port = words[1].split(separator: "/").first.flatMap({ UInt16(digits: $0) }) else {
             throw malformed("is no media description")
         }
         return SessionDescription.Media(

@@ -49,7 +49,7 @@ package struct Fingerprint: Equatable, Sendable, CustomStringConvertible {
         let words = text.split(separator: " ")
         guard words.count == 2, let hash = Hash(rawValue: words[0].lowercased()) else { return nil }
         let octets = words[1].split(separator: ":", omittingEmptySubsequences: false)
-        let bytes = octets.compactMap { $0.utf8.count == 2 ? UInt8($0, radix: 16) : nil }
+        let bytes = octets.compactMap { $0.utf8.count == 2 ? UInt8(digits: $0, radix: 16) : nil }
         guard bytes.count == octets.count, bytes.count == hash.size else { return nil }
         self.init(hash, bytes)
     }

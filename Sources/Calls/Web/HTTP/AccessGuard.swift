@@ -30,6 +30,8 @@ package struct AccessGuard: Sendable {
 
     package var isOpen: Bool { token == nil }
 
+    var addressCount: Int { failures.count }
+
     /// - Parameters:
     ///   - authorization: the header's value (RFC 6750 §2.1).
     ///   - address: the client's, in numbers.
@@ -71,8 +73,9 @@ package struct AccessGuard: Sendable {
 
     /// Takes as long for a wrong first byte as for a wrong last one.
     static func isEqual(_ given: [UInt8], _ token: [UInt8]) -> Bool {
+        if token.isEmpty { return false }
         var difference = given.count ^ token.count
-        for index in given.indices { difference |= Int(given[index] ^ token[index % max(token.count, 1)]) }
+        for index in given.indices { difference |= Int(given[index] ^ token[index % token.count]) }
         return difference == 0
     }
 

@@ -11,8 +11,6 @@ final class HTTPHandler: ChannelDuplexHandler {
     static let headLimit = 16 * 1024
     /// Bytes of a body: the largest is a session description.
     static let bodyLimit = 64 * 1024
-    /// How long a client may take for a request, and be silent between two.
-    static let requestTimeout = TimeAmount.seconds(15)
     /// Between two signs of life in a stream of events.
     static let eventInterval = TimeAmount.seconds(15)
 
@@ -26,10 +24,15 @@ final class HTTPHandler: ChannelDuplexHandler {
     }
 
     private let service: WebService
+    /// How long a client may take for a request, and be silent between two.
+    private let requestTimeout: TimeAmount
     private var state = State.idle
     private var timer: Scheduled<Void>?
 
-    init(service: WebService) { self.service = service }
+    init(service: WebService, requestTimeout: TimeAmount) {
+        self.service = service
+        self.requestTimeout = requestTimeout
+    }
 
     func channelActive(context: ChannelHandlerContext) {
         setTimer(context)
@@ -108,12 +111,13 @@ final class HTTPHandler: ChannelDuplexHandler {
         if request.method != .HEAD, !bytes.isEmpty {
             context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: bytes)))), promise: nil)
         }
-        let written = context.writeAndFlush(wrapOutboundOut(.end(nil)))
         if request.isKeepAlive {
+            // Before the end is written: that may let the next request in.
             state = .idle
             setTimer(context)
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         } else {
-            end(after: written, context)
+            end(after: context.writeAndFlush(wrapOutboundOut(.end(nil))), context)
         }
     }
 
@@ -161,7 +165,7 @@ final class HTTPHandler: ChannelDuplexHandler {
     private func setTimer(_ context: ChannelHandlerContext) {
         timer?.cancel()
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-        timer = context.eventLoop.scheduleTask(in: Self.requestTimeout) { bound.value.close(promise: nil) }
+        timer = context.eventLoop.scheduleTask(in: requestTimeout) { bound.value.close(promise: nil) }
     }
 
     /// The client's address in numbers; an IPv4 one as such, though the socket is one for both families.

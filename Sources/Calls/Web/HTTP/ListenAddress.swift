@@ -11,9 +11,8 @@ package struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
     }
 
     package init?(parsing text: String) {
-        guard let port = UInt16(text.split(separator: ":", omittingEmptySubsequences: false).last ?? "") else {
-            return nil
-        }
+        let digits = text.split(separator: ":", omittingEmptySubsequences: false).last ?? ""
+        guard digits.allSatisfy(\.isWholeNumber), let port = UInt16(digits) else { return nil }
         let head = text.dropLast(text.reversed().prefix { $0 != ":" }.count)
         if head.isEmpty {
             self.init(host: nil, port: port)

@@ -42,7 +42,13 @@ package final class WebServer: Sendable {
     private let channel: any Channel
     private let service: WebService
 
-    package init(_ service: WebService, on address: ListenAddress, tls: TLSFiles?) throws(WebServerError) {
+    /// - Parameter requestTimeout: how long a client may take for a request, and be silent between two.
+    package init(
+        _ service: WebService,
+        on address: ListenAddress,
+        tls: TLSFiles?,
+        requestTimeout: Duration = .seconds(15)
+    ) throws(WebServerError) {
         let tlsContext = try tls.map { files throws(WebServerError) in try Self.context(files) }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let connections = Connections()
@@ -59,7 +65,9 @@ package final class WebServer: Sendable {
                         try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tlsContext))
                     }
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: true)
-                    try channel.pipeline.syncOperations.addHandler(HTTPHandler(service: service))
+                    try channel.pipeline.syncOperations.addHandler(
+                        HTTPHandler(service: service, requestTimeout: TimeAmount(requestTimeout))
+                    )
                 }
             }
         do {

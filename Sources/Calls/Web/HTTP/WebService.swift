@@ -82,21 +82,29 @@ package final class WebService: Sendable {
     }
 
     private func route(_ request: WebRequest, _ completion: @escaping Completion) {
-        if let page = WebPage.response(to: request.path) {
-            return completion(allow([.GET, .HEAD], request) ?? page)
-        }
-        if request.method == .OPTIONS { return completion(options(request)) }
-        let session = request.path.hasPrefix(Self.sessions) ? String(request.path.dropFirst(Self.sessions.count)) : nil
-        guard session != nil || ["/whep", "/snapshot.png", "/api/status", "/api/events"].contains(request.path) else {
+        guard let methods = Self.methods(of: request.path) else {
             return completion(.sentence(.notFound, "there is nothing at \(request.path)"))
         }
-        if let refusal = authorize(request) { return completion(refusal) }
+        if request.method == .OPTIONS { return completion(options(methods)) }
+        if let page = WebPage.response(to: request.path) { return completion(refuse(request, unless: methods) ?? page) }
+        if let refusal = authorize(request) ?? refuse(request, unless: methods) { return completion(refusal) }
         switch request.path {
         case "/whep": join(request, completion)
-        case "/snapshot.png": snapshot(request, completion)
-        case "/api/status": completion(allow([.GET, .HEAD], request) ?? json(status))
-        case "/api/events": completion(allow([.GET], request) ?? eventStream)
-        default: change(session!, request, completion)
+        case "/snapshot.png": snapshot(completion)
+        case "/api/status": completion(json(status))
+        case "/api/events": completion(eventStream)
+        default: change(String(request.path.dropFirst(Self.sessions.count)), request, completion)
+        }
+    }
+
+    /// What a path takes beside OPTIONS; nil where there is nothing.
+    private static func methods(of path: String) -> [HTTPMethod]? {
+        switch path {
+        case "/whep": [.GET, .HEAD, .POST]
+        case "/snapshot.png", "/api/status": [.GET, .HEAD]
+        case "/api/events": [.GET]
+        case _ where path.hasPrefix(sessions): [.PATCH, .DELETE]
+        default: WebPage.response(to: path) == nil ? nil : [.GET, .HEAD]
         }
     }
 
@@ -112,11 +120,11 @@ package final class WebService: Sendable {
         }
     }
 
-    private func options(_ request: WebRequest) -> WebResponse {
+    private func options(_ methods: [HTTPMethod]) -> WebResponse {
         WebResponse(
             .ok,
             [
-                "Allow": request.path.hasPrefix(Self.sessions) ? "PATCH, DELETE, OPTIONS" : "GET, HEAD, POST, OPTIONS",
+                "Allow": Self.names(methods),
                 "Accept-Post": Self.offerType,
                 "Accept-Patch": Self.fragmentType,
                 "Access-Control-Allow-Methods": "GET, HEAD, POST, PATCH, DELETE",
@@ -127,10 +135,14 @@ package final class WebService: Sendable {
     }
 
     /// Nil if the request's method is one of those.
-    private func allow(_ methods: [HTTPMethod], _ request: WebRequest) -> WebResponse? {
+    private func refuse(_ request: WebRequest, unless methods: [HTTPMethod]) -> WebResponse? {
         if methods.contains(request.method) { return nil }
-        let names = (methods + [.OPTIONS]).map(\.rawValue).joined(separator: ", ")
+        let names = Self.names(methods)
         return .sentence(.methodNotAllowed, "\(request.path) takes \(names) only", ["Allow": names])
+    }
+
+    private static func names(_ methods: [HTTPMethod]) -> String {
+        (methods + [.OPTIONS]).map(\.rawValue).joined(separator: ", ")
     }
 
     /// Other origins may use the service with the token, and not without: a page elsewhere must not look at what a
@@ -160,8 +172,7 @@ package final class WebService: Sendable {
         return response
     }
 
-    private func snapshot(_ request: WebRequest, _ completion: @escaping Completion) {
-        if let refusal = allow([.GET, .HEAD], request) { return completion(refusal) }
+    private func snapshot(_ completion: @escaping Completion) {
         snapshots.submit { [configuration] state in
             guard case .active = state else {
                 return completion(.sentence(.serviceUnavailable, "the broadcast is ending"))
@@ -177,7 +188,6 @@ package final class WebService: Sendable {
     // MARK: - WHEP
 
     private func join(_ request: WebRequest, _ completion: @escaping Completion) {
-        if let refusal = allow([.GET, .HEAD, .POST], request) { return completion(refusal) }
         // What a GET would return tells players that this is a WHEP endpoint.
         guard request.method == .POST else { return completion(WebResponse(.ok, ["Content-Type": Self.offerType])) }
         guard request.contentType == Self.offerType else {
@@ -227,7 +237,6 @@ package final class WebService: Sendable {
     }
 
     private func change(_ session: String, _ request: WebRequest, _ completion: @escaping Completion) {
-        if let refusal = allow([.PATCH, .DELETE], request) { return completion(refusal) }
         let unknown = WebResponse.sentence(.notFound, "there is no such session")
         if request.method == .DELETE {
             return call.leave(session) { wasThere in completion(wasThere ? WebResponse(.ok) : unknown) }

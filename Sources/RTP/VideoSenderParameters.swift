@@ -1,0 +1,24 @@
+extension VideoSender {
+    /// What was negotiated with the viewer.
+    package struct Parameters: Equatable, Sendable {
+        /// 0…127.
+        package var payloadType: UInt8
+        /// Payload type of retransmissions (RFC 4588); nil repeats lost packets as they were.
+        package var retransmissionPayloadType: UInt8?
+        package var extensions: HeaderExtensions
+        /// Identifies the media description; goes out if it has at most 16 bytes.
+        package var mid: String
+
+        package init(
+            payloadType: UInt8,
+            retransmissionPayloadType: UInt8?,
+            extensions: HeaderExtensions = HeaderExtensions(),
+            mid: String = ""
+        ) {
+            self.payloadType = payloadType
+            self.retransmissionPayloadType = retransmissionPayloadType
+            self.extensions = extensions
+            self.mid = mid
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/// What one viewer's stream has seen.
+package struct VideoSenderStatistics: Equatable, Sendable {
+    package internal(set) var frames: UInt64 = 0
+    package internal(set) var packets: UInt64 = 0
+    /// Payload bytes, without retransmissions.
+    package internal(set) var bytes: UInt64 = 0
+    package internal(set) var retransmissions: UInt64 = 0
+    /// NACK messages that came in.
+    package internal(set) var nacks: UInt64 = 0
+    /// Picture loss indications and new full intra requests that came in, and those the stream made for itself.
+    package internal(set) var keyframeRequests: UInt64 = 0
+    /// Times the stream went on with a later keyframe because its packets had waited too long.
+    package internal(set) var skips: UInt64 = 0
+    /// 0…1, of the last report.
+    package internal(set) var lossFraction: Double?
+    package internal(set) var packetsLost: Int32?
+    /// Nanoseconds.
+    package internal(set) var roundTripTime: UInt64?
+}

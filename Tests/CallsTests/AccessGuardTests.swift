@@ -1,0 +1,103 @@
+import Testing
+
+@testable import Calls
+
+@Suite struct AccessGuardTests {
+    private static let second: UInt64 = 1_000_000_000
+    private let start = 1000 * second
+
+    private func bearer(_ token: String) -> String { "Bearer \(token)" }
+
+    @Test func withoutATokenEverybodyIsLetIn() {
+        var access = AccessGuard(token: nil)
+        #expect(access.isOpen)
+        for authorization in [nil, "Bearer x", "nonsense"] {
+            let decision = access.check(authorization, from: "192.0.2.1", now: start)
+            #expect(decision == .allowed)
+        }
+    }
+
+    @Test(arguments: [
+        ("Bearer secret", true), ("bearer secret", true), ("BEARER secret", true), ("Bearer  secret", false),
+        ("Bearer secret ", false), ("Bearer Secret", false), ("Bearer secre", false), ("Bearer secrets", false),
+        ("Bearer secretsecret", false), ("Bearer ", false), ("Bearer", false), ("secret", false), ("", false),
+        ("Basic secret", false), ("Bearer 🔑", false),
+    ])
+    func onlyTheWholeTokenIsRight(authorization: String, isRight: Bool) {
+        var access = AccessGuard(token: "secret")
+        let decision = access.check(authorization, from: "192.0.2.1", now: start)
+        #expect(decision == (isRight ? .allowed : .wrongToken))
+    }
+
+    @Test func anEmptyTokenLetsNobodyIn() {
+        var access = AccessGuard(token: "")
+        for authorization in ["Bearer ", "Bearer x", "Bearer"] {
+            let decision = access.check(authorization, from: "192.0.2.1", now: start)
+            #expect(decision == .wrongToken)
+        }
+    }
+
+    @Test func whoGuessesTooOftenIsShutOutUntilForgiven() {
+        var access = AccessGuard(token: "secret")
+        func check(_ token: String, _ now: UInt64, from address: String = "192.0.2.1") -> AccessGuard.Decision {
+            access.check(bearer(token), from: address, now: now)
+        }
+        for _ in 0..<10 { #expect(check("guess", start) == .wrongToken) }
+        #expect(check("guess", start) == .shutOut(retryAfter: 7))
+        #expect(check("secret", start + Self.second) == .shutOut(retryAfter: 6), "even with the right one")
+        #expect(check("secret", start, from: "192.0.2.2") == .allowed, "another address")
+        #expect(check("secret", start + 6 * Self.second - 1) == .shutOut(retryAfter: 1))
+        // Being shut out does not count as guessing.
+        #expect(check("secret", start + 6 * Self.second) == .allowed)
+        #expect(check("guess", start + 6 * Self.second) == .wrongToken)
+        #expect(check("guess", start + 6 * Self.second) == .shutOut(retryAfter: 7))
+        let later = start + 66 * Self.second
+        for _ in 0..<10 { #expect(check("guess", later) == .wrongToken) }
+        #expect(check("guess", later) == .shutOut(retryAfter: 7))
+        #expect(check("guess", start) == .shutOut(retryAfter: 73), "a clock that jumps back")
+    }
+
+    @Test func whoSendsNothingHasNotGuessed() {
+        var access = AccessGuard(token: "secret")
+        for _ in 0..<100 {
+            let decision = access.check(nil, from: "192.0.2.1", now: start)
+            #expect(decision == .wrongToken)
+        }
+        let decision = access.check(bearer("secret"), from: "192.0.2.1", now: start)
+        #expect(decision == .allowed)
+    }
+
+    @Test(arguments: [
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::9", true), ("2001:db8:1:2::1", "2001:db8:1:3::1", false),
+        ("2001:db8::1", "2001:db8::ffff:1", true), ("2001:db8::1", "2001:db9::1", false),
+        ("fe80::1%eth0", "fe80::2%eth1", true), ("2001:db8:0:1::1", "2001:db8::1", false),
+        ("192.0.2.1", "192.0.2.2", false), ("::1", "2001:db8::1", false),
+    ])
+    func aNetworkOfIPv6CountsAsOneAddress(first: String, second: String, isOne: Bool) {
+        var access = AccessGuard(token: "secret")
+        for _ in 0..<10 { _ = access.check(bearer("guess"), from: first, now: start) }
+        let decision = access.check(bearer("secret"), from: second, now: start)
+        #expect((decision != .allowed) == isOne)
+    }
+
+    /// Forged addresses push out the oldest ones, and the newest guesser stays known.
+    @Test func manyAddressesDoNotPileUp() {
+        var access = AccessGuard(token: "secret")
+        for number in 0..<UInt64(AccessGuard.addressLimit + 200) {
+            _ = access.check(bearer("guess"), from: "address \(number)", now: start + number)
+        }
+        for _ in 0..<10 { _ = access.check(bearer("guess"), from: "newest", now: start + 10_000) }
+        let decision = access.check(bearer("secret"), from: "newest", now: start + 10_000)
+        #expect(decision == .shutOut(retryAfter: 7))
+        #expect(access.addressCount == AccessGuard.addressLimit)
+    }
+
+    /// Against the plain comparison.
+    @Test func comparisonIsThatOfTheBytes() {
+        let words = ["", "a", "b", "aa", "ab", "ba", "aaa", "secret", "secrey", "tecret"].map { Array($0.utf8) }
+        for given in words {
+            for token in words where !token.isEmpty { #expect(AccessGuard.isEqual(given, token) == (given == token)) }
+            #expect(!AccessGuard.isEqual(given, []))
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import Glibc
+import Posix
+
+/// A response as it came over the wire.
+struct HTTPResponse {
+    let status: Int
+    /// In the order they came, names in lower case.
+    let fields: [(name: String, value: String)]
+    var body: [UInt8]
+
+    subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
+    func all(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
+    var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+/// What a peer said is no HTTP, or ended too soon.
+struct BrokenHTTP: Error {}
+
+/// A TCP connection to a port of the loopback that speaks HTTP/1.1 byte by byte.
+final class HTTPClient {
+    private let descriptor: FileDescriptor
+    private var buffer: [UInt8] = []
+
+    init(port: UInt16) throws {
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        descriptor = FileDescriptor(taking: try check("socket") { socket(AF_INET, kind, 0) })
+        // Only keeps a broken test from hanging.
+        var limit = timeval(tv_sec: 30, tv_usec: 0)
+        setsockopt(descriptor.raw, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let raw = descriptor.raw
+        try check("connect") {
+            withUnsafePointer(to: address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(raw, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+        }
+    }
+
+    /// Sends bytes as they are. A server that has hung up already is none of the sender's business.
+    func send(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                Glibc.send(descriptor.raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            if count <= 0 { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    func send(_ text: String) { send(Array(text.utf8)) }
+
+    /// No more will be sent.
+    func finish() { shutdown(descriptor.raw, Int32(SHUT_WR)) }
+
+    func request(
+        _ method: String,
+        _ path: String,
+        _ fields: [String] = [],
+        body: String? = nil
+    ) throws -> HTTPResponse {
+        var lines = ["\(method) \(path) HTTP/1.1", "Host: localhost"] + fields
+        if let body { lines.append("Content-Length: \(body.utf8.count)") }
+        send(lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? ""))
+        return try response(hasBody: method != "HEAD")
+    }
+
+    /// The next response.
+    func response(hasBody: Bool = true) throws -> HTTPResponse {
+        let head = String(decoding: try take(through: "\r\n\r\n"), as: UTF8.self).split(separator: "\r\n")
+        let words = head[0].split(separator: " ")
+        guard words.count >= 2, words[0] == "HTTP/1.1", let status = Int(words[1]) else { throw BrokenHTTP() }
+        let fields = try head.dropFirst().map { line in
+            guard let colon = line.firstIndex(of: ":") else { throw BrokenHTTP() }
+            return (
+                name: line[..<colon].lowercased(),
+                value: String(line[line.index(after: colon)...].drop { $0 == " " })
+            )
+        }
+        var response = HTTPResponse(status: status, fields: fields, body: [])
+        if hasBody, let length = response["content-length"].flatMap({ Int($0) }) {
+            response.body = try take(length)
+        }
+        return response
+    }
+
+    /// The next chunk of a body that comes in chunks.
+    func chunk() throws -> String {
+        let size = String(decoding: try take(through: "\r\n").dropLast(2), as: UTF8.self)
+        guard let size = Int(size, radix: 16) else { throw BrokenHTTP() }
+        return String(decoding: try take(size + 2).dropLast(2), as: UTF8.self)
+    }
+
+    /// All that comes until the server hangs up.
+    func rest() throws -> [UInt8] {
+        while try fill() {}
+        defer { buffer.removeAll() }
+        return buffer
+    }
+
+    private func take(_ count: Int) throws -> [UInt8] {
+        while buffer.count < count { guard try fill() else { throw BrokenHTTP() } }
+        defer { buffer.removeFirst(count) }
+        return Array(buffer[..<count])
+    }
+
+    private func take(through mark: String) throws -> [UInt8] {
+        let mark = Array(mark.utf8)
+        while true {
+            if let start = buffer.indices.first(where: { buffer[$0...].starts(with: mark) }) {
+                return try take(start + mark.count)
+            }
+            guard try fill() else { throw BrokenHTTP() }
+        }
+    }
+
+    /// Waits for more. Returns false when no more will come.
+    private func fill() throws -> Bool {
+        var bytes = [UInt8](repeating: 0, count: 65536)
+        let count = recv(descriptor.raw, &bytes, bytes.count, 0)
+        if count < 0, errno == EAGAIN { throw BrokenHTTP() }
+        if count <= 0 { return false }
+        buffer += bytes[..<count]
+        return true
+    }
+}

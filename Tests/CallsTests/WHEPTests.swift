@@ -1,0 +1,137 @@
+import Calls
+import RTP
+import Testing
+import WebRTC
+
+@Suite struct WHEPTests {
+    private let web: WebFixture
+
+    init() throws { web = try WebFixture() }
+
+    @Test func anOfferIsAnswered() throws {
+        let (response, session, tag) = try web.join()
+        #expect(response.status == 201)
+        #expect(response["content-type"] == "application/sdp")
+        #expect(response["accept-patch"] == "application/trickle-ice-sdpfrag")
+        #expect(response.all("link") == WebFixture.links)
+        #expect(response["cache-control"] == "no-store")
+        #expect(response["x-content-type-options"] == "nosniff")
+        #expect(session.hasPrefix("/whep/"))
+        #expect(session.utf8.count == 6 + 32)
+        let answer = try SessionDescription(parsing: response.text)
+        #expect(answer.media.map(\.port) == [9])
+        let attributes = try #require(answer.media.first).attributes
+        let candidates = attributes.filter { $0.name == "candidate" }.compactMap { Candidate(parsing: $0.value ?? "") }
+        #expect(candidates.map(\.address).contains("127.0.0.1"))
+        let fragment = try #require(attributes.first { $0.name == "ice-ufrag" }?.value)
+        #expect(tag == "\"\(fragment)\"")
+        #expect(attributes.contains(.init("fingerprint", "\(web.call.fingerprint)")))
+    }
+
+    @Test func sessionsHaveNamesOfTheirOwn() throws {
+        let (first, second) = (try web.join(), try web.join())
+        #expect(first.session != second.session)
+        #expect(first.tag != second.tag)
+        #expect(try web.request("DELETE", first.session).status == 200)
+        #expect(try web.request("DELETE", first.session).status == 404)
+        #expect(try web.request("DELETE", second.session).status == 200)
+        #expect(try web.request("DELETE", "/whep/").status == 404)
+    }
+
+    @Test func candidatesMayComeLater() throws {
+        let (_, session, tag) = try web.join()
+        let candidate = "m=video 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\na=candidate:1 1 udp 5 127.0.0.1 9 typ host\r\n"
+        for (condition, body) in [
+            (tag, candidate), (tag, WebFixture.credentials + candidate), ("*", candidate), (tag, ""),
+        ] {
+            let fields = [WebFixture.fragment, "If-Match: \(condition)"]
+            let response = try web.request("PATCH", session, fields, body: body)
+            #expect(response.status == 204)
+            #expect(response["content-length"] == nil)
+        }
+    }
+
+    @Test func changesThatCannotBeMadeAreRefused() throws {
+        let (_, session, tag) = try web.join()
+        func status(_ path: String, _ fields: [String], _ body: String = "") throws -> Int {
+            try web.request("PATCH", path, fields, body: body).status
+        }
+        let matching = "If-Match: \(tag)"
+        #expect(try status(session, [WebFixture.fragment]) == 428)
+        #expect(try status(session, [WebFixture.sdp, matching]) == 415)
+        #expect(try status(session, [matching]) == 415)
+        #expect(try status(session, [WebFixture.fragment, "If-Match: \"other\""]) == 412)
+        #expect(try status(session, [WebFixture.fragment, matching], "nonsense") == 400)
+        #expect(try status(session + "0", [WebFixture.fragment, matching]) == 404)
+        let refused = try web.request("GET", session)
+        #expect(refused.status == 405)
+        #expect(refused["allow"] == "PATCH, DELETE, OPTIONS")
+    }
+
+    @Test func aRestartBeginsANewGeneration() throws {
+        let (_, session, tag) = try web.join()
+        let other = "a=ice-ufrag:ysXw\r\na=ice-pwd:vw5LmwG4y/e6dPP/zAP9Gp5k\r\n"
+        func change(_ condition: String, _ body: String) throws -> HTTPResponse {
+            try web.request("PATCH", session, [WebFixture.fragment, "If-Match: \(condition)"], body: body)
+        }
+        #expect(try change(tag, other).status == 412, "not without asking for any generation")
+        let restarted = try change("\"*\"", other)
+        #expect(restarted.status == 200)
+        let fragment = try TrickleFragment(parsing: restarted.text, mid: "0")
+        let credentials = try #require(fragment.credentials)
+        #expect(restarted["etag"] == "\"\(credentials.fragment)\"")
+        #expect(restarted["etag"] != tag)
+        #expect(!fragment.candidates.isEmpty)
+        // From now on the new credentials are those in use.
+        let now = try #require(restarted["etag"])
+        let candidate = "m=video 9 x 0\r\na=mid:0\r\na=candidate:1 1 udp 5 127.0.0.1 9 typ host\r\n"
+        #expect(try change(now, other + candidate).status == 204)
+        #expect(try change(tag, other + candidate).status == 412)
+        #expect(try change(now, WebFixture.credentials + candidate).status == 412)
+        #expect(try change("*", other + candidate).status == 204, "no restart for the credentials in use")
+    }
+
+    @Test func offersThatCannotBeServedAreRefused() throws {
+        func response(_ body: String, _ fields: [String] = [WebFixture.sdp]) throws -> HTTPResponse {
+            try web.request("POST", "/whep", fields, body: body)
+        }
+        let offer = WebFixture.offer
+        let malformed = try response("v=0\r\nrubbish")
+        #expect(malformed.status == 400)
+        #expect(malformed.text == "line 2 of the session description is not a letter and an equals sign\n")
+        #expect(malformed["content-type"] == "text/plain; charset=utf-8")
+        #expect(try response("").status == 400)
+        #expect(try response(offer.replacing("VP8", with: "H264")).status == 406)
+        #expect(try response(offer.replacing("recvonly", with: "sendonly")).status == 422)
+        #expect(try response(offer.replacing("rtcp-mux", with: "x")).status == 422)
+        let untyped = try response(offer, [])
+        #expect(untyped.status == 415)
+        #expect(untyped["accept-post"] == "application/sdp")
+        #expect(try response(offer, ["Content-Type: text/plain"]).status == 415)
+        #expect(try response(offer, [WebFixture.sdp, "Accept: text/html"]).status == 406)
+        #expect(try response(offer, [WebFixture.sdp, "Accept: application/sdp;q=0"]).status == 406)
+        #expect(try response(offer, [WebFixture.sdp, "Accept: text/html, */*;q=0.5"]).status == 201)
+        #expect(try response(offer, ["content-type: Application/SDP; charset=utf-8"]).status == 201)
+    }
+
+    @Test func noMoreAreLetInThanMayBe() throws {
+        let first = try web.join()
+        _ = try web.join()
+        let refused = try web.join().response
+        #expect(refused.status == 503)
+        #expect(refused["retry-after"] == "5")
+        #expect(try web.request("DELETE", first.session).status == 200)
+        #expect(try web.join().response.status == 201)
+    }
+
+    @Test func whereNothingIsBroadcastNobodyIsLetIn() throws {
+        web.service.setState("stopped")
+        let stopped = try web.join().response
+        #expect(stopped.status == 409)
+        #expect(stopped["retry-after"] == "4")
+        web.service.setState("paused")
+        #expect(try web.join().response.status == 201)
+        web.call.close()
+        #expect(try web.join().response.status == 503)
+    }
+}

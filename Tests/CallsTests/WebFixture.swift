@@ -1,0 +1,90 @@
+import Calls
+import Posix
+import RTP
+import Synchronization
+import WebRTC
+
+/// A web server with a call behind it, on ports of the loopback that the system chooses.
+final class WebFixture {
+    static let token = "secret"
+    static let authorization = "Authorization: Bearer secret"
+    static let sdp = "Content-Type: application/sdp"
+    static let fragment = "Content-Type: application/trickle-ice-sdpfrag"
+    static let links = [
+        "<stun:stun.example.net:3478>; rel=\"ice-server\"", "<turn:192.0.2.1:3478>; rel=\"ice-server\"",
+    ]
+    static let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47]
+
+    let call: WebCall
+    let service: WebService
+    let server: WebServer
+    let picture = Picture()
+
+    /// What the next snapshot is; nil while there is none.
+    final class Picture: Sendable {
+        let bytes = Mutex<[UInt8]?>(WebFixture.png)
+    }
+
+    init(
+        token: String? = WebFixture.token,
+        viewerLimit: Int = 2,
+        codecs: [VideoCodec] = [.vp8],
+        requestTimeout: Duration = .seconds(15)
+    ) throws {
+        call = try WebCall(
+            WebCall.Configuration(
+                codecs: codecs,
+                targetBitrate: 1_000_000,
+                viewerLimit: viewerLimit,
+                ice: ICEAgent.Configuration(addresses: ["127.0.0.1"])
+            )
+        ) { _ in }
+        let picture = picture
+        service = WebService(
+            WebService.Configuration(token: token, iceServerLinks: Self.links) {
+                picture.bytes.withLock { bytes in
+                    bytes.map { .success($0) } ?? .failure(WebService.SnapshotFailure("there is no picture yet"))
+                }
+            },
+            call: call
+        )
+        server = try WebServer(
+            service,
+            on: ListenAddress(host: "127.0.0.1", port: 0),
+            tls: nil,
+            requestTimeout: requestTimeout
+        )
+        service.setState("active")
+    }
+
+    func connect() throws -> HTTPClient { try HTTPClient(port: server.port) }
+
+    /// One request on a connection of its own, with the token.
+    func request(
+        _ method: String,
+        _ path: String,
+        _ fields: [String] = [],
+        body: String? = nil
+    ) throws -> HTTPResponse {
+        try connect().request(method, path, [Self.authorization] + fields, body: body)
+    }
+
+    /// Lets a viewer in. Returns the answer's response, with the path of its session and its entity tag.
+    func join() throws -> (response: HTTPResponse, session: String, tag: String) {
+        let response = try request("POST", "/whep", [Self.sdp], body: Self.offer)
+        return (response, response["location"] ?? "", response["etag"] ?? "")
+    }
+
+    static let credentials = "a=ice-ufrag:abcd\r\na=ice-pwd:0123456789abcdefghijkl\r\n"
+    /// A viewer that wants VP8 and says no more than it must.
+    static let offer =
+        "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\n"
+        + "m=video 9 UDP/TLS/RTP/SAVPF 96\r\nc=IN IP4 0.0.0.0\r\na=mid:0\r\n\(credentials)"
+        + "a=fingerprint:sha-256 \((0..<32).map { _ in "AB" }.joined(separator: ":"))\r\na=setup:actpass\r\n"
+        + "a=recvonly\r\na=rtcp-mux\r\na=rtpmap:96 VP8/90000\r\n"
+
+    deinit {
+        server.close()
+        call.close()
+    }
+}

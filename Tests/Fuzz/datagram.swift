@@ -1,0 +1,70 @@
+import RTP
+import WebRTC
+
+/// Datagrams to a session. Of the input's first byte the lowest bit says which side begins the handshake, the next one
+/// whether it is done before the datagrams come; each of those follows its length in two bytes.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    guard count > 0 else { return 0 }
+    let input = UnsafeRawBufferPointer(start: start, count: count)
+    var peer = Peer(setup: input[0] & 1 == 0 ? "actpass" : "active")
+    peer.session.pathFound()
+    if input[0] & 2 != 0 {
+        var other = Peer(setup: input[0] & 1 == 0 ? "active" : "actpass")
+        other.session.pathFound()
+        var isQuiet = false
+        while !isQuiet {
+            let (up, down) = (peer.poll(), other.poll())
+            for datagram in up { datagram.withUnsafeBytes { other.session.receive($0, now: now) } }
+            for datagram in down { datagram.withUnsafeBytes { peer.session.receive($0, now: now) } }
+            isQuiet = up.isEmpty && down.isEmpty
+        }
+        precondition(peer.session.profile != nil)
+    }
+    var place = 1
+    while place + 2 <= count {
+        let length = min(Int(input[place] & 0x07) << 8 | Int(input[place + 1]), count - place - 2)
+        place += 2
+        peer.session.receive(UnsafeRawBufferPointer(rebasing: input[place..<place + length]), now: now)
+        _ = peer.poll()
+        place += length
+    }
+    if input[0] & 2 != 0 { precondition(peer.session.statistics.keyframeRequests == 0, "nothing here is sealed") }
+    peer.session.close(at: now, .closed) { _ in }
+    return 0
+}
+
+private let now: UInt64 = 1 << 40
+private let identity = try! DTLSIdentity()
+
+private struct Peer: ~Copyable {
+    var session: PeerSession
+    let history: PacketHistory
+
+    init(setup: String) {
+        let offer = """
+            v=0
+            m=video 9 UDP/TLS/RTP/SAVPF 96
+            a=ice-ufrag:abcd
+            a=ice-pwd:0123456789abcdefghijkl
+            a=fingerprint:\(identity.fingerprint)
+            a=setup:\(setup)
+            a=rtcp-mux
+            a=rtpmap:96 VP8/90000
+            """
+        let negotiation = try! Negotiation(offer: SessionDescription(parsing: offer), codecs: [.vp8])
+        var random = SplitMix64(seed: 1)
+        let clock = ClockReading(monotonic: now, wall: now)
+        let sender = VideoSender(negotiation.video, pace: .video(targetBitrate: 1 << 20), clock: clock, using: &random)
+        session = try! PeerSession(negotiation, sender: sender, identity: identity, now: now)
+        var history = PacketHistory(codec: .vp8, maximumPayloadSize: 1000, capacity: 4, using: &random)
+        history.append(frame: [1, 2, 3].span, isKeyframe: true, dimensions: (8, 8), capturedAt: now, now: now)
+        self.history = history
+    }
+
+    mutating func poll() -> [[UInt8]] {
+        var datagrams: [[UInt8]] = []
+        session.poll(at: now, history) { datagrams.append(Array($0)) }
+        return datagrams
+    }
+}

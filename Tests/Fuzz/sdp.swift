@@ -1,0 +1,30 @@
+import RTP
+import WebRTC
+
+/// An offer, and the answer to it: what is printed must read back the same.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let text = String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    guard let offer = try? SessionDescription(parsing: text) else { return 0 }
+    precondition(try! SessionDescription(parsing: "\(offer)") == offer)
+    for codecs in [[VideoCodec.vp8, .vp9], [.vp9]] {
+        guard let negotiation = try? Negotiation(offer: offer, codecs: codecs) else { continue }
+        var random = SplitMix64(seed: 1)
+        let sender = VideoSender(
+            negotiation.video,
+            pace: .video(targetBitrate: 1_000_000),
+            clock: ClockReading(monotonic: 0, wall: 0),
+            using: &random
+        )
+        let local = TransportParameters(
+            credentials: ICECredentials(fragment: "abcd", password: "0123456789abcdefghijkl")!,
+            fingerprints: [Fingerprint(.sha256, [UInt8](repeating: 1, count: 32))],
+            candidates: []
+        )
+        let answer = negotiation.answer(local: local, sender: sender, sessionID: 1)
+        precondition(try! SessionDescription(parsing: "\(answer)") == answer)
+        precondition(answer.media.count == offer.media.count)
+        precondition(answer.media.filter { $0.port != 0 }.count == 1)
+    }
+    return 0
+}

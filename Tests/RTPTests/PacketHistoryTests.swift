@@ -1,0 +1,97 @@
+import Testing
+
+@testable import RTP
+
+@Suite struct PacketHistoryTests {
+    private func history(_ codec: VideoCodec = .vp8, capacity: Int = 10) -> PacketHistory {
+        var random = SplitMix64(seed: 1)
+        return PacketHistory(codec: codec, maximumPayloadSize: 106, capacity: capacity, using: &random)
+    }
+
+    private func append(
+        _ frame: [UInt8],
+        to history: inout PacketHistory,
+        isKeyframe: Bool = false,
+        at instant: UInt64 = 0
+    ) {
+        history.append(
+            frame: frame.span,
+            isKeyframe: isKeyframe,
+            dimensions: (640, 480),
+            capturedAt: instant,
+            now: instant + 5
+        )
+    }
+
+    @Test func anEmptyOneHoldsNothing() {
+        let history = history()
+        #expect(history.start == 0)
+        #expect(history.end == 0)
+        #expect(!history.contains(0))
+        #expect(history.keyframe == nil)
+    }
+
+    @Test func aPictureIsCutIntoPacketsThatKnowTheirPlace() {
+        var history = history()
+        let frame = (0..<250).map { UInt8($0) }
+        append(frame, to: &history, at: 1_000_000_000)
+        #expect(history.end == 3)
+        let packets = (0..<3).map { history[$0] }
+        #expect(packets.flatMap { $0.payload.dropFirst(6) } == frame)
+        #expect(packets.map(\.isFirst) == [true, false, false])
+        #expect(packets.map(\.isLast) == [false, false, true])
+        #expect(packets.allSatisfy { $0.payload.count <= 106 })
+        #expect(packets.allSatisfy { $0.ticks == 90_000 && $0.capturedAt == 1_000_000_000 })
+        #expect(packets.allSatisfy { $0.appendedAt == 1_000_000_005 })
+    }
+
+    /// Against a plain array that keeps everything.
+    @Test(arguments: [1, 2, 7, 64])
+    func theNewestPacketsStayAsTheyWere(capacity: Int) {
+        var random = SplitMix64(seed: UInt64(capacity))
+        var history = history(.vp9, capacity: capacity)
+        var archive: [[UInt8]] = []
+        var ticks: [UInt64] = []
+        var keyframe: UInt64?
+        for round in 0..<500 as Range<UInt64> {
+            let isKeyframe = Int.random(in: 0..<10, using: &random) == 0
+            if isKeyframe { keyframe = history.end }
+            let size = Int.random(in: 1...min(600, capacity * 90), using: &random)
+            let frame = (0..<size).map { _ in UInt8.random(in: 0 ... .max, using: &random) }
+            let before = history.end
+            append(frame, to: &history, isKeyframe: isKeyframe, at: round / 3 * 11_000)
+            for index in before..<history.end {
+                archive.append(history[index].payload)
+                ticks.append(history[index].ticks)
+            }
+            #expect(history.end == UInt64(archive.count))
+            #expect(history.start == UInt64(max(0, archive.count - capacity)))
+            #expect(history.keyframe?.index == keyframe)
+            for index in archive.indices.suffix(capacity + 2) {
+                #expect(history.contains(UInt64(index)) == (index >= archive.count - capacity))
+                if history.contains(UInt64(index)) { #expect(history[UInt64(index)].payload == archive[index]) }
+            }
+            #expect(!history.contains(history.end))
+        }
+        #expect(ticks == ticks.sorted())
+    }
+
+    @Test func eachPictureIsLaterThanTheOneBefore() {
+        var history = history(capacity: 100)
+        let instants: [UInt64] = [5_000_000_000, 5_000_000_000, 1, 5_000_005_000, 6_000_000_000, 0]
+        for instant in instants { append([1], to: &history, at: instant) }
+        let ticks = (0..<history.end).map { history[$0].ticks }
+        #expect(zip(ticks, ticks.dropFirst()).allSatisfy { $0 < $1 })
+        #expect(ticks == [450_000, 450_001, 450_002, 450_003, 540_000, 540_001])
+    }
+
+    @Test func theKeyframeIsNamedEvenWhenItIsGone() {
+        var history = history(capacity: 2)
+        append([1], to: &history)
+        append([2], to: &history, isKeyframe: true, at: 100)
+        #expect(history.keyframe == .init(index: 1, appendedAt: 105))
+        for _ in 0..<5 { append([3], to: &history) }
+        #expect(history.keyframe == .init(index: 1, appendedAt: 105))
+        #expect(!history.contains(1))
+    }
+}

@@ -1,0 +1,199 @@
+import Testing
+
+@testable import RTP
+
+@Suite struct VideoSenderTests {
+    static let millisecond: UInt64 = 1_000_000
+    private let start: UInt64 = 1_000_000 * millisecond
+
+    /// A sender, its history and its output.
+    private struct Stream {
+        var sender: VideoSender
+        var history: PacketHistory
+        var now: UInt64
+
+        init(retransmissions: Bool = true, extensions: HeaderExtensions = HeaderExtensions(), at now: UInt64) {
+            var random = SplitMix64(seed: 4)
+            self.now = now
+            sender = VideoSender(
+                VideoSender.Parameters(
+                    payloadType: 96,
+                    retransmissionPayloadType: retransmissions ? 97 : nil,
+                    extensions: extensions,
+                    mid: "0"
+                ),
+                pace: .init(rate: 100_000_000, burst: 100_000),
+                clock: ClockReading(monotonic: now, wall: 0),
+                using: &random
+            )
+            history = PacketHistory(codec: .vp8, maximumPayloadSize: 1000, capacity: 200, using: &random)
+        }
+
+        mutating func append(_ packets: Int = 1, isKeyframe: Bool = false) {
+            history.append(
+                frame: [UInt8](repeating: 9, count: packets * 990).span,
+                isKeyframe: isKeyframe,
+                dimensions: (64, 64),
+                capturedAt: now,
+                now: now
+            )
+        }
+
+        mutating func drain() -> [[UInt8]] {
+            var packets: [[UInt8]] = []
+            var bytes: [UInt8] = []
+            while sender.writeNext(at: now, from: history, to: &bytes) {
+                packets.append(bytes)
+                bytes.removeAll()
+            }
+            return packets
+        }
+
+        mutating func lose(_ numbers: UInt16...) {
+            sender.receive(.genericNACK(GenericNACK(sender: 1, media: sender.ssrc, lost: numbers)), now: now)
+        }
+
+        mutating func report() {
+            let block = ReportBlock(
+                ssrc: sender.ssrc,
+                fractionLost: 128,
+                cumulativeLost: 7,
+                highestSequenceNumber: 0,
+                jitter: 0,
+                lastSenderReport: 0,
+                delaySinceLastSenderReport: 0
+            )
+            sender.receive(.receiverReport(ReceiverReport(ssrc: 1, reports: [block])), now: now)
+        }
+    }
+
+    private func number(_ packet: [UInt8]) -> UInt16 { UInt16(packet[2]) << 8 | UInt16(packet[3]) }
+
+    @Test func aStreamBeginsWithAKeyframeThatIsNotOld() {
+        var stream = Stream(at: start)
+        stream.append(isKeyframe: false)
+        #expect(stream.drain().isEmpty)
+        stream.append(2, isKeyframe: true)
+        stream.append()
+        stream.now += 400 * Self.millisecond
+        #expect(stream.drain().count == 3)
+        expect(!stream.sender.takeKeyframeRequest())
+        var late = Stream(at: start)
+        late.append(isKeyframe: true)
+        late.now += 400 * Self.millisecond + 1
+        #expect(late.drain().isEmpty)
+        expect(late.sender.takeKeyframeRequest())
+        expect(!late.sender.takeKeyframeRequest())
+    }
+
+    @Test func aViewerThatLagsGoesOnWithTheNewestKeyframe() {
+        var stream = Stream(at: start)
+        stream.append(isKeyframe: true)
+        let first = stream.drain()
+        stream.append(3)
+        stream.now += 501 * Self.millisecond
+        #expect(stream.drain().isEmpty)
+        #expect(stream.sender.statistics.skips == 1)
+        expect(stream.sender.takeKeyframeRequest())
+        stream.append(2)
+        #expect(stream.drain().isEmpty)
+        stream.append(2, isKeyframe: true)
+        #expect(stream.drain().map { number($0) } == [1, 2].map { number(first[0]) &+ $0 }, "without a gap")
+    }
+
+    @Test func aHistoryThatRanAwayIsLeftBehind() {
+        var stream = Stream(at: start)
+        stream.append(isKeyframe: true)
+        let first = stream.drain()
+        stream.append(150)
+        stream.append(2, isKeyframe: true)
+        stream.append(100)
+        let rest = stream.drain()
+        #expect(stream.sender.statistics.skips == 1)
+        #expect(rest.count > 2)
+        #expect(number(rest[0]) == number(first[0]) &+ 1)
+        #expect(rest[0].suffix(990).allSatisfy { $0 == 9 })
+    }
+
+    @Test func whatWasNeverSentIsNotSentAgain() {
+        var stream = Stream(at: start)
+        stream.append(3, isKeyframe: true)
+        stream.lose(0, 1, 40_000)
+        let packets = stream.drain()
+        let last = number(packets[2])
+        stream.lose(last &+ 1, last &- 3, last &+ 0x8000, last &- 0x8000)
+        #expect(stream.drain().isEmpty)
+        #expect(stream.sender.statistics.nacks == 2)
+        stream.lose(last, last, last &- 2)
+        let again = stream.drain().map { Array($0[12..<14]) }
+        #expect(again == [packets[2], packets[0]].map { Array($0[2..<4]) })
+        #expect(stream.sender.statistics.retransmissions == 2)
+    }
+
+    @Test func aRepetitionOnItsWayIsNotAskedForTwice() {
+        var stream = Stream(at: start)
+        stream.append(isKeyframe: true)
+        let packet = stream.drain()[0]
+        for (wait, count) in [(0, 1), (9, 0), (1, 1), (9, 0), (100, 1)] as [(UInt64, Int)] {
+            stream.now += wait * Self.millisecond
+            stream.lose(number(packet))
+            #expect(stream.drain().count == count)
+        }
+    }
+
+    /// Otherwise two texts would be sealed with one nonce.
+    @Test func withoutAStreamForItARepetitionIsTheSameByteForByte() {
+        var stream = Stream(retransmissions: false, extensions: HeaderExtensions(mid: 1, captureTime: 2), at: start)
+        stream.append(3, isKeyframe: true)
+        let packets = stream.drain()
+        stream.report()
+        stream.now += 50 * Self.millisecond
+        for packet in packets { stream.lose(number(packet)) }
+        #expect(stream.drain() == packets)
+        stream.append()
+        let later = stream.drain()
+        #expect(extensionElements(of: later[0])[1] == nil)
+        #expect(stream.sender.retransmissionSSRC == nil)
+    }
+
+    @Test func theMidGoesOutUntilTheViewerReports() {
+        var stream = Stream(extensions: HeaderExtensions(mid: 5), at: start)
+        stream.append(3, isKeyframe: true)
+        #expect(stream.drain().allSatisfy { extensionElements(of: $0) == [5: [0x30]] })
+        stream.report()
+        stream.append(3)
+        #expect(stream.drain().allSatisfy { extensionElements(of: $0).isEmpty })
+        #expect(stream.sender.statistics.lossFraction == 0.5)
+        #expect(stream.sender.statistics.packetsLost == 7)
+    }
+
+    @Test func aRepeatedCommandIsNotANewOne() {
+        var stream = Stream(at: start)
+        stream.append(isKeyframe: true)
+        _ = stream.drain()
+        let ssrc = stream.sender.ssrc
+        for (number, requester, asks) in [(1, 8, true), (1, 8, false), (2, 8, true), (1, 9, true), (1, 8, true)] {
+            let command = FullIntraRequest.Command(ssrc: ssrc, sequenceNumber: UInt8(number))
+            let other = FullIntraRequest.Command(ssrc: ssrc &+ 1, sequenceNumber: 77)
+            let request = FullIntraRequest(sender: UInt32(requester), commands: [other, command])
+            stream.sender.receive(.fullIntra(request), now: stream.now)
+            expect(stream.sender.takeKeyframeRequest() == asks)
+        }
+    }
+
+    @Test func whoNeverSentSaysNothing() throws {
+        var stream = Stream(at: start)
+        var bytes: [UInt8] = []
+        expect(!stream.sender.writeReport(at: start, to: &bytes))
+        expect(!stream.sender.writeGoodbye(at: start, to: &bytes))
+        #expect(stream.sender.nextDeadline(stream.history) == nil)
+        stream.append(isKeyframe: true)
+        _ = stream.drain()
+        expect(stream.sender.writeReport(at: start, to: &bytes))
+        expect(!stream.sender.writeReport(at: start, to: &bytes))
+        bytes = []
+        expect(stream.sender.writeGoodbye(at: start, to: &bytes))
+        let goodbye = Goodbye(ssrcs: [stream.sender.ssrc, try #require(stream.sender.retransmissionSSRC)])
+        #expect(try RTCPPacket.parse(bytes).last == .goodbye(goodbye))
+    }
+}

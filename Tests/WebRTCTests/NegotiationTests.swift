@@ -1,0 +1,169 @@
+import RTP
+import Testing
+import WebRTC
+
+@Suite struct NegotiationTests {
+    private let offer = Offer()
+
+    @Test func aSmallOfferIsAnsweredLineByLine() throws {
+        let negotiation = try offer.negotiate()
+        let answer = negotiation.answer.description.split(separator: "\r\n").map(String.init)
+        let ssrcs = answer.filter { $0.hasPrefix("a=ssrc") }
+        #expect(
+            answer.filter { !$0.hasPrefix("a=ssrc") } == [
+                "v=0", "o=- 42 1 IN IP4 127.0.0.1", "s=-", "t=0 0", "a=group:BUNDLE 0", "a=msid-semantic:WMS *",
+                "m=video 9 UDP/TLS/RTP/SAVPF 96 97", "c=IN IP4 0.0.0.0", "a=mid:0",
+                "a=ice-ufrag:efgh", "a=ice-pwd:mnopqrstuvwxyzABCDEFGH", "a=ice-options:trickle",
+                "a=fingerprint:sha-256 " + Array(repeating: "AB", count: 32).joined(separator: ":"),
+                "a=setup:active", "a=sendonly", "a=msid:oriel screen", "a=rtcp-mux",
+                "a=rtpmap:96 VP8/90000", "a=rtcp-fb:96 nack", "a=rtpmap:97 rtx/90000", "a=fmtp:97 apt=96",
+                "a=candidate:1 1 udp 2130706431 192.0.2.1 5000 typ host", "a=end-of-candidates",
+            ]
+        )
+        let group = try #require(ssrcs.first)
+        let numbers = group.split(separator: " ").dropFirst()
+        #expect(group.hasPrefix("a=ssrc-group:FID "))
+        #expect(Set(numbers).count == 2)
+        #expect(
+            ssrcs.dropFirst().map { $0.prefix { $0 != " " } }
+                == numbers.flatMap { number in ["a=ssrc:\(number)", "a=ssrc:\(number)"] }
+        )
+    }
+
+    @Test func theRemoteTransportIsTheOneOffered() throws {
+        let remote = try offer.adding("a=candidate:1 1 udp 5 192.0.2.9 6000 typ host").negotiate().remote
+        #expect(remote.credentials == ICECredentials(fragment: "abcd", password: "0123456789abcdefghijkl"))
+        #expect(remote.fingerprints == [Fingerprint(parsing: Offer.fingerprint)])
+        #expect(remote.candidates.map(\.address) == ["192.0.2.9"])
+        #expect(!remote.isLite)
+    }
+
+    @Test(arguments: [
+        ("actpass", DTLSRole.client, "active"), ("passive", .client, "active"), ("active", .server, "passive"),
+    ])
+    func setupDecidesWhoBeginsTheHandshake(setup: String, role: DTLSRole, answered: String) throws {
+        let negotiation = try offer.replacing("a=setup", with: "a=setup:\(setup)").negotiate()
+        #expect(negotiation.role == role)
+        #expect(negotiation.answer.media[0].attributes.contains(.init("setup", answered)))
+    }
+
+    @Test func whoDoesNotNameASetupIsPassive() throws {
+        #expect(try offer.without("a=setup").negotiate().role == .client)
+    }
+
+    @Test(
+        arguments: [
+            ("a=recvonly", "a=sendonly", .noVideo), ("a=recvonly", "a=inactive", .noVideo),
+            ("m=video", "m=audio 9 UDP/TLS/RTP/SAVPF 96 97", .noVideo),
+            ("m=video", "m=video 0 UDP/TLS/RTP/SAVPF 96 97", .noVideo),
+            ("a=setup", "a=setup:holdconn", .incomplete("says a=setup:holdconn: offer actpass")),
+            ("a=rtcp-mux", "a=x", .incomplete("keeps RTCP on a port of its own: offer a=rtcp-mux")),
+            ("m=video", "m=video 9 RTP/AVP 96 97", .incomplete("wants RTP/AVP: offer UDP/TLS/RTP/SAVPF")),
+            ("a=ice-ufrag", "a=ice-ufrag:abc", .incomplete("gives no valid ICE credentials")),
+            ("a=ice-pwd", "a=x", .incomplete("gives no valid ICE credentials")),
+            (
+                "a=fingerprint", "a=fingerprint:sha-1 00:01:02:03:04:05:06:07:08:09:0A:0B:0C:0D:0E:0F:10:11:12:13",
+                .incomplete("gives no certificate fingerprint of SHA-256, SHA-384 or SHA-512")
+            ),
+            ("a=rtpmap:96", "a=rtpmap:96 H264/90000", .noCommonCodec(offered: ["H264", "RTX"])),
+            ("a=rtpmap:96", "a=rtpmap:96 VP8/8000", .noCommonCodec(offered: ["VP8", "RTX"])),
+            ("a=rtpmap:96", "a=x", .noCommonCodec(offered: ["RTX"])),
+        ] as [(String, String, UnacceptableOffer)]
+    )
+    func whatCannotBeServedIsRefused(line: String, replacement: String, reason: UnacceptableOffer) {
+        #expect(throws: reason) { try offer.replacing(line, with: replacement).negotiate() }
+    }
+
+    @Test func refusalsAreSentences() {
+        #expect(
+            UnacceptableOffer.noCommonCodec(offered: ["H264", "AV1"]).description
+                == "none of the offered codecs (H264, AV1) is sent here: offer VP8 or VP9"
+        )
+        #expect(UnacceptableOffer.incomplete("is blank").description == "the offer is blank")
+    }
+
+    @Test func theDirectionMayBeTheSessionsOrNone() throws {
+        #expect(throws: Never.self) { try offer.without("a=recvonly").negotiate() }
+        #expect(throws: Never.self) { try offer.replacing("a=recvonly", with: "a=sendrecv").negotiate() }
+        let session = offer.replacing("t=0 0", with: "t=0 0", "a=sendonly")
+        #expect(throws: Never.self) { try session.negotiate() }
+        #expect(throws: UnacceptableOffer.noVideo) { try session.without("a=recvonly").negotiate() }
+    }
+
+    @Test func theTransportMayBeTheSessions() throws {
+        let moved = offer.lines.filter { line in
+            ["a=ice-", "a=fingerprint", "a=setup"].contains { line.hasPrefix($0) }
+        }
+        var session = offer.without("a=ice-", "a=fingerprint", "a=setup")
+        session.lines.insert(contentsOf: moved, at: 4)
+        #expect(try session.negotiate().remote == offer.negotiate().remote)
+        #expect(try session.replacing("a=setup", with: "a=setup:active").negotiate().role == .server)
+    }
+
+    /// A certificate that another description, or the session, names does not pass for this one's.
+    @Test func ownFingerprintsReplaceTheSessions() throws {
+        let other = "sha-256 " + Array(repeating: "EE", count: 32).joined(separator: ":")
+        let both = offer.replacing("t=0 0", with: "t=0 0", "a=fingerprint:\(other)")
+        #expect(try both.negotiate().remote.fingerprints == [Fingerprint(parsing: Offer.fingerprint)])
+        let two = offer.adding("a=fingerprint:\(other)")
+        #expect(try two.negotiate().remote.fingerprints.map(\.bytes.last) == [1, 0xEE])
+    }
+
+    @Test func aLitePeerIsNoted() throws {
+        #expect(try offer.replacing("t=0 0", with: "t=0 0", "a=ice-lite").negotiate().remote.isLite)
+    }
+
+    @Test func withoutANameThereIsNoBundle() throws {
+        let negotiation = try offer.without("a=mid", "a=group").negotiate()
+        #expect(negotiation.mid == "")
+        #expect(!negotiation.answer.description.contains("a=mid"))
+        #expect(!negotiation.answer.description.contains("BUNDLE"))
+    }
+
+    @Test func aBundleIsAnsweredOnlyWhereOneIsOffered() throws {
+        #expect(try !offer.without("a=group").negotiate().answer.description.contains("BUNDLE"))
+        let other = offer.replacing("a=group", with: "a=group:LS 0")
+        #expect(try !other.negotiate().answer.description.contains("a=group"))
+    }
+
+    @Test func aLaterDescriptionIsTakenWhenTheFirstIsAnother() throws {
+        var bundle = offer.replacing(
+            "a=group",
+            with: "a=group:BUNDLE a 0 b",
+            "m=audio 9 UDP/TLS/RTP/SAVPF 111",
+            "a=mid:a"
+        )
+        bundle = bundle.adding("m=video 9 UDP/TLS/RTP/SAVPF 96", "a=mid:b", "a=recvonly", "a=rtpmap:96 VP8/90000")
+        let answer = try bundle.negotiate().answer
+        #expect(answer.media.map(\.kind) == ["audio", "video", "video"])
+        #expect(answer.media.map(\.port) == [0, 9, 0])
+        #expect(answer.media[0].attributes == [.init("mid", "a"), .init("inactive")])
+        #expect(answer.media[2].attributes == [.init("mid", "b"), .init("inactive")])
+        #expect(answer.attributes.contains(.init("group", "BUNDLE 0")))
+    }
+
+    @Test func aBundledDescriptionHasTheTransportOfTheFirst() throws {
+        let first = offer.lines.filter { line in
+            ["a=ice-", "a=fingerprint", "a=setup"].contains { line.hasPrefix($0) }
+        }
+        let candidate = "a=candidate:1 1 udp 5 192.0.2.9 6000 typ host"
+        var bundle = offer.without("a=ice-", "a=fingerprint", "a=setup")
+        let lines = ["m=audio 9 UDP/TLS/RTP/SAVPF 111", "a=mid:a", candidate] + first
+        bundle.lines.insert(contentsOf: lines, at: 5)
+        let expected = try offer.adding(candidate).negotiate().remote
+        #expect(try bundle.negotiate().remote == expected)
+        let bundleOnly = bundle.replacing("m=video", with: "m=video 0 UDP/TLS/RTP/SAVPF 96 97", "a=bundle-only")
+        #expect(try bundleOnly.negotiate().remote == expected)
+    }
+
+    @Test func onlyTheFirstOfTwoScreensIsServed() throws {
+        let second = offer.lines.drop { !$0.hasPrefix("m=") }.map { $0 == "a=mid:0" ? "a=mid:1" : $0 }
+        var both = offer
+        both.lines += second
+        #expect(try both.negotiate().answer.media.map(\.port) == [9, 0])
+        both.lines[both.lines.firstIndex(of: "a=recvonly")!] = "a=sendonly"
+        let negotiation = try both.negotiate()
+        #expect(negotiation.mid == "1")
+        #expect(negotiation.answer.media.map(\.port) == [0, 9])
+    }
+}

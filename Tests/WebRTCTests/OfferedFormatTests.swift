@@ -1,0 +1,108 @@
+import RTP
+import Testing
+import WebRTC
+
+/// Codecs, retransmissions, feedback and header extensions of an offer.
+@Suite struct OfferedFormatTests {
+    private let offer = Offer()
+    private static let mid = "urn:ietf:params:rtp-hdrext:sdes:mid"
+    private static let playout = "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay"
+    private static let capture = "http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time"
+
+    @Test(arguments: [("1", false), ("2", false), ("3", false), ("0", true)])
+    func onlyProfile0OfVP9IsTaken(profile: String, isTaken: Bool) throws {
+        let profiled = offer.replacing(
+            "a=rtpmap:96",
+            with: "a=rtpmap:96 vp9/90000",
+            "a=fmtp:96 x=1; Profile-ID = \(profile)"
+        )
+        if isTaken {
+            let negotiation = try profiled.negotiate()
+            #expect(negotiation.codec == .vp9)
+            #expect(negotiation.answer.media[0].attributes.contains(.init("fmtp", "96 profile-id=0")))
+        } else {
+            #expect(throws: UnacceptableOffer.noCommonCodec(offered: ["VP9", "RTX"])) { try profiled.negotiate() }
+        }
+    }
+
+    @Test func theSendersPreferenceDecides() throws {
+        var both = offer.replacing("m=video", with: "m=video 9 UDP/TLS/RTP/SAVPF 96 97 98")
+        both = both.adding("a=rtpmap:98 VP9/90000")
+        #expect(try both.negotiate([.vp8, .vp9]).video.payloadType == 96)
+        #expect(try both.negotiate([.vp9, .vp8]).video.payloadType == 98)
+        #expect(try offer.negotiate([.vp9, .vp8]).codec == .vp8)
+        #expect(throws: UnacceptableOffer.noCommonCodec(offered: ["VP8", "RTX"])) { try offer.negotiate([.vp9]) }
+    }
+
+    @Test(arguments: ["128", "300", "x", "+96", ""])
+    func payloadTypesOutOfRangeAreSkipped(format: String) {
+        let wrong = offer.replacing("m=video", with: "m=video 9 UDP/TLS/RTP/SAVPF \(format) 97")
+            .replacing("a=rtpmap:96", with: "a=rtpmap:\(format) VP8/90000")
+        #expect(throws: UnacceptableOffer.noCommonCodec(offered: ["RTX"])) { try wrong.negotiate() }
+    }
+
+    @Test func retransmissionsNeedTheirStreamAndFeedback() throws {
+        #expect(try offer.negotiate().video.retransmissionPayloadType == 97)
+        #expect(try offer.without("a=rtcp-fb").negotiate().video.retransmissionPayloadType == nil)
+        #expect(try offer.without("a=fmtp:97").negotiate().video.retransmissionPayloadType == nil)
+        let forOther = offer.replacing("a=fmtp:97", with: "a=fmtp:97 apt=98")
+        let answer = try forOther.negotiate().answer
+        #expect(answer.media[0].formats == ["96"])
+        #expect(!answer.description.contains("FID"))
+        let timed = offer.replacing("a=fmtp:97", with: "a=fmtp:97 apt=96;rtx-time=3000")
+        #expect(try timed.negotiate().video.retransmissionPayloadType == 97)
+    }
+
+    @Test func feedbackForAllFormatsCounts() throws {
+        let negotiation = try offer.without("a=rtcp-fb").adding(
+            "a=rtcp-fb:* nack pli",
+            "a=rtcp-fb:* ccm fir",
+            "a=rtcp-fb:* goog-remb",
+            "a=rtcp-fb:97 nack"
+        ).negotiate()
+        let lines = negotiation.answer.media[0].attributes.filter { $0.name == "rtcp-fb" }.compactMap(\.value)
+        #expect(lines == ["96 ccm fir", "96 nack pli"])
+    }
+
+    @Test func reducedSizeReportsAreMirrored() throws {
+        #expect(try !offer.negotiate().answer.media[0].attributes.contains(.init("rtcp-rsize")))
+        #expect(try offer.adding("a=rtcp-rsize").negotiate().answer.media[0].attributes.contains(.init("rtcp-rsize")))
+    }
+
+    @Test(
+        arguments: [
+            (
+                ["1 \(mid)", "14 \(playout)", "7 \(capture)"],
+                HeaderExtensions(mid: 1, playoutDelay: 14, captureTime: 7)
+            ),
+            (["0 \(mid)", "15 \(playout)", "16 \(capture)"], HeaderExtensions()),
+            (["255 \(mid)", "256 \(playout)", "-1 \(capture)", "+3 \(mid)"], HeaderExtensions()),
+            (["3/recvonly \(mid)", "4/sendrecv \(playout)"], HeaderExtensions(mid: 3, playoutDelay: 4)),
+            (["3/sendonly \(mid)", "4/inactive \(playout)", "/ \(capture)"], HeaderExtensions()),
+            (["2 \(mid)", "3 \(mid)"], HeaderExtensions(mid: 2)), (["2 urn:unknown", "3"], HeaderExtensions()),
+            (["2 \(capture) with attributes"], HeaderExtensions(captureTime: 2)),
+        ] as [([String], HeaderExtensions)]
+    )
+    func extensionsKeepTheirIdentifiers(lines: [String], expected: HeaderExtensions) throws {
+        var extended = offer
+        extended.lines += lines.map { "a=extmap:\($0)" }
+        #expect(try extended.negotiate().video.extensions == expected)
+        var session = offer
+        session.lines.insert(contentsOf: lines.map { "a=extmap:\($0)" }, at: 4)
+        #expect(try session.negotiate().video.extensions == expected)
+    }
+
+    @Test func directionsOfExtensionsAreTurnedAround() throws {
+        let answer = try offer.adding("a=extmap:3/recvonly \(Self.mid)", "a=extmap:4/sendrecv \(Self.capture)")
+            .negotiate()
+            .answer
+        let lines = answer.media[0].attributes.filter { $0.name == "extmap" }.compactMap(\.value)
+        #expect(lines == ["3/sendonly \(Self.mid)", "4/sendonly \(Self.capture)"])
+    }
+
+    @Test func mixedExtensionFormsAreAllowedWhereOffered() throws {
+        let mixed = offer.replacing("t=0 0", with: "t=0 0", "a=extmap-allow-mixed")
+        #expect(try mixed.negotiate().answer.attributes.contains(.init("extmap-allow-mixed")))
+        #expect(try !offer.negotiate().answer.attributes.contains(.init("extmap-allow-mixed")))
+    }
+}

@@ -1,0 +1,191 @@
+import RTP
+import Testing
+
+@testable import WebRTC
+
+@Suite struct PeerSessionTests {
+    private func call(setup: String = "actpass") throws -> VirtualCall {
+        try VirtualCall(Offer().replacing("a=setup", with: "a=setup:\(setup)"))
+    }
+
+    @Test(arguments: ["actpass", "active"])
+    func picturesArriveAfterTheHandshake(setup: String) throws {
+        let call = try call(setup: setup)
+        #expect(call.profile == nil)
+        #expect(!call.takeKeyframeRequest(), "nobody can see a keyframe yet")
+        try call.connect()
+        #expect(call.profile == .aes128GCM)
+        #expect(call.viewer.packets.isEmpty)
+        #expect(call.takeKeyframeRequest())
+        #expect(!call.takeKeyframeRequest(), "the answer is given once")
+        let frames = [try call.append(9000, isKeyframe: true), try call.append(2000)]
+        let packets = call.viewer.packets
+        // Behind a descriptor of six bytes.
+        #expect(packets.flatMap { $0.payload.dropFirst(6) } == frames.flatMap { $0 })
+        #expect(packets.filter(\.header.marker).count == 2)
+        #expect(packets.allSatisfy { $0.header.payloadType == 96 })
+        #expect(call.statistics.frames == 2)
+        guard case .senderReport(let report) = call.viewer.reports.first else {
+            Issue.record("a report follows the first packets")
+            return
+        }
+        #expect(report.packetCount > 0)
+        #expect(report.ssrc == packets[0].header.ssrc)
+    }
+
+    @Test func packetsFillTheLargestDatagramAndNoMore() throws {
+        let call = try call()
+        try call.connect()
+        _ = try call.append(PeerSession.maximumPayloadSize * 4, isKeyframe: true)
+        #expect(call.viewer.packets.count == 5)
+        #expect(call.viewer.packets.allSatisfy { $0.payload.count <= PeerSession.maximumPayloadSize })
+    }
+
+    @Test func theHandshakeMayComeBeforeThePath() throws {
+        let call = try call(setup: "active")
+        call.viewer.dtls.start()
+        try call.exchange()
+        #expect(call.profile != nil)
+        call.session.pathFound()
+        _ = try call.append(500, isKeyframe: true)
+        #expect(call.viewer.packets.count == 1)
+    }
+
+    @Test func lostPacketsComeAgainInAStreamOfTheirOwn() throws {
+        let call = try call()
+        try call.connect()
+        _ = try call.append(5000, isKeyframe: true)
+        let lost = call.viewer.packets[2]
+        let count = call.viewer.packets.count
+        try call.report(Feedback.lost(lost.header.sequenceNumber, lost.header.ssrc))
+        let again = try #require(call.viewer.packets.dropFirst(count).first)
+        #expect(call.viewer.packets.count == count + 1)
+        #expect(again.header.payloadType == 97)
+        #expect(again.header.ssrc != lost.header.ssrc)
+        #expect(again.header.timestamp == lost.header.timestamp)
+        #expect(again.header.marker == lost.header.marker)
+        let number = lost.header.sequenceNumber
+        #expect(again.payload == [UInt8(number >> 8), UInt8(number & 0xFF)] + lost.payload)
+        #expect(call.negotiation.answer.description.contains("a=rtpmap:97 rtx/90000"))
+    }
+
+    @Test func withoutAStreamOfTheirOwnTheyComeAsTheyWere() throws {
+        let call = try VirtualCall(Offer().without("a=fmtp:97"))
+        try call.connect()
+        _ = try call.append(5000, isKeyframe: true)
+        let lost = call.viewer.packets[2]
+        let datagrams = call.viewer.datagrams
+        var again: [[UInt8]] = []
+        call.receive(try call.viewer.protect(Feedback.lost(lost.header.sequenceNumber, lost.header.ssrc)))
+        call.session.poll(at: call.now, call.history) { again.append(Array($0)) }
+        #expect(again.count == 1)
+        #expect(call.viewer.datagrams == datagrams)
+        #expect(
+            again.first.map { Array($0[2..<4]) }
+                == withUnsafeBytes(of: lost.header.sequenceNumber.bigEndian) { Array($0) }
+        )
+        #expect(call.statistics.retransmissions == 1)
+    }
+
+    @Test func aLostPictureAsksForAKeyframeOnce() throws {
+        let call = try call()
+        try call.connect()
+        _ = try call.append(500, isKeyframe: true)
+        #expect(!call.takeKeyframeRequest(), "it has just come")
+        let ssrc = call.viewer.packets[0].header.ssrc
+        try call.report(Feedback.pictureLoss(ssrc))
+        #expect(call.takeKeyframeRequest())
+        #expect(!call.takeKeyframeRequest())
+        try call.report(Feedback.pictureLoss(ssrc &+ 1))
+        #expect(!call.takeKeyframeRequest(), "another stream's")
+        #expect(call.statistics.keyframeRequests == 1)
+    }
+
+    @Test func feedbackInTheClearForgedOrRepeatedIsIgnored() throws {
+        let call = try call()
+        try call.connect()
+        _ = try call.append(500, isKeyframe: true)
+        let plain = Feedback.pictureLoss(call.viewer.packets[0].header.ssrc)
+        let sealed = try call.viewer.protect(plain)
+        var forged = sealed
+        forged[forged.count - 6] ^= 1
+        for datagram in [plain, forged] { call.receive(datagram) }
+        #expect(call.statistics.keyframeRequests == 0)
+        for _ in 0..<2 { call.receive(sealed) }
+        #expect(call.statistics.keyframeRequests == 1)
+    }
+
+    @Test func goodbyesAreSaidInBothProtocols() throws {
+        let call = try call()
+        try call.connect()
+        _ = try call.append(500, isKeyframe: true)
+        var out: [[UInt8]] = []
+        call.session.close(at: call.now, .closed) { out.append(Array($0)) }
+        for datagram in out { try call.viewer.receive(datagram) }
+        let packets = call.viewer.packets
+        let said = call.viewer.reports.compactMap { report in
+            if case .goodbye(let goodbye) = report { goodbye } else { nil }
+        }
+        #expect(said.map { $0.ssrcs.first } == [packets[0].header.ssrc])
+        #expect(said.first?.ssrcs.count == 2)
+        #expect(call.viewer.dtls.isClosed)
+        #expect(call.end == .closed)
+        #expect(call.deadline == nil)
+        let before = call.viewer.datagrams
+        _ = try call.append(500, isKeyframe: true)
+        #expect(call.viewer.datagrams == before, "nothing after the end")
+    }
+
+    @Test func theViewersGoodbyeEndsTheSession() throws {
+        let call = try call()
+        try call.connect()
+        call.viewer.dtls.close()
+        try call.exchange()
+        #expect(call.end == .closedByPeer)
+        call.session.pathLost()
+        #expect(call.end == .closedByPeer, "the first reason stays")
+    }
+
+    @Test func aWrongCertificateEndsTheSession() throws {
+        let call = try VirtualCall()
+        let stranger = try DTLSConnection(.server, identity: DTLSIdentity(), expected: [Identities.here.fingerprint])
+        call.session.pathFound()
+        for _ in 0..<4 {
+            var out: [[UInt8]] = []
+            call.session.poll(at: call.now, call.history) { out.append(Array($0)) }
+            for datagram in out { datagram.withUnsafeBytes { stranger.receive($0) } }
+            for datagram in stranger.takeDatagrams() { call.receive(datagram) }
+        }
+        #expect(call.end == .insecure(.wrongFingerprint))
+        #expect(call.profile == nil)
+    }
+
+    @Test(arguments: [false, true])
+    func aSessionWithoutKeysEndsAfterHalfAMinute(hasPath: Bool) throws {
+        let call = try call(setup: "active")
+        if hasPath { call.session.pathFound() }
+        let limit = VirtualCall.start + 30 * VirtualCall.second
+        #expect(call.deadline == limit)
+        for (instant, end) in [(limit - 1, nil), (limit, PeerSession.End.timeout)] {
+            call.session.poll(at: instant, call.history) { _ in Issue.record("nobody to send to") }
+            #expect(call.end == end)
+        }
+        #expect(call.deadline == nil)
+    }
+
+    @Test func aFlightThatWaitsForAnAnswerIsDueSoonerThanTheEnd() throws {
+        let call = try call()
+        #expect(call.deadline == VirtualCall.start + 30 * VirtualCall.second)
+        call.session.pathFound()
+        let deadline = try #require(call.deadline)
+        #expect(deadline <= call.now + 50_000_000)
+    }
+
+    @Test func aLostPathEndsTheSession() throws {
+        let call = try call()
+        try call.connect()
+        call.session.pathLost()
+        #expect(call.end == .pathLost)
+        #expect(PeerSession.End.insecure(.wrongFingerprint).description.hasPrefix("was refused: "))
+    }
+}

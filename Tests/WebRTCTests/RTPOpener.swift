@@ -1,0 +1,49 @@
+import CSRTP
+
+@testable import WebRTC
+
+/// Opens protected RTP as a viewer does.
+final class RTPOpener {
+    private let session: srtp_t
+
+    init?(_ profile: SRTPProfile, key: [UInt8]) {
+        srtp_init()
+        var policy = srtp_policy_t()
+        let number = srtp_profile_t(UInt32(profile.rawValue))
+        srtp_crypto_policy_set_from_profile_for_rtp(&policy.rtp, number)
+        srtp_crypto_policy_set_from_profile_for_rtcp(&policy.rtcp, number)
+        policy.ssrc.type = ssrc_any_inbound
+        policy.window_size = 1024
+        var key = key
+        let made = key.withUnsafeMutableBufferPointer { bytes in
+            policy.key = bytes.baseAddress
+            var session: srtp_t?
+            return srtp_create(&session, &policy) == srtp_err_status_ok ? session : nil
+        }
+        guard let made else { return nil }
+        session = made
+    }
+
+    deinit { srtp_dealloc(session) }
+
+    /// Nil for a forged or repeated packet.
+    func open(_ packet: [UInt8]) -> [UInt8]? {
+        var bytes = packet
+        var length = Int32(bytes.count)
+        guard srtp_unprotect(session, &bytes, &length) == srtp_err_status_ok else { return nil }
+        return Array(bytes[..<Int(length)])
+    }
+}
+
+extension SRTPSession {
+    func protect(rtp packet: [UInt8]) -> [UInt8]? { protect(packet) { protectRTP($0, count: $1) } }
+    func protect(rtcp datagram: [UInt8]) -> [UInt8]? { protect(datagram) { protectRTCP($0, count: $1) } }
+    func open(rtcp datagram: [UInt8]) -> [UInt8]? { datagram.withUnsafeBytes { openRTCP($0) } }
+
+    private func protect(_ bytes: [UInt8], _ body: (UnsafeMutableRawBufferPointer, Int) -> Int?) -> [UInt8]? {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count + Self.trailerSize, alignment: 16)
+        defer { buffer.deallocate() }
+        buffer.copyBytes(from: bytes)
+        return body(buffer, bytes.count).map { Array(buffer[..<$0]) }
+    }
+}
