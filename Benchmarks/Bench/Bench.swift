@@ -8,7 +8,7 @@ struct Bench: ParsableCommand {
         abstract: "Measures Oriel beside its rivals.",
         subcommands: [
             All.self, KernelsCommand.self, BridgeCommand.self, EncodeCommand.self, PipelineCommand.self,
-            RecoveryCommand.self, BridgeReader.self,
+            RecoveryCommand.self, WebCommand.self, BridgeReader.self,
         ],
         defaultSubcommand: All.self
     )
@@ -39,7 +39,7 @@ struct All: ParsableCommand {
     func run() throws {
         stopChildrenOnSignals()
         var report = Report()
-        for part in [kernelSections, bridgeSections, encodeSections, pipelineSections, recoverySections] {
+        for part in [kernelSections, bridgeSections, encodeSections, pipelineSections, recoverySections, webSections] {
             for section in part(options) {
                 section.print()
                 report.sections.append(section)
@@ -89,6 +89,16 @@ struct RecoveryCommand: ParsableCommand {
     @OptionGroup var options: RunOptions
 
     func run() { show(recoverySections, options) }
+}
+
+struct WebCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "web",
+        abstract: "From the screen to browsers, one and fifty viewers."
+    )
+    @OptionGroup var options: RunOptions
+
+    func run() { show(webSections, options) }
 }
 
 private func show(_ measure: (RunOptions) -> [Section], _ options: RunOptions) {

@@ -42,7 +42,7 @@ func latencySection(_ options: RunOptions) -> Section {
 }
 
 /// When each value was first painted, and first seen in a received picture.
-private final class Sightings: Sendable {
+final class Sightings: Sendable {
     private let times = Mutex<[Int: UInt64]>([:])
 
     func note(_ value: Int, at time: UInt64) {
@@ -88,7 +88,7 @@ private func latency(of contender: Contender, seconds: Double) throws -> [Double
 }
 
 /// Lines of a value and a time, until the workload ends.
-private func readCounterLines(_ descriptor: Int32, into painted: Sightings) {
+func readCounterLines(_ descriptor: Int32, into painted: Sightings) {
     var pending: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 4096)
     while true {

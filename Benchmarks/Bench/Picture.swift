@@ -30,16 +30,23 @@ final class Picture {
     }
 
     /// Peak signal-to-noise ratio of the luma against a plane of the same size without padding, in dB.
-    func lumaPSNR(of other: [UInt8]) -> Double {
+    func lumaPSNR(of other: [UInt8]) -> Double { lumaPSNR(of: other, rowStep: 1) }
+
+    /// The same over every fourth row; `other` holds only those.
+    func lumaPSNR(ofEveryFourthRow other: [UInt8]) -> Double { lumaPSNR(of: other, rowStep: 4) }
+
+    private func lumaPSNR(of other: [UInt8], rowStep: Int) -> Double {
         let layout = nv12.layout
         let size = layout.size
-        precondition(other.count >= size.width * size.height)
+        let rows = size.height / rowStep
+        precondition(other.count >= size.width * rows)
         let squares = nv12.withPlanes { luma, _ in
             luma.withUnsafeBytes { luma in
                 var sum = 0
-                for y in 0..<size.height {
+                for row in 0..<rows {
                     for x in 0..<size.width {
-                        let difference = Int(luma[layout.lumaOffset(x: x, y: y)]) - Int(other[y * size.width + x])
+                        let difference =
+                            Int(luma[layout.lumaOffset(x: x, y: row * rowStep)]) - Int(other[row * size.width + x])
                         sum += difference * difference
                     }
                 }
@@ -47,6 +54,6 @@ final class Picture {
             }
         }
         if squares == 0 { return 99 }
-        return 10 * log10(255 * 255 * Double(size.width * size.height) / Double(squares))
+        return 10 * log10(255 * 255 * Double(size.width * rows) / Double(squares))
     }
 }

@@ -13,7 +13,7 @@ final class Stage {
     private let server: ChildProcess
 
     /// Starts a server and lets the workload settle.
-    init(_ kind: String, rate: Int? = nil, capturingOutput: Bool = false) throws {
+    init(_ kind: String, rate: Double? = nil, capturingOutput: Bool = false) throws {
         (server, display) = try Self.startServer()
         workload = try Self.startWorkload(kind, rate, display, capturingOutput)
         sleep(seconds: 1)
@@ -21,7 +21,7 @@ final class Stage {
     }
 
     /// Starts a server again, on the display that it had, and returns at once.
-    init(_ kind: String, rate: Int, on display: String) throws {
+    init(_ kind: String, rate: Double, on display: String) throws {
         self.display = display
         server = try Self.launchServer(display)
         try Self.wait(for: server, display)
@@ -43,7 +43,7 @@ final class Stage {
 
     private static func startWorkload(
         _ kind: String,
-        _ rate: Int?,
+        _ rate: Double?,
         _ display: String,
         _ capturingOutput: Bool
     ) throws -> ChildProcess {

@@ -1,11 +1,12 @@
 /// What to draw.
 enum Scene: String {
-    case still, typing, scrolling, motion, counter, pattern, demo
+    case still, typing, scrolling, motion, counter, pattern, pages, demo
 
     /// Changes a second, unless told otherwise.
     var defaultRate: Double {
         switch self {
         case .still: 1
+        case .pages: 0.25
         case .typing: 16
         case .counter: 7
         case .scrolling, .motion, .pattern, .demo: 30

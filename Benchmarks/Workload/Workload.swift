@@ -4,7 +4,7 @@ import Glibc
 @main
 enum Workload {
     static let usage = """
-        usage: workload still|typing|scrolling|motion|counter|pattern|demo \
+        usage: workload still|typing|scrolling|motion|counter|pattern|pages|demo \
         [--display :0] [--fps N | --rate N] [--seconds N]
         """
 
@@ -20,6 +20,7 @@ enum Workload {
             case .motion: try drawMotion(on: screen, &pace)
             case .counter: try drawCounter(on: screen, &pace)
             case .pattern: try drawPattern(on: screen, &pace)
+            case .pages: try drawPages(on: screen, &pace)
             case .demo: try drawDemo(on: screen, &pace)
             }
         } catch {

@@ -7,6 +7,9 @@ package enum Peers {
     /// A file of `Tests/Peers`.
     package static func path(_ name: String) -> String { "\(root)/Tests/Peers/\(name)" }
 
+    /// Many viewers in one process: `URL TOKEN COUNT SECONDS`.
+    package static let load = "\(root)/.build/pion/pion_load"
+
     package enum Stack: String, Sendable, CaseIterable {
         /// libwebrtc
         case wrtc

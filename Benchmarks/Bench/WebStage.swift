@@ -1,0 +1,70 @@
+import Glibc
+import Posix
+import TestSupport
+
+/// A workload, its broadcast and a sender to browsers across a network of our own.
+final class WebStage {
+    static let token = "a-token-of-the-benchmark"
+
+    let stage: Stage
+    let network: Network
+    let sender: ChildProcess
+    private let capture: ChildProcess
+    private let folder: TemporaryFolder
+
+    init(_ kind: String, rate: Double? = nil, codec: String = "vp8", capturingOutput: Bool = false) throws {
+        stage = try Stage(kind, rate: rate, capturingOutput: capturingOutput)
+        network = try Network()
+        folder = try TemporaryFolder()
+        capture = try Contender.startCapture(stage.display, in: folder)
+        let command = network.atSender([
+            try sibling("oriel"), "attach", "web", "--dir", folder.path + "/bridge", "--token", Self.token,
+            "--codec", codec, "--bitrate", "\(EncoderSettings.bitrate)", "--max-viewers", "100",
+        ])
+        sender = try ChildProcess(command[0], Array(command.dropFirst()))
+        sleep(seconds: 1)
+        try sender.requireRunning()
+    }
+
+    deinit {
+        sender.stop()
+        capture.stop()
+    }
+
+    var origin: String { "http://\(Network.senderAddress):8080" }
+    var page: String { "\(origin)/#\(Self.token)" }
+
+    /// A browser, not yet at the page. The page may use what browsers keep from addresses without TLS.
+    func browser(_ kind: Browser.Kind) throws -> Browser {
+        switch kind {
+        case .chromium:
+            try Browser(
+                kind,
+                in: network,
+                "--arg=--disable-features=WebRtcHideLocalIpsWithMdns",
+                "--arg=--unsafely-treat-insecure-origin-as-secure=\(origin)"
+            )
+        case .firefox: try Browser(kind, in: network)
+        }
+    }
+
+    /// A browser that shows the picture.
+    func viewer(_ kind: Browser.Kind = .chromium) throws -> Browser {
+        let browser = try browser(kind)
+        try browser.open(page)
+        try wait(until: "the page is live") { try browser.evaluate("oriel.state", as: String.self) == "live" }
+        return browser
+    }
+
+    /// Bytes that have arrived at the viewers' end, with the headers of all layers.
+    func bytesReceived() throws -> Double {
+        let path = "/sys/class/net/wire/statistics/rx_bytes"
+        return Double(try Subprocess.run(network.atViewer(["cat", path])).filter(\.isNumber)) ?? 0
+    }
+}
+
+/// The wall clock at the beginning of the monotonic one, in milliseconds: what a browser's clock counts from is known
+/// by the wall clock alone.
+func wallClockAtMonotonicZero() -> Double {
+    Double(MonotonicClock.wallClock()) / 1e6 - Double(MonotonicClock.now()) / 1e6
+}
