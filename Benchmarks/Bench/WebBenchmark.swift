@@ -9,8 +9,8 @@ let webCommand = "tools/bench web"
 /// Everything about the way from the screen to browsers.
 func webSections(_ options: RunOptions) -> [Section] {
     [
-        loadSection(options), webLatencySection(options), motionSection(options), sharpSection(options),
-        viewersSection(options), idleSection(options),
+        loadSection(options), lateSection(options), webLatencySection(options), motionSection(options),
+        sharpSection(options), viewersSection(options), idleSection(options),
     ]
 }
 
@@ -146,6 +146,92 @@ private func webLatency(_ codec: String, seconds: Double) throws -> [Double] {
     return [middle, latencies.percentile(95)!]
 }
 
+// MARK: - Late viewers
+
+/// How soon a screen of text that stands still can be read by whoever comes later.
+private func lateSection(_ options: RunOptions) -> Section {
+    let codecs = ["vp8", "vp9"]
+    var samples = codecs.map { _ in Samples() }
+    for (index, codec) in codecs.enumerated() { samples[index].record { try late(codec, count: 2 * options.rounds) } }
+    var table = Table(["codec", "≥ 38 dB after ms, p50", "p95"])
+    for (codec, sample) in zip(codecs, samples) {
+        table.rows.append([codec, sample.median(0)?.text(0) ?? sample.failureText, sample.median(1)?.text(0) ?? ""])
+    }
+    return Section(
+        title: "A late viewer of a still page of text",
+        table: table,
+        goals: [
+            Goal(
+                "late viewer of a still screen, ≥ 38 dB luma, p95",
+                samples[0].median(1),
+                atMost: 500,
+                unit: "ms",
+                digits: 0,
+                command: webCommand
+            )
+        ],
+        notes: ["From joining in Chromium, page there already, while another viewer looks on."]
+    )
+}
+
+private func late(_ codec: String, count: Int) throws -> [Double] {
+    let web = try WebStage("pages", rate: 0.001, codec: codec)
+    let source = Picture(size: Stage.size)
+    try web.stage.grab(count: 1) { source.convert($0) }
+    let wanted = Picture(size: EncoderSettings.size)
+    wanted.rescale(source, by: Rescaler(from: Stage.size, to: EncoderSettings.size))
+    let first = try web.viewer()
+    let second = try web.viewer()
+    var times: [Double] = []
+    for _ in 0..<count {
+        sleep(seconds: 1.5)
+        let frames = try second.evaluate(joinAgain, as: [LumaFrame].self)
+        let sharp = frames.first { wanted.lumaPSNR(ofEveryFourthRow: Array($0.luma)) >= 38 }
+        times.append(sharp?.at ?? 1500)
+    }
+    guard try first.evaluate("oriel.state", as: String.self) == "live" else {
+        throw BenchError("the first viewer is gone")
+    }
+    return [times.median!, times.percentile(95)!]
+}
+
+/// Leaves and joins again, and gives every fourth row of the luma of what the page shows from its first frame on, with
+/// the milliseconds since it joined: a screen at rest brings too few frames to wait for them.
+private let joinAgain = """
+    (async () => {
+        const until = async condition => { while (!condition()) await new Promise(done => setTimeout(done, 5)); };
+        const video = document.querySelector('video');
+        const canvas = new OffscreenCanvas(1280, 720);
+        const context = canvas.getContext('2d', {willReadFrequently: true});
+        location.hash = '';
+        await until(() => oriel.state === 'denied');
+        const joined = performance.now();
+        location.hash = '\(WebStage.token)';
+        await until(() => oriel.state === 'live' && oriel.firstFrameAt > joined);
+        const pictures = [];
+        while (performance.now() < joined + 1000) {
+            const at = performance.now() - joined;
+            context.drawImage(video, 0, 0, 1280, 720);
+            pictures.push([at, context.getImageData(0, 0, 1280, 720).data]);
+            await new Promise(done => setTimeout(done, 40));
+        }
+        return pictures.slice(0, 12).map(([at, data]) => {
+            let text = '';
+            for (let i = 0; i < 1280 * 180; ++i) {
+                const p = (Math.floor(i / 1280) * 4 * 1280 + i % 1280) * 4;
+                text += String.fromCharCode(
+                    16.5 + 219 / 255 * (0.2126 * data[p] + 0.7152 * data[p + 1] + 0.0722 * data[p + 2]));
+            }
+            return {at, luma: btoa(text)};
+        });
+    })()
+    """
+
+private struct LumaFrame: Decodable {
+    let at: Double
+    let luma: Data
+}
+
 // MARK: - Motion
 
 private func motionSection(_ options: RunOptions) -> Section {
@@ -270,10 +356,6 @@ private func sharpness(_ codec: String, flips: Int) throws -> [Double] {
     _ = try Thread { readCounterLines(output, into: painted) }
     let browser = try web.viewer()
     let _: Bool? = try browser.evaluateOptional(watchLuma)
-    struct Frame: Decodable {
-        let at: Double
-        let luma: Data
-    }
     let rescaler = Rescaler(from: Stage.size, to: EncoderSettings.size)
     var firsts: [Double] = []
     var firstQualities: [Double] = []
@@ -289,7 +371,7 @@ private func sharpness(_ codec: String, flips: Int) throws -> [Double] {
         try web.stage.grab(count: 1) { source.convert($0) }
         let wanted = Picture(size: EncoderSettings.size)
         wanted.rescale(source, by: rescaler)
-        let frames = try browser.evaluate(takeFrames(since: time), as: [Frame].self)
+        let frames = try browser.evaluate(takeFrames(since: time), as: [LumaFrame].self)
         let qualities = frames.map { (after: $0.at - time, quality: wanted.lumaPSNR(ofEveryFourthRow: Array($0.luma))) }
         // A frame of the page before is far from this one.
         let new = qualities.drop { $0.quality < 15 }

@@ -11,6 +11,8 @@ package struct Cadence {
         case nothing
         case frame
         case keyframe
+        /// The picture as it was sent, without a change: a sign of life.
+        case keepAlive
     }
 
     static let keepAliveInterval: UInt64 = 1_000_000_000
@@ -63,7 +65,9 @@ package struct Cadence {
         guard now >= earliest else { return .nothing }
         if keyframeIsWanted { return .keyframe }
         if let keyframeInterval, now >= lastKeyframe + keyframeInterval { return .keyframe }
-        return pictureIsNew || now >= repetition ? .frame : .nothing
+        if pictureIsNew { return .frame }
+        guard now >= repetition else { return .nothing }
+        return isConverged ? .keepAlive : .frame
     }
 
     /// What `action(at:)` asked for was done.
@@ -75,6 +79,8 @@ package struct Cadence {
         if isKeyframe {
             lastKeyframe = now
             keyframeIsWanted = false
+        } else if isConverged, !pictureIsNew {
+            return
         }
         refinements = pictureIsNew ? 0 : refinements + 1
         if quantizer != nil { pictureIsNew = false }

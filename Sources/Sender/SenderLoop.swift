@@ -131,7 +131,7 @@ package struct SenderLoop: ~Copyable {
         try stream.encode(
             picture.nv12,
             capturedAt: capturedAt,
-            isKeyframe: action == .keyframe,
+            action,
             now: now,
             to: call,
             &statistics

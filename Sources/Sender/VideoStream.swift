@@ -4,6 +4,9 @@ import VideoEncoding
 
 /// The picture in one codec: its encoder, and when that works.
 final class VideoStream {
+    /// A picture that has not changed for so long is taken to stay a while.
+    private static let restTime: UInt64 = 500_000_000
+
     let codec: VideoCodec
     private let interval: UInt64
     private var encoder: VideoEncoder
@@ -51,7 +54,7 @@ final class VideoStream {
     func encode(
         _ picture: borrowing NV12Picture,
         capturedAt: UInt64,
-        isKeyframe: Bool,
+        _ action: Cadence.Action,
         now: UInt64,
         to call: any VideoCall,
         _ statistics: inout SenderStatistics
@@ -62,7 +65,14 @@ final class VideoStream {
         let instant = isLater ? min(capturedAt, now) : max(now, lastInstant + 1)
         lastInstant = instant
         var byteCount = 0
-        let frame = try encoder.encode(picture, presentationTime: instant, forceKeyframe: isKeyframe) { frame, data in
+        let frame = try encoder.encode(
+            picture,
+            presentationTime: instant,
+            forceKeyframe: action == .keyframe,
+            // Sharp at once, for fewer bits in all than a coarse keyframe and what mends it.
+            coarsest: action == .keyframe && now > capturedAt + Self.restTime ? codec.convergedQuantizer : nil,
+            repeatsLast: action == .keepAlive
+        ) { frame, data in
             byteCount = data.count
             call.send(data, codec: codec, isKeyframe: frame.isKeyframe, capturedAt: instant)
             return frame

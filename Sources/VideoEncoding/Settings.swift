@@ -103,9 +103,7 @@ extension VideoEncoderConfiguration {
             )
         }
         // Cyclic refresh: sharp a quarter of a second earlier after such a change.
-        try context.check("VP9E_SET_AQ_MODE") {
-            vpx_codec_control_VP9E_SET_AQ_MODE($0, Int32(VP9E_SET_AQ_MODE.rawValue), 3)
-        }
+        try setCyclicRefresh(true, of: context)
         try context.check("VP9E_SET_ROW_MT") {
             vpx_codec_control_VP9E_SET_ROW_MT($0, Int32(VP9E_SET_ROW_MT.rawValue), 0)
         }
@@ -118,6 +116,12 @@ extension VideoEncoderConfiguration {
                 Int32(VP9E_SET_FRAME_PARALLEL_DECODING.rawValue),
                 0
             )
+        }
+    }
+
+    func setCyclicRefresh(_ isOn: Bool, of context: borrowing CodecContext) throws(VideoEncoderError) {
+        try context.check("VP9E_SET_AQ_MODE") {
+            vpx_codec_control_VP9E_SET_AQ_MODE($0, Int32(VP9E_SET_AQ_MODE.rawValue), isOn ? 3 : 0)
         }
     }
 }

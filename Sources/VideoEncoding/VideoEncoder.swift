@@ -36,6 +36,8 @@ package struct VideoEncoder: ~Copyable {
     ///   - picture: Of the configured size.
     ///   - presentationTime: In nanoseconds of any clock; later than that of every frame before.
     ///   - forceKeyframe: Whether the frame must be decodable on its own.
+    ///   - coarsest: The largest quantizer that the frame may have, 0...63, whatever that costs; nil leaves it to rate control.
+    ///   - repeatsLast: Whether the frame shall show what the last one showed, in some 100 bytes.
     ///   - body: Gets the frame; the data is valid until it returns.
     /// - Returns: What `body` returns, or nil when rate control dropped the frame.
     /// - Throws: `presentationTime` when it is not later, `libvpx` when encoding fails.
@@ -43,12 +45,16 @@ package struct VideoEncoder: ~Copyable {
         _ picture: borrowing NV12Picture,
         presentationTime: UInt64,
         forceKeyframe: Bool = false,
+        coarsest: Int? = nil,
+        repeatsLast: Bool = false,
         _ body: (_ frame: EncodedFrame, _ data: Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
         precondition(picture.size == configuration.size, "the picture is not of the configured size")
         if let previousTime, presentationTime <= previousTime {
             throw .presentationTime(presentationTime, previous: previousTime)
         }
+        if repeatsLast { try setActive(false) }
+        if let coarsest { try setQuantizerLimit(coarsest) }
         let flags = forceKeyframe ? vpx_enc_frame_flags_t(VPX_EFLAG_FORCE_KF) : configuration.interFrameFlags
         let duration = UInt(1_000_000_000 / configuration.framesPerSecond)
         let layout = picture.layout
@@ -65,6 +71,8 @@ package struct VideoEncoder: ~Copyable {
                 )
             }
         }
+        if repeatsLast { try setActive(true) }
+        if coarsest != nil { try setQuantizerLimit(nil) }
         previousTime = presentationTime
         return try takeFrame(presentationTime, body)
     }
@@ -80,6 +88,31 @@ package struct VideoEncoder: ~Copyable {
         try context.check("vpx_codec_enc_config_set") { vpx_codec_enc_config_set($0, &changed) }
         libvpxConfiguration = changed
         configuration.targetBitrate = bitrate
+    }
+
+    /// Limits the quantizer of the frames that follow; nil sets the usual limit.
+    private func setQuantizerLimit(_ limit: Int?) throws(VideoEncoderError) {
+        var changed = libvpxConfiguration
+        if let limit { changed.rc_max_quantizer = max(UInt32(limit), changed.rc_min_quantizer) }
+        try context.check("vpx_codec_enc_config_set") { vpx_codec_enc_config_set($0, &changed) }
+    }
+
+    /// Lets the encoder look at no block of 16x16 pixels, or at all again.
+    private func setActive(_ isActive: Bool) throws(VideoEncoderError) {
+        // Cyclic refresh does not heed the map.
+        if configuration.codec == .vp9 { try configuration.setCyclicRefresh(isActive, of: context) }
+        let (columns, rows) = ((configuration.size.width + 15) / 16, (configuration.size.height + 15) / 16)
+        var blocks = [UInt8](repeating: 0, count: columns * rows)
+        try blocks.withUnsafeMutableBufferPointer { buffer throws(VideoEncoderError) in
+            var map = vpx_active_map_t(
+                active_map: isActive ? nil : buffer.baseAddress,
+                rows: UInt32(rows),
+                cols: UInt32(columns)
+            )
+            try context.check("VP8E_SET_ACTIVEMAP") {
+                vpx_codec_control_VP8E_SET_ACTIVEMAP($0, Int32(VP8E_SET_ACTIVEMAP.rawValue), &map)
+            }
+        }
     }
 
     /// Without look-ahead there is one packet for a picture, or none.

@@ -55,7 +55,7 @@ import Testing
     @Test func aStillPictureIsKeptAlive() {
         let (cadence, now) = converged()
         #expect(cadence.action(at: now + Cadence.keepAliveInterval - 1) == .nothing)
-        #expect(cadence.action(at: now + Cadence.keepAliveInterval) == .frame)
+        #expect(cadence.action(at: now + Cadence.keepAliveInterval) == .keepAlive)
     }
 
     @Test func aNewPictureGoesOutAtOnceAfterAQuietTime() {
@@ -106,7 +106,7 @@ import Testing
 
     @Test func keyframesComeAtTheirInterval() {
         let (cadence, now) = converged(keyframeInterval: 5 * second)
-        #expect(cadence.action(at: now + 5 * second - 1) == .frame)
+        #expect(cadence.action(at: now + 5 * second - 1) == .keepAlive)
         #expect(cadence.action(at: now + 5 * second) == .keyframe)
     }
 }

@@ -52,6 +52,35 @@ struct VideoEncoderTests {
         #expect(peakSignalToNoiseRatio(picture, decoder.luma) > 40)
     }
 
+    /// A sign of life costs next to nothing, changes nothing, and does not keep what follows from being encoded.
+    @Test(arguments: VideoCodec.allCases)
+    func repeatingThePictureIsSmallAndChangesNothing(codec: VideoCodec) throws {
+        var encoder = try VideoEncoder(configuration(codec))
+        var decoder = Decoder(codec)
+        var picture = NV12Picture(size: Self.size)
+        func encode(_ step: Int, repeatsLast: Bool) throws -> Int {
+            try #require(
+                try encoder.encode(
+                    picture,
+                    presentationTime: UInt64(step) * Self.frameInterval,
+                    repeatsLast: repeatsLast
+                ) { _, data in
+                    let isDecoded = decoder.decode(data)
+                    #expect(isDecoded)
+                    return data.count
+                }
+            )
+        }
+        Scene.draw(0, into: &picture)
+        for step in 0..<60 { _ = try encode(step, repeatsLast: false) }
+        let quality = peakSignalToNoiseRatio(picture, decoder.luma)
+        for step in 60..<120 { #expect(try encode(step, repeatsLast: true) < 200) }
+        #expect(peakSignalToNoiseRatio(picture, decoder.luma) > quality - 0.1)
+        Scene.draw(9, into: &picture)
+        for step in 120..<126 { _ = try encode(step, repeatsLast: false) }
+        #expect(peakSignalToNoiseRatio(picture, decoder.luma) > 30)
+    }
+
     @Test(arguments: VideoCodec.allCases)
     func makesAKeyframeOnDemandWhichDecodesAlone(codec: VideoCodec) throws {
         var encoder = try VideoEncoder(configuration(codec))
