@@ -59,7 +59,7 @@ let package = Package(
             resources: [.embedInCode("Web/Page")],
             swiftSettings: swift
         ),
-        .target(name: "WebRTC", dependencies: ["CNice", "COpenSSL", "CSRTP", "Posix", "RTP"], swiftSettings: swift),
+        .target(name: "WebRTC", dependencies: ["CNice", "COpenSSL", "CSRTP", "RTP"], swiftSettings: swift),
         .target(name: "RTP", swiftSettings: safe),
         .target(name: "VideoEncoding", dependencies: ["CVPX", "Pixels"], swiftSettings: swift),
         .target(name: "X11Capture", dependencies: ["CXCB", "Pixels", "Posix"], swiftSettings: swift),

@@ -10,6 +10,7 @@
 /* Macros that Swift does not import. */
 static const unsigned long oriel_op_no_query_mtu = SSL_OP_NO_QUERY_MTU;
 static const unsigned long oriel_op_no_renegotiation = SSL_OP_NO_RENEGOTIATION;
+static const unsigned long oriel_op_no_ticket = SSL_OP_NO_TICKET;
 
 static inline EVP_PKEY *oriel_p256_key(void) { return EVP_EC_gen("P-256"); }
 static inline long oriel_set_mtu(SSL *ssl, long bytes) { return SSL_set_mtu(ssl, bytes); }

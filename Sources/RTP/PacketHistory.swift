@@ -93,6 +93,9 @@ package struct PacketHistory: Sendable {
         }
     }
 
+    /// Lets nobody begin with what is there now.
+    package mutating func forgetKeyframe() { keyframe = nil }
+
     private mutating func nextSlot() -> Int {
         if slots.count < capacity {
             slots.append(Packet(payload: [], capturedAt: 0, ticks: 0, appendedAt: 0, isFirst: false, isLast: false))

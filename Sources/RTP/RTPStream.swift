@@ -26,9 +26,15 @@ package struct RTPStream: Sendable {
         self.init(
             ssrc: .random(in: 1 ... .max, using: &random),
             payloadType: payloadType,
-            sequenceNumber: .random(in: 0 ... .max, using: &random),
+            sequenceNumber: Self.firstSequenceNumber(using: &random),
             timestampOffset: .random(in: 0 ... .max, using: &random)
         )
+    }
+
+    /// In the lower half: a receiver that misses the first packets of an encrypted stream must not miss the first wrap of
+    /// its numbers with them (RFC 3711 §3.3.1).
+    static func firstSequenceNumber(using random: inout some RandomNumberGenerator) -> UInt16 {
+        .random(in: 1...0x7FFF, using: &random)
     }
 
     /// The timestamp of the next picture, taken from when it was captured; always later than that of the one before,

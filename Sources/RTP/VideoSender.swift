@@ -15,10 +15,14 @@ package struct VideoSender: Sendable {
     package static let overhead = RTPHeader.size + HeaderExtensionValues.maximumSize + 2
     /// A keyframe this old still begins a stream: what came after it is sent in a burst.
     private static let keyframeLifetime: UInt64 = 400_000_000
-    /// A viewer whose packets have waited this long goes on with the newest keyframe.
+    /// A viewer whose packets have waited this long goes on with a newer keyframe, if there is one. It does not ask for
+    /// one: what made it late would make that late too.
     private static let longestDelay: UInt64 = 500_000_000
     /// Lost packets that wait to be sent again.
     private static let retransmissionLimit = 512
+    /// Nanoseconds between two keyframes for the same viewer, at first and at the most.
+    private static let requestInterval: UInt64 = 1_000_000_000
+    private static let longestRequestInterval: UInt64 = 8_000_000_000
 
     private let parameters: Parameters
     private let clock: ClockReading
@@ -42,6 +46,8 @@ package struct VideoSender: Sendable {
     private var midEnd = UInt64.max
     /// Whether the viewer cannot go on without a keyframe that is yet to come.
     private var wantsKeyframe = true
+    private var requestInterval = Self.requestInterval
+    private var nextRequest: UInt64 = 0
     package private(set) var statistics = VideoSenderStatistics()
 
     package init(
@@ -60,7 +66,7 @@ package struct VideoSender: Sendable {
             RTPStream(
                 ssrc: stream.ssrc &+ .random(in: 1 ... .max, using: &random),
                 payloadType: payloadType,
-                sequenceNumber: .random(in: 0 ... .max, using: &random),
+                sequenceNumber: RTPStream.firstSequenceNumber(using: &random),
                 timestampOffset: stream.timestampOffset
             )
         }
@@ -133,9 +139,16 @@ package struct VideoSender: Sendable {
     }
 
     /// Whether the viewer needs a keyframe that is yet to come. The answer is given once.
-    package mutating func takeKeyframeRequest() -> Bool {
-        defer { wantsKeyframe = false }
-        return wantsKeyframe
+    ///
+    /// All viewers pay for a keyframe. One who asks again and again is heard at ever longer intervals, until it has been
+    /// content for a while.
+    package mutating func takeKeyframeRequest(at now: UInt64) -> Bool {
+        guard wantsKeyframe, now >= nextRequest else { return false }
+        let isContent = now >= nextRequest.adding(clamped: Self.longestRequestInterval)
+        requestInterval = isContent ? Self.requestInterval : min(requestInterval * 2, Self.longestRequestInterval)
+        nextRequest = now.adding(clamped: requestInterval)
+        wantsKeyframe = false
+        return true
     }
 
     // MARK: - In
@@ -152,7 +165,7 @@ package struct VideoSender: Sendable {
             }
         case .genericNACK(let nack) where nack.media == ssrc:
             statistics.nacks += 1
-            for sequenceNumber in nack.lost { noteLost(sequenceNumber, now: now) }
+            for sequenceNumber in nack.lost.prefix(Self.retransmissionLimit) { noteLost(sequenceNumber, now: now) }
         default: break
         }
     }
@@ -198,14 +211,16 @@ package struct VideoSender: Sendable {
         case .at(let index):
             guard index < history.end else { return }
             let isGone = !history.contains(index)
-            guard isGone || history[index].appendedAt.adding(clamped: Self.longestDelay) < now else { return }
-            statistics.skips += 1
-            if let keyframe = history.keyframe, keyframe.index > index, history.contains(keyframe.index) {
+            if let keyframe = history.keyframe, keyframe.index > index, history.contains(keyframe.index),
+                isGone || history[index].appendedAt.adding(clamped: Self.longestDelay) < now
+            {
+                statistics.skips += 1
                 go(to: keyframe.index)
-            } else {
+            } else if isGone {
+                statistics.skips += 1
                 stream.skip(to: sequenceNumber(of: index))
                 position = .awaitingKeyframe(since: now)
-                requestKeyframe()
+                wantsKeyframe = true
             }
         }
     }

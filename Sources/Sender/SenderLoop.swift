@@ -57,7 +57,13 @@ package struct SenderLoop: ~Copyable {
         var reportAt = MonotonicClock.now() + 1_000_000_000
         while !signals.take() {
             try followCodecs()
-            if !streams.isEmpty { readPicture() }
+            if streams.isEmpty {
+                // Whoever comes next must not see what was there when the last one left.
+                capturedAt = nil
+                reader.forget()
+            } else {
+                readPicture()
+            }
             let now = MonotonicClock.now()
             for stream in streams { try encode(stream, at: now) }
             if broadcastStopped(at: now) { return .broadcastStopped }

@@ -9,6 +9,8 @@ final class VideoStream {
 
     let codec: VideoCodec
     private let interval: UInt64
+    /// Whether a fine keyframe of a page of text, a bit a pixel, is sent in a quarter of a second at five times the bitrate.
+    private let canAffordSharpness: Bool
     private var encoder: VideoEncoder
     private var cadence: Cadence
     private var pictureIsNew = true
@@ -32,6 +34,7 @@ final class VideoStream {
         )
         // A picture that has stood still since long before starts the stream now, not in the past.
         lastInstant = MonotonicClock.now()
+        canAffordSharpness = settings.bitrate >= settings.size.width * settings.size.height
         self.codec = codec
     }
 
@@ -70,7 +73,8 @@ final class VideoStream {
             presentationTime: instant,
             forceKeyframe: action == .keyframe,
             // Sharp at once, for fewer bits in all than a coarse keyframe and what mends it.
-            coarsest: action == .keyframe && now > capturedAt + Self.restTime ? codec.convergedQuantizer : nil,
+            coarsest: action == .keyframe && canAffordSharpness && now > capturedAt + Self.restTime
+                ? codec.convergedQuantizer : nil,
             repeatsLast: action == .keepAlive
         ) { frame, data in
             byteCount = data.count

@@ -38,7 +38,7 @@ package struct PeerSession: ~Copyable {
     }
 
     /// Nanoseconds until keys must be there.
-    static let setupLimit: UInt64 = 30_000_000_000
+    static let setupLimit: UInt64 = 15_000_000_000
     /// Bytes of the largest datagram.
     package static let maximumDatagramSize = 1200
     /// Bytes of an RTP payload that make a datagram of that size.
@@ -75,9 +75,9 @@ package struct PeerSession: ~Copyable {
     package var statistics: VideoSenderStatistics { sender.statistics }
 
     /// Whether the viewer needs a keyframe that is yet to come. The answer is given once.
-    package mutating func takeKeyframeRequest() -> Bool {
+    package mutating func takeKeyframeRequest(at now: UInt64) -> Bool {
         guard case .established = state else { return false }
-        return sender.takeKeyframeRequest()
+        return sender.takeKeyframeRequest(at: now)
     }
 
     // MARK: - In

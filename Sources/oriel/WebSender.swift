@@ -45,6 +45,7 @@ struct WebSender {
             WebCall.Configuration(
                 codecs: video.codec.codecs.map { RTP.VideoCodec($0) },
                 targetBitrate: UInt64(video.bitrate.bitsPerSecond),
+                pictureArea: video.size.width * video.size.height,
                 viewerLimit: options.maxViewers,
                 ice: ice
             )
@@ -115,7 +116,10 @@ struct WebVideo: VideoCall {
     /// Each viewer has a pace of its own, and none holds up the encoder.
     var backlog: UInt64 { 0 }
 
-    func noteLiveness(_ liveness: Liveness) { service.setState(liveness.name) }
+    func noteLiveness(_ liveness: Liveness) {
+        if liveness == .live(.paused) { call.forgetPast() }
+        service.setState(liveness.name)
+    }
 }
 
 extension RTP.VideoCodec {

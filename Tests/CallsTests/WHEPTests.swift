@@ -77,7 +77,7 @@ import WebRTC
         #expect(try change(tag, other).status == 412, "not without asking for any generation")
         let restarted = try change("\"*\"", other)
         #expect(restarted.status == 200)
-        let fragment = try TrickleFragment(parsing: restarted.text, mid: "0")
+        let fragment = try TrickleFragment(parsing: restarted.text, mids: ["0"])
         let credentials = try #require(fragment.credentials)
         #expect(restarted["etag"] == "\"\(credentials.fragment)\"")
         #expect(restarted["etag"] != tag)

@@ -35,6 +35,7 @@ final class WebFixture {
             WebCall.Configuration(
                 codecs: codecs,
                 targetBitrate: 1_000_000,
+                pictureArea: 1280 * 720,
                 viewerLimit: viewerLimit,
                 ice: ICEAgent.Configuration(addresses: ["127.0.0.1"])
             )

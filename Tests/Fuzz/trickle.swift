@@ -8,7 +8,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     if let fingerprint = Fingerprint(parsing: text) {
         precondition(Fingerprint(parsing: "\(fingerprint)") == fingerprint)
     }
-    guard let fragment = try? TrickleFragment(parsing: text, mid: "0") else { return 0 }
-    precondition(try! TrickleFragment(parsing: fragment.description(mid: "0"), mid: "0") == fragment)
+    guard let fragment = try? TrickleFragment(parsing: text, mids: ["0"]) else { return 0 }
+    precondition(try! TrickleFragment(parsing: fragment.description(mid: "0"), mids: ["0"]) == fragment)
     return 0
 }

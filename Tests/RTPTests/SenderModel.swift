@@ -41,6 +41,8 @@ struct SenderModel {
     var skips: UInt64 = 0
     // What the viewer asked for.
     var wantsKeyframe = true
+    var requestInterval = 1000 * Self.millisecond
+    var nextRequest: UInt64 = 0
     var pending: [Int] = []
     var repeatedAt: [Int: UInt64] = [:]
     var hasReported = false
@@ -154,9 +156,14 @@ struct SenderModel {
     }
 
     mutating func takeKeyframeRequest() -> Bool {
-        let asks = sender.takeKeyframeRequest()
-        #expect(asks == wantsKeyframe)
-        wantsKeyframe = false
+        let asks = sender.takeKeyframeRequest(at: now)
+        #expect(asks == (wantsKeyframe && now >= nextRequest))
+        if asks {
+            wantsKeyframe = false
+            let isContent = now >= nextRequest + 8000 * Self.millisecond
+            requestInterval = isContent ? 1000 * Self.millisecond : min(requestInterval * 2, 8000 * Self.millisecond)
+            nextRequest = now + requestInterval
+        }
         return asks
     }
 
@@ -174,9 +181,13 @@ struct SenderModel {
             go(to: keyframe.index)
         case .at(let index):
             guard index < archive.count else { return }
-            if isKept(index), archive[index].appendedAt + 500 * Self.millisecond >= now { return }
+            let isLate = !isKept(index) || archive[index].appendedAt + 500 * Self.millisecond < now
+            if isLate, let keyframe, keyframe.index > index, isKept(keyframe.index) {
+                skips += 1
+                return go(to: keyframe.index)
+            }
+            guard !isKept(index) else { return }
             skips += 1
-            if let keyframe, keyframe.index > index, isKept(keyframe.index) { return go(to: keyframe.index) }
             place = .waiting(since: now)
             wantsKeyframe = true
         }

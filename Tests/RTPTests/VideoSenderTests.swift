@@ -77,13 +77,13 @@ import Testing
         stream.append()
         stream.now += 400 * Self.millisecond
         #expect(stream.drain().count == 3)
-        expect(!stream.sender.takeKeyframeRequest())
+        expect(!stream.sender.takeKeyframeRequest(at: stream.now))
         var late = Stream(at: start)
         late.append(isKeyframe: true)
         late.now += 400 * Self.millisecond + 1
         #expect(late.drain().isEmpty)
-        expect(late.sender.takeKeyframeRequest())
-        expect(!late.sender.takeKeyframeRequest())
+        expect(late.sender.takeKeyframeRequest(at: late.now))
+        expect(!late.sender.takeKeyframeRequest(at: late.now))
     }
 
     @Test func aViewerThatLagsGoesOnWithTheNewestKeyframe() {
@@ -91,14 +91,38 @@ import Testing
         stream.append(isKeyframe: true)
         let first = stream.drain()
         stream.append(3)
-        stream.now += 501 * Self.millisecond
-        #expect(stream.drain().isEmpty)
-        #expect(stream.sender.statistics.skips == 1)
-        expect(stream.sender.takeKeyframeRequest())
-        stream.append(2)
-        #expect(stream.drain().isEmpty)
         stream.append(2, isKeyframe: true)
+        stream.now += 501 * Self.millisecond
         #expect(stream.drain().map { number($0) } == [1, 2].map { number(first[0]) &+ $0 }, "without a gap")
+        #expect(stream.sender.statistics.skips == 1)
+    }
+
+    /// What made it late would make a keyframe late too.
+    @Test func aViewerThatLagsDoesNotAskForAKeyframe() {
+        var stream = Stream(at: start)
+        stream.append(isKeyframe: true)
+        _ = stream.drain()
+        stream.append(3)
+        stream.now += 5000 * Self.millisecond
+        #expect(stream.drain().count == 3)
+        expect(!stream.sender.takeKeyframeRequest(at: stream.now))
+    }
+
+    /// All viewers pay for what one of them asks for.
+    @Test func whoAsksAgainAndAgainIsHeardAtLongerIntervals() {
+        var stream = Stream(at: start)
+        stream.append(isKeyframe: true)
+        _ = stream.drain()
+        let loss = RTCPPacket.pictureLoss(PictureLossIndication(sender: 1, media: stream.sender.ssrc))
+        var granted: [UInt64] = []
+        for _ in 0..<200 {
+            stream.now += 100 * Self.millisecond
+            stream.sender.receive(loss, now: stream.now)
+            if stream.sender.takeKeyframeRequest(at: stream.now) {
+                granted.append((stream.now - start) / (100 * Self.millisecond))
+            }
+        }
+        #expect(granted == [1, 11, 31, 71, 151])
     }
 
     @Test func aHistoryThatRanAwayIsLeftBehind() {
@@ -176,8 +200,9 @@ import Testing
             let command = FullIntraRequest.Command(ssrc: ssrc, sequenceNumber: UInt8(number))
             let other = FullIntraRequest.Command(ssrc: ssrc &+ 1, sequenceNumber: 77)
             let request = FullIntraRequest(sender: UInt32(requester), commands: [other, command])
+            stream.now += 60_000 * Self.millisecond
             stream.sender.receive(.fullIntra(request), now: stream.now)
-            expect(stream.sender.takeKeyframeRequest() == asks)
+            expect(stream.sender.takeKeyframeRequest(at: stream.now) == asks)
         }
     }
 

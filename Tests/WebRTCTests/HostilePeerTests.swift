@@ -51,8 +51,8 @@ import Testing
             var bytes = Array(original.description(mid: "0").utf8)
             bytes.damage(Self.words, using: &random)
             let text = String(decoding: bytes, as: UTF8.self)
-            guard let fragment = try? TrickleFragment(parsing: text, mid: "0") else { continue }
-            #expect(try TrickleFragment(parsing: fragment.description(mid: "0"), mid: "0") == fragment)
+            guard let fragment = try? TrickleFragment(parsing: text, mids: ["0"]) else { continue }
+            #expect(try TrickleFragment(parsing: fragment.description(mid: "0"), mids: ["0"]) == fragment)
             taken += 1
         }
         #expect(taken > 2000)

@@ -166,4 +166,26 @@ import WebRTC
         #expect(negotiation.mid == "1")
         #expect(negotiation.answer.media.map(\.port) == [0, 9])
     }
+
+    /// An offer of the longest length, made to be slow, is read in no more steps than it has lines.
+    @Test func repeatedFormatsAreOne() throws {
+        let formats = Array(repeating: "96 97", count: 8000).joined(separator: " ")
+        let negotiation = try offer.replacing("m=", with: "m=video 9 UDP/TLS/RTP/SAVPF \(formats)").negotiate()
+        #expect(negotiation.video.payloadType == 96)
+        #expect(negotiation.video.retransmissionPayloadType == 97)
+    }
+
+    @Test func tooManyDescriptionsAreRefused() {
+        let text = "v=0\r\n" + String(repeating: "m=video 9 UDP/TLS/RTP/SAVPF 96\r\n", count: 65)
+        #expect(throws: MalformedSDP.self) {
+            try SessionDescription(parsing: text)
+        }
+    }
+
+    /// Browsers trickle for the first description of a bundle, whichever that is.
+    @Test func allDescriptionsOfABundleShareItsCandidates() throws {
+        let negotiation = try Negotiation(offer: Offers.description("chromium"), codecs: [.vp8])
+        #expect(negotiation.bundledMids == ["0", "1", "2"])
+        #expect(try offer.negotiate().bundledMids == ["0"])
+    }
 }

@@ -161,10 +161,10 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func aSessionWithoutKeysEndsAfterHalfAMinute(hasPath: Bool) throws {
+    func aSessionWithoutKeysEndsAfterAWhile(hasPath: Bool) throws {
         let call = try call(setup: "active")
         if hasPath { call.session.pathFound() }
-        let limit = VirtualCall.start + 30 * VirtualCall.second
+        let limit = VirtualCall.start + 15 * VirtualCall.second
         #expect(call.deadline == limit)
         for (instant, end) in [(limit - 1, nil), (limit, PeerSession.End.timeout)] {
             call.session.poll(at: instant, call.history) { _ in Issue.record("nobody to send to") }
@@ -175,7 +175,7 @@ import Testing
 
     @Test func aFlightThatWaitsForAnAnswerIsDueSoonerThanTheEnd() throws {
         let call = try call()
-        #expect(call.deadline == VirtualCall.start + 30 * VirtualCall.second)
+        #expect(call.deadline == VirtualCall.start + 15 * VirtualCall.second)
         call.session.pathFound()
         let deadline = try #require(call.deadline)
         #expect(deadline <= call.now + 50_000_000)

@@ -22,7 +22,7 @@ import Testing
 
     @Test(arguments: [("1", [5000, 5002] as [UInt16]), ("2", [6000]), ("3", []), ("", [])])
     func readsTheCandidatesOfOneMediaDescription(mid: String, ports: [UInt16]) throws {
-        let fragment = try TrickleFragment(parsing: example, mid: mid)
+        let fragment = try TrickleFragment(parsing: example, mids: [mid])
         #expect(fragment.credentials == credentials)
         #expect(fragment.candidates.map(\.port) == ports)
         #expect(fragment.isLast)
@@ -31,7 +31,7 @@ import Testing
     @Test func candidatesWithoutAMediaDescriptionAreForTheOneThereIs() throws {
         let line = "a=candidate:1 1 UDP 1 192.0.2.1 5000 typ host\n"
         for text in [line, "m=video 9 UDP/TLS/RTP/SAVPF 0\n\(line)"] {
-            let fragment = try TrickleFragment(parsing: text, mid: "video0")
+            let fragment = try TrickleFragment(parsing: text, mids: ["video0"])
             #expect(fragment == TrickleFragment(credentials: nil, candidates: fragment.candidates, isLast: false))
             #expect(fragment.candidates.map(\.port) == [5000])
         }
@@ -39,7 +39,7 @@ import Testing
 
     @Test func aRestartGivesNewCredentialsAlone() throws {
         let text = "a=ice-ufrag:ysXw\r\na=ice-pwd:vw5LmwG4y/e6dPP/zAP9Gp5k\r\n"
-        let fragment = try TrickleFragment(parsing: text, mid: "0")
+        let fragment = try TrickleFragment(parsing: text, mids: ["0"])
         #expect(fragment.credentials == ICECredentials(fragment: "ysXw", password: "vw5LmwG4y/e6dPP/zAP9Gp5k"))
         #expect(fragment.candidates.isEmpty)
         #expect(!fragment.isLast)
@@ -47,8 +47,8 @@ import Testing
 
     @Test func nothingIsAFragmentToo() throws {
         let nothing = TrickleFragment(credentials: nil, candidates: [], isLast: false)
-        #expect(try TrickleFragment(parsing: "", mid: "0") == nothing)
-        #expect(try TrickleFragment(parsing: "a=ice-ufrag:8hhY\r\n", mid: "0") == nothing)
+        #expect(try TrickleFragment(parsing: "", mids: ["0"]) == nothing)
+        #expect(try TrickleFragment(parsing: "a=ice-ufrag:8hhY\r\n", mids: ["0"]) == nothing)
     }
 
     @Test func whatIsPrintedReadsBackTheSame() throws {
@@ -66,8 +66,8 @@ import Testing
         for (given, isLast) in [(credentials, true), (nil, false)] {
             let fragment = TrickleFragment(credentials: given, candidates: candidates, isLast: isLast)
             let text = fragment.description(mid: "screen")
-            #expect(try TrickleFragment(parsing: text, mid: "screen") == fragment)
-            #expect(try TrickleFragment(parsing: text, mid: "other").candidates.isEmpty)
+            #expect(try TrickleFragment(parsing: text, mids: ["screen"]) == fragment)
+            #expect(try TrickleFragment(parsing: text, mids: ["other"]).candidates.isEmpty)
         }
     }
 
@@ -77,11 +77,11 @@ import Testing
         ("a=mid:0\ncandidate", 2, "is not a letter and an equals sign"),
     ])
     func malformedTextIsRefusedWithItsLine(text: String, line: Int, reason: String) {
-        #expect(throws: MalformedSDP(line: line, reason: reason)) { try TrickleFragment(parsing: text, mid: "0") }
+        #expect(throws: MalformedSDP(line: line, reason: reason)) { try TrickleFragment(parsing: text, mids: ["0"]) }
     }
 
     @Test func candidatesThatCannotBeUsedAreSkipped() throws {
         let text = "a=candidate:\na=candidate:1 1 UDP 1 192.0.2.1 5000 typ alien\na=candidate:1 1 UDP 1 ::1 7 typ host"
-        #expect(try TrickleFragment(parsing: text, mid: "0").candidates.map(\.address) == ["::1"])
+        #expect(try TrickleFragment(parsing: text, mids: ["0"]).candidates.map(\.address) == ["::1"])
     }
 }

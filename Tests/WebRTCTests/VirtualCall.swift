@@ -90,7 +90,7 @@ final class VirtualCall {
     var statistics: VideoSenderStatistics { session.statistics }
     var profile: SRTPProfile? { session.profile }
     var deadline: UInt64? { session.nextDeadline(at: now, history) }
-    func takeKeyframeRequest() -> Bool { session.takeKeyframeRequest() }
+    func takeKeyframeRequest() -> Bool { session.takeKeyframeRequest(at: now) }
 
     func receive(_ datagram: [UInt8]) { datagram.withUnsafeBytes { session.receive($0, now: now) } }
 

@@ -6,12 +6,18 @@ final class Viewer {
     /// How long an answer waits for STUN and TURN servers.
     private static let gatheringLimit: UInt64 = 2_000_000_000
 
+    /// Addresses of one viewer that are tried, in each generation.
+    private static let candidateLimit = 32
+
     /// What the agent says is kept until the loop takes it: no event may change a session that is just sending.
     private final class Mailbox {
         enum Item {
             case connected, failed
             case datagram([UInt8])
         }
+
+        /// Who sends more between two looks is not a viewer.
+        static let limit = 1024
 
         var items: [Item] = []
         var hasGathered = false
@@ -30,6 +36,7 @@ final class Viewer {
     private let sender: VideoSender
     private let answerNumber: UInt64
     private let mailbox = Mailbox()
+    private var candidateCount = 0
     /// The viewer's of the current generation.
     private var remoteCredentials: ICECredentials
     private var bytesBefore: UInt64 = 0
@@ -54,7 +61,8 @@ final class Viewer {
             case .gathered: mailbox.hasGathered = true
             case .connected: mailbox.items.append(.connected)
             case .failed: mailbox.items.append(.failed)
-            case .datagram(let bytes): mailbox.items.append(.datagram(Array(bytes)))
+            case .datagram(let bytes):
+                if mailbox.items.count < Mailbox.limit { mailbox.items.append(.datagram(Array(bytes))) }
             }
         }
         guard let agent else { throw .noTransport }
@@ -75,7 +83,7 @@ final class Viewer {
         remoteCredentials = negotiation.remote.credentials
         answerNumber = .random(in: 0...UInt64(Int64.max))
         agent.setRemote(negotiation.remote.credentials)
-        agent.addRemote(negotiation.remote.candidates)
+        addRemote(negotiation.remote.candidates)
     }
 
     /// The generation of this side's credentials.
@@ -106,13 +114,20 @@ final class Viewer {
             remoteCredentials = credentials
             agent.restart()
             agent.setRemote(credentials)
-            agent.addRemote(fragment.candidates)
+            candidateCount = 0
+            addRemote(fragment.candidates)
             let answer = TrickleFragment(credentials: agent.credentials, candidates: agent.candidates, isLast: true)
             return .restarted(generation: self.generation, fragment: answer.description(mid: negotiation.mid))
         }
         guard generation == nil || generation == self.generation else { return .outdated }
-        if !fragment.candidates.isEmpty { agent.addRemote(fragment.candidates) }
+        addRemote(fragment.candidates)
         return .added
+    }
+
+    private func addRemote(_ candidates: [Candidate]) {
+        let admitted = candidates.prefix(Self.candidateLimit - candidateCount)
+        candidateCount += admitted.count
+        agent.addRemote(Array(admitted))
     }
 
     func refuse(_ refusal: Refusal) {
@@ -144,7 +159,7 @@ final class Viewer {
         return min(media ?? .max, since + Self.gatheringLimit)
     }
 
-    func takeKeyframeRequest() -> Bool { session.takeKeyframeRequest() }
+    func takeKeyframeRequest(at now: UInt64) -> Bool { session.takeKeyframeRequest(at: now) }
 
     /// Whether keys came into use since the last call.
     func takeConnection() -> Bool {

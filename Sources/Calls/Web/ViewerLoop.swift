@@ -37,13 +37,15 @@ final class ViewerLoop {
 
     func run(for call: WebCall) {
         while true {
-            let (requests, frames, isClosed) = call.shared.withLock { shared in
+            let (requests, frames, isClosed, forgetsPast) = call.shared.withLock { shared in
                 defer {
                     shared.requests.removeAll()
                     shared.frames.removeAll(keepingCapacity: true)
+                    shared.forgetsPast = false
                 }
-                return (shared.requests, shared.frames, shared.isClosed)
+                return (shared.requests, shared.frames, shared.isClosed, shared.forgetsPast)
             }
+            if forgetsPast { for codec in histories.keys { histories[codec]?.forgetKeyframe() } }
             let now = MonotonicClock.now()
             let countBefore = viewers.count
             var requestedKeyframes: [VideoCodec] = []
@@ -75,7 +77,7 @@ final class ViewerLoop {
         case .trickle(let id, let text, let generation, let completion):
             guard let viewer = viewers.first(where: { $0.id == id }) else { return completion(.unknownViewer) }
             do throws(MalformedSDP) {
-                let fragment = try TrickleFragment(parsing: text, mid: viewer.negotiation.mid)
+                let fragment = try TrickleFragment(parsing: text, mids: viewer.negotiation.bundledMids)
                 completion(viewer.take(fragment, matching: generation))
             } catch {
                 completion(.malformed(error))
@@ -148,7 +150,7 @@ final class ViewerLoop {
             histories[codec] = PacketHistory(
                 codec: codec,
                 maximumPayloadSize: PeerSession.maximumPayloadSize,
-                capacity: max(1024, Int(packetsPerSecond * Self.historyLength)),
+                capacity: max(configuration.pictureArea / 512, Int(packetsPerSecond * Self.historyLength)),
                 using: &random
             )
         }
@@ -161,7 +163,7 @@ final class ViewerLoop {
             let codec = viewer.negotiation.codec
             withHistory(of: codec) { viewer.poll(at: now, $0) }
             viewer.answerIfReady(at: now)
-            if viewer.takeKeyframeRequest() { requestedKeyframes.append(codec) }
+            if viewer.takeKeyframeRequest(at: now) { requestedKeyframes.append(codec) }
             if viewer.takeConnection() {
                 events.append(.joined(number: viewer.number, address: viewer.address, codec: codec))
             }
@@ -195,6 +197,7 @@ final class ViewerLoop {
     private func close(now: UInt64) {
         for viewer in viewers { viewer.close(at: now, .closed) }
         viewers.removeAll()
+        loop.finish(from: now)
     }
 
     // MARK: - What others see

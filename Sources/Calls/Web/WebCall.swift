@@ -37,6 +37,10 @@ package final class WebCall: Sendable {
         var codecsInUse: [VideoCodec] = []
         var keyframeRequests: [VideoCodec: KeyframeRequests] = [:]
         var viewers: [ViewerStatus] = []
+        /// Codecs of which a frame was dropped: nothing can be decoded before the next keyframe.
+        var incomplete: Set<VideoCodec> = []
+        /// Whoever joins from now on must not see what was there before.
+        var forgetsPast = false
         var isClosed = false
     }
 
@@ -92,7 +96,9 @@ package final class WebCall: Sendable {
         )
         let now = MonotonicClock.now()
         shared.withLock { shared in
-            guard shared.frames.count < Self.frameLimit else {
+            if isKeyframe { shared.incomplete.remove(codec) }
+            guard shared.frames.count < Self.frameLimit, !shared.incomplete.contains(codec) else {
+                shared.incomplete.insert(codec)
                 shared.keyframeRequests[codec, default: KeyframeRequests()].request()
                 return
             }
@@ -106,6 +112,15 @@ package final class WebCall: Sendable {
     package func takeKeyframeRequest(_ codec: VideoCodec) -> Bool {
         let now = MonotonicClock.now()
         return shared.withLock { $0.keyframeRequests[codec]?.take(at: now) ?? false }
+    }
+
+    /// The broadcast was paused: who joins from now on must not see what was shown before.
+    package func forgetPast() {
+        shared.withLock { shared in
+            shared.forgetsPast = true
+            for codec in shared.codecsInUse { shared.keyframeRequests[codec, default: KeyframeRequests()].request() }
+        }
+        waker.wake()
     }
 
     // MARK: - The signalling side

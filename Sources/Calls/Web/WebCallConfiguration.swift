@@ -7,17 +7,21 @@ extension WebCall {
         package var codecs: [VideoCodec]
         /// The encoders', in bits a second; packets of each viewer leave at up to five times that.
         package var targetBitrate: UInt64
+        /// Pixels of the picture: the largest keyframe grows with it.
+        package var pictureArea: Int
         package var viewerLimit: Int
         package var ice: ICEAgent.Configuration
 
         package init(
             codecs: [VideoCodec],
             targetBitrate: UInt64,
+            pictureArea: Int,
             viewerLimit: Int,
             ice: ICEAgent.Configuration
         ) {
             self.codecs = codecs
             self.targetBitrate = targetBitrate
+            self.pictureArea = pictureArea
             self.viewerLimit = viewerLimit
             self.ice = ice
         }

@@ -71,7 +71,15 @@ package final class ICEAgent {
         oriel_signal_disconnect(agent, Unmanaged.passUnretained(self).toOpaque())
         nice_agent_remove_stream(agent, stream)
         // A relay is told first that it is not needed any more; the loop keeps the rest alive until then.
-        nice_agent_close_async(agent, { agent, _, _ in g_object_unref(UnsafeMutableRawPointer(agent)) }, nil)
+        loop.closingCount += 1
+        nice_agent_close_async(
+            agent,
+            { agent, _, loop in
+                Unmanaged<ICELoop>.fromOpaque(loop!).takeRetainedValue().closingCount -= 1
+                g_object_unref(UnsafeMutableRawPointer(agent))
+            },
+            Unmanaged.passRetained(loop).toOpaque()
+        )
     }
 
     private func add(_ server: ICEServer) {

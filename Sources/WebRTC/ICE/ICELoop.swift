@@ -10,6 +10,15 @@ package final class ICELoop {
         timer = oriel_timer_new(context)
     }
 
+    /// Agents that are still telling their relays goodbye.
+    var closingCount = 0
+
+    /// Lets agents that were released end what they have with their relays, for half a second at the most.
+    package func finish(from now: UInt64) {
+        let deadline = now + 500_000_000
+        while closingCount > 0, UInt64(g_get_monotonic_time()) * 1000 < deadline { run(until: deadline) }
+    }
+
     deinit {
         g_source_destroy(timer)
         g_source_unref(timer)
@@ -21,17 +30,20 @@ package final class ICELoop {
     package func run(until deadline: UInt64?) {
         g_source_set_ready_time(timer, deadline.map { Int(clamping: ($0 + 999) / 1000) } ?? -1)
         g_main_context_iteration(context, 1)
-        // What else is ready needs no further wait.
-        while g_main_context_iteration(context, 0) != 0 {}
+        // What else is ready needs no further wait; but who floods a socket must not keep the media waiting.
+        for _ in 0..<64 where g_main_context_iteration(context, 0) == 0 { return }
     }
 
     /// Ends the wait of `run`; also the next one, if none is under way.
     package var waker: Waker { Waker(context: context) }
 
-    package struct Waker: @unchecked Sendable {  // g_main_context_wakeup may be called from any thread
+    /// Keeps the context, so that waking is safe even after the loop is gone.
+    package final class Waker: @unchecked Sendable {  // GLib counts references and wakes from any thread
         private let context: OpaquePointer
 
-        init(context: OpaquePointer) { self.context = context }
+        init(context: OpaquePointer) { self.context = g_main_context_ref(context) }
+
+        deinit { g_main_context_unref(context) }
 
         package func wake() { g_main_context_wakeup(context) }
     }

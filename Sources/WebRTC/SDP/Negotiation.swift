@@ -70,6 +70,14 @@ package struct Negotiation: Equatable, Sendable {
     /// Identifies the accepted media description; empty if the offer gives it no name.
     package var mid: String { video.mid }
 
+    /// The media descriptions whose candidates are those of this one: all of its bundle (RFC 9143 §7.3.1).
+    package var bundledMids: [String] {
+        let groups = offer.attributes.all("group").map { $0.split(separator: " ").map(String.init) }
+        return groups.first { $0.first == "BUNDLE" && $0.dropFirst().contains(mid) }.map { Array($0.dropFirst()) } ?? [
+            mid
+        ]
+    }
+
     /// The answer.
     ///
     /// - Parameters:

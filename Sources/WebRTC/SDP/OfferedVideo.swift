@@ -34,8 +34,11 @@ extension SessionDescription.Media {
     private var encodings: [(payloadType: UInt8, name: String, parameters: [String: String])] {
         let names = Dictionary(attributes.all("rtpmap").compactMap { Self.split($0) }) { first, _ in first }
         let parameters = Dictionary(attributes.all("fmtp").compactMap { Self.split($0) }) { first, _ in first }
+        var seen: Set<String> = []
         return formats.compactMap { format in
-            guard let payloadType = UInt8(digits: format), payloadType < 128, let name = names[format] else {
+            guard seen.insert(format).inserted, let payloadType = UInt8(digits: format), payloadType < 128,
+                let name = names[format]
+            else {
                 return nil
             }
             return (payloadType, name.uppercased(), Self.parameters(parameters[format] ?? ""))
@@ -55,16 +58,18 @@ extension SessionDescription.Media {
     /// The formats that this program can send: VP8, and VP9 of profile 0 (8 bits, 4:2:0).
     var codecs: [Format] {
         let encodings = encodings
+        let retransmissions = Dictionary(
+            encodings.filter { $0.name == "RTX/\(RTPStream.clockRate)" }
+                .map { ($0.parameters["apt"] ?? "", $0.payloadType) }
+        ) { first, _ in first }
         return encodings.compactMap { encoding in
             guard
                 let codec = VideoCodec.allCases.first(where: {
                     encoding.name == "\($0.rawValue)/\(RTPStream.clockRate)"
                 }), codec != .vp9 || encoding.parameters["profile-id"] ?? "0" == "0"
             else { return nil }
-            let retransmission = encodings.first {
-                $0.name == "RTX/\(RTPStream.clockRate)" && $0.parameters["apt"] == "\(encoding.payloadType)"
-            }
-            return Format(codec: codec, payloadType: encoding.payloadType, retransmission: retransmission?.payloadType)
+            let retransmission = retransmissions["\(encoding.payloadType)"]
+            return Format(codec: codec, payloadType: encoding.payloadType, retransmission: retransmission)
         }
     }
 

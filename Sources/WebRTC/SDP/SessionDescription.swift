@@ -47,6 +47,9 @@ package struct SessionDescription: Equatable, Sendable {
         }
     }
 
+    /// Media descriptions that an offer may hold. Browsers send one for each track.
+    private static let mediaLimit = 64
+
     /// What stands in the `o=` line.
     package var origin: String
     package var attributes: [Attribute]
@@ -69,7 +72,9 @@ package struct SessionDescription: Equatable, Sendable {
                 sawVersion = true
             case _ where !sawVersion: throw line.malformed("is not v=0")
             case "o": origin = content.value
-            case "m": media.append(try line.media(content.value))
+            case "m":
+                guard media.count < Self.mediaLimit else { throw line.malformed("is one media description too many") }
+                media.append(try line.media(content.value))
             case "a" where media.isEmpty: attributes.append(Attribute(parsing: content.value))
             case "a": media[media.count - 1].attributes.append(Attribute(parsing: content.value))
             default: break

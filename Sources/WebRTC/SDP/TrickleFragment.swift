@@ -11,8 +11,8 @@ package struct TrickleFragment: Equatable, Sendable {
         self.isLast = isLast
     }
 
-    /// - Parameter mid: the media description that carries the transport; candidates of others are skipped.
-    package init(parsing text: String, mid: String) throws(MalformedSDP) {
+    /// - Parameter mids: the media descriptions that share the transport; candidates of others are skipped.
+    package init(parsing text: String, mids: [String]) throws(MalformedSDP) {
         self.init(credentials: nil, candidates: [], isLast: false)
         var section: String?
         var fragment: String?
@@ -26,7 +26,7 @@ package struct TrickleFragment: Equatable, Sendable {
             case ("mid", let value?): section = value
             case ("ice-ufrag", let value?): fragment = fragment ?? value
             case ("ice-pwd", let value?): password = password ?? value
-            case ("candidate", let value?) where section == nil || section == mid || section == "":
+            case ("candidate", let value?) where section.map { $0.isEmpty || mids.contains($0) } ?? true:
                 if let candidate = Candidate(parsing: value) { candidates.append(candidate) }
             case ("end-of-candidates", _): isLast = true
             default: break
