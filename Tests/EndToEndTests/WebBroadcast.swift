@@ -16,8 +16,8 @@ final class WebBroadcast {
     private(set) var sender: Subprocess
     private let arguments: [String]
 
-    init(hasIPv6: Bool = false, _ arguments: String...) throws {
-        network = try Network(hasIPv6: hasIPv6)
+    init(over family: Network.Family = .ipv4, _ arguments: String...) throws {
+        network = try Network(family)
         server = try XServer(.virtual(width: 1280, height: 720))
         broadcast = try Broadcast(on: server.display)
         capture = try broadcast.start("--no-cursor")
@@ -43,8 +43,7 @@ final class WebBroadcast {
     /// What viewers open.
     var page: String { "\(origin)/#\(Self.token)" }
     var whep: String { "\(origin)/whep" }
-    var origin: String { "http://\(Network.senderAddress):8080" }
-    var origin6: String { "http://[\(Network.senderAddress6)]:8080" }
+    var origin: String { "http://\(network.senderHost):8080" }
 
     func restartSender() throws { sender = try Self.attach(broadcast, network, arguments) }
     func restartCapture() throws { capture = try broadcast.start("--no-cursor") }

@@ -8,38 +8,47 @@ package final class Network {
     package static let senderAddress6 = "fd99::1"
     package static let viewerAddress6 = "fd99::2"
 
+    package enum Family: Sendable { case ipv4, ipv6 }
+
     private let name: String
+    private let family: Family
     private static let count = Atomic(0)
 
-    /// - Parameter hasIPv6: gives both ends IPv6 addresses too. While those are new, Chromium often gathers nothing unless it
-    ///   is told not to hide its addresses (mDNS).
-    package init(hasIPv6: Bool = false) throws {
+    /// - Parameter family: of the addresses at both ends. While IPv6 addresses are new, Chromium often gathers nothing unless
+    ///   it is told not to hide its addresses (mDNS).
+    package init(_ family: Family = .ipv4) throws {
+        self.family = family
         name = "oriel\(getpid())x\(Self.count.wrappingAdd(1, ordering: .relaxed).newValue)"
         for end in [sender, viewer] {
             try ip("netns", "add", end)
-            if !hasIPv6 {
+            if family == .ipv4 {
                 try ip("netns", "exec", end, "sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
             }
             try ip("-n", end, "link", "set", "lo", "up")
         }
         try ip("link", "add", "wire", "netns", sender, "type", "veth", "peer", "name", "wire", "netns", viewer)
-        let addresses = [
-            (sender, Self.senderAddress, Self.senderAddress6), (viewer, Self.viewerAddress, Self.viewerAddress6),
-        ]
-        for (end, address, address6) in addresses {
-            try ip("-n", end, "addr", "add", "\(address)/24", "dev", "wire")
-            if hasIPv6 { try ip("-n", end, "addr", "add", "\(address6)/64", "dev", "wire", "nodad") }
+        let ends =
+            family == .ipv4
+            ? [(sender, Self.senderAddress, Self.viewerAddress), (viewer, Self.viewerAddress, Self.senderAddress)]
+            : [(sender, Self.senderAddress6, Self.viewerAddress6), (viewer, Self.viewerAddress6, Self.senderAddress6)]
+        for (end, address, _) in ends {
+            switch family {
+            case .ipv4: try ip("-n", end, "addr", "add", "\(address)/24", "dev", "wire")
+            case .ipv6: try ip("-n", end, "addr", "add", "\(address)/64", "dev", "wire", "nodad")
+            }
             try ip("-n", end, "link", "set", "wire", "up")
         }
         // Without a default route Chromium offers no candidates.
-        try ip("-n", sender, "route", "add", "default", "via", Self.viewerAddress)
-        try ip("-n", viewer, "route", "add", "default", "via", Self.senderAddress)
+        for (end, _, other) in ends { try ip("-n", end, "route", "add", "default", "via", other) }
     }
 
     deinit { for end in [sender, viewer] { try? ip("netns", "del", end) } }
 
     private var sender: String { "\(name)s" }
     private var viewer: String { "\(name)v" }
+
+    /// The sender's address as a URL has it.
+    package var senderHost: String { family == .ipv4 ? Self.senderAddress : "[\(Self.senderAddress6)]" }
 
     /// A command line that runs in the sender's namespace.
     package func atSender(_ command: [String]) -> [String] { ["ip", "netns", "exec", sender] + command }
