@@ -27,6 +27,7 @@ final class StatisticsLog {
         var jitterMs: Double?
         var rttMs: Double?
         /// Of a web call.
+        var packetsRepeated: UInt64?
         var viewers: Int?
     }
 
@@ -55,12 +56,13 @@ final class StatisticsLog {
     }
 
     /// Appends a line about a web call.
-    func append(_ sender: SenderStatistics, _ viewers: [ViewerStatus]) {
+    func append(_ sender: SenderStatistics, _ call: WebCallTotals, viewers: Int) {
         append(sender) { line in
-            line.packetsSent = viewers.reduce(0) { $0 + $1.statistics.packets }
-            line.bytesSent = viewers.reduce(0) { $0 + $1.statistics.bytes }
-            line.keyframeRequests = viewers.reduce(0) { $0 + $1.statistics.keyframeRequests }
-            line.viewers = viewers.count
+            line.packetsSent = call.packets
+            line.bytesSent = call.bytes
+            line.packetsRepeated = call.retransmissions
+            line.keyframeRequests = call.keyframeRequests
+            line.viewers = viewers
         }
     }
 

@@ -73,7 +73,7 @@ struct WebSender {
         defer { service.setState(Liveness.stopped.name) }
         return try loop.run(until: signals) { statistics in
             let viewers = call.viewers
-            log?.append(statistics, viewers)
+            log?.append(statistics, call.totals, viewers: viewers.count)
             file.write(viewers)
         }
     }

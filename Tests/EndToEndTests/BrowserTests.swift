@@ -36,6 +36,22 @@ extension WebTests {
             Issue.record("no browser gathered a candidate")
         }
 
+        @Test func aCertificateMakesItHTTPS() throws {
+            let folder = try TemporaryDirectory()
+            let (key, certificate) = (folder.file("key.pem"), folder.file("certificate.pem"))
+            try Subprocess.run([
+                "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                "-days",
+                "2", "-subj", "/CN=oriel.test", "-keyout", key, "-out", certificate,
+            ])
+            let web = try WebBroadcast("--tls-cert", certificate, "--tls-key", key)
+            let link = web.page.replacing("http://", with: "https://")
+            #expect(web.sender.output.contains(link))
+            let browser = try web.open(.chromium, page: link)
+            try browser.wait(forState: "live")
+            #expect(try browser.evaluate("isSecureContext", as: Bool.self))
+        }
+
         @Test func aBrowserLooksInOverIPv6() throws {
             let web = try WebBroadcast(over: .ipv6)
             let browser = try web.open(.chromium)

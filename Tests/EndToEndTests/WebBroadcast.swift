@@ -59,7 +59,12 @@ final class WebBroadcast {
         let browser: Browser
         switch kind {
         case .chromium where !hidesAddresses:
-            browser = try Browser(kind, in: network, "--arg=--disable-features=WebRtcHideLocalIpsWithMdns")
+            browser = try Browser(
+                kind,
+                in: network,
+                "--arg=--disable-features=WebRtcHideLocalIpsWithMdns",
+                "--arg=--ignore-certificate-errors"
+            )
         case .chromium, .firefox: browser = try Browser(kind, in: network)
         }
         try browser.open(page ?? self.page)

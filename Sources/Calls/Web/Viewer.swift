@@ -90,6 +90,7 @@ final class Viewer {
     var generation: String { agent.credentials?.fragment ?? "" }
 
     var end: PeerSession.End? { session.end }
+    var statistics: VideoSenderStatistics { session.statistics }
 
     // MARK: - Signalling
 

@@ -17,6 +17,7 @@ final class ViewerLoop {
     private var random = SystemRandomNumberGenerator()
     private var histories: [VideoCodec: PacketHistory] = [:]
     private var viewers: [Viewer] = []
+    private var departed = WebCallTotals()
     private var lastNumber = 0
     private var statusAt: UInt64 = 0
     private var statusBefore: UInt64 = 0
@@ -187,6 +188,7 @@ final class ViewerLoop {
         viewers.removeAll { $0.end != nil }
         for viewer in ended {
             viewer.refuse(.closed)
+            departed.add(viewer.statistics)
             if viewer.isConnected, let end = viewer.end {
                 events.append(.left(number: viewer.number, address: viewer.address, end))
             }
@@ -213,11 +215,14 @@ final class ViewerLoop {
             statusAt = now + Self.statusInterval
         }
         guard statuses != nil || !keyframes.isEmpty else { return }
+        var totals = departed
+        for status in statuses ?? [] { totals.add(status.statistics) }
         let codecs = configuration.codecs.filter { codec in viewers.contains { $0.negotiation.codec == codec } }
         call.shared.withLock { shared in
             for codec in keyframes { shared.keyframeRequests[codec, default: KeyframeRequests()].request() }
             guard let statuses else { return }
             shared.viewers = statuses
+            shared.totals = totals
             shared.codecsInUse = codecs
         }
     }

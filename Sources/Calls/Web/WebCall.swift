@@ -37,6 +37,7 @@ package final class WebCall: Sendable {
         var codecsInUse: [VideoCodec] = []
         var keyframeRequests: [VideoCodec: KeyframeRequests] = [:]
         var viewers: [ViewerStatus] = []
+        var totals = WebCallTotals()
         /// Codecs of which a frame was dropped: nothing can be decoded before the next keyframe.
         var incomplete: Set<VideoCodec> = []
         /// Whoever joins from now on must not see what was there before.
@@ -154,6 +155,9 @@ package final class WebCall: Sendable {
 
     /// All viewers, renewed each second and when one comes or goes.
     package var viewers: [ViewerStatus] { shared.withLock { $0.viewers } }
+
+    /// Renewed as `viewers` are.
+    package var totals: WebCallTotals { shared.withLock { $0.totals } }
 
     /// Says goodbye to all viewers and ends the thread. Further calls do nothing.
     package func close() {

@@ -70,6 +70,24 @@ package enum TrickleOutcome: Sendable, Equatable {
     case restarted(generation: String, fragment: String)
 }
 
+/// What all viewers were sent, also those who have left.
+package struct WebCallTotals: Sendable, Equatable {
+    package internal(set) var packets: UInt64 = 0
+    /// Payload bytes, without retransmissions.
+    package internal(set) var bytes: UInt64 = 0
+    package internal(set) var retransmissions: UInt64 = 0
+    package internal(set) var keyframeRequests: UInt64 = 0
+
+    package init() {}
+
+    mutating func add(_ statistics: VideoSenderStatistics) {
+        packets += statistics.packets
+        bytes += statistics.bytes
+        retransmissions += statistics.retransmissions
+        keyframeRequests += statistics.keyframeRequests
+    }
+}
+
 /// One viewer as others see it.
 package struct ViewerStatus: Sendable, Equatable {
     /// Counts viewers from 1; unlike the session's name it gives no access.
