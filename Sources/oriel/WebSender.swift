@@ -54,7 +54,9 @@ struct WebSender {
         }
         defer { call.close() }
         let service = WebService(
-            WebService.Configuration(token: token, iceServerLinks: links) { Self.snapshot(of: path) },
+            WebService.Configuration(token: token, name: options.listen.host, iceServerLinks: links) {
+                Self.snapshot(of: path)
+            },
             call: call
         )
         page.value = service

@@ -27,6 +27,7 @@ final class WebFixture {
 
     init(
         token: String? = WebFixture.token,
+        name: String? = nil,
         viewerLimit: Int = 2,
         codecs: [VideoCodec] = [.vp8],
         requestTimeout: Duration = .seconds(15)
@@ -41,7 +42,7 @@ final class WebFixture {
         ) { _ in }
         let picture = picture
         service = WebService(
-            WebService.Configuration(token: token, iceServerLinks: Self.links) {
+            WebService.Configuration(token: token, name: name, iceServerLinks: Self.links) {
                 picture.bytes.withLock { bytes in
                     bytes.map { .success($0) } ?? .failure(WebService.SnapshotFailure("there is no picture yet"))
                 }

@@ -11,6 +11,8 @@ package final class WebService: Sendable {
     package struct Configuration: Sendable {
         /// Nil lets everybody in.
         package var token: String?
+        /// What viewers call the server, if not by an address.
+        package var name: String?
         /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6), such as `<stun:stun.example.net>; rel="ice-server"`.
         package var iceServerLinks: [String]
         /// Makes a PNG of the current picture, or a sentence why not. May block.
@@ -18,10 +20,12 @@ package final class WebService: Sendable {
 
         package init(
             token: String?,
+            name: String? = nil,
             iceServerLinks: [String],
             snapshot: @escaping @Sendable () -> Result<[UInt8], SnapshotFailure>
         ) {
             self.token = token
+            self.name = name
             self.iceServerLinks = iceServerLinks
             self.snapshot = snapshot
         }
@@ -82,6 +86,7 @@ package final class WebService: Sendable {
     }
 
     private func route(_ request: WebRequest, _ completion: @escaping Completion) {
+        if let refusal = misdirection(request) { return completion(refusal) }
         guard let methods = Self.methods(of: request.path) else {
             return completion(.sentence(.notFound, "there is nothing at \(request.path)"))
         }
@@ -106,6 +111,11 @@ package final class WebService: Sendable {
         case _ where path.hasPrefix(sessions): [.PATCH, .DELETE]
         default: WebPage.response(to: path) == nil ? nil : [.GET, .HEAD]
         }
+    }
+
+    /// What a request gets that came by a way on which no token protects the service.
+    private func misdirection(_ request: WebRequest) -> WebResponse? {
+        configuration.token == nil ? OriginGuard(name: configuration.name).refusal(of: request) : nil
     }
 
     private func authorize(_ request: WebRequest) -> WebResponse? {
@@ -157,6 +167,7 @@ package final class WebService: Sendable {
             response.headers.add(name: "Access-Control-Allow-Origin", value: "*")
             response.headers.add(name: "Access-Control-Expose-Headers", value: "ETag, Link, Location, Retry-After")
         } else {
+            response.headers.add(name: "Cross-Origin-Resource-Policy", value: "same-origin")
             for name in ["Methods", "Headers"] { response.headers.remove(name: "Access-Control-Allow-\(name)") }
         }
         return response
