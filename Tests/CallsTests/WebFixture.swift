@@ -23,6 +23,8 @@ final class WebFixture {
     /// What the next snapshot is; nil while there is none.
     final class Picture: Sendable {
         let bytes = Mutex<[UInt8]?>(WebFixture.png)
+        /// How often one was made.
+        let count = Atomic(0)
     }
 
     init(
@@ -30,6 +32,7 @@ final class WebFixture {
         name: String? = nil,
         viewerLimit: Int = 2,
         codecs: [VideoCodec] = [.vp8],
+        limits: WebServer.Limits = WebServer.Limits(),
         requestTimeout: Duration = .seconds(15)
     ) throws {
         call = try WebCall(
@@ -43,7 +46,8 @@ final class WebFixture {
         let picture = picture
         service = WebService(
             WebService.Configuration(token: token, name: name, iceServerLinks: Self.links) {
-                picture.bytes.withLock { bytes in
+                picture.count.add(1, ordering: .relaxed)
+                return picture.bytes.withLock { bytes in
                     bytes.map { .success($0) } ?? .failure(WebService.SnapshotFailure("there is no picture yet"))
                 }
             },
@@ -53,6 +57,7 @@ final class WebFixture {
             service,
             on: ListenAddress(host: "127.0.0.1", port: 0),
             tls: nil,
+            limits: limits,
             requestTimeout: requestTimeout
         )
         service.setState("active")

@@ -37,7 +37,7 @@ package struct AccessGuard: Sendable {
     ///   - address: the client's, in numbers.
     package mutating func check(_ authorization: String?, from address: String, now: UInt64) -> Decision {
         guard let token else { return .allowed }
-        let key = Self.network(of: address)
+        let key = ClientAddress(address).network
         forgive(key, now: now)
         if let known = failures[key], known.count >= Self.failureLimit {
             let wait = (known.since + Self.recovery).subtracting(clamped: now)
@@ -77,13 +77,5 @@ package struct AccessGuard: Sendable {
         var difference = given.count ^ token.count
         for index in given.indices { difference |= Int(given[index] ^ token[index % token.count]) }
         return difference == 0
-    }
-
-    /// Who has one IPv6 address has at least the 2⁶⁴ of its network.
-    private static func network(of address: String) -> String {
-        guard address.contains(":") else { return address }
-        let head = address.prefix { $0 != "%" }.split(separator: ":", omittingEmptySubsequences: false)
-        // Before a double colon stands all that is not zero.
-        return head.prefix(4).prefix { !$0.isEmpty }.joined(separator: ":") + "::/64"
     }
 }
