@@ -97,6 +97,9 @@ final class HTTPClient {
         return String(decoding: try take(size + 2).dropLast(2), as: UTF8.self)
     }
 
+    /// As many of the next bytes.
+    func read(_ count: Int) throws -> [UInt8] { try take(count) }
+
     /// All that comes until the server hangs up.
     func rest() throws -> [UInt8] {
         while try fill() {}

@@ -1,4 +1,5 @@
 import Calls
+import Posix
 import Synchronization
 import Testing
 
@@ -92,6 +93,31 @@ import Testing
         #expect(response.body == WebFixture.png)
         let head = try web.request("HEAD", "/snapshot.png")
         #expect(head["content-length"] == "4")
+    }
+
+    @Test func whoComesSoonAfterAnotherGetsTheSameSnapshot() throws {
+        for _ in 0..<3 { #expect(try web.request("GET", "/snapshot.png").body == WebFixture.png) }
+        #expect(web.picture.count.load(ordering: .relaxed) == 1)
+        MonotonicClock.sleep(until: MonotonicClock.now() + 1_050_000_000)
+        web.picture.bytes.withLock { $0 = [1] }
+        #expect(try web.request("GET", "/snapshot.png").body == [1])
+    }
+
+    @Test func allWhoWaitGetOneSnapshot() throws {
+        let clients = try (0..<20).map { _ in try web.connect() }
+        web.picture.bytes.withLock { _ in
+            for client in clients {
+                client.send("GET /snapshot.png HTTP/1.1\r\nHost: x\r\n\(WebFixture.authorization)\r\n\r\n")
+            }
+            // An answer to this one shows that those before it have arrived.
+            let status = try? web.request("GET", "/api/status").status
+            #expect(status == 200)
+        }
+        for client in clients { #expect(try client.response().body == WebFixture.png) }
+        #expect(web.picture.count.load(ordering: .relaxed) == 1)
+    }
+
+    @Test func whereThereIsNoSnapshotAReasonIsGiven() throws {
         web.picture.bytes.withLock { $0 = nil }
         let none = try web.request("GET", "/snapshot.png")
         #expect(none.status == 503)

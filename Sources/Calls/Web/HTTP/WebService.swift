@@ -1,6 +1,4 @@
-import NIOConcurrencyHelpers
 import NIOHTTP1
-import NIOPosix
 import Posix
 import RTP
 import Synchronization
@@ -48,19 +46,18 @@ package final class WebService: Sendable {
     private let call: WebCall
     private let access: Mutex<AccessGuard>
     private let state = Mutex("starting")
-    private let snapshots: NIOThreadPool
+    private let snapshots: SnapshotDesk
 
     package init(_ configuration: Configuration, call: WebCall) {
         self.configuration = configuration
         self.call = call
         access = Mutex(AccessGuard(token: configuration.token))
-        snapshots = NIOThreadPool(numberOfThreads: 1)
-        snapshots.start()
+        snapshots = SnapshotDesk(make: configuration.snapshot)
         publishState()
     }
 
     /// Ends the thread that makes snapshots.
-    func close() { snapshots.shutdownGracefully { _ in } }
+    func close() { snapshots.close() }
 
     /// Tells viewers how the broadcast is, by its name in status files.
     package func setState(_ name: String) {
@@ -184,11 +181,8 @@ package final class WebService: Sendable {
     }
 
     private func snapshot(_ completion: @escaping Completion) {
-        snapshots.submit { [configuration] state in
-            guard case .active = state else {
-                return completion(.sentence(.serviceUnavailable, "the broadcast is ending"))
-            }
-            switch configuration.snapshot() {
+        snapshots.take { snapshot in
+            switch snapshot {
             case .success(let png): completion(WebResponse(.ok, ["Content-Type": "image/png"], body: png))
             case .failure(let failure):
                 completion(.sentence(.serviceUnavailable, "\(failure)", ["Retry-After": "1"]))
