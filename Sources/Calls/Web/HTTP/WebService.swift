@@ -73,7 +73,7 @@ package final class WebService: Sendable {
         return "{\"state\":\"\(state.withLock { $0 })\",\"viewers\":\(viewers)}"
     }
 
-    private func publishState() { events.publish(status) }
+    private func publishState() { events.publish { status } }
 
     // MARK: - Routes
 
