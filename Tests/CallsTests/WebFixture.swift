@@ -91,6 +91,5 @@ final class WebFixture {
 
     deinit {
         server.close()
-        call.close()
     }
 }

@@ -3,6 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import Synchronization
 
 /// Why the web server does not serve.
 package enum WebServerError: Error, CustomStringConvertible {
@@ -56,6 +57,7 @@ package final class WebServer: Sendable {
     private let group: MultiThreadedEventLoopGroup
     private let channel: any Channel
     private let service: WebService
+    private let isClosed = Atomic(false)
 
     /// - Parameter requestTimeout: how long a client may take for a request, be silent between two, and take nothing of a
     ///   response.
@@ -107,10 +109,12 @@ package final class WebServer: Sendable {
         self.service = service
     }
 
-    /// Stops listening and cuts all connections.
+    /// Stops listening, closes the service with its call, and then cuts all connections: answers need their threads.
     package func close() {
-        service.close()
+        // Nothing more comes from a loop that has ended.
+        if isClosed.exchange(true, ordering: .relaxed) { return }
         try? channel.close().wait()
+        service.close()
         try? group.syncShutdownGracefully()
     }
 

@@ -56,8 +56,11 @@ package final class WebService: Sendable {
         publishState()
     }
 
-    /// Ends the thread that makes snapshots.
-    func close() { snapshots.close() }
+    /// Closes the call, and waits until nobody waits for an answer of it or for a snapshot.
+    func close() {
+        call.close()
+        snapshots.close()
+    }
 
     /// Tells viewers how the broadcast is, by its name in status files.
     package func setState(_ name: String) {
