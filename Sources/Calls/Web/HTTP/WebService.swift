@@ -125,7 +125,7 @@ package final class WebService: Sendable {
         case .allowed: return nil
         case .wrongToken:
             return .sentence(.unauthorized, "the link is not right: ask for a new one", ["WWW-Authenticate": "Bearer"])
-        case .shutOut(let seconds):
+        case .tooManyWrong(let seconds):
             return .sentence(.tooManyRequests, "too many wrong links came from here", ["Retry-After": "\(seconds)"])
         }
     }
