@@ -63,7 +63,7 @@ import Testing
     @Test func otherOriginsNeedAToken() throws {
         let status = try web.request("GET", "/api/status")
         #expect(status["access-control-allow-origin"] == "*")
-        #expect(status["access-control-expose-headers"] == "ETag, Link, Location, Retry-After")
+        #expect(status["access-control-expose-headers"] == "ETag, Link, Location, Oriel-Reason, Retry-After")
         let open = try WebFixture(token: nil)
         for method in ["GET", "OPTIONS"] {
             let response = try open.connect().request(method, "/api/status")

@@ -165,7 +165,10 @@ package final class WebService: Sendable {
         }
         if configuration.token != nil {
             response.headers.add(name: "Access-Control-Allow-Origin", value: "*")
-            response.headers.add(name: "Access-Control-Expose-Headers", value: "ETag, Link, Location, Retry-After")
+            response.headers.add(
+                name: "Access-Control-Expose-Headers",
+                value: "ETag, Link, Location, Oriel-Reason, Retry-After"
+            )
         } else {
             response.headers.add(name: "Cross-Origin-Resource-Policy", value: "same-origin")
             for name in ["Methods", "Headers"] { response.headers.remove(name: "Access-Control-Allow-\(name)") }
@@ -214,7 +217,7 @@ package final class WebService: Sendable {
             switch result {
             case .success(let admission): completion(Self.created(admission, links))
             case .failure(let refusal):
-                completion(.sentence(Self.status(of: refusal), "\(refusal)", Self.retry(refusal)))
+                completion(.sentence(Self.status(of: refusal), "\(refusal)", Self.hints(refusal)))
             }
         }
     }
@@ -237,9 +240,11 @@ package final class WebService: Sendable {
         }
     }
 
-    private static func retry(_ refusal: Refusal) -> HTTPHeaders {
+    /// What a page needs to know beside the sentence.
+    private static func hints(_ refusal: Refusal) -> HTTPHeaders {
         switch refusal {
-        case .full, .noTransport, .closed: ["Retry-After": "5"]
+        case .full: ["Retry-After": "5", "Oriel-Reason": "full"]
+        case .noTransport, .closed: ["Retry-After": "5"]
         case .malformed, .unacceptable: [:]
         }
     }
