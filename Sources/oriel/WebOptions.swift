@@ -22,7 +22,8 @@ struct WebOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What viewers must know, part of the link; a fresh random one if not given, \"none\" lets everybody in. "
+            "What viewers must know, part of the link; a fresh random one if not given. \"none\" lets everybody in, by the "
+                + "machine's addresses, localhost, and the name given to --listen. "
                 + "ORIEL_TOKEN in the environment sets it without showing it in the list of processes.",
             valueName: "value"
         )

@@ -40,6 +40,7 @@ struct WebSender {
         let (ice, links) = try options.ice()
         // No Unix socket leads to an X server. Addresses are learnt by netlink.
         try Sandbox(folder: path, socketFamilies: [AF_INET, AF_INET6, AF_NETLINK], mayListen: true).enter()
+        let limits = WebServer.Limits(files: FileLimit.raise(), viewers: options.maxViewers)
         let page = Deferred<WebService>()
         let call = try WebCall(
             WebCall.Configuration(
@@ -55,11 +56,13 @@ struct WebSender {
         }
         defer { call.close() }
         let service = WebService(
-            WebService.Configuration(token: token, iceServerLinks: links) { Self.snapshot(of: path) },
+            WebService.Configuration(token: token, name: options.listen.host, iceServerLinks: links) {
+                Self.snapshot(of: path)
+            },
             call: call
         )
         page.value = service
-        let server = try WebServer(service, on: options.listen, tls: options.tls)
+        let server = try WebServer(service, on: options.listen, tls: options.tls, limits: limits)
         defer { server.close() }
         for link in options.links(port: server.port, token: token) { Console.print(link) }
         let file = SenderFile(in: path)

@@ -64,7 +64,8 @@ final class HTTPClient {
         _ fields: [String] = [],
         body: String? = nil
     ) throws -> HTTPResponse {
-        var lines = ["\(method) \(path) HTTP/1.1", "Host: localhost"] + fields
+        var lines = ["\(method) \(path) HTTP/1.1"] + fields
+        if !fields.contains(where: { $0.hasPrefix("Host:") }) { lines.append("Host: localhost") }
         if let body { lines.append("Content-Length: \(body.utf8.count)") }
         send(lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? ""))
         return try response(hasBody: method != "HEAD")
@@ -95,6 +96,9 @@ final class HTTPClient {
         guard let size = Int(size, radix: 16) else { throw BrokenHTTP() }
         return String(decoding: try take(size + 2).dropLast(2), as: UTF8.self)
     }
+
+    /// As many of the next bytes.
+    func read(_ count: Int) throws -> [UInt8] { try take(count) }
 
     /// All that comes until the server hangs up.
     func rest() throws -> [UInt8] {

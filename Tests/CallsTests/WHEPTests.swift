@@ -120,6 +120,7 @@ import WebRTC
         let refused = try web.join().response
         #expect(refused.status == 503)
         #expect(refused["retry-after"] == "5")
+        #expect(refused["oriel-reason"] == "full")
         #expect(try web.request("DELETE", first.session).status == 200)
         #expect(try web.join().response.status == 201)
     }
@@ -132,6 +133,8 @@ import WebRTC
         web.service.setState("paused")
         #expect(try web.join().response.status == 201)
         web.call.close()
-        #expect(try web.join().response.status == 503)
+        let closed = try web.join().response
+        #expect(closed.status == 503)
+        #expect(closed["oriel-reason"] == nil)
     }
 }

@@ -23,12 +23,16 @@ final class WebFixture {
     /// What the next snapshot is; nil while there is none.
     final class Picture: Sendable {
         let bytes = Mutex<[UInt8]?>(WebFixture.png)
+        /// How often one was made.
+        let count = Atomic(0)
     }
 
     init(
         token: String? = WebFixture.token,
+        name: String? = nil,
         viewerLimit: Int = 2,
         codecs: [VideoCodec] = [.vp8],
+        limits: WebServer.Limits = WebServer.Limits(),
         requestTimeout: Duration = .seconds(15)
     ) throws {
         call = try WebCall(
@@ -42,8 +46,9 @@ final class WebFixture {
         ) { _ in }
         let picture = picture
         service = WebService(
-            WebService.Configuration(token: token, iceServerLinks: Self.links) {
-                picture.bytes.withLock { bytes in
+            WebService.Configuration(token: token, name: name, iceServerLinks: Self.links) {
+                picture.count.add(1, ordering: .relaxed)
+                return picture.bytes.withLock { bytes in
                     bytes.map { .success($0) } ?? .failure(WebService.SnapshotFailure("there is no picture yet"))
                 }
             },
@@ -53,6 +58,7 @@ final class WebFixture {
             service,
             on: ListenAddress(host: "127.0.0.1", port: 0),
             tls: nil,
+            limits: limits,
             requestTimeout: requestTimeout
         )
         service.setState("active")
@@ -86,6 +92,5 @@ final class WebFixture {
 
     deinit {
         server.close()
-        call.close()
     }
 }

@@ -1,4 +1,5 @@
 import Calls
+import Posix
 import Synchronization
 import Testing
 
@@ -17,14 +18,15 @@ import Testing
         }
     }
 
-    @Test func whoGuessesTooOftenMustWait() throws {
+    @Test func whoGuessesTooOftenIsToldToStop() throws {
         let client = try web.connect()
         for _ in 0..<10 {
             #expect(try client.request("GET", "/api/status", ["Authorization: Bearer guess"]).status == 401)
         }
-        let response = try client.request("GET", "/api/status", [WebFixture.authorization])
+        let response = try client.request("GET", "/api/status", ["Authorization: Bearer guess"])
         #expect(response.status == 429)
         #expect(response["retry-after"].flatMap { Int($0) }.map { 1...7 ~= $0 } == true)
+        #expect(try client.request("GET", "/api/status", [WebFixture.authorization]).status == 200)
     }
 
     @Test func methodsThatAPathDoesNotTakeAreRefused() throws {
@@ -61,7 +63,7 @@ import Testing
     @Test func otherOriginsNeedAToken() throws {
         let status = try web.request("GET", "/api/status")
         #expect(status["access-control-allow-origin"] == "*")
-        #expect(status["access-control-expose-headers"] == "ETag, Link, Location, Retry-After")
+        #expect(status["access-control-expose-headers"] == "ETag, Link, Location, Oriel-Reason, Retry-After")
         let open = try WebFixture(token: nil)
         for method in ["GET", "OPTIONS"] {
             let response = try open.connect().request(method, "/api/status")
@@ -92,6 +94,31 @@ import Testing
         #expect(response.body == WebFixture.png)
         let head = try web.request("HEAD", "/snapshot.png")
         #expect(head["content-length"] == "4")
+    }
+
+    @Test func whoComesSoonAfterAnotherGetsTheSameSnapshot() throws {
+        for _ in 0..<3 { #expect(try web.request("GET", "/snapshot.png").body == WebFixture.png) }
+        #expect(web.picture.count.load(ordering: .relaxed) == 1)
+        MonotonicClock.sleep(until: MonotonicClock.now() + 1_050_000_000)
+        web.picture.bytes.withLock { $0 = [1] }
+        #expect(try web.request("GET", "/snapshot.png").body == [1])
+    }
+
+    @Test func allWhoWaitGetOneSnapshot() throws {
+        let clients = try (0..<20).map { _ in try web.connect() }
+        web.picture.bytes.withLock { _ in
+            for client in clients {
+                client.send("GET /snapshot.png HTTP/1.1\r\nHost: x\r\n\(WebFixture.authorization)\r\n\r\n")
+            }
+            // An answer to this one shows that those before it have arrived.
+            let status = try? web.request("GET", "/api/status").status
+            #expect(status == 200)
+        }
+        for client in clients { #expect(try client.response().body == WebFixture.png) }
+        #expect(web.picture.count.load(ordering: .relaxed) == 1)
+    }
+
+    @Test func whereThereIsNoSnapshotAReasonIsGiven() throws {
         web.picture.bytes.withLock { $0 = nil }
         let none = try web.request("GET", "/snapshot.png")
         #expect(none.status == 503)
@@ -101,7 +128,8 @@ import Testing
 
     @Test(arguments: [
         ("/", "text/html"), ("/index.html", "text/html"), ("/oriel.css", "text/css"), ("/oriel.js", "text/javascript"),
-        ("/icon.svg", "image/svg+xml"), ("/?query", "text/html"),
+        ("/session.js", "text/javascript"), ("/controls.js", "text/javascript"), ("/icon.svg", "image/svg+xml"),
+        ("/?query", "text/html"),
     ])
     func thePageNeedsNoTokenAndLoadsNothingFromElsewhere(path: String, type: String) throws {
         let client = try web.connect()

@@ -1,14 +1,17 @@
 import RTP
 
-/// Decides who may use the service: whoever knows the token. An address that guesses is shut out for a while.
+/// Decides who may use the service: whoever knows the token. Wrong ones are limited, for each address.
+///
+/// The right one is let in however many wrong ones come: a random token is beyond guessing, and others behind the same
+/// address must not lock out who knows it. The limit spares work and tells a page to stop trying.
 ///
 /// Sans-IO: `now` is nanoseconds of the monotonic clock.
 package struct AccessGuard: Sendable {
     package enum Decision: Equatable, Sendable {
         case allowed
         case wrongToken
-        /// Too many wrong tokens came from there; seconds until the next try.
-        case shutOut(retryAfter: Int)
+        /// One more of too many wrong tokens from there; seconds until the next is worth a word.
+        case tooManyWrong(retryAfter: Int)
     }
 
     /// Wrong tokens that an address has at once; one more comes back every `recovery`.
@@ -37,15 +40,16 @@ package struct AccessGuard: Sendable {
     ///   - address: the client's, in numbers.
     package mutating func check(_ authorization: String?, from address: String, now: UInt64) -> Decision {
         guard let token else { return .allowed }
-        let key = Self.network(of: address)
+        if let given = Self.bearer(authorization), Self.isEqual(given, token) { return .allowed }
+        // Whoever sends nothing has not guessed.
+        guard authorization != nil else { return .wrongToken }
+        let key = ClientAddress(address).network
         forgive(key, now: now)
         if let known = failures[key], known.count >= Self.failureLimit {
             let wait = (known.since + Self.recovery).subtracting(clamped: now)
-            return .shutOut(retryAfter: Int(wait / 1_000_000_000) + 1)
+            return .tooManyWrong(retryAfter: Int(wait / 1_000_000_000) + 1)
         }
-        if let given = Self.bearer(authorization), Self.isEqual(given, token) { return .allowed }
-        // Whoever sends nothing has not guessed.
-        if authorization != nil { note(key, now: now) }
+        note(key, now: now)
         return .wrongToken
     }
 
@@ -77,13 +81,5 @@ package struct AccessGuard: Sendable {
         var difference = given.count ^ token.count
         for index in given.indices { difference |= Int(given[index] ^ token[index % token.count]) }
         return difference == 0
-    }
-
-    /// Who has one IPv6 address has at least the 2⁶⁴ of its network.
-    private static func network(of address: String) -> String {
-        guard address.contains(":") else { return address }
-        let head = address.prefix { $0 != "%" }.split(separator: ":", omittingEmptySubsequences: false)
-        // Before a double colon stands all that is not zero.
-        return head.prefix(4).prefix { !$0.isEmpty }.joined(separator: ":") + "::/64"
     }
 }

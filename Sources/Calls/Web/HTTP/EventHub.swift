@@ -10,17 +10,25 @@ final class EventHub: Sendable {
 
     private let state = Mutex(State())
 
-    /// The newest event; a new one goes out to all. Equal ones are one.
-    func publish(_ event: String) {
-        let listeners: [any Channel] = state.withLock { state in
-            guard state.event != event else { return [] }
+    /// Asks for the newest event; a new one goes out to all. Equal ones are one.
+    ///
+    /// All of it under the lock: of two threads that publish, the later one also asks later.
+    func publish(_ newest: () -> String) {
+        state.withLock { state in
+            let event = newest()
+            guard state.event != event else { return }
             state.event = event
-            return Array(state.listeners.values)
-        }
-        for listener in listeners {
-            listener.triggerUserOutboundEvent(EventLine(text: "data: \(event)\n\n"), promise: nil)
+            for listener in state.listeners.values {
+                // Never at once, for that might come back here.
+                listener.eventLoop.execute {
+                    listener.triggerUserOutboundEvent(EventLine(text: "data: \(event)\n\n"), promise: nil)
+                }
+            }
         }
     }
+
+    /// What was published last.
+    var latest: String { state.withLock { $0.event } }
 
     /// Adds a listener, until it closes. Returns what it is told first.
     func add(_ channel: any Channel) -> String {

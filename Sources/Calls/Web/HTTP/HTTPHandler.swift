@@ -11,20 +11,21 @@ final class HTTPHandler: ChannelDuplexHandler {
     static let headLimit = 16 * 1024
     /// Bytes of a body: the largest is a session description.
     static let bodyLimit = 64 * 1024
+    /// Bytes of a body that are written at once.
+    static let pieceSize = 64 * 1024
     /// Between two signs of life in a stream of events.
     static let eventInterval = TimeAmount.seconds(15)
 
     private enum State {
         case idle
         case receiving(HTTPRequestHead, body: [UInt8])
+        /// What comes meanwhile is not read.
         case responding
         case streaming
-        /// A response has ended the conversation; what still comes is not read.
-        case closing
     }
 
     private let service: WebService
-    /// How long a client may take for a request, and be silent between two.
+    /// How long a client may take for a request, be silent between two, and take nothing of a response.
     private let requestTimeout: TimeAmount
     private var state = State.idle
     private var timer: Scheduled<Void>?
@@ -89,7 +90,7 @@ final class HTTPHandler: ChannelDuplexHandler {
             path: String(head.uri.prefix { $0 != "?" && $0 != "#" }),
             headers: head.headers,
             body: body,
-            client: Self.client(context)
+            client: ClientAddress(context.remoteAddress).description
         )
         let loop = context.eventLoop
         let bound = NIOLoopBound((self, context), eventLoop: loop)
@@ -102,22 +103,32 @@ final class HTTPHandler: ChannelDuplexHandler {
     }
 
     private func write(_ response: WebResponse, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        state = .responding
         var headers = response.headers
         guard case .bytes(let bytes) = response.body else { return stream(headers, context) }
         if response.status != .noContent { headers.replaceOrAdd(name: "Content-Length", value: "\(bytes.count)") }
         if !request.isKeepAlive { headers.add(name: "Connection", value: "close") }
         let head = HTTPResponseHead(version: .http1_1, status: response.status, headers: headers)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
-        if request.method != .HEAD, !bytes.isEmpty {
-            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: bytes)))), promise: nil)
+        writeRest(of: request.method == .HEAD ? [] : bytes[...], isLast: !request.isKeepAlive, context)
+    }
+
+    /// Writes a body piece by piece, so that each that leaves is a sign of life. The end, which may let the next request
+    /// in, waits for all of them.
+    private func writeRest(of body: ArraySlice<UInt8>, isLast: Bool, _ context: ChannelHandlerContext) {
+        setTimer(context)
+        guard !body.isEmpty else {
+            if !isLast { state = .idle }
+            let written = context.writeAndFlush(wrapOutboundOut(.end(nil)))
+            let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+            if isLast { written.whenComplete { _ in bound.value.close(promise: nil) } }
+            return
         }
-        if request.isKeepAlive {
-            // Before the end is written: that may let the next request in.
-            state = .idle
-            setTimer(context)
-            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        } else {
-            end(after: context.writeAndFlush(wrapOutboundOut(.end(nil))), context)
+        let piece = ByteBuffer(bytes: body.prefix(Self.pieceSize))
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(piece)))).whenSuccess {
+            let (handler, context) = bound.value
+            handler.writeRest(of: body.dropFirst(Self.pieceSize), isLast: isLast, context)
         }
     }
 
@@ -130,12 +141,6 @@ final class HTTPHandler: ChannelDuplexHandler {
         var request = request
         request.headers.replaceOrAdd(name: "Connection", value: "close")
         write(response, to: request, context)
-    }
-
-    private func end(after written: EventLoopFuture<Void>, _ context: ChannelHandlerContext) {
-        state = .closing
-        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-        written.whenComplete { _ in bound.value.close(promise: nil) }
     }
 
     // MARK: - Events
@@ -166,12 +171,6 @@ final class HTTPHandler: ChannelDuplexHandler {
         timer?.cancel()
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
         timer = context.eventLoop.scheduleTask(in: requestTimeout) { bound.value.close(promise: nil) }
-    }
-
-    /// The client's address in numbers; an IPv4 one as such, though the socket is one for both families.
-    private static func client(_ context: ChannelHandlerContext) -> String {
-        let address = context.remoteAddress?.ipAddress ?? ""
-        return address.hasPrefix("::ffff:") ? String(address.dropFirst("::ffff:".count)) : address
     }
 
     private static func size(of head: HTTPRequestHead) -> Int {

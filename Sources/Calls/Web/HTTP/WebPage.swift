@@ -14,6 +14,8 @@ enum WebPage {
         case "/", "/index.html": file(PackageResources.index_html, "text/html")
         case "/oriel.css": file(PackageResources.oriel_css, "text/css")
         case "/oriel.js": file(PackageResources.oriel_js, "text/javascript")
+        case "/session.js": file(PackageResources.session_js, "text/javascript")
+        case "/controls.js": file(PackageResources.controls_js, "text/javascript")
         case "/icon.svg": file(PackageResources.icon_svg, "image/svg+xml")
         default: nil
         }

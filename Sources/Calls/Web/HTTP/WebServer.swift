@@ -33,34 +33,61 @@ package final class WebServer: Sendable {
         }
     }
 
-    /// Clients at once. More are turned away before they cost anything.
-    private static let connectionLimit = 1024
+    /// Connections at once. More are turned away before they cost anything.
+    package struct Limits: Sendable {
+        package var connections: Int
+        /// Of one IPv4 address, or one network of IPv6.
+        package var connectionsOfOneNetwork: Int
+
+        package init(connections: Int = 512, connectionsOfOneNetwork: Int = 64) {
+            self.connections = connections
+            self.connectionsOfOneNetwork = connectionsOfOneNetwork
+        }
+
+        /// What a process that may have so many descriptors open can spare beside the media. A page keeps one
+        /// connection and opens another now and then, and all may come through one proxy.
+        package init(files: Int, viewers: Int) {
+            connections = min(max(files - 128 - 8 * viewers, 64), 4096)
+            connectionsOfOneNetwork = max(64, 2 * viewers)
+        }
+    }
 
     /// Where it listens; with the port that the system chose if the configuration left it open.
     package let port: UInt16
     private let group: MultiThreadedEventLoopGroup
     private let channel: any Channel
     private let service: WebService
+    private let isClosed = Atomic(false)
 
-    /// - Parameter requestTimeout: how long a client may take for a request, and be silent between two.
+    /// - Parameter requestTimeout: how long a client may take for a request, be silent between two, and take nothing of a
+    ///   response.
     package init(
         _ service: WebService,
         on address: ListenAddress,
         tls: TLSFiles?,
+        limits: Limits = Limits(),
         requestTimeout: Duration = .seconds(15)
     ) throws(WebServerError) {
         let tlsContext = try tls.map { files throws(WebServerError) in try Self.context(files) }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let connections = Connections()
+        let connections = Connections(limits)
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 256)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            // Without descriptors for new clients it waits until there are some, rather than try again at once.
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(
+                        AcceptBackoffHandler(shouldForwardIOErrorCaught: false)
+                    )
+                }
+            }
             .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+            // The less waits in the kernel, the sooner it shows that bytes leave.
+            .childChannelOption(.tcpOption(NIOBSDSocket.Option(rawValue: TCP_NOTSENT_LOWAT)), value: 128 * 1024)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard connections.add(channel, limit: Self.connectionLimit) else {
-                        throw ChannelError.ioOnClosedChannel
-                    }
+                    guard connections.add(channel) else { throw ChannelError.ioOnClosedChannel }
                     if let tlsContext {
                         try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tlsContext))
                     }
@@ -82,10 +109,12 @@ package final class WebServer: Sendable {
         self.service = service
     }
 
-    /// Stops listening and cuts all connections.
+    /// Stops listening, closes the service with its call, and then cuts all connections: answers need their threads.
     package func close() {
-        service.close()
+        // Nothing more comes from a loop that has ended.
+        if isClosed.exchange(true, ordering: .relaxed) { return }
         try? channel.close().wait()
+        service.close()
         try? group.syncShutdownGracefully()
     }
 
@@ -122,21 +151,5 @@ package final class WebServer: Sendable {
 
     private static func reason(_ error: any Error) -> String {
         (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
-    }
-
-    /// Counts the open connections.
-    private final class Connections: Sendable {
-        private let count = Mutex(0)
-
-        /// Returns false when there are as many as may be.
-        func add(_ channel: any Channel, limit: Int) -> Bool {
-            let isAdded = count.withLock { count in
-                let hasRoom = count < limit
-                if hasRoom { count += 1 }
-                return hasRoom
-            }
-            if isAdded { channel.closeFuture.whenComplete { [self] _ in count.withLock { $0 -= 1 } } }
-            return isAdded
-        }
     }
 }

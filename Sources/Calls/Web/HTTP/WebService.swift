@@ -1,6 +1,4 @@
-import NIOConcurrencyHelpers
 import NIOHTTP1
-import NIOPosix
 import Posix
 import RTP
 import Synchronization
@@ -11,6 +9,8 @@ package final class WebService: Sendable {
     package struct Configuration: Sendable {
         /// Nil lets everybody in.
         package var token: String?
+        /// What viewers call the server, if not by an address.
+        package var name: String?
         /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6), such as `<stun:stun.example.net>; rel="ice-server"`.
         package var iceServerLinks: [String]
         /// Makes a PNG of the current picture, or a sentence why not. May block.
@@ -18,10 +18,12 @@ package final class WebService: Sendable {
 
         package init(
             token: String?,
+            name: String? = nil,
             iceServerLinks: [String],
             snapshot: @escaping @Sendable () -> Result<[UInt8], SnapshotFailure>
         ) {
             self.token = token
+            self.name = name
             self.iceServerLinks = iceServerLinks
             self.snapshot = snapshot
         }
@@ -44,19 +46,21 @@ package final class WebService: Sendable {
     private let call: WebCall
     private let access: Mutex<AccessGuard>
     private let state = Mutex("starting")
-    private let snapshots: NIOThreadPool
+    private let snapshots: SnapshotDesk
 
     package init(_ configuration: Configuration, call: WebCall) {
         self.configuration = configuration
         self.call = call
         access = Mutex(AccessGuard(token: configuration.token))
-        snapshots = NIOThreadPool(numberOfThreads: 1)
-        snapshots.start()
+        snapshots = SnapshotDesk(make: configuration.snapshot)
         publishState()
     }
 
-    /// Ends the thread that makes snapshots.
-    func close() { snapshots.shutdownGracefully { _ in } }
+    /// Closes the call, and waits until nobody waits for an answer of it or for a snapshot.
+    func close() {
+        call.close()
+        snapshots.close()
+    }
 
     /// Tells viewers how the broadcast is, by its name in status files.
     package func setState(_ name: String) {
@@ -72,7 +76,7 @@ package final class WebService: Sendable {
         return "{\"state\":\"\(state.withLock { $0 })\",\"viewers\":\(viewers)}"
     }
 
-    private func publishState() { events.publish(status) }
+    private func publishState() { events.publish { status } }
 
     // MARK: - Routes
 
@@ -82,6 +86,7 @@ package final class WebService: Sendable {
     }
 
     private func route(_ request: WebRequest, _ completion: @escaping Completion) {
+        if let refusal = misdirection(request) { return completion(refusal) }
         guard let methods = Self.methods(of: request.path) else {
             return completion(.sentence(.notFound, "there is nothing at \(request.path)"))
         }
@@ -108,6 +113,11 @@ package final class WebService: Sendable {
         }
     }
 
+    /// What a request gets that came by a way on which no token protects the service.
+    private func misdirection(_ request: WebRequest) -> WebResponse? {
+        configuration.token == nil ? OriginGuard(name: configuration.name).refusal(of: request) : nil
+    }
+
     private func authorize(_ request: WebRequest) -> WebResponse? {
         let authorization = request.headers.first(name: "authorization")
         let now = MonotonicClock.now()
@@ -115,7 +125,7 @@ package final class WebService: Sendable {
         case .allowed: return nil
         case .wrongToken:
             return .sentence(.unauthorized, "the link is not right: ask for a new one", ["WWW-Authenticate": "Bearer"])
-        case .shutOut(let seconds):
+        case .tooManyWrong(let seconds):
             return .sentence(.tooManyRequests, "too many wrong links came from here", ["Retry-After": "\(seconds)"])
         }
     }
@@ -155,8 +165,12 @@ package final class WebService: Sendable {
         }
         if configuration.token != nil {
             response.headers.add(name: "Access-Control-Allow-Origin", value: "*")
-            response.headers.add(name: "Access-Control-Expose-Headers", value: "ETag, Link, Location, Retry-After")
+            response.headers.add(
+                name: "Access-Control-Expose-Headers",
+                value: "ETag, Link, Location, Oriel-Reason, Retry-After"
+            )
         } else {
+            response.headers.add(name: "Cross-Origin-Resource-Policy", value: "same-origin")
             for name in ["Methods", "Headers"] { response.headers.remove(name: "Access-Control-Allow-\(name)") }
         }
         return response
@@ -173,11 +187,8 @@ package final class WebService: Sendable {
     }
 
     private func snapshot(_ completion: @escaping Completion) {
-        snapshots.submit { [configuration] state in
-            guard case .active = state else {
-                return completion(.sentence(.serviceUnavailable, "the broadcast is ending"))
-            }
-            switch configuration.snapshot() {
+        snapshots.take { snapshot in
+            switch snapshot {
             case .success(let png): completion(WebResponse(.ok, ["Content-Type": "image/png"], body: png))
             case .failure(let failure):
                 completion(.sentence(.serviceUnavailable, "\(failure)", ["Retry-After": "1"]))
@@ -206,7 +217,7 @@ package final class WebService: Sendable {
             switch result {
             case .success(let admission): completion(Self.created(admission, links))
             case .failure(let refusal):
-                completion(.sentence(Self.status(of: refusal), "\(refusal)", Self.retry(refusal)))
+                completion(.sentence(Self.status(of: refusal), "\(refusal)", Self.hints(refusal)))
             }
         }
     }
@@ -229,9 +240,11 @@ package final class WebService: Sendable {
         }
     }
 
-    private static func retry(_ refusal: Refusal) -> HTTPHeaders {
+    /// What a page needs to know beside the sentence.
+    private static func hints(_ refusal: Refusal) -> HTTPHeaders {
         switch refusal {
-        case .full, .noTransport, .closed: ["Retry-After": "5"]
+        case .full: ["Retry-After": "5", "Oriel-Reason": "full"]
+        case .noTransport, .closed: ["Retry-After": "5"]
         case .malformed, .unacceptable: [:]
         }
     }

@@ -1,0 +1,143 @@
+// The buttons and keys, and the panel with statistics.
+
+import { Refusal } from './session.js';
+
+const root = document.documentElement;
+const $ = id => document.getElementById(id);
+const stage = $('stage'), video = $('video'), panel = $('panel'), controls = $('controls');
+
+/// What the controls need of the page: `say`, `request`, `stats` and `viewers`.
+let page;
+
+export function setUpControls(itsPage) {
+  page = itsPage;
+}
+
+// -- Statistics
+
+const unit = (number, name, digits = 0) => number === null ? '–' : `${number.toFixed(digits)} ${name}`;
+const rows = {
+  'Frame rate': s => unit(s.fps, 'fps'),
+  'Resolution': s => s.frameWidth ? `${s.frameWidth} × ${s.frameHeight}` : '–',
+  'Codec': s => s.codec ?? '–',
+  'Bitrate': s => unit(s.bitrateBps && s.bitrateBps / 1e6, 'Mb/s', 2),
+  'Round trip': s => unit(s.rttMs, 'ms'),
+  'Loss': s => unit(s.lossRatio && s.lossRatio * 100, '%', 1),
+  'Picture age': s => unit(s.pictureAgeMs, 'ms'),
+  'Jitter buffer': s => unit(s.jitterBufferDelayMs, 'ms'),
+  'Freezes': s => s.freezeCount ?? '–',
+  'Viewers': s => s.viewers ?? '–',
+};
+const cells = Object.keys(rows).map(name => {
+  const term = document.createElement('dt'), cell = document.createElement('dd');
+  term.textContent = name;
+  panel.firstElementChild.append(term, cell);
+  return cell;
+});
+let refresh;
+
+async function showStatistics() {
+  const current = { ...await page.stats(), viewers: page.viewers() };
+  Object.values(rows).forEach((format, index) => { cells[index].textContent = format(current); });
+}
+
+// -- Controls
+
+const press = (id, pressed) => $(id).setAttribute('aria-pressed', pressed);
+
+function resize() {
+  const actual = root.dataset.scale === 'actual';
+  stage.tabIndex = actual ? 0 : -1;       // for the arrow keys
+  video.style.width = actual ? `${video.videoWidth / devicePixelRatio}px` : '';
+  video.style.height = actual ? `${video.videoHeight / devicePixelRatio}px` : '';
+}
+
+const actions = {
+  scale() {
+    root.dataset.scale = root.dataset.scale === 'actual' ? 'fit' : 'actual';
+    press('scale', root.dataset.scale === 'actual');
+    resize();
+  },
+  async fullscreen() {
+    if (document.fullscreenElement) await document.exitFullscreen();
+    else if (root.requestFullscreen) await root.requestFullscreen();
+    else video.webkitEnterFullscreen();     // iPhones let only the video fill the screen
+  },
+  async pip() {
+    if (document.pictureInPictureElement) await document.exitPictureInPicture();
+    else if (document.pictureInPictureEnabled) await video.requestPictureInPicture();
+  },
+  statistics() {
+    panel.hidden = !panel.hidden;
+    press('statistics', !panel.hidden);
+    clearInterval(refresh);
+    if (panel.hidden) return;
+    refresh = setInterval(showStatistics, 1000);
+    showStatistics();
+  },
+  async snapshot() {
+    const response = await page.request('/snapshot.png');
+    const anchor = document.createElement('a');
+    anchor.href = URL.createObjectURL(await response.blob());
+    anchor.download = `oriel-${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}.png`;
+    anchor.click();
+    setTimeout(URL.revokeObjectURL, 10_000, anchor.href);
+  },
+};
+
+async function perform(action) {
+  try {
+    await actions[action]();
+  } catch (failure) {
+    page.say(failure instanceof Refusal && failure.message || 'That did not work.');
+  }
+}
+
+const keys = { 1: 'scale', f: 'fullscreen', p: 'pip', s: 'statistics', c: 'snapshot' };
+addEventListener('keydown', event => {
+  const action = keys[event.key.toLowerCase()];
+  if (action && !event.repeat && !event.ctrlKey && !event.metaKey && !event.altKey) perform(action);
+});
+for (const button of controls.children) button.onclick = () => perform(button.id);
+stage.ondblclick = () => perform('fullscreen');
+video.onresize = resize;
+addEventListener('resize', resize);     // zooming changes devicePixelRatio
+
+$('pip').hidden = !document.pictureInPictureEnabled;
+document.onfullscreenchange = () => press('fullscreen', document.fullscreenElement !== null);
+video.onenterpictureinpicture = () => press('pip', true);
+video.onleavepictureinpicture = () => press('pip', false);
+
+// A mouse drags the picture when it is larger than the window; fingers scroll it anyway.
+stage.onpointermove = event => {
+  if (event.pointerType === 'mouse' && event.buttons === 1) stage.scrollBy(-event.movementX, -event.movementY);
+};
+
+// The controls go when the mouse rests. Under a finger they stay until the picture is tapped.
+let rest, touched = matchMedia('(hover: none)').matches;
+
+function stir() {
+  delete root.dataset.idle;
+  clearTimeout(rest);
+  if (!touched) rest = setTimeout(settle, 2500);
+}
+
+function settle() {
+  if (!controls.querySelector(':focus-visible') && !controls.matches(':hover')) root.dataset.idle = '';
+}
+
+addEventListener('pointermove', event => {
+  if (event.pointerType === 'touch') return;
+  touched = false;
+  stir();
+});
+stage.onpointerup = event => {
+  if (event.pointerType !== 'touch') return;
+  touched = true;
+  const idle = 'idle' in root.dataset;
+  stir();
+  if (!idle) root.dataset.idle = '';
+};
+controls.addEventListener('focusin', stir);
+controls.addEventListener('focusout', stir);
+stir();

@@ -1,0 +1,194 @@
+// The sender as the page sees it: its requests, its events, and a session by WHEP (draft-ietf-wish-whep-04).
+
+export class Refusal extends Error {
+  constructor(response, sentence) {
+    super(sentence);
+    this.status = response.status;
+    this.reason = response.headers.get('Oriel-Reason');
+    this.retryAfter = Number(response.headers.get('Retry-After')) * 1000 || null;
+  }
+}
+
+/// The sender, as who has a token sees it.
+export class Sender {
+  constructor(token) {
+    this.token = token;
+  }
+
+  async request(path, options = {}) {
+    const headers = { ...options.headers, ...(this.token && { Authorization: `Bearer ${this.token}` }) };
+    const response = await fetch(path, { cache: 'no-store', ...options, headers });
+    if (!response.ok) throw new Refusal(response, await response.text());
+    return response;
+  }
+
+  /// Reads the events by fetch, because EventSource cannot send the token. Ends only by throwing.
+  async followEvents(signal, hear) {
+    const response = await within(10_000, this.request('/api/events', { signal }));
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let text = ''; ;) {
+      const { done, value } = await within(40_000, reader.read());      // a comment is due every 15 s
+      if (done) throw new Error('The sender has gone.');
+      const events = (text + value).split('\n\n');
+      text = events.pop();
+      for (const event of events) {
+        if (event.startsWith('data:')) hear(JSON.parse(event.slice(5)));
+      }
+    }
+  }
+}
+
+function within(milliseconds, promise) {
+  let timer;
+  const late = new Promise((_, reject) => { timer = setTimeout(reject, milliseconds, new Error('No answer.')); });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+/// A number that is one, or null.
+export const known = number => Number.isFinite(number) ? number : null;
+
+/// Reads `Link: <stun:…>; rel="ice-server", <turn:…>; rel="ice-server"; username="…"; credential="…"`.
+function parseIceServers(link) {
+  return [...link.matchAll(/<([^>]*)>((\s*;\s*[\w-]+="[^"]*")*)/g)].map(([, urls, text]) => {
+    const parameters = Object.fromEntries([...text.matchAll(/([\w-]+)="([^"]*)"/g)].map(match => match.slice(1)));
+    return { urls, ...parameters };
+  }).filter(server => server.rel === 'ice-server')
+    .map(({ urls, username, credential }) => ({ urls, username, credential }));
+}
+
+/// By this header extension a browser can tell the age of a picture, as far as the two clocks agree.
+function offerCaptureTime(transceiver) {
+  const extensions = transceiver.getHeaderExtensionsToNegotiate?.() ?? [];
+  for (const extension of extensions) {
+    if (extension.uri.endsWith('/abs-capture-time')) extension.direction = 'sendrecv';
+  }
+  if (extensions.length) transceiver.setHeaderExtensionsToNegotiate(extensions);
+}
+
+export class Session {
+  pc = new RTCPeerConnection({ bundlePolicy: 'max-bundle', iceCandidatePoolSize: 1 });
+  firstFrameAt = null;
+  onpicture = () => {};     // called when there is something to show
+  candidates = [];
+  sample = { timestamp: performance.timeOrigin + performance.now() };
+
+  constructor(sender) {
+    this.sender = sender;
+    const transceiver = this.pc.addTransceiver('video', { direction: 'recvonly' });
+    offerCaptureTime(transceiver);
+    this.receiver = transceiver.receiver;
+    this.receiver.jitterBufferTarget = 0;
+    if ('playoutDelayHint' in this.receiver) this.receiver.playoutDelayHint = 0;
+
+    this.receiver.track.addEventListener('unmute', () => this.onpicture(), { once: true });
+    this.pc.onicecandidate = ({ candidate }) => {
+      if (candidate?.candidate !== '') this.trickle(candidate?.candidate);      // Firefox tells of the end twice
+    };
+  }
+
+  /// Asks the sender to let this viewer in.
+  async join() {
+    // The offer is sent before it is applied: gathering begins with setLocalDescription, and by then the answer has
+    // told which ICE servers to use.
+    this.offer = await this.pc.createOffer();
+    const headers = { 'Content-Type': 'application/sdp' };
+    const joining = this.sender.request('/whep', { method: 'POST', headers, body: this.offer.sdp }).then(response => {
+      this.resource = new URL(response.headers.get('Location'), response.url);
+      this.etag = response.headers.get('ETag');
+      if (this.left) this.leave();      // the sender may have let in whom nobody waits for any more
+      return response;
+    });
+    this.response = await within(10_000, joining);
+  }
+
+  /// Shows what the sender sends. Ends only by throwing, when the connection failed.
+  async run() {
+    const { pc, offer, response } = this;
+    const iceServers = parseIceServers(response.headers.get('Link') ?? '');
+    if (iceServers.length) pc.setConfiguration({ ...pc.getConfiguration(), iceServers });
+    await pc.setLocalDescription(offer);
+    await pc.setRemoteDescription({ type: 'answer', sdp: await response.text() });
+    await this.failure();
+  }
+
+  failure() {
+    return new Promise((_, reject) => {
+      const lost = () => reject(new Error('The connection is lost.'));
+      setTimeout(() => { if (!this.firstFrameAt) lost(); }, 10_000);
+      let patience;
+      this.receiver.transport.onstatechange = event => {
+        if (event.target.state === 'closed') lost();
+      };
+      this.pc.onconnectionstatechange = () => {
+        clearTimeout(patience);
+        if (this.pc.connectionState === 'failed') lost();
+        if (this.pc.connectionState === 'disconnected') patience = setTimeout(lost, 2000);
+      };
+    });
+  }
+
+  /// Sends what has gathered within 50 ms as one fragment (RFC 8840). A lost fragment does no harm: this side's checks
+  /// make it known as a peer-reflexive candidate.
+  trickle(candidate) {
+    if (!this.candidates.length) setTimeout(() => this.sendCandidates(), 50);
+    this.candidates.push(candidate ? `a=${candidate}` : 'a=end-of-candidates');
+  }
+
+  sendCandidates() {
+    const lines = this.candidates.splice(0);
+    if (!this.resource) return;
+    const { sdp } = this.pc.localDescription;
+    const line = pattern => sdp.match(pattern)[0];
+    const body = [line(/a=ice-ufrag:.*/), line(/a=ice-pwd:.*/), line(/m=video.*/), line(/a=mid:.*/), ...lines, '']
+      .join('\r\n');
+    const headers = { 'Content-Type': 'application/trickle-ice-sdpfrag', 'If-Match': this.etag };
+    this.sender.request(this.resource, { method: 'PATCH', headers, body }).catch(() => {});
+  }
+
+  /// Tells the sender, as soon as it knows this viewer. The peer connection stays, and with it the last picture.
+  leave() {
+    this.left = true;
+    if (this.resource) this.sender.request(this.resource, { method: 'DELETE', keepalive: true }).catch(() => {});
+    this.resource = null;
+  }
+
+  async stats() {
+    const report = await this.pc.getStats();
+    const all = [...report.values()];
+    const inbound = all.find(entry => entry.type === 'inbound-rtp' && entry.kind === 'video') ?? {};
+    const transport = all.find(entry => entry.type === 'transport') ?? {};
+    const pair = report.get(transport.selectedCandidatePairId)
+      ?? all.find(entry => entry.type === 'candidate-pair' && entry.nominated && entry.state === 'succeeded') ?? {};
+    const address = ({ candidateType, protocol, address, port } = {}) =>
+      candidateType ? `${candidateType} ${protocol} ${address || '?'}:${port}` : null;
+
+    // What changes with time is taken over the last half second at least.
+    const since = key => inbound[key] - (this.sample[key] ?? 0);
+    const recent = {
+      bitrateBps: known(8000 * since('bytesReceived') / since('timestamp')),
+      jitterBufferDelayMs: known(1000 * since('jitterBufferDelay') / since('jitterBufferEmittedCount')),
+    };
+    if (since('timestamp') >= 500) this.sample = inbound;
+
+    return {
+      framesDecoded: known(inbound.framesDecoded),
+      frameWidth: known(inbound.frameWidth),
+      frameHeight: known(inbound.frameHeight),
+      codec: report.get(inbound.codecId)?.mimeType.replace('video/', '') ?? null,
+      fps: known(inbound.framesPerSecond),
+      ...recent,
+      rttMs: known(1000 * pair.currentRoundTripTime),
+      lossRatio: known(inbound.packetsLost / (inbound.packetsLost + inbound.packetsReceived)),
+      freezeCount: known(inbound.freezeCount),
+      framesDropped: known(inbound.framesDropped),
+      nackCount: known(inbound.nackCount),
+      pliCount: known(inbound.pliCount),
+      localCandidate: address(report.get(pair.localCandidateId)),
+      remoteCandidate: address(report.get(pair.remoteCandidateId)),
+      dtlsState: transport.dtlsState ?? null,
+      dtlsRole: transport.dtlsRole ?? null,
+      tlsVersion: transport.tlsVersion ?? null,
+      srtpCipher: transport.srtpCipher ?? null,
+    };
+  }
+}

@@ -1,0 +1,36 @@
+import Calls
+import Posix
+import Testing
+
+@Suite struct ConnectionLimitTests {
+    @Test(arguments: [
+        WebServer.Limits(connections: 3, connectionsOfOneNetwork: 64),
+        WebServer.Limits(connections: 64, connectionsOfOneNetwork: 3),
+    ])
+    func whoComesTooMuchIsTurnedAway(limits: WebServer.Limits) throws {
+        let web = try WebFixture(limits: limits)
+        func status(_ client: HTTPClient) -> Int? {
+            try? client.request("GET", "/api/status", [WebFixture.authorization]).status
+        }
+        var clients = try (0..<3).map { _ in try web.connect() }
+        #expect(clients.map(status) == [200, 200, 200])
+        let fourth = try web.connect()
+        #expect(status(fourth) == nil)
+        clients.removeLast()
+        // The server hears of it a little later.
+        let deadline = MonotonicClock.now() + 5_000_000_000
+        var isLetIn = false
+        while !isLetIn, MonotonicClock.now() < deadline { isLetIn = status(try web.connect()) == 200 }
+        #expect(isLetIn)
+    }
+
+    @Test(arguments: [
+        (1024, 50, 496, 100), (1024, 1000, 64, 2000), (65536, 50, 4096, 100), (65536, 1000, 4096, 2000),
+        (256, 1, 120, 64), (16, 1, 64, 64),
+    ])
+    func theMediaComeFirst(files: Int, viewers: Int, connections: Int, ofOne: Int) {
+        let limits = WebServer.Limits(files: files, viewers: viewers)
+        #expect(limits.connections == connections)
+        #expect(limits.connectionsOfOneNetwork == ofOne)
+    }
+}

@@ -1,0 +1,53 @@
+import Testing
+
+/// What keeps pages of other origins out of a service without a token.
+@Suite struct OriginGuardTests {
+    private let open: WebFixture
+
+    init() throws { open = try WebFixture(token: nil, name: "Screen.example") }
+
+    @Test(arguments: [
+        "localhost", "localhost:8080", "LocalHost", "127.0.0.1", "192.0.2.1:80", "[::1]", "[2001:db8::1]:8080",
+        "screen.example", "SCREEN.example:8080",
+    ])
+    func itsOwnNamesAreTaken(host: String) throws {
+        for path in ["/", "/api/status"] {
+            let response = try open.connect().request("GET", path, ["Host: \(host)"])
+            #expect(response.status == 200)
+            #expect(response["cross-origin-resource-policy"] == "same-origin")
+        }
+    }
+
+    @Test(arguments: [
+        "evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example", "screen.example.org",
+        "", ":80", "::1", "[127.0.0.1]", "[localhost]", "[::1", "[::1]x", "localhost:x", "127.1", "2130706433",
+    ])
+    func otherNamesAreRefused(host: String) throws {
+        for (method, path) in [("GET", "/"), ("GET", "/snapshot.png"), ("OPTIONS", "/whep"), ("GET", "/nowhere")] {
+            #expect(try open.connect().request(method, path, ["Host: \(host)"]).status == 421, "\(method) \(path)")
+        }
+        let closed = try WebFixture()
+        let fields = ["Host: \(host)", WebFixture.authorization]
+        #expect(try closed.connect().request("GET", "/api/status", fields).status == 200, "the token decides")
+    }
+
+    @Test func oneNameIsNeeded() throws {
+        let client = try open.connect()
+        client.send("GET / HTTP/1.1\r\n\r\n")
+        #expect(try client.response().status == 421)
+        #expect(try client.request("GET", "/", ["Host: localhost", "Host: localhost"]).status == 421)
+    }
+
+    @Test(arguments: [
+        ("http://localhost:8080", 201), ("https://LOCALHOST:8080", 201), ("http://evil.example", 403), ("null", 403),
+        ("http://localhost", 403), ("http://localhost:80801", 403), ("localhost:8080", 403),
+    ])
+    func pagesOfOtherOriginsChangeNothing(origin: String, status: Int) throws {
+        let fields = ["Host: localhost:8080", "Origin: \(origin)", WebFixture.sdp]
+        #expect(try open.connect().request("POST", "/whep", fields, body: WebFixture.offer).status == status)
+        let left = try open.connect().request("DELETE", "/whep/0", fields)
+        #expect(left.status == (status == 201 ? 404 : 403))
+        #expect(try open.connect().request("GET", "/api/status", fields).status == 200)
+        #expect(try WebFixture().request("POST", "/whep", fields, body: WebFixture.offer).status == 201)
+    }
+}
