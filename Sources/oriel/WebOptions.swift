@@ -73,6 +73,10 @@ struct WebOptions: ParsableArguments {
         {
             throw ValidationError("a token takes letters, digits, and - . _ ~ only: give another --token.")
         }
+        // Wrong guesses are not held against the right token, so it must not be guessed.
+        if let token = token ?? Self.environmentToken, token != "none", token.utf8.count < 8 {
+            throw ValidationError("a token of fewer than 8 characters can be guessed: give a longer --token.")
+        }
     }
 
     private static var environmentToken: String? { getenv("ORIEL_TOKEN").map { String(cString: $0) } }
