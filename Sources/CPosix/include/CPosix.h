@@ -57,10 +57,10 @@ int posix_poll(struct pollfd *descriptors, size_t count, const struct timespec *
 /// file `log`. Returns 0 or an errno value.
 int posix_spawn_detached(pid_t *child, const char *path, char *const arguments[], const char *log);
 
-/// Starts `path` in a process group of its own, without input, its messages where this process's go, and its results
-/// too unless it is silent. It is told to end (SIGTERM) when this process dies. For a process with one thread. Returns
-/// 0 or an errno value.
-int posix_spawn_child(pid_t *child, const char *path, char *const arguments[], bool is_silent);
+/// Starts `path` in a process group of its own, without input, its messages where this process's go, its results to
+/// `output` (-1: where this process's go), with `variables` on top of this process's environment. It is told to end
+/// (SIGTERM) when this process dies. For a process with one thread. Returns 0 or an errno value.
+int posix_spawn_child(pid_t *child, const char *path, char *const arguments[], char *const variables[], int output);
 /// A descriptor that becomes readable when the process has ended; -1 with errno set on failure.
 int posix_pidfd(pid_t child);
 
