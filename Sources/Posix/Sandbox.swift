@@ -13,7 +13,8 @@ package struct Sandbox: Sendable {
     package var mayListen: Bool
 
     /// What programs read behind one's back. Dispatch looks after its threads in `/proc/TID`, which is not below
-    /// `/proc/self`; secrets of other processes stay closed there. The last is a link out of `/etc` on many systems.
+    /// `/proc/self`, and traps where it cannot: other processes of this user can be seen there, but not their memory.
+    /// The last is a link out of `/etc` on many systems.
     private static let systemPaths = [
         "/etc", "/usr", "/lib", "/lib32", "/lib64", "/proc", "/sys", "/dev", "/etc/resolv.conf",
     ]

@@ -33,7 +33,7 @@ import Testing
             expectRefused { truncate(outside.file("old"), 0) }
             expectRefused { unlink(outside.file("old")) }
             expectRefused { mkdir(outside.file("folder"), 0o700) }
-            expectRefused { open("/proc/\(getppid())/environ", O_RDONLY) }
+            expectRefused { open("/proc/\(getppid())/mem", O_RDONLY) }
             expectRefused { opendir(outside.path) == nil ? -1 : 0 }
             exit(EXIT_SUCCESS)
         }
@@ -58,7 +58,7 @@ import Testing
             try check("unlink") { unlink(folder.file("b")) }
             try check("open") { open(outside.file("key"), O_RDONLY) }
             try check("open") { open("/etc/hosts", O_RDONLY) }
-            try check("open") { open("/proc/\(gettid())/stat", O_RDONLY) }
+            try check("open") { open("/proc/\(getppid())/stat", O_RDONLY) }
             try check("socket") { socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0) }
             let listener = try check("socket") { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
             try check("listen") { listen(listener, 1) }
