@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ int posix_spawn_detached(pid_t *child, const char *path, char *const arguments[]
     return code;
 }
 
-int posix_spawn_child(pid_t *child, const char *path, char *const arguments[], bool is_silent) {
+int posix_spawn_child(pid_t *child, const char *path, char *const arguments[], char *const variables[], int output) {
     pid_t parent = getpid();
     pid_t pid = fork();
     if (pid < 0) return errno;
@@ -40,10 +41,9 @@ int posix_spawn_child(pid_t *child, const char *path, char *const arguments[], b
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null >= 0) {
-        dup2(null, 0);
-        if (is_silent) dup2(null, 1);
-    }
+    if (null >= 0) dup2(null, 0);
+    if (output >= 0) dup2(output, 1);
+    for (; *variables != NULL; variables++) putenv(*variables);
     execv(path, arguments);
     _exit(127);
 }

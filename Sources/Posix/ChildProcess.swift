@@ -6,11 +6,14 @@ package final class ChildProcess {
     package enum Exit: Equatable, Sendable, CustomStringConvertible {
         case code(Int32)
         case signal(Int32)
+        /// Somebody else took the news.
+        case unknown
 
         package var description: String {
             switch self {
             case .code(let code): "exit code \(code)"
             case .signal(let signal): "signal \(signal)"
+            case .unknown: "an unknown cause"
             }
         }
     }
@@ -23,18 +26,26 @@ package final class ChildProcess {
     ///
     /// - Parameters:
     ///   - arguments: what the program sees, its own name first.
-    ///   - isSilent: whether its standard output is thrown away.
-    package init(_ path: String, arguments: [String], isSilent: Bool) throws(SystemError) {
-        var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-        defer { for argument in argv { free(argument) } }
+    ///   - environment: variables on top of this program's own.
+    ///   - output: what becomes its standard output; nil shares this program's.
+    package init(
+        _ path: String,
+        arguments: [String],
+        environment: [String: String] = [:],
+        output: Int32? = nil
+    ) throws(SystemError) {
+        var argv = arguments.map { strdup($0) } + [nil]
+        var variables = environment.map { strdup("\($0)=\($1)") } + [nil]
+        defer { for text in argv + variables { free(text) } }
         var child: pid_t = 0
-        let code = posix_spawn_child(&child, path, &argv, isSilent)
+        let code = posix_spawn_child(&child, path, &argv, &variables, output ?? -1)
         if code != 0 { throw SystemError("fork", code: code) }
         let raw: Int32
         do throws(SystemError) {
             raw = try check("pidfd_open") { posix_pidfd(child) }
         } catch {
             Glibc.kill(child, SIGKILL)
+            waitpid(child, nil, 0)
             throw error
         }
         pid = child
@@ -44,7 +55,9 @@ package final class ChildProcess {
     /// How the process ended; nil while it runs. The answer is given once.
     package func takeExit() -> Exit? {
         var status: Int32 = 0
-        guard waitpid(pid, &status, WNOHANG) == pid else { return nil }
+        let answer = waitpid(pid, &status, WNOHANG)
+        if answer == -1, errno == ECHILD { return .unknown }
+        guard answer == pid else { return nil }
         let signal = status & 0x7F
         return signal == 0 ? .code(status >> 8 & 0xFF) : .signal(signal)
     }

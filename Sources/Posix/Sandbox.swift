@@ -1,24 +1,146 @@
 import CPosix
+import Glibc
 
-/// Gives up what a process does not need, for ever and for all its threads: whoever takes it over gains little.
+/// Gives up what a process does not need, for ever: whoever takes it over gains little.
 package struct Sandbox: Sendable {
-    /// The only folder below which files may be written. Reading is not restricted.
+    /// The only folder below which files may be written.
     package var folder: String
+    /// Files and folders that may be read besides those of `folder` and of the system; nil does not restrict reading.
+    package var readable: [String]?
     /// Families of sockets that may still be opened, such as `AF_UNIX`.
     package var socketFamilies: [Int32]
     /// Whether connections from outside may be taken.
     package var mayListen: Bool
 
-    package init(folder: String, socketFamilies: [Int32], mayListen: Bool) {
+    /// What programs read behind one's back. Dispatch looks after its threads in `/proc/TID`, which is not below
+    /// `/proc/self`, and traps where it cannot: other processes of this user can be seen there, but not their memory.
+    /// The last is a link out of `/etc` on many systems.
+    private static let systemPaths = [
+        "/etc", "/usr", "/lib", "/lib32", "/lib64", "/proc", "/sys", "/dev", "/etc/resolv.conf",
+    ]
+
+    package init(folder: String, readable: [String]? = nil, socketFamilies: [Int32], mayListen: Bool) {
         self.folder = folder
+        self.readable = readable
         self.socketFamilies = socketFamilies
         self.mayListen = mayListen
     }
 
-    /// Also for good: no new privileges, no other program, no other process. A kernel without Landlock or seccomp leaves
-    /// their part out.
-    package func enter() throws(SystemError) {
-        let code = posix_sandbox(folder, socketFamilies, socketFamilies.count, mayListen)
-        if code != 0 { throw SystemError("sandbox", code: code) }
+    /// Both of the below. Enter it before the first thread starts.
+    package func enter(report: (String) -> Void) throws(SystemError) {
+        try restrictFiles(report: report)
+        try filterCalls(report: report)
     }
+
+    /// Files by Landlock; signals to others, abstract sockets and TCP too where they are not needed. Only the calling
+    /// thread and those that it starts later are bound.
+    ///
+    /// - Parameter report: gets a sentence if the kernel, or the container around it, offers no Landlock.
+    package func restrictFiles(report: (String) -> Void) throws(SystemError) {
+        // Where this is refused, so is all else.
+        _ = posix_no_new_privileges()
+        let version = posix_landlock_version()
+        guard version > 0 else { return try tolerate("landlock", version == 0 ? ENOSYS : errno, report) }
+        let files: LandlockFiles = readable == nil ? [.writing, .execute] : [.writing, .execute, .reading]
+        let (network, scopes) = unused
+        let raw = posix_landlock_create(
+            files.intersection(.known(version)).rawValue,
+            version >= 4 ? network.rawValue : 0,
+            version >= 6 ? scopes.rawValue : 0
+        )
+        guard raw >= 0 else { return try tolerate("landlock", errno, report) }
+        let rules = FileDescriptor(taking: raw)
+        let allowed = files.intersection(.known(version)).subtracting([.execute, .ioctlDevice])
+        try allow(allowed, below: try open(folder), in: rules)
+        if let readable {
+            // What is not there need not be read.
+            for path in Self.systemPaths + readable {
+                if let place = try? open(path) { try allow(.reading, below: place, in: rules) }
+            }
+        }
+        if posix_landlock_enter(raw) != 0 { try tolerate("landlock", errno, report) }
+    }
+
+    /// Everything else by seccomp, for all threads: no other program, no other process, no other sockets.
+    ///
+    /// - Parameter report: gets a sentence if the kernel, or the container around it, offers no seccomp.
+    package func filterCalls(report: (String) -> Void) throws(SystemError) {
+        _ = posix_no_new_privileges()
+        var code: Int32 = 0
+        for _ in 0..<8 {
+            code = posix_filter_calls(socketFamilies, socketFamilies.count, mayListen)
+            // A thread that starts or ends just now cannot follow.
+            guard code == EAGAIN || code == ESRCH else { break }
+            sched_yield()
+        }
+        if code != 0 { try tolerate("seccomp", code, report) }
+    }
+
+    /// What Landlock can refuse beyond files, by what sockets this process may have.
+    private var unused: (LandlockNetwork, LandlockScopes) {
+        let hasTCP = socketFamilies.contains(AF_INET) || socketFamilies.contains(AF_INET6)
+        // X servers listen on an abstract socket, and its clients do not try the other one if it is refused.
+        let hasUnix = socketFamilies.contains(AF_UNIX)
+        return (hasTCP ? [] : .all, hasUnix ? .signals : [.signals, .abstractSockets])
+    }
+
+    private func allow(
+        _ rights: LandlockFiles,
+        below place: borrowing FileDescriptor,
+        in rules: borrowing FileDescriptor
+    ) throws(SystemError) {
+        let isFolder = try place.status().st_mode & S_IFMT == S_IFDIR
+        let rights = isFolder ? rights : rights.subtracting(.readFolder)
+        let (place, rules) = (place.raw, rules.raw)
+        try check("landlock") { posix_landlock_allow(rules, place, rights.rawValue) }
+    }
+
+    private func open(_ path: String) throws(SystemError) -> FileDescriptor {
+        FileDescriptor(taking: try check("open") { posix_open_path(path) })
+    }
+
+    /// Old kernels do not know a part, and containers refuse it. Going on without it beats not going on.
+    private func tolerate(_ part: String, _ code: Int32, _ report: (String) -> Void) throws(SystemError) {
+        let error = SystemError(part, code: code)
+        guard [ENOSYS, EOPNOTSUPP, EPERM, EACCES].contains(code) else { throw error }
+        report("this system does not let Oriel restrict itself by \(part) (\(error.reason)): going on without")
+    }
+}
+
+/// Rights to files, `LANDLOCK_ACCESS_FS_*`. Moving files between folders is refused where no rule allows it.
+private struct LandlockFiles: OptionSet {
+    let rawValue: UInt64
+
+    static let execute = Self(rawValue: 1 << 0)
+    static let readFolder = Self(rawValue: 1 << 3)
+    static let reading: Self = [Self(rawValue: 1 << 2), .readFolder]
+    static let truncate = Self(rawValue: 1 << 14)
+    static let ioctlDevice = Self(rawValue: 1 << 15)
+    /// Writing a file, removing folders and files, making anything, and what later kernels added.
+    static let writing: Self = [
+        Self(rawValue: 1 << 1), Self(rawValue: 0x1FF0), .truncate, .ioctlDevice,
+    ]
+
+    /// What a version of Landlock knows.
+    static func known(_ version: Int32) -> Self {
+        var rights = Self(rawValue: 0x1FFF)
+        if version >= 3 { rights.insert(.truncate) }
+        if version >= 5 { rights.insert(.ioctlDevice) }
+        return rights
+    }
+}
+
+/// `LANDLOCK_ACCESS_NET_*`, since version 4: binding and connecting TCP sockets.
+private struct LandlockNetwork: OptionSet {
+    let rawValue: UInt64
+
+    static let all = Self(rawValue: 0b11)
+}
+
+/// `LANDLOCK_SCOPE_*`, since version 6: what does not leave the sandbox.
+private struct LandlockScopes: OptionSet {
+    let rawValue: UInt64
+
+    static let abstractSockets = Self(rawValue: 1 << 0)
+    static let signals = Self(rawValue: 1 << 1)
 }

@@ -56,6 +56,11 @@ struct PlainRTPSender {
         until signals: borrowing TerminationSignals
     ) throws -> SenderLoop.End {
         let codec = video.codec.codecs[0]
+        // No Unix socket leads to an X server; looking up a name may need one.
+        let sandbox = Sandbox(folder: folder, readable: [], socketFamilies: [AF_INET, AF_INET6], mayListen: false)
+        let publisher = try SDPPublisher(path: options.sdp)
+        // Before the thread of the call starts: it inherits this.
+        try sandbox.restrictFiles()
         let call = try PlainRTPCall(
             to: destination,
             PlainRTPSession.Configuration(
@@ -65,9 +70,8 @@ struct PlainRTPSender {
             localPort: options.localPort
         )
         defer { call.close() }
-        try publish("\(call.sessionDescription(frameRate: pace.fps))")
-        // No Unix socket leads to an X server.
-        try Sandbox(folder: folder, socketFamilies: [AF_INET, AF_INET6], mayListen: false).enter()
+        try publisher.publish("\(call.sessionDescription(frameRate: pace.fps))")
+        try sandbox.filterCalls()
         let summary = "\(video.size) \(codec) at \(video.bitrate)"
         Console.note("sending \(summary) to \(destination) from port \(call.localAddress.port)")
         // Most plain receivers cannot ask for a keyframe.
@@ -79,9 +83,43 @@ struct PlainRTPSender {
         )
         return try loop.run(until: signals) { log?.append($0, call.statistics) }
     }
+}
 
-    private func publish(_ description: String) throws {
-        guard let path = options.sdp else {
+/// Writes the SDP from a thread that the sandbox does not bind, as it started before: the file may lie anywhere.
+private struct SDPPublisher: ~Copyable {
+    private final class Job: Sendable {
+        let text = Deferred<String>()
+        let failure = Deferred<any Error>()
+        let isThere: EventSignal
+
+        init() throws { isThere = try EventSignal() }
+    }
+
+    private let job: Job
+    private let thread: Thread
+
+    /// - Parameter path: of the file; nil for standard output.
+    init(path: String?) throws {
+        let job = try Job()
+        let thread = try Thread {
+            waitReadable([job.isThere.raw], until: .max)
+            guard let text = job.text.value else { return }
+            do { try Self.write(text, to: path) } catch { job.failure.value = error }
+        }
+        self.job = job
+        self.thread = thread
+    }
+
+    consuming func publish(_ text: String) throws {
+        job.text.value = text
+        job.isThere.set()
+        let job = job
+        thread.join()
+        if let error = job.failure.value { throw error }
+    }
+
+    private static func write(_ description: String, to path: String?) throws {
+        guard let path else {
             Console.print(description)
             return
         }

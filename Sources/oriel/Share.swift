@@ -31,21 +31,26 @@ struct Share: ParsableCommand {
     }
 
     func run() throws {
+        // Who starts this program may ignore it, and then nothing tells how a child ended.
+        signal(SIGCHLD, SIG_DFL)
+        // Ctrl-Z would stop this process alone, and leave the screen shared with nobody to end it.
+        signal(SIGTSTP, SIG_IGN)
         let signals = try TerminationSignals()
         // Both processes would say the same about a broadcast that is there already.
         let directory = try broadcast.directory(create: true)
         if try directory.hasWriter() {
             throw Failure(BridgeError.alreadyRunning(path: directory.path, pid: try directory.status()?.pid))
         }
-        // Not on the command line, which everybody on the machine can read.
-        setenv("ORIEL_TOKEN", web.chosenToken() ?? "none", 1)
+        // Not on the command line, which everybody on the machine can read; and not to the capture process.
+        let secrets = try web.secrets()
+        for name in secrets.keys { unsetenv(name) }
         var sender = ["attach", "web"] + broadcast.arguments + video.arguments + web.arguments
         sender += ["--fps", "\(min(source.fps, 60))", wake ? "--wake" : "--no-wake"]
         if let stats { sender += ["--stats", stats] }
         let capture = ["start"] + broadcast.arguments + source.arguments
         try supervise(
             SupervisedProcess("capture process", arguments: capture),
-            SupervisedProcess("sender", arguments: sender),
+            SupervisedProcess("sender", arguments: sender, environment: secrets),
             until: signals
         )
     }
@@ -72,7 +77,7 @@ struct Share: ParsableCommand {
                 case .failed(let code): throw ExitCode(code)
                 }
             }
-            let descriptors = [capture, sender].compactMap(\.descriptor)
+            let descriptors = [capture, sender].flatMap(\.descriptors)
             let deadline = [capture, sender].compactMap(\.nextDeadline).min() ?? .max
             waitReadable([signals.descriptor.raw] + descriptors, until: deadline)
         }

@@ -78,3 +78,27 @@ struct SourceOptions: ParsableArguments {
         return CaptureSettings(display: display, source: source, framesPerSecond: fps, showsCursor: cursor)
     }
 }
+
+extension Sandbox {
+    /// Enters it as a person sees it: what the system does not offer goes to standard error.
+    func enter() throws {
+        try explaining { () throws(SystemError) in try enter(report: Console.note) }
+    }
+
+    func restrictFiles() throws {
+        try explaining { () throws(SystemError) in try restrictFiles(report: Console.note) }
+    }
+
+    func filterCalls() throws {
+        try explaining { () throws(SystemError) in try filterCalls(report: Console.note) }
+    }
+
+    private func explaining(_ body: () throws(SystemError) -> Void) throws {
+        do { try body() } catch {
+            throw Failure(
+                .failed,
+                "cannot give up access to all but \(folder) (\(error)): check that folder, or choose another with --dir"
+            )
+        }
+    }
+}

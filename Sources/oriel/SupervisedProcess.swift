@@ -7,7 +7,7 @@ final class SupervisedProcess {
         case going
         /// It has done its work.
         case done
-        /// It failed soon after its start, with this exit code, and would fail again.
+        /// It failed at its first start, or again and again soon after one, with this exit code.
         case failed(Int32)
     }
 
@@ -20,47 +20,82 @@ final class SupervisedProcess {
     private static let longestDelay: UInt64 = 8_000_000_000
     /// Who ran this long did its work, and is started again without delay.
     private static let trialTime: UInt64 = 10_000_000_000
+    /// What stood in the way of a crashed process, such as its own port, may pass.
+    private static let mostFailures = 3
 
     let name: String
     private let arguments: [String]
+    private let environment: [String: String]
+    private let results: Results
     private var state = State.waiting(until: 0)
     private var delay = shortestDelay
     private var hasRun = false
+    /// Runs in a row that gave up soon.
+    private var failures = 0
 
-    /// - Parameter arguments: of this program.
-    init(_ name: String, arguments: [String]) {
+    /// - Parameters:
+    ///   - arguments: of this program.
+    ///   - environment: variables on top of this program's own.
+    init(_ name: String, arguments: [String], environment: [String: String] = [:]) throws {
         self.name = name
         self.arguments = ["oriel"] + arguments
+        self.environment = environment
+        results = try Results()
     }
 
-    /// Starts the process if it is time, and looks whether it has ended.
+    /// Starts the process if it is time, passes on what it printed, and looks whether it has ended.
     func tend(at now: UInt64) throws -> Outcome {
         switch state {
         case .waiting(let until):
             guard now >= until else { return .going }
-            // What it prints, it has printed the first time.
-            let child = try ChildProcess("/proc/self/exe", arguments: arguments, isSilent: hasRun)
-            state = .running(child, since: now)
+            state = .running(try start(), since: now)
             return .going
         case .running(let child, let since):
+            results.passOn()
             guard let exit = child.takeExit() else { return .going }
-            if exit == .code(0) { return .done }
-            let lived = now - since
-            if case .code(let code) = exit, !hasRun { return .failed(code) }
-            hasRun = true
-            if lived >= Self.trialTime { delay = Self.shortestDelay }
-            Console.note("the \(name) ended by \(exit): starting it again")
-            state = .waiting(until: now + delay)
-            delay = min(delay * 2, Self.longestDelay)
-            return .going
+            results.passOn()
+            results.endRun()
+            return outcome(of: exit, after: now - since, at: now)
         }
     }
 
-    /// Readable when the process has ended; nil while it waits to be started.
-    var descriptor: Int32? {
+    private func start() throws -> ChildProcess {
+        do {
+            return try ChildProcess(
+                "/proc/self/exe",
+                arguments: arguments,
+                environment: environment,
+                output: results.writing.raw
+            )
+        } catch {
+            throw Failure(
+                .failed,
+                "cannot start the \(name) (\(error)): close other programs or raise the limits of processes and files"
+            )
+        }
+    }
+
+    private func outcome(of exit: ChildProcess.Exit, after lived: UInt64, at now: UInt64) -> Outcome {
+        if exit == .code(0) { return .done }
+        if lived >= Self.trialTime {
+            delay = Self.shortestDelay
+            failures = 0
+        } else if case .code(let code) = exit {
+            failures += 1
+            if !hasRun || failures == Self.mostFailures { return .failed(code) }
+        }
+        hasRun = true
+        Console.note("the \(name) ended by \(exit): starting it again")
+        state = .waiting(until: now + delay)
+        delay = min(delay * 2, Self.longestDelay)
+        return .going
+    }
+
+    /// Readable when the process has ended or printed something; none while it waits to be started.
+    var descriptors: [Int32] {
         switch state {
-        case .running(let child, _): child.descriptor.raw
-        case .waiting: nil
+        case .running(let child, _): [child.descriptor.raw, results.reading.raw]
+        case .waiting: []
         }
     }
 
@@ -84,4 +119,34 @@ final class SupervisedProcess {
         }
         state = .waiting(until: .max)
     }
+}
+
+/// What the runs of a process print. Only the first one that prints anything is heard: the others say the same.
+private final class Results {
+    let reading: FileDescriptor
+    let writing: FileDescriptor
+    private var isToldBefore = false
+    private var isToldNow = false
+
+    init() throws {
+        var ends: [Int32] = [-1, -1]
+        try check("pipe") { pipe(&ends) }
+        reading = FileDescriptor(taking: ends[0])
+        writing = FileDescriptor(taking: ends[1])
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        _ = fcntl(reading.raw, F_SETFL, O_NONBLOCK)
+    }
+
+    /// Never at its end: this process holds the other end too.
+    func passOn() {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = read(reading.raw, &buffer, buffer.count)
+            if count <= 0 { return }
+            isToldNow = true
+            if !isToldBefore { try? write(String(decoding: buffer[..<count], as: UTF8.self), to: 1) }
+        }
+    }
+
+    func endRun() { isToldBefore = isToldNow }
 }

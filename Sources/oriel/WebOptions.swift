@@ -44,7 +44,8 @@ struct WebOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "TURN server for this machine and the viewers, who learn its password; may be given again.",
+            "TURN server for this machine and the viewers, who learn its password; may be given again. ORIEL_TURN in the "
+                + "environment, one a line, sets them without showing them in the list of processes.",
             valueName: "user:password@host[:port][?transport=tcp]"
         ),
         transform: { try TURNServer(parsing: $0) }
@@ -67,6 +68,7 @@ struct WebOptions: ParsableArguments {
         guard (tlsCert == nil) == (tlsKey == nil) else {
             throw ValidationError("--tls-cert and --tls-key need each other.")
         }
+        _ = try turnServers()
         // What a URL's fragment can hold as it stands.
         if let token = token ?? Self.environmentToken,
             token.isEmpty || !token.utf8.allSatisfy({ Self.isTokenByte($0) })
@@ -81,6 +83,17 @@ struct WebOptions: ParsableArguments {
 
     private static var environmentToken: String? { getenv("ORIEL_TOKEN").map { String(cString: $0) } }
 
+    /// Those of the command line, or else of the environment.
+    private func turnServers() throws(ValidationError) -> [TURNServer] {
+        if !turn.isEmpty { return turn }
+        let lines = getenv("ORIEL_TURN").map { String(cString: $0).split(separator: "\n") } ?? []
+        do throws(ValidationError) {
+            return try lines.map { line throws(ValidationError) in try TURNServer(parsing: String(line)) }
+        } catch {
+            throw ValidationError("ORIEL_TURN is not a TURN server: \(error.message)")
+        }
+    }
+
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true
@@ -88,14 +101,21 @@ struct WebOptions: ParsableArguments {
         }
     }
 
-    /// The same options for a child process; the token goes by the environment.
+    /// The same options for a child process, without its secrets.
     var arguments: [String] {
         var arguments = ["--listen", listen.argument, "--max-viewers", "\(maxViewers)"]
         if let tlsCert, let tlsKey { arguments += ["--tls-cert", tlsCert, "--tls-key", tlsKey] }
         if let stun { arguments += ["--stun", "\(urlHost(stun.host)):\(stun.port)"] }
-        for turn in turn { arguments += ["--turn", turn.argument] }
         if let ports { arguments += ["--ports", "\(ports.lowerBound)-\(ports.upperBound)"] }
         return arguments
+    }
+
+    /// What else a child process must know, as variables: everybody on the machine can read a command line.
+    func secrets() throws -> [String: String] {
+        [
+            "ORIEL_TOKEN": chosenToken() ?? "none",
+            "ORIEL_TURN": try turnServers().map(\.argument).joined(separator: "\n"),
+        ]
     }
 
     var tls: WebServer.TLSFiles? {
@@ -124,7 +144,7 @@ struct WebOptions: ParsableArguments {
             configuration.servers.append(.stun(address: address.host, port: stun.port))
             links.append(stun.link)
         }
-        for turn in turn {
+        for turn in try turnServers() {
             let address = try SocketAddress.resolve(host: turn.host, port: turn.port)
             configuration.servers.append(
                 .turn(

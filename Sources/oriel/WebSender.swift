@@ -39,7 +39,12 @@ struct WebSender {
         let token = options.chosenToken()
         let (ice, links) = try options.ice()
         // No Unix socket leads to an X server. Addresses are learnt by netlink.
-        try Sandbox(folder: path, socketFamilies: [AF_INET, AF_INET6, AF_NETLINK], mayListen: true).enter()
+        try Sandbox(
+            folder: path,
+            readable: [options.tlsCert, options.tlsKey].compactMap(\.self),
+            socketFamilies: [AF_INET, AF_INET6, AF_NETLINK],
+            mayListen: true
+        ).enter()
         let limits = WebServer.Limits(files: FileLimit.raise(), viewers: options.maxViewers)
         let page = Deferred<WebService>()
         let call = try WebCall(

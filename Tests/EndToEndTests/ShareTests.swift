@@ -11,12 +11,23 @@ extension WebTests {
             let folder: TemporaryDirectory
             let process: Subprocess
 
-            init(_ arguments: String...) throws {
+            /// - Parameters:
+            ///   - arguments: more of them.
+            ///   - environment: variables on top of the test's own.
+            ///   - shell: a script that runs the command, `"$@"`.
+            init(
+                _ arguments: String...,
+                environment: [String: String] = [:],
+                shell: String = "exec \"$@\""
+            ) throws {
                 network = try Network()
                 server = try XServer()
                 folder = try TemporaryDirectory()
                 let command = [Programs.oriel, "share", "--display", server.display, "--dir", folder.file("bridge")]
-                process = try Subprocess(network.atSender(command + arguments))
+                process = try Subprocess(
+                    network.atSender(["sh", "-c", shell, "sh"] + command + arguments),
+                    environment: environment
+                )
                 let process = process
                 try wait(until: "the link is there") {
                     if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
@@ -101,16 +112,83 @@ extension WebTests {
             }
         }
 
-        /// No new privileges and a filter for system calls, in both.
+        /// No new privileges and a filter for system calls, in both; a container has given one to all three.
         @Test func bothHalvesGiveUpWhatTheyDoNotNeed() throws {
             let shared = try Shared()
+            let before = try status(of: shared.process.pid, "Seccomp_filters") ?? "0"
             for command in ["start", "attach"] {
-                let status = try contents(of: "/proc/\(try #require(try shared.child(command)))/status")
-                let text = String(decoding: status, as: UTF8.self)
-                #expect(text.contains("NoNewPrivs:\t1"))
-                #expect(text.contains("Seccomp:\t2"))
+                let child = try #require(try shared.child(command))
+                try wait(until: "it has a filter of its own") {
+                    try status(of: child, "Seccomp_filters").flatMap { Int($0) } == Int(before)! + 1
+                }
+                #expect(try status(of: child, "NoNewPrivs") == "1")
             }
             shared.process.stop()
+        }
+
+        /// Who ignores SIGCHLD passes that on.
+        @Test func aCrashIsNoticedWhateverTheParentIgnored() throws {
+            let shared = try Shared(shell: "trap '' CHLD; exec \"$@\"")
+            kill(try #require(try shared.child("attach")), SIGKILL)
+            try wait(until: "it is told") {
+                shared.process.errorOutput.contains("ended by signal 9: starting it again")
+            }
+            shared.process.stop()
+        }
+
+        @Test func whatFailsAgainAndAgainAfterACrashEndsWithItsCode() throws {
+            let shared = try Shared()
+            try shared.server.crash()
+            kill(try #require(try shared.child("start")), SIGKILL)
+            #expect(try shared.process.wait() == .code(69))
+        }
+
+        @Test func theLinkIsPrintedOnceAlsoIfTheFirstSenderCrashed() throws {
+            let early = try Shared(
+                shell: """
+                    "$@" & share=$!
+                    trap 'kill $share; wait $share; exit' TERM
+                    until sender=$(pgrep -P $share -f 'oriel attach'); do :; done
+                    kill -KILL $sender
+                    wait $share
+                    """
+            )
+            #expect(early.process.errorOutput.contains("the sender ended by signal 9"))
+            early.process.stop()
+            let late = try Shared()
+            kill(try #require(try late.child("attach")), SIGKILL)
+            try wait(until: "a viewer connects") { try late.view().connected }
+            #expect(late.process.output.split(separator: "#").count == 2)
+            late.process.stop()
+        }
+
+        /// Otherwise the screen would stay shared with nobody to end it.
+        @Test func ctrlZChangesNothing() throws {
+            let shared = try Shared()
+            shared.process.kill(SIGTSTP)
+            #expect(try shared.view().connected)
+            shared.process.kill(SIGINT)
+            #expect(try shared.process.wait() == .code(0))
+        }
+
+        /// Command lines can be read by all; and the capture process has no use for what the sender must know.
+        @Test func secretsReachTheSenderAlone() throws {
+            let secret = "user:s3cret@192.0.2.1:3478"
+            let shared = try Shared(environment: ["ORIEL_TURN": secret, "ORIEL_TOKEN": "t0ken"])
+            for (command, knows) in [("start", false), ("attach", true)] {
+                let folder = "/proc/\(try #require(try shared.child(command)))"
+                let arguments = String(decoding: try contents(of: "\(folder)/cmdline"), as: UTF8.self)
+                #expect(!arguments.contains("s3cret") && !arguments.contains("t0ken"))
+                let variables = String(decoding: try contents(of: "\(folder)/environ"), as: UTF8.self)
+                #expect(variables.contains("s3cret") == knows)
+                #expect(variables.contains("t0ken") == knows)
+            }
+            shared.process.stop()
+        }
+
+        private func status(of pid: pid_t, _ name: String) throws -> String? {
+            let lines = String(decoding: try contents(of: "/proc/\(pid)/status"), as: UTF8.self).split(separator: "\n")
+            return lines.first { $0.hasPrefix("\(name):\t") }.map { String($0.dropFirst(name.count + 2)) }
         }
 
         private func isZombie(_ pid: pid_t) -> Bool {

@@ -57,15 +57,28 @@ int posix_poll(struct pollfd *descriptors, size_t count, const struct timespec *
 /// file `log`. Returns 0 or an errno value.
 int posix_spawn_detached(pid_t *child, const char *path, char *const arguments[], const char *log);
 
-/// Starts `path` in a process group of its own, without input, its messages where this process's go, and its results
-/// too unless it is silent. It is told to end (SIGTERM) when this process dies. For a process with one thread. Returns
-/// 0 or an errno value.
-int posix_spawn_child(pid_t *child, const char *path, char *const arguments[], bool is_silent);
+/// Starts `path` in a process group of its own, without input, its messages where this process's go, its results to
+/// `output` (-1: where this process's go), with `variables` on top of this process's environment. It is told to end
+/// (SIGTERM) when this process dies. For a process with one thread. Returns 0 or an errno value.
+int posix_spawn_child(pid_t *child, const char *path, char *const arguments[], char *const variables[], int output);
 /// A descriptor that becomes readable when the process has ended; -1 with errno set on failure.
 int posix_pidfd(pid_t child);
 
-/// Gives up for ever, for all threads, what neither process of Oriel needs: new privileges, other programs and
-/// processes, files written elsewhere than below `folder` (Landlock), sockets of other families than those listed, and
-/// unless `may_listen`, connections from outside (seccomp). What the kernel does not have is left out. Returns 0 or an
-/// errno value.
-int posix_sandbox(const char *folder, const int *families, size_t family_count, bool may_listen);
+/// Gives up new privileges for ever. Returns -1 with errno set on failure.
+int posix_no_new_privileges(void);
+
+/// Gives up for ever, for all threads (seccomp): other programs and processes, sockets of other families than those
+/// listed, and unless `may_listen`, connections from outside. Returns 0 or an errno value: ENOSYS where the kernel cannot
+/// do it, EAGAIN or ESRCH when a thread could not follow just now.
+int posix_filter_calls(const int *families, size_t family_count, bool may_listen);
+
+/// Landlock, with the kernel's own bits; its headers may be older than the kernel. All return -1 with errno set on
+/// failure. What `posix_landlock_enter` gives up, only the calling thread and what it starts later give up.
+int posix_landlock_version(void);
+/// Opens a file or folder for nothing but to name it.
+int posix_open_path(const char *path);
+/// A descriptor of rules that refuse these rights.
+int posix_landlock_create(uint64_t files, uint64_t network, uint64_t scopes);
+/// Lets rights to files pass below an open path.
+int posix_landlock_allow(int rules, int path, uint64_t access);
+int posix_landlock_enter(int rules);
