@@ -42,7 +42,6 @@ import Testing
         (["share", "--listen", "http://example.net"], 64, "8080"),
         (["share", "--listen", "0"], 64, "other than 0"),
         (["share", "--fps", "0"], 64, "0"),
-        (["share", "--display", "rubbish"], 69, "rubbish"),
         (["status", "--dir", "/tmp/no-such-broadcast"], 75, ""),
         (["stop", "--dir", "/tmp/no-such-broadcast"], 75, "oriel start"),
         (["inspect", "--dir", "/tmp/no-such-broadcast"], 75, "oriel start"),

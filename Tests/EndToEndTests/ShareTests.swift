@@ -174,7 +174,7 @@ extension WebTests {
         /// Command lines can be read by all; and the capture process has no use for what the sender must know.
         @Test func secretsReachTheSenderAlone() throws {
             let secret = "user:s3cret@192.0.2.1:3478"
-            let shared = try Shared(environment: ["ORIEL_TURN": secret, "ORIEL_TOKEN": "t0ken"])
+            let shared = try Shared(environment: ["ORIEL_TURN": secret, "ORIEL_TOKEN": "a-t0ken-of-the-tests"])
             for (command, knows) in [("start", false), ("attach", true)] {
                 let folder = "/proc/\(try #require(try shared.child(command)))"
                 let arguments = String(decoding: try contents(of: "\(folder)/cmdline"), as: UTF8.self)
