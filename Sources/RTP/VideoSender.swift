@@ -18,8 +18,6 @@ package struct VideoSender: Sendable {
     /// A viewer whose packets have waited this long goes on with a newer keyframe, if there is one. It does not ask for
     /// one: what made it late would make that late too.
     private static let longestDelay: UInt64 = 500_000_000
-    /// Lost packets that wait to be sent again.
-    private static let retransmissionLimit = 512
     /// Nanoseconds between two keyframes for the same viewer, at first and at the most.
     private static let requestInterval: UInt64 = 1_000_000_000
     private static let longestRequestInterval: UInt64 = 8_000_000_000
@@ -35,9 +33,7 @@ package struct VideoSender: Sendable {
     private var sequenceOffset: UInt16
     /// The first packet for which `sequenceOffset` holds.
     private var sequenceStart: UInt64 = 0
-    private var lost: [UInt64] = []
-    /// When packets were last sent again, by number modulo the count.
-    private var repeatedAt = [(index: UInt64, at: UInt64)](repeating: (.max, 0), count: 256)
+    private var retransmissions = Retransmissions()
     private var reports: ReportSchedule
     private var commands = FullIntraCommands()
     /// The packet after the newest that was sent.
@@ -86,15 +82,10 @@ package struct VideoSender: Sendable {
         -> Bool
     {
         catchUp(with: history, at: now)
-        while let index = lost.first {
-            guard history.contains(index) else {
-                lost.removeFirst()
-                continue
-            }
+        if let index = retransmissions.next(in: history) {
             let size = packetSize(history[index]) + 2
             guard pacer.earliest(forPacketOf: size) <= now else { return false }
-            lost.removeFirst()
-            repeatedAt[Int(index % 256)] = (index, now)
+            retransmissions.noteSent(index, at: now)
             pacer.note(packetOf: size, at: now)
             statistics.retransmissions += 1
             writeRetransmission(of: history[index], index, to: &bytes)
@@ -113,7 +104,7 @@ package struct VideoSender: Sendable {
     /// past.
     package func nextDeadline(_ history: borrowing PacketHistory) -> UInt64? {
         var packet: UInt64?
-        if let index = lost.first(where: { history.contains($0) }) {
+        if let index = retransmissions.next(in: history) {
             packet = pacer.earliest(forPacketOf: packetSize(history[index]) + 2)
         } else if case .at(let index) = position, history.contains(index) {
             packet = pacer.earliest(forPacketOf: packetSize(history[index]))
@@ -165,7 +156,7 @@ package struct VideoSender: Sendable {
             }
         case .genericNACK(let nack) where nack.media == ssrc:
             statistics.nacks += 1
-            for sequenceNumber in nack.lost.prefix(Self.retransmissionLimit) { noteLost(sequenceNumber, now: now) }
+            for sequenceNumber in nack.lost.prefix(Retransmissions.limit) { noteLost(sequenceNumber, now: now) }
         default: break
         }
     }
@@ -189,12 +180,7 @@ package struct VideoSender: Sendable {
         let distance = UInt64(UInt16(truncatingIfNeeded: next &- 1) &+ sequenceOffset &- sequenceNumber)
         guard distance < 0x8000, next > sequenceStart, distance < next - sequenceStart else { return }
         let index = next - 1 - distance
-        let last = repeatedAt[Int(index % 256)]
-        let patience = max(statistics.roundTripTime ?? 0, 10_000_000)
-        guard last.index != index || now >= last.at.adding(clamped: patience), !lost.contains(index),
-            lost.count < Self.retransmissionLimit
-        else { return }
-        lost.append(index)
+        retransmissions.request(index, roundTripTime: statistics.roundTripTime, now: now)
     }
 
     // MARK: - Position
@@ -230,7 +216,7 @@ package struct VideoSender: Sendable {
         if case .at(let old) = position { stream.skip(to: sequenceNumber(of: old)) }
         sequenceOffset = stream.nextSequenceNumber &- UInt16(truncatingIfNeeded: index)
         sequenceStart = index
-        lost.removeAll()
+        retransmissions.removeAll()
         position = .at(index)
     }
 
