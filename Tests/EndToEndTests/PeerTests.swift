@@ -91,6 +91,10 @@ extension WebTests {
             )
             #expect(with.frames >= 1, "\(with) \(relay.output)")
             #expect(with.pair?.contains("relay") == true)
+            // The page learns of the relay with the answer.
+            let browser = try web.open(.chromium)
+            try browser.wait(forState: "live")
+            #expect(try browser.evaluate("(await oriel.stats()).localCandidate", as: String.self).contains("relay"))
             relay.stop()
         }
 
