@@ -4,26 +4,13 @@ import Posix
 import TestSupport
 
 /// Reads each decoded frame's number in the page, and when it was decoded.
-let watchNumbers = """
-    (() => {
-        const track = oriel.pc.getReceivers()[0].track.clone();
-        const reader = new MediaStreamTrackProcessor({track}).readable.getReader();
-        window.seen = [];
-        (async () => {
-            for (;;) {
-                const {value: frame, done} = await reader.read();
-                if (done) return;
-                const at = performance.timeOrigin + performance.now();
-                const bytes = new Uint8Array(frame.allocationSize());
-                const [{stride}] = await frame.copyTo(bytes);
-                frame.close();
-                let number = 0;
-                for (let bit = 0; bit < 32; ++bit) number = number * 2 + (bytes[8 * stride + bit * 16 + 8] > 128 ? 1 : 0);
-                seen.push([number, at]);
-            }
-        })();
-    })()
+private let watchNumbers = watchFrames(
     """
+    let number = 0;
+    for (let bit = 0; bit < 32; ++bit) number = number * 2 + (bytes[8 * stride + bit * 16 + 8] > 128 ? 1 : 0);
+    seen.push([number, at]);
+    """
+)
 
 func webLatencySection(_ options: RunOptions) -> Section {
     let codecs = ["vp8", "vp9"]

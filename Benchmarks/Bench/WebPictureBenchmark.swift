@@ -53,7 +53,7 @@ private func late(_ codec: String, count: Int) throws -> [Double] {
 
 /// Leaves and joins again, and gives every fourth row of the luma of what the page shows from its first frame on, with
 /// the milliseconds since it joined: a screen at rest brings too few frames to wait for them.
-let joinAgain = """
+private let joinAgain = """
     (async () => {
         const until = async condition => { while (!condition()) await new Promise(done => setTimeout(done, 5)); };
         const video = document.querySelector('video');
@@ -83,38 +83,25 @@ let joinAgain = """
     })()
     """
 
-struct LumaFrame: Decodable {
+private struct LumaFrame: Decodable {
     let at: Double
     let luma: Data
 }
 
 /// Keeps every fourth row of the luma of each decoded frame, and when it was decoded.
-let watchLuma = """
-    (() => {
-        const track = oriel.pc.getReceivers()[0].track.clone();
-        const reader = new MediaStreamTrackProcessor({track}).readable.getReader();
-        window.frames = [];
-        (async () => {
-            for (;;) {
-                const {value: frame, done} = await reader.read();
-                if (done) return;
-                const at = performance.timeOrigin + performance.now();
-                const bytes = new Uint8Array(frame.allocationSize());
-                const [{stride}] = await frame.copyTo(bytes);
-                const luma = new Uint8Array(1280 * 180);
-                for (let row = 0; row < 180; ++row) luma.set(bytes.subarray(row * 4 * stride, row * 4 * stride + 1280), row * 1280);
-                frame.close();
-                frames.push({at, luma});
-                if (frames.length > 60) frames.shift();
-            }
-        })();
-    })()
+private let watchLuma = watchFrames(
     """
+    const luma = new Uint8Array(1280 * 180);
+    for (let row = 0; row < 180; ++row) luma.set(bytes.subarray(row * 4 * stride, row * 4 * stride + 1280), row * 1280);
+    seen.push({at, luma});
+    if (seen.length > 60) seen.shift();
+    """
+)
 
 /// Hands over the frames decoded from a time on, for a second and a half.
-func takeFrames(since time: Double) -> String {
+private func takeFrames(since time: Double) -> String {
     """
-    (() => frames.filter(({at}) => at > \(time) && at < \(time) + 1500).map(({at, luma}) => {
+    (() => seen.filter(({at}) => at > \(time) && at < \(time) + 1500).map(({at, luma}) => {
         let text = '';
         for (let i = 0; i < luma.length; i += 8192) text += String.fromCharCode(...luma.subarray(i, i + 8192));
         return {at, luma: btoa(text)};

@@ -68,3 +68,26 @@ final class WebStage {
 func wallClockAtMonotonicZero() -> Double {
     Double(MonotonicClock.wallClock()) / 1e6 - Double(MonotonicClock.now()) / 1e6
 }
+
+/// A script that runs `body` for each frame that the page decodes from now on, with its I420 `bytes`, the luma's `stride`
+/// and the time of day `at` in milliseconds. What it keeps goes to the array `seen`.
+func watchFrames(_ body: String) -> String {
+    """
+    (() => {
+        const track = oriel.pc.getReceivers()[0].track.clone();
+        const reader = new MediaStreamTrackProcessor({track}).readable.getReader();
+        window.seen = [];
+        (async () => {
+            for (;;) {
+                const {value: frame, done} = await reader.read();
+                if (done) return;
+                const at = performance.timeOrigin + performance.now();
+                const bytes = new Uint8Array(frame.allocationSize());
+                const [{stride}] = await frame.copyTo(bytes);
+                frame.close();
+                \(body)
+            }
+        })();
+    })()
+    """
+}

@@ -22,27 +22,46 @@ struct Attach: ParsableCommand {
 
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup var video: VideoOptions
-    @OptionGroup var pace: PaceOptions
+    @OptionGroup var sender: SenderOptions
     @OptionGroup(title: "Options of web") var web: WebOptions
     @OptionGroup(title: "Options of rtp://") var rtp: PlainRTPOptions
 
-    @Option(help: ArgumentHelp("Append statistics, one JSON object a second.", valueName: "file"))
-    var stats: String?
+    @Option(help: "Frames a second at the most, 1 to 60.")
+    var fps = 30
 
     @Flag(inversion: .prefixedNo, help: "Wait for a broadcast if there is none.")
     var wait = true
 
+    func validate() throws {
+        guard 1...60 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 60.") }
+    }
+
     func run() throws {
         let signals = try TerminationSignals()
         guard let reader = try AttachedReader.open(broadcast, waits: wait, until: signals) else { return }
-        let log = try stats.map { try StatisticsLog(path: $0) }
+        let log = try sender.stats.map { try StatisticsLog(path: $0) }
         let end =
             switch call {
             case .plainRTP(let destination):
-                try PlainRTPSender(destination, rtp, video, pace, log)
-                    .run(reader, in: broadcast.path, until: signals)
+                try PlainRTPSender(
+                    destination: destination,
+                    options: rtp,
+                    video: video,
+                    fps: fps,
+                    wakesEarly: sender.wake,
+                    log: log
+                )
+                .run(reader, in: broadcast.path, until: signals)
             case .web:
-                try WebSender(web, video, pace, broadcast, log).run(reader, until: signals)
+                try WebSender(
+                    options: web,
+                    video: video,
+                    fps: fps,
+                    wakesEarly: sender.wake,
+                    broadcast: broadcast,
+                    log: log
+                )
+                .run(reader, until: signals)
             }
         if end == .broadcastStopped { Console.note("the broadcast has ended") }
     }

@@ -33,22 +33,9 @@ struct PlainRTPSender {
     let destination: RTPDestination
     let options: PlainRTPOptions
     let video: VideoOptions
-    let pace: PaceOptions
+    let fps: Int
+    let wakesEarly: Bool
     let log: StatisticsLog?
-
-    init(
-        _ destination: RTPDestination,
-        _ options: PlainRTPOptions,
-        _ video: VideoOptions,
-        _ pace: PaceOptions,
-        _ log: StatisticsLog?
-    ) {
-        self.destination = destination
-        self.options = options
-        self.video = video
-        self.pace = pace
-        self.log = log
-    }
 
     func run(
         _ reader: consuming FrameReader,
@@ -70,13 +57,13 @@ struct PlainRTPSender {
             localPort: options.localPort
         )
         defer { call.close() }
-        try publisher.publish("\(call.sessionDescription(frameRate: pace.fps))")
+        try publisher.publish("\(call.sessionDescription(frameRate: fps))")
         try sandbox.filterCalls()
         let summary = "\(video.size) \(codec) at \(video.bitrate)"
         Console.note("sending \(summary) to \(destination) from port \(call.localAddress.port)")
         // Most plain receivers cannot ask for a keyframe.
         var loop = SenderLoop(
-            video.settings(pace, keyframeInterval: Self.keyframeInterval),
+            video.settings(fps: fps, wakesEarly: wakesEarly, keyframeInterval: Self.keyframeInterval),
             reader: reader,
             call: PlainRTPVideo(call: call, size: video.size, codecs: [codec]),
             report: Console.note

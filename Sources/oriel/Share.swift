@@ -18,12 +18,7 @@ struct Share: ParsableCommand {
     @OptionGroup(title: "Source options") var source: SourceOptions
     @OptionGroup(title: "Video options") var video: VideoOptions
     @OptionGroup(title: "Web options") var web: WebOptions
-
-    @Option(help: ArgumentHelp("Append statistics, one JSON object a second.", valueName: "file"))
-    var stats: String?
-
-    @Flag(inversion: .prefixedNo, help: "Take a new frame at once instead of at the next tick.")
-    var wake = true
+    @OptionGroup var sending: SenderOptions
 
     func validate() throws {
         // A sender that is started again must be found where it was.
@@ -45,8 +40,7 @@ struct Share: ParsableCommand {
         let secrets = try web.secrets()
         for name in secrets.keys { unsetenv(name) }
         var sender = ["attach", "web"] + broadcast.arguments + video.arguments + web.arguments
-        sender += ["--fps", "\(min(source.fps, 60))", wake ? "--wake" : "--no-wake"]
-        if let stats { sender += ["--stats", stats] }
+        sender += sending.arguments + ["--fps", "\(min(source.fps, 60))"]
         let capture = ["start"] + broadcast.arguments + source.arguments
         try supervise(
             SupervisedProcess("capture process", arguments: capture),

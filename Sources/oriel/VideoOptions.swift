@@ -42,29 +42,30 @@ struct VideoOptions: ParsableArguments {
         return arguments
     }
 
-    /// - Parameter keyframeInterval: nanoseconds, in force if the command line says nothing; nil for none.
-    func settings(_ pace: PaceOptions, keyframeInterval usual: UInt64?) -> SenderSettings {
+    /// - Parameters:
+    ///   - fps: frames a second at the most.
+    ///   - keyframeInterval: nanoseconds, in force if the command line says nothing; nil for none.
+    func settings(fps: Int, wakesEarly: Bool, keyframeInterval usual: UInt64?) -> SenderSettings {
         SenderSettings(
             size: size,
             bitrate: bitrate.bitsPerSecond,
-            framesPerSecond: pace.fps,
-            wakesEarly: pace.wake,
+            framesPerSecond: fps,
+            wakesEarly: wakesEarly,
             keyframeInterval: keyframeInterval.map { $0 == 0 ? nil : UInt64($0 * 1_000_000_000) } ?? usual
         )
     }
 }
 
-/// When the sender looks for frames.
-struct PaceOptions: ParsableArguments {
-    @Option(help: "Frames a second at the most, 1 to 60.")
-    var fps = 30
+/// How the sender works, whatever the call.
+struct SenderOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Append statistics, one JSON object a second.", valueName: "file"))
+    var stats: String?
 
     @Flag(inversion: .prefixedNo, help: "Take a new frame at once instead of at the next tick.")
     var wake = true
 
-    func validate() throws {
-        guard 1...60 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 60.") }
-    }
+    /// The same options for a child process.
+    var arguments: [String] { [wake ? "--wake" : "--no-wake"] + (stats.map { ["--stats", $0] } ?? []) }
 }
 
 enum CodecChoice: String, ExpressibleByArgument, CaseIterable {

@@ -13,23 +13,10 @@ import WebRTC
 struct WebSender {
     let options: WebOptions
     let video: VideoOptions
-    let pace: PaceOptions
+    let fps: Int
+    let wakesEarly: Bool
     let broadcast: BroadcastOptions
     let log: StatisticsLog?
-
-    init(
-        _ options: WebOptions,
-        _ video: VideoOptions,
-        _ pace: PaceOptions,
-        _ broadcast: BroadcastOptions,
-        _ log: StatisticsLog?
-    ) {
-        self.options = options
-        self.video = video
-        self.pace = pace
-        self.broadcast = broadcast
-        self.log = log
-    }
 
     func run(
         _ reader: consuming FrameReader,
@@ -73,7 +60,7 @@ struct WebSender {
         let file = SenderFile(in: path)
         defer { file.remove() }
         var loop = SenderLoop(
-            video.settings(pace, keyframeInterval: nil),
+            video.settings(fps: fps, wakesEarly: wakesEarly, keyframeInterval: nil),
             reader: reader,
             call: WebVideo(call: call, service: service, size: video.size),
             report: Console.note
