@@ -85,12 +85,9 @@ package final class WebCall: Sendable {
         dimensions: (width: UInt16, height: UInt16),
         capturedAt: UInt64
     ) {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(frame.count)
-        for index in frame.indices { bytes.append(frame[index]) }
         let frame = Frame(
             codec: codec,
-            bytes: bytes,
+            bytes: frame.withUnsafeBufferPointer { Array($0) },
             isKeyframe: isKeyframe,
             dimensions: dimensions,
             capturedAt: capturedAt
