@@ -46,13 +46,14 @@ final class ViewerLoop {
                 }
                 return (shared.requests, shared.frames, shared.isClosed, shared.forgetsPast)
             }
-            if forgetsPast { for codec in histories.keys { histories[codec]?.forgetKeyframe() } }
             let now = MonotonicClock.now()
             let countBefore = viewers.count
             var requestedKeyframes: [VideoCodec] = []
             for request in requests { perform(request, now: now, &requestedKeyframes) }
             if isClosed { return close(now: now) }
             for frame in frames { append(frame, now: now) }
+            // Also what came together with the news that the past is to be forgotten.
+            if forgetsPast { for codec in histories.keys { histories[codec]?.forgetKeyframe() } }
             poll(at: now, &requestedKeyframes)
             let changed = removeEnded() || countBefore != viewers.count
             publish(to: call, requestedKeyframes, isDue: changed || !events.isEmpty, now: now)
