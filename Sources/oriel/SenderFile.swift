@@ -8,7 +8,7 @@ import WebRTC
 
 /// What a sender tells of its viewers: a file in the broadcast's folder, one for each sender, renewed each second while
 /// somebody looks in.
-struct SenderFile {
+final class SenderFile {
     /// One viewer, as `oriel status` shows it.
     struct Viewer: Codable {
         let id: Int
@@ -39,11 +39,7 @@ struct SenderFile {
     private static let lifetime: UInt64 = 3_000_000_000
 
     private let path: String
-    private let written = Written()
-
-    private final class Written {
-        var isEmpty = true
-    }
+    private var isEmpty = true
 
     /// Also removes what killed senders left.
     init(in directory: String) {
@@ -53,8 +49,8 @@ struct SenderFile {
 
     /// A full disk loses the news and nothing else.
     func write(_ statuses: [ViewerStatus]) {
-        if statuses.isEmpty, written.isEmpty { return }
-        written.isEmpty = statuses.isEmpty
+        if statuses.isEmpty, isEmpty { return }
+        isEmpty = statuses.isEmpty
         let now = MonotonicClock.now()
         let content = Content(pid: getpid(), writtenNs: now, viewers: statuses.map { Viewer($0, now: now) })
         guard let text = try? json(content) else { return }
