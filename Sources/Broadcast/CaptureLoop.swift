@@ -20,7 +20,7 @@ package struct CaptureLoop: ~Copyable {
     private var session: XSession?
     private var schedule: CaptureSchedule
     private var backoff: Backoff
-    private var isPaused = false
+    private var isPaused: Bool
     /// When to try again to write what could not be written; 0 while all is well.
     private var writeAfter: UInt64 = 0
     private var nextTick: UInt64
@@ -45,6 +45,8 @@ package struct CaptureLoop: ~Copyable {
         self.settings = settings
         self.directory = directory
         self.report = report
+        // A person paused it: that the process died in between changes nothing.
+        isPaused = writer.state == .paused
         self.writer = writer
         self.session = session
         interval = 1_000_000_000 / UInt64(settings.framesPerSecond)
@@ -61,6 +63,10 @@ package struct CaptureLoop: ~Copyable {
     /// Runs until a signal or a request to stop comes. Says `stopped` before it returns.
     package consuming func run(until signals: borrowing TerminationSignals) throws(BridgeError) {
         do throws(BridgeError) {
+            if isPaused {
+                report("still paused, as the process before was: go on with \"oriel resume\"")
+                try pause(withPlacard: true)
+            }
             while !signals.take() {
                 let now = MonotonicClock.now()
                 if now >= nextTick {
@@ -103,13 +109,14 @@ package struct CaptureLoop: ~Copyable {
     }
 
     private mutating func pause(withPlacard: Bool) throws(BridgeError) {
-        if withPlacard, var placard = writer.lastFrame {
+        if withPlacard, var placard = writer.lastFrame ?? session?.frameInfo {
             placard.capturedAt = MonotonicClock.now()
             try writer.publish(placard, leavingNothingElse: true) { $0.drawPlacard() }
         }
-        if !isPaused { report("paused: nothing of the screen leaves this process") }
+        let isNew = !isPaused
         isPaused = true
         setState(.paused)
+        if isNew { report("paused: nothing of the screen leaves this process") }
     }
 
     private mutating func resume() throws(BridgeError) {
@@ -154,16 +161,8 @@ package struct CaptureLoop: ~Copyable {
     }
 
     private mutating func publish(_ session: XSession) throws(BridgeError) {
-        let size = session.pictureSize
-        let region = session.region
-        let info = FrameInfo(
-            width: size.width,
-            height: size.height,
-            capturedAt: session.capturedAt,
-            source: SourceRectangle(x: region.x, y: region.y, width: region.width, height: region.height)
-        )
         do throws(BridgeError) {
-            try writer.publish(info) { planes in
+            try writer.publish(session.frameInfo) { planes in
                 let stride = planes.stride
                 planes.withPlanes { luma, chroma in session.draw(luma: &luma, chroma: &chroma, stride: stride) }
             }
@@ -176,7 +175,7 @@ package struct CaptureLoop: ~Copyable {
             return setState(.error, reason: "\(error)")
         }
         writeAfter = 0
-        if writer.state == .sourceLost { report("\(settings.source) is back: \(region)") }
+        if writer.state == .sourceLost { report("\(settings.source) is back: \(session.region)") }
         if writer.state == .error { report("pictures can be written again") }
         setState(.active)
     }

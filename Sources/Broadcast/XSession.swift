@@ -1,3 +1,4 @@
+import FrameBridge
 import Pixels
 import Posix
 import X11Capture
@@ -83,7 +84,17 @@ final class XSession {
     }
 
     /// The size of the picture: the region's, rounded up to even.
-    var pictureSize: PixelSize { PixelSize(width: region.width, height: region.height).roundedUpToEven }
+    private var pictureSize: PixelSize { PixelSize(width: region.width, height: region.height).roundedUpToEven }
+
+    /// What is known of the present picture besides its pixels.
+    var frameInfo: FrameInfo {
+        FrameInfo(
+            width: pictureSize.width,
+            height: pictureSize.height,
+            capturedAt: capturedAt,
+            source: SourceRectangle(x: region.x, y: region.y, width: region.width, height: region.height)
+        )
+    }
 
     /// Converts the present picture, with the pointer in it.
     func draw(luma: inout MutableRawSpan, chroma: inout MutableRawSpan, stride: Int) {

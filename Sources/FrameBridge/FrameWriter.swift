@@ -20,7 +20,8 @@ public struct FrameWriter: ~Copyable {
     /// What was published last; its publish time is not filled in.
     public private(set) var lastFrame: FrameInfo?
 
-    /// Takes the writer lock, says `starting`, and clears away what a writer that was killed left behind.
+    /// Takes the writer lock, says `starting`, and clears away what a writer that was killed left behind. If that one was
+    /// paused, this one is too from the start.
     ///
     /// - Parameters:
     ///   - directory: the broadcast's folder.
@@ -34,8 +35,9 @@ public struct FrameWriter: ~Copyable {
         guard taken else {
             throw .alreadyRunning(path: directory.path, pid: (try? directory.status())??.pid)
         }
+        let previous = try? directory.status()
         let status = BridgeStatus(
-            state: .starting,
+            state: previous?.state == .paused ? .paused : .starting,
             reason: "",
             generation: 0,
             pid: getpid(),
