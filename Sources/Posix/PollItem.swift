@@ -43,3 +43,9 @@ package func waitReadable(_ descriptors: [Int32], until deadline: UInt64) -> Boo
     try? poll(&items, until: deadline)
     return items.contains { $0.isReadable }
 }
+
+/// Whether a descriptor takes a few bytes, such as a line, without delay. A broken one does.
+package func isWritable(_ descriptor: Int32) -> Bool {
+    var item = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return Glibc.poll(&item, 1, 0) != 0
+}

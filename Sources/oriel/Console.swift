@@ -10,6 +10,9 @@ enum Console {
         return true
     }
 
-    /// A line about what happens, to standard error.
-    static func note(_ sentence: String) { try? write("oriel: \(sentence)\n", to: 2) }
+    /// A line about what happens, to standard error. Lost while nobody takes it, as in a terminal stopped by Ctrl-S: what
+    /// goes on meanwhile must not stop with it.
+    static func note(_ sentence: String) {
+        if isWritable(2) { try? write("oriel: \(sentence)\n", to: 2) }
+    }
 }
