@@ -17,7 +17,8 @@ struct STUNServer {
     var link: String { "<stun:\(urlHost(host)):\(port)>; rel=\"ice-server\"" }
 }
 
-/// `USER:PASSWORD@HOST[:PORT][?transport=udp|tcp]`, with or without `turn:`.
+/// `USER:PASSWORD@HOST[:PORT][?transport=udp|tcp]`, with or without `turn:`. User and password may have percent escapes
+/// (RFC 3986 §2.1), and must have one for a colon in the user.
 struct TURNServer {
     let host: String
     let port: UInt16
@@ -29,7 +30,8 @@ struct TURNServer {
         let form = ValidationError("give USER:PASSWORD@HOST[:PORT][?transport=tcp]")
         var rest = text.hasPrefix("turn:") ? text.dropFirst(5) : text[...]
         var relaying = ICEServer.Relaying.udp
-        if let mark = rest.lastIndex(of: "?") {
+        let at = rest.lastIndex(of: "@") ?? rest.startIndex
+        if let mark = rest[at...].lastIndex(of: "?") {
             let parameter = rest[mark...].split(separator: "=")
             guard parameter.count == 2, parameter[0] == "?transport",
                 let known = ICEServer.Relaying(rawValue: String(parameter[1]))
@@ -37,17 +39,20 @@ struct TURNServer {
             relaying = known
             rest = rest[..<mark]
         }
-        guard let at = rest.lastIndex(of: "@"), let colon = rest.firstIndex(of: ":"), colon < at else { throw form }
-        username = String(rest[..<colon])
-        password = String(rest[rest.index(after: colon)..<at])
-        guard !username.isEmpty, !password.isEmpty, !text.contains("\""), !text.contains(where: \.isNewline) else {
-            throw form
-        }
+        guard let colon = rest.firstIndex(of: ":"), colon < at,
+            let username = String(percentEncoded: rest[..<colon]), !username.isEmpty,
+            let password = String(percentEncoded: rest[rest.index(after: colon)..<at]), !password.isEmpty,
+            !(username + password).unicodeScalars.contains(where: { $0 == "\"" || $0 == "\\" || $0.value < 0x20 })
+        else { throw form }
+        self.username = username
+        self.password = password
         (host, port) = try parsePlace(String(rest[rest.index(after: at)...]), defaultPort: 3478)
         self.relaying = relaying
     }
 
-    var argument: String { "\(username):\(password)@\(urlHost(host)):\(port)?transport=\(relaying.rawValue)" }
+    var argument: String {
+        "\(username.percentEncoded):\(password.percentEncoded)@\(urlHost(host)):\(port)?transport=\(relaying.rawValue)"
+    }
 
     /// draft-ietf-wish-whep-04 §4.6.
     var link: String {
@@ -56,7 +61,8 @@ struct TURNServer {
     }
 }
 
-private func urlHost(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
+/// As it stands in a URL.
+func urlHost(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 
 private func parsePlace(_ text: String, defaultPort: UInt16) throws(ValidationError) -> (String, UInt16) {
     let form = ValidationError("give HOST or HOST:PORT, such as stun.example.net:3478")
@@ -66,4 +72,33 @@ private func parsePlace(_ text: String, defaultPort: UInt16) throws(ValidationEr
     if !text.contains(":"), !text.isEmpty { return (text, defaultPort) }
     guard let address = ListenAddress(parsing: text), let host = address.host, address.port != 0 else { throw form }
     return (host, address.port)
+}
+
+extension String {
+    /// Nil if an escape is incomplete, or the result is not UTF-8.
+    fileprivate init?(percentEncoded text: Substring) {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            let digits = rest.prefix(2)
+            guard digits.count == 2, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+                let value = UInt8(Substring(digits), radix: 16)
+            else { return nil }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        self.init(validating: bytes, as: UTF8.self)
+    }
+
+    fileprivate var percentEncoded: String {
+        utf8.map { byte in
+            let character = Character(Unicode.Scalar(byte))
+            if byte < 0x80, character.isLetter || character.isNumber { return String(character) }
+            return "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        }.joined()
+    }
 }
