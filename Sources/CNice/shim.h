@@ -4,12 +4,14 @@
 
 /* Variadic functions and macros that Swift does not import. */
 
-/* An agent of one stream of RFC 8445: UDP, trickle, regular nomination, consent (RFC 7675). */
+/* An agent of one stream of RFC 8445: UDP, trickle, regular nomination, checks every 4 to 6 s once there is a path. */
 static inline NiceAgent *oriel_ice_agent_new(GMainContext *context, bool controlling) {
     NiceAgent *agent = nice_agent_new_full(
         context, NICE_COMPATIBILITY_RFC5245,
-        NICE_AGENT_OPTION_REGULAR_NOMINATION | NICE_AGENT_OPTION_ICE_TRICKLE | NICE_AGENT_OPTION_CONSENT_FRESHNESS);
-    g_object_set(agent, "upnp", FALSE, "ice-tcp", FALSE, "ice-udp", TRUE, "controlling-mode", controlling, NULL);
+        NICE_AGENT_OPTION_REGULAR_NOMINATION | NICE_AGENT_OPTION_ICE_TRICKLE);
+    g_object_set(
+        agent, "upnp", FALSE, "ice-tcp", FALSE, "ice-udp", TRUE, "keepalive-conncheck", TRUE,
+        "controlling-mode", controlling, NULL);
     return agent;
 }
 

@@ -10,13 +10,21 @@ struct Retransmissions: Sendable {
     private var repeatedAt = [(index: UInt64, at: UInt64)](repeating: (.max, 0), count: 256)
 
     /// Notes a lost packet, unless it waits already or was sent again so lately that it may still be on its way.
-    mutating func request(_ index: UInt64, roundTripTime: UInt64?, now: UInt64) {
+    ///
+    /// - Returns: whether it was noted.
+    mutating func request(_ index: UInt64, roundTripTime: UInt64?, now: UInt64) -> Bool {
         let last = repeatedAt[Int(index % 256)]
         let patience = max(roundTripTime ?? 0, Self.shortestPatience)
         guard last.index != index || now >= last.at.adding(clamped: patience), waiting.count < Self.limit,
             !waiting.contains(index)
-        else { return }
+        else { return false }
         waiting.append(index)
+        return true
+    }
+
+    /// Packets that are no longer there take no places.
+    mutating func forget(before start: UInt64) {
+        if let oldest = waiting.min(), oldest < start { waiting.removeAll { $0 < start } }
     }
 
     /// The next packet that is still there.

@@ -18,9 +18,15 @@ package struct VideoSender: Sendable {
     /// A viewer whose packets have waited this long goes on with a newer keyframe, if there is one. It does not ask for
     /// one: what made it late would make that late too.
     private static let longestDelay: UInt64 = 500_000_000
+    /// Bytes of a usual packet.
+    private static let packetSize = 1200
+    /// Bytes that may be sent again at once: a whole keyframe.
+    private static let repairBurst = 160_000
     /// Nanoseconds between two keyframes for the same viewer, at first and at the most.
     private static let requestInterval: UInt64 = 1_000_000_000
     private static let longestRequestInterval: UInt64 = 8_000_000_000
+    /// A round trip where none is known.
+    private static let usualRoundTrip: UInt64 = 100_000_000
 
     private let parameters: Parameters
     private let clock: ClockReading
@@ -28,6 +34,8 @@ package struct VideoSender: Sendable {
     private var stream: RTPStream
     private var retransmissionStream: RTPStream?
     private var pacer: Pacer
+    /// What may be sent again: the more is lost, the less can be mended by sending more.
+    private var repairs: Pacer
     private var position: Position
     /// Added to a packet's number, modulo 65536, it gives its sequence number.
     private var sequenceOffset: UInt16
@@ -36,12 +44,17 @@ package struct VideoSender: Sendable {
     private var retransmissions = Retransmissions()
     private var reports: ReportSchedule
     private var commands = FullIntraCommands()
+    private var reachability = Reachability()
+    /// The oldest packet that was there at the last look.
+    private var historyStart: UInt64 = 0
     /// The packet after the newest that was sent.
     private var sentEnd: UInt64 = 0
     /// The first packet that goes without the mid, which the viewer has learnt.
     private var midEnd = UInt64.max
     /// Whether the viewer cannot go on without a keyframe that is yet to come.
     private var wantsKeyframe = true
+    /// Until then the viewer may ask for the keyframe that is on its way.
+    private var keyframeAwaitedUntil: UInt64 = 0
     private var requestInterval = Self.requestInterval
     private var nextRequest: UInt64 = 0
     package private(set) var statistics = VideoSenderStatistics()
@@ -67,6 +80,7 @@ package struct VideoSender: Sendable {
             )
         }
         pacer = Pacer(pace: pace)
+        repairs = Pacer(pace: Pacer.Pace(rate: max(pace.rate / 10, 1), burst: max(pace.burst, Self.repairBurst)))
         reports = ReportSchedule(seed: random.next())
         position = .awaitingKeyframe(since: 0)
     }
@@ -96,11 +110,18 @@ package struct VideoSender: Sendable {
         guard pacer.earliest(forPacketOf: size) <= now else { return false }
         pacer.note(packetOf: size, at: now)
         write(history[index], index, to: &bytes)
+        if index == history.keyframe?.index {
+            wantsKeyframe = false
+            keyframeAwaitedUntil = .max
+        }
+        if history[index].isLast, keyframeAwaitedUntil == .max {
+            keyframeAwaitedUntil = now.adding(clamped: statistics.roundTripTime ?? Self.usualRoundTrip)
+        }
         position = .at(index + 1)
         return true
     }
 
-    /// When `writeNext` or `writeReport` has something to write; nil while there is nothing to wait for. May lie in the
+    /// When `writeNext` or `writeReport` has something to write, or the viewer's state changes; nil while there is nothing to wait for. May lie in the
     /// past.
     package func nextDeadline(_ history: borrowing PacketHistory) -> UInt64? {
         var packet: UInt64?
@@ -110,7 +131,8 @@ package struct VideoSender: Sendable {
             packet = pacer.earliest(forPacketOf: packetSize(history[index]))
         }
         let report = stream.packetCount > 0 ? reports.nextDeadline : nil
-        return [packet, report].compactMap { $0 }.min()
+        let request = wantsKeyframe && nextRequest > 0 ? nextRequest : nil
+        return [packet, report, request, reachability.deadline].compactMap { $0 }.min()
     }
 
     /// Appends a sender report with the stream's name if one is due (RFC 3550 §6.1). Returns whether it was.
@@ -142,6 +164,14 @@ package struct VideoSender: Sendable {
         return true
     }
 
+    /// Whether the viewer is out of reach: its regular reports have stopped, or tell that nothing arrives.
+    package func isLost(at now: UInt64) -> Bool { reachability.isLost(at: now) }
+
+    /// Whether a viewer that comes now can begin with a keyframe that is there.
+    package func canBegin(with history: borrowing PacketHistory, at now: UInt64) -> Bool {
+        firstKeyframe(in: history, since: now.subtracting(clamped: Self.keyframeLifetime)) != nil
+    }
+
     // MARK: - In
 
     /// Takes what the viewer says of the stream.
@@ -149,10 +179,15 @@ package struct VideoSender: Sendable {
         switch packet {
         case .senderReport(let report): note(report.reports, now: now)
         case .receiverReport(let report): note(report.reports, now: now)
-        case .pictureLoss(let loss) where loss.media == ssrc: requestKeyframe()
+        case .pictureLoss(let loss) where loss.media == ssrc:
+            statistics.keyframeRequests += 1
+            if now >= keyframeAwaitedUntil { wantsKeyframe = true }
         case .fullIntra(let request):
             for command in request.commands where command.ssrc == ssrc {
-                if commands.take(command.sequenceNumber, from: request.sender) { requestKeyframe() }
+                if commands.take(command.sequenceNumber, from: request.sender) {
+                    statistics.keyframeRequests += 1
+                    wantsKeyframe = true
+                }
             }
         case .genericNACK(let nack) where nack.media == ssrc:
             statistics.nacks += 1
@@ -161,13 +196,16 @@ package struct VideoSender: Sendable {
         }
     }
 
-    private mutating func requestKeyframe() {
-        statistics.keyframeRequests += 1
-        wantsKeyframe = true
-    }
-
     private mutating func note(_ blocks: [ReportBlock], now: UInt64) {
-        guard let block = blocks.last(where: { $0.ssrc == ssrc }) else { return }
+        let block = blocks.last { $0.ssrc == ssrc }
+        reachability.noteReport(
+            highest: block?.highestSequenceNumber,
+            packetsSent: statistics.packets,
+            now: now
+        )
+        guard let block else { return }
+        // Who can ask for nothing is mended unasked.
+        if !parameters.canAskForRepair, block.cumulativeLost > statistics.packetsLost ?? 0 { wantsKeyframe = true }
         midEnd = min(midEnd, sentEnd)
         statistics.lossFraction = Double(block.fractionLost) / 256
         statistics.packetsLost = block.cumulativeLost
@@ -180,20 +218,22 @@ package struct VideoSender: Sendable {
         let distance = UInt64(UInt16(truncatingIfNeeded: next &- 1) &+ sequenceOffset &- sequenceNumber)
         guard distance < 0x8000, next > sequenceStart, distance < next - sequenceStart else { return }
         let index = next - 1 - distance
-        retransmissions.request(index, roundTripTime: statistics.roundTripTime, now: now)
+        guard index >= historyStart, repairs.earliest(forPacketOf: Self.packetSize) <= now,
+            retransmissions.request(index, roundTripTime: statistics.roundTripTime, now: now)
+        else { return }
+        repairs.note(packetOf: Self.packetSize, at: now)
     }
 
     // MARK: - Position
 
     /// Goes to where the viewer can go on, if it must wait for a keyframe or lags too far behind.
     private mutating func catchUp(with history: borrowing PacketHistory, at now: UInt64) {
+        historyStart = history.start
+        retransmissions.forget(before: historyStart)
         switch position {
         case .awaitingKeyframe(let since):
             let earliest = max(since, now.subtracting(clamped: Self.keyframeLifetime))
-            if let keyframe = history.keyframe, keyframe.appendedAt >= earliest, history.contains(keyframe.index) {
-                wantsKeyframe = false
-                go(to: keyframe.index)
-            }
+            if let index = firstKeyframe(in: history, since: earliest) { go(to: index) }
         case .at(let index):
             guard index < history.end else { return }
             let isGone = !history.contains(index)
@@ -207,8 +247,16 @@ package struct VideoSender: Sendable {
                 stream.skip(to: sequenceNumber(of: index))
                 position = .awaitingKeyframe(since: now)
                 wantsKeyframe = true
+                keyframeAwaitedUntil = 0
             }
         }
+    }
+
+    private func firstKeyframe(in history: borrowing PacketHistory, since earliest: UInt64) -> UInt64? {
+        guard let keyframe = history.keyframe, keyframe.appendedAt >= earliest, history.contains(keyframe.index) else {
+            return nil
+        }
+        return keyframe.index
     }
 
     /// Sequence numbers go on without a gap: what a viewer was not sent, it did not lose.
@@ -217,6 +265,8 @@ package struct VideoSender: Sendable {
         sequenceOffset = stream.nextSequenceNumber &- UInt16(truncatingIfNeeded: index)
         sequenceStart = index
         retransmissions.removeAll()
+        // That keyframe answers all requests so far.
+        wantsKeyframe = false
         position = .at(index)
     }
 

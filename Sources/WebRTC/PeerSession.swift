@@ -11,7 +11,7 @@ package struct PeerSession: ~Copyable {
         case closedByPeer
         /// This side said goodbye.
         case closed
-        /// The path is gone: connectivity checks failed, or consent (RFC 7675) was not renewed for 30 s.
+        /// The path is gone: connectivity checks failed, consent ran out, or nothing arrives there any more.
         case pathLost
         /// No secure path was there after `setupLimit`.
         case timeout
@@ -80,6 +80,11 @@ package struct PeerSession: ~Copyable {
         return sender.takeKeyframeRequest(at: now)
     }
 
+    /// Whether there is a keyframe that the viewer can begin with.
+    package func canBegin(with history: borrowing PacketHistory, at now: UInt64) -> Bool {
+        sender.canBegin(with: history, at: now)
+    }
+
     // MARK: - In
 
     /// ICE has a path that datagrams may take.
@@ -132,6 +137,7 @@ package struct PeerSession: ~Copyable {
                 seal(send) { session.protectRTP($0, count: $1) }
             }
             if sender.writeReport(at: now, to: &bytes) { seal(send) { session.protectRTCP($0, count: $1) } }
+            if sender.isLost(at: now) { finish(.pathLost) }
         case .ended: break
         }
     }

@@ -43,6 +43,9 @@ struct SenderModel {
     var wantsKeyframe = true
     var requestInterval = 1000 * Self.millisecond
     var nextRequest: UInt64 = 0
+    /// Until then a request means the keyframe that is on its way.
+    var awaitedUntil: UInt64 = 0
+    var repairs: Pacer
     var pending: [Int] = []
     var repeatedAt: [Int: UInt64] = [:]
     var hasReported = false
@@ -72,6 +75,7 @@ struct SenderModel {
             rate: .random(in: 500_000...20_000_000, using: &random),
             burst: .random(in: 2400...24_000, using: &random)
         )
+        repairs = Pacer(pace: Pacer.Pace(rate: pace.rate / 10, burst: 160_000))
         history = PacketHistory(
             codec: Bool.random(using: &random) ? .vp8 : .vp9,
             maximumPayloadSize: .random(in: 300...1134, using: &random),
@@ -110,7 +114,7 @@ struct SenderModel {
     mutating func losePicture() {
         sender.receive(.pictureLoss(PictureLossIndication(sender: 1, media: sender.ssrc)), now: now)
         sender.receive(.pictureLoss(PictureLossIndication(sender: 1, media: sender.ssrc &+ 9)), now: now)
-        wantsKeyframe = true
+        if now >= awaitedUntil { wantsKeyframe = true }
     }
 
     /// Commands with the number of the last one are repetitions.
@@ -133,8 +137,10 @@ struct SenderModel {
         let patience = max(sender.statistics.roundTripTime ?? 0, 10 * Self.millisecond)
         for lost in lost {
             guard let index = (start..<next).last(where: { UInt16(truncatingIfNeeded: $0) &+ numberOffset == lost }),
+                isKept(index), repairs.earliest(forPacketOf: 1200) <= now,
                 !pending.contains(index), repeatedAt[index].map({ now >= $0 + patience }) ?? true
             else { continue }
+            repairs.note(packetOf: 1200, at: now)
             pending.append(index)
         }
     }
@@ -177,7 +183,6 @@ struct SenderModel {
             guard let keyframe, keyframe.appendedAt >= since, keyframe.appendedAt + 400 * Self.millisecond >= now,
                 isKept(keyframe.index)
             else { return }
-            wantsKeyframe = false
             go(to: keyframe.index)
         case .at(let index):
             guard index < archive.count else { return }
@@ -190,11 +195,13 @@ struct SenderModel {
             skips += 1
             place = .waiting(since: now)
             wantsKeyframe = true
+            awaitedUntil = 0
         }
     }
 
     private mutating func go(to index: Int) {
         place = .at(index)
+        wantsKeyframe = false
         start = index
         pending.removeAll()
         if let number { numberOffset = number &- UInt16(truncatingIfNeeded: index) }

@@ -12,13 +12,19 @@ import Testing
         var history: PacketHistory
         var now: UInt64
 
-        init(retransmissions: Bool = true, extensions: HeaderExtensions = HeaderExtensions(), at now: UInt64) {
+        init(
+            retransmissions: Bool = true,
+            canAskForRepair: Bool = true,
+            extensions: HeaderExtensions = HeaderExtensions(),
+            at now: UInt64
+        ) {
             var random = SplitMix64(seed: 4)
             self.now = now
             sender = VideoSender(
                 VideoSender.Parameters(
                     payloadType: 96,
                     retransmissionPayloadType: retransmissions ? 97 : nil,
+                    canAskForRepair: canAskForRepair,
                     extensions: extensions,
                     mid: "0"
                 ),
@@ -53,17 +59,21 @@ import Testing
             sender.receive(.genericNACK(GenericNACK(sender: 1, media: sender.ssrc, lost: numbers)), now: now)
         }
 
-        mutating func report() {
+        mutating func report(lost: Int32 = 7, highest: UInt32 = 0) {
             let block = ReportBlock(
                 ssrc: sender.ssrc,
                 fractionLost: 128,
-                cumulativeLost: 7,
-                highestSequenceNumber: 0,
+                cumulativeLost: lost,
+                highestSequenceNumber: highest,
                 jitter: 0,
                 lastSenderReport: 0,
                 delaySinceLastSenderReport: 0
             )
             sender.receive(.receiverReport(ReceiverReport(ssrc: 1, reports: [block])), now: now)
+        }
+
+        mutating func losePicture() {
+            sender.receive(.pictureLoss(PictureLossIndication(sender: 1, media: sender.ssrc)), now: now)
         }
     }
 
@@ -113,16 +123,95 @@ import Testing
         var stream = Stream(at: start)
         stream.append(isKeyframe: true)
         _ = stream.drain()
-        let loss = RTCPPacket.pictureLoss(PictureLossIndication(sender: 1, media: stream.sender.ssrc))
         var granted: [UInt64] = []
         for _ in 0..<200 {
             stream.now += 100 * Self.millisecond
-            stream.sender.receive(loss, now: stream.now)
+            stream.losePicture()
             if stream.sender.takeKeyframeRequest(at: stream.now) {
                 granted.append((stream.now - start) / (100 * Self.millisecond))
             }
         }
         #expect(granted == [1, 11, 31, 71, 151])
+    }
+
+    /// Peers repeat the request until a picture is there.
+    @Test func aKeyframeAnswersWhatIsAskedWhileItIsOnItsWay() {
+        var stream = Stream(at: start)
+        stream.append(isKeyframe: true)
+        _ = stream.drain()
+        stream.now += 3000 * Self.millisecond
+        stream.losePicture()
+        expect(stream.sender.takeKeyframeRequest(at: stream.now))
+        stream.losePicture()
+        stream.append(2, isKeyframe: true)
+        _ = stream.drain()
+        stream.now += 99 * Self.millisecond
+        stream.losePicture()
+        stream.now += 5000 * Self.millisecond
+        expect(!stream.sender.takeKeyframeRequest(at: stream.now))
+        stream.losePicture()
+        expect(stream.sender.takeKeyframeRequest(at: stream.now))
+    }
+
+    @Test func aRequestThatMustWaitIsHeardInTime() {
+        var stream = Stream(at: start)
+        stream.append(isKeyframe: true)
+        _ = stream.drain()
+        stream.now += 1000 * Self.millisecond
+        stream.losePicture()
+        expect(stream.sender.takeKeyframeRequest(at: stream.now))
+        let asked = stream.now
+        stream.losePicture()
+        expect(!stream.sender.takeKeyframeRequest(at: stream.now))
+        stream.now = asked + 1000 * Self.millisecond
+        expect(stream.sender.nextDeadline(stream.history).map { $0 <= stream.now } == true)
+        expect(stream.sender.takeKeyframeRequest(at: stream.now))
+    }
+
+    @Test func whoCannotAskIsMendedWhenItReportsLoss() {
+        for canAsk in [false, true] {
+            var stream = Stream(canAskForRepair: canAsk, at: start)
+            stream.append(isKeyframe: true)
+            _ = stream.drain()
+            stream.report(lost: 0)
+            expect(!stream.sender.takeKeyframeRequest(at: stream.now))
+            stream.report(lost: 1)
+            expect(stream.sender.takeKeyframeRequest(at: stream.now) == !canAsk)
+        }
+    }
+
+    /// Beyond that, sending more makes more of it get lost.
+    @Test func whatIsSentAgainIsLimited() {
+        var stream = Stream(at: start)
+        stream.append(isKeyframe: true)
+        var last = number(stream.drain()[0])
+        var repeated = 0
+        // A fifth of a tenth of the pace, and all of it lost for two seconds.
+        for _ in 0..<200 {
+            stream.now += 10 * Self.millisecond
+            stream.append(25)
+            let sent = stream.drain()
+            for packet in sent where packet[1] & 0x7F == 96 { last = number(packet) }
+            repeated += sent.count { $0[1] & 0x7F == 97 }
+            for distance in 0..<25 as Range<UInt16> { stream.lose(last &- distance) }
+        }
+        #expect(1500...2300 ~= repeated, "10 Mb/s in packets taken as 1200 bytes, and a keyframe's worth: \(repeated)")
+        #expect(stream.sender.statistics.packets == 5001, "the picture goes on")
+    }
+
+    /// Requests for what is gone must not take the places of others.
+    @Test func whatIsGoneIsNotWaitedFor() {
+        var stream = Stream(at: start)
+        stream.append(isKeyframe: true)
+        var last = number(stream.drain()[0])
+        for _ in 0..<20 {
+            stream.now += 100 * Self.millisecond
+            stream.append(90)
+            last = stream.drain().map { number($0) }.last!
+            for distance in 0..<90 as Range<UInt16> { stream.lose(last &- 1000 &- distance) }
+            for distance in 0..<5 as Range<UInt16> { stream.lose(last &- distance) }
+            #expect(stream.drain().map { UInt16($0[12]) << 8 | UInt16($0[13]) } == (0..<5).map { last &- $0 })
+        }
     }
 
     @Test func aHistoryThatRanAwayIsLeftBehind() {

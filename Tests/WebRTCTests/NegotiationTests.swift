@@ -124,6 +124,9 @@ import WebRTC
         #expect(try !offer.without("a=group").negotiate().answer.description.contains("BUNDLE"))
         let other = offer.replacing("a=group", with: "a=group:LS 0")
         #expect(try !other.negotiate().answer.description.contains("a=group"))
+        // RFC 9143 §7.3: an answer puts nothing into a bundle that was not offered in it.
+        let beside = offer.replacing("a=group", with: "a=group:BUNDLE audio")
+        #expect(try !beside.negotiate().answer.description.contains("a=group"))
     }
 
     @Test func aLaterDescriptionIsTakenWhenTheFirstIsAnother() throws {

@@ -54,6 +54,21 @@ import Testing
         #expect(session.open(rtcp: protected) == report + payload)
     }
 
+    /// What libsrtp keeps of each sender it keeps for ever.
+    @Test func onlySoManySendersAreHeard() throws {
+        let (client, server) = keys(.aes128GCM)
+        let sender = try #require(SRTPSession(client))
+        let receiver = try #require(SRTPSession(server))
+        func isHeard(_ ssrc: UInt32) throws -> Bool {
+            var goodbye: [UInt8] = []
+            Goodbye(ssrcs: [ssrc]).write(to: &goodbye)
+            return receiver.open(rtcp: try #require(sender.protect(rtcp: goodbye))) != nil
+        }
+        for ssrc in 1...16 as ClosedRange<UInt32> { #expect(try isHeard(ssrc)) }
+        for ssrc in 17...20 as ClosedRange<UInt32> { #expect(try !isHeard(ssrc)) }
+        #expect(try isHeard(1) && isHeard(16))
+    }
+
     @Test(arguments: profiles)
     func packetsComeThroughBothWays(profile: SRTPProfile) throws {
         let (client, server) = keys(profile)

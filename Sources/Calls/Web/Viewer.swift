@@ -41,6 +41,8 @@ final class Viewer {
     private var remoteCredentials: ICECredentials
     private var bytesBefore: UInt64 = 0
     private var lastBitrate = 0
+    private var hasPath = false
+    private var wantsFirstKeyframe = false
     private(set) var isConnected = false
 
     init(
@@ -145,7 +147,10 @@ final class Viewer {
             mailbox.items.removeAll(keepingCapacity: true)
             for item in items {
                 switch item {
-                case .connected: session.pathFound()
+                case .connected:
+                    session.pathFound()
+                    if !hasPath { wantsFirstKeyframe = !session.canBegin(with: history, at: now) }
+                    hasPath = true
                 case .failed: session.pathLost()
                 case .datagram(let bytes): bytes.withUnsafeBytes { session.receive($0, now: now) }
                 }
@@ -160,7 +165,12 @@ final class Viewer {
         return min(media ?? .max, since + Self.gatheringLimit)
     }
 
-    func takeKeyframeRequest(at now: UInt64) -> Bool { session.takeKeyframeRequest(at: now) }
+    /// Whether the viewer needs a keyframe that is yet to come. The answer is given once; and once as soon as there is a
+    /// path, so that the picture is encoded while keys are agreed on.
+    func takeKeyframeRequest(at now: UInt64) -> Bool {
+        defer { wantsFirstKeyframe = false }
+        return session.takeKeyframeRequest(at: now) || wantsFirstKeyframe
+    }
 
     /// Whether keys came into use since the last call.
     func takeConnection() -> Bool {

@@ -52,8 +52,7 @@ final class ViewerLoop {
             for request in requests { perform(request, now: now, &requestedKeyframes) }
             if isClosed { return close(now: now) }
             for frame in frames { append(frame, now: now) }
-            // Also what came together with the news that the past is to be forgotten.
-            if forgetsPast { for codec in histories.keys { histories[codec]?.forgetKeyframe() } }
+            if forgetsPast { forgetPast(&requestedKeyframes) }
             poll(at: now, &requestedKeyframes)
             let changed = removeEnded() || countBefore != viewers.count
             publish(to: call, requestedKeyframes, isDue: changed || !events.isEmpty, now: now)
@@ -70,9 +69,13 @@ final class ViewerLoop {
         case .join(let offer, let address, let completion):
             do throws(Refusal) {
                 let viewer = try admit(offer, from: address, now: now, completion: completion)
+                // The picture is encoded while the path is sought, unless others pay for it: who never finds one shall
+                // not cost them anything.
+                let codec = viewer.negotiation.codec
+                if !viewers.contains(where: { $0.isConnected && $0.negotiation.codec == codec }) {
+                    requestedKeyframes.append(codec)
+                }
                 viewers.append(viewer)
-                // While the path is sought the picture is encoded.
-                requestedKeyframes.append(viewer.negotiation.codec)
             } catch {
                 completion(.failure(error))
             }
@@ -144,6 +147,12 @@ final class ViewerLoop {
                 now: now
             )
         }
+    }
+
+    /// Also of what came together with the news: a keyframe that was asked for may be gone with it.
+    private func forgetPast(_ requestedKeyframes: inout [VideoCodec]) {
+        for codec in histories.keys { histories[codec]?.forgetKeyframe() }
+        requestedKeyframes += Set(viewers.map(\.negotiation.codec))
     }
 
     private func withHistory<Result>(of codec: VideoCodec, _ body: (inout PacketHistory) -> Result) -> Result {

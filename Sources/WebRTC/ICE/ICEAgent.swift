@@ -1,6 +1,10 @@
 internal import CNice
 
-/// One transport of a full ICE agent (RFC 8445) with trickle (RFC 8838) and consent (RFC 7675), by libnice.
+/// One transport of a full ICE agent (RFC 8445) with trickle (RFC 8838) and checks that go on as long as
+/// the path is used, by libnice.
+///
+/// Those checks are not its `CONSENT_FRESHNESS` (RFC 7675): up to version 0.1.21 that gives up after 10 s, which two checks
+/// take if one of them is lost.
 ///
 /// Used on the thread that runs its loop, where the events come too. Do not release the agent in an event.
 package final class ICEAgent {
@@ -9,7 +13,7 @@ package final class ICEAgent {
         case gathered
         /// Datagrams can be sent.
         case connected
-        /// No path is left, or the peer has not renewed its consent for 30 s.
+        /// No path is left, or the peer has answered no check for 50 s.
         case failed
         /// Valid until the handler returns.
         case datagram(UnsafeRawBufferPointer)
@@ -72,6 +76,9 @@ package final class ICEAgent {
         nice_agent_remove_stream(agent, stream)
         // A relay is told first that it is not needed any more; the loop keeps the rest alive until then.
         loop.closingCount += 1
+        // Where the callback comes.
+        g_main_context_push_thread_default(loop.context)
+        defer { g_main_context_pop_thread_default(loop.context) }
         nice_agent_close_async(
             agent,
             { agent, _, loop in

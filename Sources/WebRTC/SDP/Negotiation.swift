@@ -62,6 +62,7 @@ package struct Negotiation: Equatable, Sendable {
         video = VideoSender.Parameters(
             payloadType: format.payloadType,
             retransmissionPayloadType: feedback.contains("nack") ? format.retransmission : nil,
+            canAskForRepair: !self.feedback.isEmpty,
             extensions: extensions,
             mid: media.attributes.first("mid") ?? ""
         )
@@ -71,11 +72,12 @@ package struct Negotiation: Equatable, Sendable {
     package var mid: String { video.mid }
 
     /// The media descriptions whose candidates are those of this one: all of its bundle (RFC 9143 §7.3.1).
-    package var bundledMids: [String] {
+    package var bundledMids: [String] { bundle ?? [mid] }
+
+    /// The bundle of the accepted media description, if there is one.
+    private var bundle: [String]? {
         let groups = offer.attributes.all("group").map { $0.split(separator: " ").map(String.init) }
-        return groups.first { $0.first == "BUNDLE" && $0.dropFirst().contains(mid) }.map { Array($0.dropFirst()) } ?? [
-            mid
-        ]
+        return groups.first { $0.first == "BUNDLE" && $0.dropFirst().contains(mid) }.map { Array($0.dropFirst()) }
     }
 
     /// The answer.
@@ -88,7 +90,7 @@ package struct Negotiation: Equatable, Sendable {
         -> SessionDescription
     {
         var answer = SessionDescription(origin: "- \(sessionID) 1 IN IP4 127.0.0.1")
-        if offer.attributes.all("group").contains(where: { $0.split(separator: " ").first == "BUNDLE" }), !mid.isEmpty {
+        if bundle != nil {
             answer.attributes.append(.init("group", "BUNDLE \(mid)"))
         }
         if offer.attributes.contains("extmap-allow-mixed") { answer.attributes.append(.init("extmap-allow-mixed")) }

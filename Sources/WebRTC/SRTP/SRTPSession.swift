@@ -9,6 +9,10 @@ final class SRTPSession {
     private let sending: srtp_t
     private let receiving: srtp_t
 
+    /// Senders of RTCP that are heard. libsrtp keeps what it knows of each for ever, and looks through all of them.
+    private static let peerLimit = 16
+    private var peers: Set<UInt32> = []
+
     private static let isReady: Bool = srtp_init() == srtp_err_status_ok
 
     /// Nil when libsrtp refuses, which it does only without memory.
@@ -62,11 +66,16 @@ final class SRTPSession {
         return srtp_protect_rtcp(sending, buffer.baseAddress, &length) == srtp_err_status_ok ? Int(length) : nil
     }
 
-    /// Opens an RTCP datagram. Nil if it is a forged or repeated one.
+    /// Opens an RTCP datagram. Nil if it is a forged or repeated one, or from one sender too many.
     func openRTCP(_ datagram: UnsafeRawBufferPointer) -> [UInt8]? {
+        // RFC 3550 §6.4: the sender is named first.
+        guard datagram.count >= 8 else { return nil }
+        let peer = UInt32(bigEndian: datagram.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+        guard peers.contains(peer) || peers.count < Self.peerLimit else { return nil }
         var bytes = Array(datagram)
         var length = Int32(bytes.count)
         guard srtp_unprotect_rtcp(receiving, &bytes, &length) == srtp_err_status_ok else { return nil }
+        peers.insert(peer)
         return Array(bytes[..<Int(length)])
     }
 }

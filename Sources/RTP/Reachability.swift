@@ -1,0 +1,48 @@
+/// Judges by a viewer's regular reports whether what is sent still reaches it. Sans-IO: instants are nanoseconds of the
+/// capture clock.
+///
+/// ICE's own checks (RFC 7675) tell that there is a peer, not that media arrive: a viewer that moved to another network
+/// may go on to answer from there while its packets go to the old one (RFC 8083 §4.2).
+struct Reachability: Sendable {
+    /// Who reports regularly, and then not for this long, is gone; as long as consent lasts (RFC 7675 §5.1).
+    static let silenceLimit: UInt64 = 30_000_000_000
+    /// Who reports for this long that nothing more arrives will not see it come: three intervals of RFC 3550.
+    static let starvationLimit: UInt64 = 15_000_000_000
+    /// Fewer packets than these may all have been lost.
+    private static let fewestPackets: UInt64 = 4
+    /// Some peers report once or never.
+    private static let fewestReports = 2
+
+    private var reportCount = 0
+    private var heardAt: UInt64 = 0
+    private var highest: UInt32?
+    /// Packets that had been sent when `highest` last moved.
+    private var sentThen: UInt64 = 0
+    private var starvingSince: UInt64?
+
+    /// - Parameters:
+    ///   - highest: the highest sequence number that arrived, extended; nil if the report does not speak of the stream.
+    ///   - packetsSent: so far.
+    mutating func noteReport(highest: UInt32?, packetsSent: UInt64, now: UInt64) {
+        reportCount += 1
+        heardAt = now
+        guard let highest else { return }
+        if highest != self.highest {
+            self.highest = highest
+            sentThen = packetsSent
+            starvingSince = nil
+        } else if packetsSent >= sentThen + Self.fewestPackets {
+            starvingSince = starvingSince ?? now
+        }
+    }
+
+    func isLost(at now: UInt64) -> Bool {
+        if let starvingSince, heardAt >= starvingSince.adding(clamped: Self.starvationLimit) { return true }
+        return deadline.map { now >= $0 } ?? false
+    }
+
+    /// When the viewer is lost if it stays silent; nil if it need not say anything.
+    var deadline: UInt64? {
+        reportCount >= Self.fewestReports ? heardAt.adding(clamped: Self.silenceLimit) : nil
+    }
+}

@@ -1,0 +1,57 @@
+import Testing
+
+@testable import RTP
+
+@Suite struct ReachabilityTests {
+    private static let second: UInt64 = 1_000_000_000
+    private var reachability = Reachability()
+
+    /// A report a second, in each of which `highest` packets have arrived of `sent`.
+    private mutating func report(_ seconds: ClosedRange<UInt64>, highest: (UInt64) -> UInt32?, sent: (UInt64) -> UInt64)
+    {
+        for time in seconds {
+            reachability.noteReport(highest: highest(time), packetsSent: sent(time), now: time * Self.second)
+            let isLost = reachability.isLost(at: time * Self.second)
+            #expect(!isLost, "second \(time)")
+        }
+    }
+
+    @Test mutating func whoReportsAndReceivesStays() {
+        report(1...100, highest: { UInt32($0) }, sent: { $0 })
+    }
+
+    @Test mutating func whoFallsSilentIsLost() {
+        report(1...10, highest: { UInt32($0) }, sent: { $0 })
+        #expect(reachability.deadline == 40 * Self.second)
+        #expect(!reachability.isLost(at: 40 * Self.second - 1))
+        #expect(reachability.isLost(at: 40 * Self.second))
+    }
+
+    /// Some peers send one report, or none.
+    @Test mutating func whoNeverReportsRegularlyNeedNot() {
+        #expect(reachability.deadline == nil)
+        report(1...1, highest: { _ in 1 }, sent: { $0 })
+        #expect(reachability.deadline == nil)
+        #expect(!reachability.isLost(at: .max))
+    }
+
+    @Test mutating func whoReportsThatNothingArrivesIsLost() {
+        report(1...10, highest: { UInt32($0) }, sent: { $0 * 30 })
+        report(11...25, highest: { _ in 10 }, sent: { $0 * 30 })
+        reachability.noteReport(highest: 10, packetsSent: 900, now: 26 * Self.second)
+        #expect(reachability.isLost(at: 26 * Self.second))
+    }
+
+    @Test mutating func whoIsSentNothingStays() {
+        report(1...10, highest: { UInt32($0) }, sent: { $0 })
+        report(11...60, highest: { _ in 10 }, sent: { _ in 13 })
+        report(61...70, highest: { _ in nil }, sent: { $0 })
+    }
+
+    /// The first report after a break says what was true when it began.
+    @Test mutating func aBreakIsNotHeldAgainstAViewer() {
+        report(1...10, highest: { UInt32($0) }, sent: { $0 * 30 })
+        report(35...45, highest: { _ in 10 }, sent: { $0 * 30 })
+        report(46...60, highest: { UInt32($0) }, sent: { $0 * 30 })
+    }
+}
