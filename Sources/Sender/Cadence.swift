@@ -82,7 +82,8 @@ package struct Cadence {
         } else if isConverged, !pictureIsNew {
             return
         }
-        refinements = pictureIsNew ? 0 : refinements + 1
+        // A coarse keyframe of the same picture is to be mended like a new one.
+        refinements = pictureIsNew || isKeyframe ? 0 : refinements + 1
         if quantizer != nil { pictureIsNew = false }
         isConverged = quantizer.map { $0 <= convergedQuantizer } ?? false || refinements >= Self.refinementLimit
     }

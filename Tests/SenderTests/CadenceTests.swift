@@ -18,6 +18,22 @@ import Testing
         return (cadence, second)
     }
 
+    /// However often the picture was encoded before.
+    @Test func aCoarseKeyframeOfAStillPictureIsRefinedToo() {
+        var (cadence, now) = converged()
+        for _ in 0..<3 {
+            now += 5 * second
+            cadence.noteKeyframeRequest()
+            cadence.noteEncoded(at: now, isKeyframe: true, quantizer: 40)
+            for _ in 0..<Cadence.refinementLimit {
+                now += 2 * interval
+                #expect(cadence.action(at: now) == .frame)
+                cadence.noteEncoded(at: now, isKeyframe: false, quantizer: 30)
+            }
+            #expect(cadence.action(at: now + 2 * interval) == .nothing)
+        }
+    }
+
     @Test func theFirstFrameIsAKeyframe() {
         #expect(cadence().action(at: 0) == .keyframe)
     }
