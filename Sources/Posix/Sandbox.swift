@@ -5,8 +5,8 @@ import Glibc
 package struct Sandbox: Sendable {
     /// The only folder below which files may be written.
     package var folder: String
-    /// Files and folders that may be read besides those of `folder` and of the system; nil does not restrict reading.
-    package var readable: [String]?
+    /// Whether nothing may be read but what is in `folder` and what belongs to the system.
+    package var limitsReading: Bool
     /// Families of sockets that may still be opened, such as `AF_UNIX`.
     package var socketFamilies: [Int32]
     /// Whether connections from outside may be taken.
@@ -19,9 +19,9 @@ package struct Sandbox: Sendable {
         "/etc", "/usr", "/lib", "/lib32", "/lib64", "/proc", "/sys", "/dev", "/etc/resolv.conf",
     ]
 
-    package init(folder: String, readable: [String]? = nil, socketFamilies: [Int32], mayListen: Bool) {
+    package init(folder: String, limitsReading: Bool, socketFamilies: [Int32], mayListen: Bool) {
         self.folder = folder
-        self.readable = readable
+        self.limitsReading = limitsReading
         self.socketFamilies = socketFamilies
         self.mayListen = mayListen
     }
@@ -41,7 +41,7 @@ package struct Sandbox: Sendable {
         _ = posix_no_new_privileges()
         let version = posix_landlock_version()
         guard version > 0 else { return try tolerate("landlock", version == 0 ? ENOSYS : errno, report) }
-        let files: LandlockFiles = readable == nil ? [.writing, .execute] : [.writing, .execute, .reading]
+        let files: LandlockFiles = limitsReading ? [.writing, .execute, .reading] : [.writing, .execute]
         let (network, scopes) = unused
         let raw = posix_landlock_create(
             files.intersection(.known(version)).rawValue,
@@ -52,9 +52,9 @@ package struct Sandbox: Sendable {
         let rules = FileDescriptor(taking: raw)
         let allowed = files.intersection(.known(version)).subtracting([.execute, .ioctlDevice])
         try allow(allowed, below: try open(folder), in: rules)
-        if let readable {
+        if limitsReading {
             // What is not there need not be read.
-            for path in Self.systemPaths + readable {
+            for path in Self.systemPaths {
                 if let place = try? open(path) { try allow(.reading, below: place, in: rules) }
             }
         }

@@ -44,7 +44,12 @@ struct PlainRTPSender {
     ) throws -> SenderLoop.End {
         let codec = video.codec.codecs[0]
         // No Unix socket leads to an X server; looking up a name may need one.
-        let sandbox = Sandbox(folder: folder, readable: [], socketFamilies: [AF_INET, AF_INET6], mayListen: false)
+        let sandbox = Sandbox(
+            folder: folder,
+            limitsReading: true,
+            socketFamilies: [AF_INET, AF_INET6],
+            mayListen: false
+        )
         let publisher = try SDPPublisher(path: options.sdp)
         // Before the thread of the call starts: it inherits this.
         try sandbox.restrictFiles()

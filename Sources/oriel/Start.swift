@@ -33,7 +33,7 @@ struct Start: ParsableCommand {
         let display = source.display ?? getenv("DISPLAY").map { String(cString: $0) } ?? ""
         let isLocal = display.hasPrefix(":") || display.hasPrefix("unix") || display.hasPrefix("/")
         let families = isLocal ? [AF_UNIX] : [AF_UNIX, AF_INET, AF_INET6]
-        return Sandbox(folder: folder, socketFamilies: families, mayListen: false)
+        return Sandbox(folder: folder, limitsReading: false, socketFamilies: families, mayListen: false)
     }
 }
 

@@ -44,8 +44,9 @@ struct WebOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "TURN server for this machine and the viewers, who learn its password; may be given again. ORIEL_TURN in the "
-                + "environment, one a line, sets them without showing them in the list of processes.",
+            "TURN server for this machine and the viewers, who learn its password; may be given again. A colon in the "
+                + "user is written %3A. ORIEL_TURN in the environment, one a line, sets them without showing them in the "
+                + "list of processes.",
             valueName: "user:password@host[:port][?transport=tcp]"
         ),
         transform: { try TURNServer(parsing: $0) }
@@ -118,9 +119,9 @@ struct WebOptions: ParsableArguments {
         ]
     }
 
-    var tls: WebServer.TLSFiles? {
+    func tls() throws(WebServerError) -> TLSIdentity? {
         guard let tlsCert, let tlsKey else { return nil }
-        return WebServer.TLSFiles(certificate: tlsCert, key: tlsKey)
+        return try TLSIdentity(certificate: tlsCert, key: tlsKey)
     }
 
     /// The token in force; nil lets everybody in.
@@ -166,12 +167,16 @@ struct WebOptions: ParsableArguments {
         return (configuration, links)
     }
 
-    /// What viewers open.
-    func links(port: UInt16, token: String?) -> [String] {
-        var hosts = localAddresses().map { $0.isIPv6 ? "[\($0.host)]" : $0.host }
-        if let host = listen.host { hosts = [host.contains(":") ? "[\(host)]" : host] }
+    /// What viewers open: the names of the certificate, which browsers compare, or else what `--listen` names, or else
+    /// the addresses of this machine.
+    func links(port: UInt16, token: String?, tls: TLSIdentity?) -> [String] {
+        var hosts = localAddresses().filter { listen.host != "0.0.0.0" || !$0.isIPv6 }.map(\.host)
+        if let host = listen.host, !["0.0.0.0", "::"].contains(host) { hosts = [host] }
         if hosts.isEmpty { hosts = ["localhost"] }
-        return hosts.map { "\(tls == nil ? "http" : "https")://\($0):\(port)/\(token.map { "#\($0)" } ?? "")" }
+        if let tls, !tls.names.isEmpty { hosts = tls.names }
+        return hosts.map { host in
+            "\(tls == nil ? "http" : "https")://\(urlHost(host)):\(port)/\(token.map { "#\($0)" } ?? "")"
+        }
     }
 }
 

@@ -25,10 +25,11 @@ struct WebSender {
         let path = try broadcast.path
         let token = options.chosenToken()
         let (ice, links) = try options.ice()
+        let tls = try options.tls()
         // No Unix socket leads to an X server. Addresses are learnt by netlink.
         try Sandbox(
             folder: path,
-            readable: [options.tlsCert, options.tlsKey].compactMap(\.self),
+            limitsReading: true,
             socketFamilies: [AF_INET, AF_INET6, AF_NETLINK],
             mayListen: true
         ).enter()
@@ -48,15 +49,18 @@ struct WebSender {
         }
         defer { call.close() }
         let service = WebService(
-            WebService.Configuration(token: token, name: options.listen.host, iceServerLinks: links) {
-                Self.snapshot(of: path)
-            },
+            WebService.Configuration(
+                token: token,
+                names: (tls?.names ?? []) + [options.listen.host].compactMap(\.self),
+                iceServerLinks: links,
+                snapshots: Self.snapshots(of: path)
+            ),
             call: call
         )
         page.value = service
-        let server = try WebServer(service, on: options.listen, tls: options.tls, limits: limits)
+        let server = try WebServer(service, on: options.listen, tls: tls, limits: limits)
         defer { server.close() }
-        for link in options.links(port: server.port, token: token) { Console.print(link) }
+        for link in options.links(port: server.port, token: token, tls: tls) { Console.print(link) }
         let file = SenderFile(in: path)
         defer { file.remove() }
         var loop = SenderLoop(
@@ -73,15 +77,20 @@ struct WebSender {
         }
     }
 
-    /// A picture of full size, by a reader of its own.
-    private static func snapshot(of path: String) -> Result<[UInt8], WebService.SnapshotFailure> {
-        do {
-            var reader = try FrameReader(directory: try BridgeDirectory(path: path, create: false))
-            let picture = try BridgePicture(&reader, in: path)
-            return .success(try PNGFile.bytes(rgb: picture.rgb, size: picture.size))
-        } catch {
-            let sentence = Failure(describing: error)?.sentence ?? "there is no picture"
-            return .failure(WebService.SnapshotFailure(sentence))
+    /// Pictures of full size, by a reader of their own.
+    private static func snapshots(of path: String) -> WebService.SnapshotSource {
+        WebService.SnapshotSource {
+            let directory = try? BridgeDirectory(path: path, create: false)
+            return directory.flatMap { try? BridgeInspection($0).liveness.name } ?? ""
+        } picture: {
+            do {
+                var reader = try FrameReader(directory: try BridgeDirectory(path: path, create: false))
+                let picture = try BridgePicture(&reader, in: path)
+                return .success(try PNGFile.bytes(rgb: picture.rgb, size: picture.size))
+            } catch {
+                let sentence = Failure(describing: error)?.sentence ?? "there is no picture"
+                return .failure(WebService.SnapshotFailure(sentence))
+            }
         }
     }
 }

@@ -100,9 +100,11 @@ final class HTTPClient {
     /// As many of the next bytes.
     func read(_ count: Int) throws -> [UInt8] { try take(count) }
 
-    /// All that comes until the server hangs up.
-    func rest() throws -> [UInt8] {
-        while try fill() {}
+    /// All that comes until the server hangs up, or up to a mark.
+    func rest(through mark: String? = nil) throws -> [UInt8] {
+        while try fill() {
+            if let mark, String(decoding: buffer, as: UTF8.self).contains(mark) { break }
+        }
         defer { buffer.removeAll() }
         return buffer
     }

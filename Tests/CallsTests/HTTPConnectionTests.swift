@@ -1,3 +1,4 @@
+import Calls
 import RTP
 import TestSupport
 import Testing
@@ -29,6 +30,83 @@ import Testing
             #expect(response["connection"] == "close")
             #expect(try client.rest().isEmpty)
         }
+    }
+
+    @Test func whoHasSaidAllStillGetsTheAnswer() throws {
+        let post = "POST /whep HTTP/1.1\r\nHost: x\r\n\(WebFixture.authorization)\r\n\(WebFixture.sdp)\r\n"
+        let offer = "Content-Length: \(WebFixture.offer.utf8.count)\r\n\r\n\(WebFixture.offer)"
+        for (request, status) in [("GET /icon.svg HTTP/1.1\r\nHost: x\r\n\r\n", 200), (post + offer, 201)] {
+            let client = try web.connect()
+            client.send(request)
+            client.finish()
+            #expect(try client.response().status == status)
+            #expect(try client.rest().isEmpty)
+        }
+    }
+
+    /// RFC 9112 §3.2.
+    @Test func aRequestNamesOneHost() throws {
+        for hosts in ["", "Host: a\r\nHost: b\r\n"] {
+            let client = try web.connect()
+            client.send("GET / HTTP/1.1\r\n\(hosts)\r\n")
+            #expect(try client.response().status == 400)
+        }
+    }
+
+    /// RFC 9112 §3.2.2: the host of the target counts.
+    @Test func aTargetMayBeAbsolute() throws {
+        let open = try WebFixture(token: nil)
+        for (target, status) in [
+            ("http://127.0.0.1:8080/api/status?x", 200), ("HTTP://localhost", 200), ("http://elsewhere.example/", 421),
+            ("http://localhost/nowhere", 404), ("http://", 421),
+        ] {
+            let client = try open.connect()
+            #expect(try client.request("GET", target, ["Host: localhost"]).status == status, "\(target)")
+        }
+    }
+
+    /// RFC 9110 §10.1.1.
+    @Test func whoWaitsForLeaveToSendABodyGetsIt() throws {
+        let client = try web.connect()
+        let head = "POST /whep HTTP/1.1\r\nHost: x\r\n\(WebFixture.authorization)\r\n\(WebFixture.sdp)\r\n"
+        client.send("\(head)Content-Length: \(WebFixture.offer.utf8.count)\r\nExpect: 100-continue\r\n\r\n")
+        #expect(try client.response(hasBody: false).status == 100)
+        client.send(WebFixture.offer)
+        #expect(try client.response().status == 201)
+        let long = try web.connect()
+        long.send("\(head)Content-Length: 65537\r\nExpect: 100-continue\r\n\r\n")
+        #expect(try long.response().status == 413)
+    }
+
+    @Test(arguments: ["GET", "CONNECT"])
+    func afterAWishForAnotherProtocolTheConnectionEnds(method: String) throws {
+        let client = try web.connect()
+        let target = method == "GET" ? "/icon.svg" : "localhost:80"
+        let response = try client.request(method, target, ["Connection: Upgrade", "Upgrade: h2c"])
+        #expect(response.status == (method == "GET" ? 200 : 404))
+        #expect(response.all("connection") == ["close"])
+        #expect(try client.rest().isEmpty)
+    }
+
+    @Test func whoHasSaidAllHearsOfEventsToo() throws {
+        let client = try web.connect()
+        client.send("GET /api/events HTTP/1.1\r\nHost: x\r\n\(WebFixture.authorization)\r\n\r\n")
+        client.finish()
+        _ = try client.response(hasBody: false)
+        #expect(try client.chunk().contains("\"active\""))
+        web.service.setState("paused")
+        #expect(try client.chunk().contains("\"paused\""))
+    }
+
+    /// Where there are no chunks, events come as they are.
+    @Test func eventsReachClientsOfHTTP10() throws {
+        let client = try web.connect()
+        client.send("GET /api/events HTTP/1.0\r\n\(WebFixture.authorization)\r\n\r\n")
+        let event = "\r\n\r\ndata: {"
+        var text = ""
+        while !text.contains(event) { text += String(decoding: try client.read(1), as: UTF8.self) }
+        #expect(text.hasPrefix("HTTP/1.0 200 OK\r\n"))
+        #expect(!text.lowercased().contains("chunked"))
     }
 
     @Test func aHeadThatIsTooLongIsRefused() throws {
@@ -92,7 +170,7 @@ import Testing
         #expect(try web.request("GET", "/api/status").status == 200)
     }
 
-    @Test(arguments: ["", "GET /api/sta", "POST /whep HTTP/1.1\r\nContent-Length: 50\r\n\r\nv=0\r\n"])
+    @Test(arguments: ["", "GET /api/sta", "POST /whep HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\nv=0\r\n"])
     func whoFallsSilentIsCutOff(text: String) throws {
         let impatient = try WebFixture(requestTimeout: .milliseconds(50))
         let client = try impatient.connect()
@@ -123,8 +201,9 @@ import Testing
             let client = try open.connect()
             client.send(request)
             client.finish()
-            let rest = try client.rest()
-            #expect(rest.isEmpty || rest.starts(with: Array("HTTP/1.1 ".utf8)))
+            // Events go on for ever.
+            let rest = try client.rest(through: "data: {")
+            #expect(rest.isEmpty || rest.starts(with: Array("HTTP/1.".utf8)))
         }
         #expect(try open.connect().request("GET", "/api/status").status == 200)
     }

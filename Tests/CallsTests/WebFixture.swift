@@ -23,13 +23,14 @@ final class WebFixture {
     /// What the next snapshot is; nil while there is none.
     final class Picture: Sendable {
         let bytes = Mutex<[UInt8]?>(WebFixture.png)
+        let condition = Mutex("active")
         /// How often one was made.
         let count = Atomic(0)
     }
 
     init(
         token: String? = WebFixture.token,
-        name: String? = nil,
+        names: [String] = [],
         viewerLimit: Int = 2,
         codecs: [VideoCodec] = [.vp8],
         limits: WebServer.Limits = WebServer.Limits(),
@@ -46,12 +47,19 @@ final class WebFixture {
         ) { _ in }
         let picture = picture
         service = WebService(
-            WebService.Configuration(token: token, name: name, iceServerLinks: Self.links) {
-                picture.count.add(1, ordering: .relaxed)
-                return picture.bytes.withLock { bytes in
-                    bytes.map { .success($0) } ?? .failure(WebService.SnapshotFailure("there is no picture yet"))
+            WebService.Configuration(
+                token: token,
+                names: names,
+                iceServerLinks: Self.links,
+                snapshots: WebService.SnapshotSource {
+                    picture.condition.withLock { $0 }
+                } picture: {
+                    picture.count.add(1, ordering: .relaxed)
+                    return picture.bytes.withLock { bytes in
+                        bytes.map { .success($0) } ?? .failure(WebService.SnapshotFailure("there is no picture yet"))
+                    }
                 }
-            },
+            ),
             call: call
         )
         server = try WebServer(

@@ -104,6 +104,14 @@ import Testing
         #expect(try web.request("GET", "/snapshot.png").body == [1])
     }
 
+    /// Nobody sees what was paused.
+    @Test func whoComesAfterAPauseGetsNoSnapshotFromBefore() throws {
+        #expect(try web.request("GET", "/snapshot.png").body == WebFixture.png)
+        web.picture.bytes.withLock { $0 = [1] }
+        web.picture.condition.withLock { $0 = "paused" }
+        #expect(try web.request("GET", "/snapshot.png").body == [1])
+    }
+
     @Test func allWhoWaitGetOneSnapshot() throws {
         let clients = try (0..<20).map { _ in try web.connect() }
         web.picture.bytes.withLock { _ in

@@ -29,6 +29,8 @@ final class HTTPHandler: ChannelDuplexHandler {
     private let requestTimeout: TimeAmount
     private var state = State.idle
     private var timer: Scheduled<Void>?
+    /// The client has said that no more requests come.
+    private var isInputClosed = false
 
     init(service: WebService, requestTimeout: TimeAmount) {
         self.service = service
@@ -55,10 +57,18 @@ final class HTTPHandler: ChannelDuplexHandler {
                     context
                 )
             }
+            // RFC 9112 §3.2.
+            guard head.version == .http1_0 || head.headers["host"].count == 1 else {
+                return refuse(.sentence(.badRequest, "a request names one host"), head, context)
+            }
             if let length = head.headers.first(name: "content-length").flatMap({ Int($0) }), length > Self.bodyLimit {
                 return refuseBody(head, context)
             }
             state = .receiving(head, body: [])
+            if head.version == .http1_1, head.headers[canonicalForm: "expect"].contains("100-continue") {
+                let goOn = HTTPResponseHead(version: .http1_1, status: .continue)
+                context.writeAndFlush(wrapOutboundOut(.head(goOn)), promise: nil)
+            }
         case (.body(let buffer), .receiving(let head, var body)):
             state = .responding
             guard body.count + buffer.readableBytes <= Self.bodyLimit else { return refuseBody(head, context) }
@@ -80,18 +90,21 @@ final class HTTPHandler: ChannelDuplexHandler {
         send(line.text, context)
     }
 
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard case ChannelEvent.inputClosed = event else { return context.fireUserInboundEventTriggered(event) }
+        isInputClosed = true
+        switch state {
+        case .idle, .receiving: context.close(promise: nil)
+        case .responding, .streaming: break
+        }
+    }
+
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     // MARK: - Responding
 
     private func respond(to head: HTTPRequestHead, _ body: [UInt8], _ context: ChannelHandlerContext) {
-        let request = WebRequest(
-            method: head.method,
-            path: String(head.uri.prefix { $0 != "?" && $0 != "#" }),
-            headers: head.headers,
-            body: body,
-            client: ClientAddress(context.remoteAddress).description
-        )
+        let request = WebRequest(head, body: body, client: ClientAddress(context.remoteAddress).description)
         let loop = context.eventLoop
         let bound = NIOLoopBound((self, context), eventLoop: loop)
         service.respond(to: request) { response in
@@ -105,12 +118,14 @@ final class HTTPHandler: ChannelDuplexHandler {
     private func write(_ response: WebResponse, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
         state = .responding
         var headers = response.headers
-        guard case .bytes(let bytes) = response.body else { return stream(headers, context) }
+        guard case .bytes(let bytes) = response.body else { return stream(headers, to: request, context) }
         if response.status != .noContent { headers.replaceOrAdd(name: "Content-Length", value: "\(bytes.count)") }
-        if !request.isKeepAlive { headers.add(name: "Connection", value: "close") }
+        // After a wish for another protocol, NIO's parser takes what follows as of that one.
+        let isLast = !request.isKeepAlive || request.headers.contains(name: "upgrade") || request.method == .CONNECT
+        if isLast { headers.add(name: "Connection", value: "close") }
         let head = HTTPResponseHead(version: .http1_1, status: response.status, headers: headers)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
-        writeRest(of: request.method == .HEAD ? [] : bytes[...], isLast: !request.isKeepAlive, context)
+        writeRest(of: request.method == .HEAD ? [] : bytes[...], isLast: isLast, context)
     }
 
     /// Writes a body piece by piece, so that each that leaves is a sign of life. The end, which may let the next request
@@ -118,6 +133,7 @@ final class HTTPHandler: ChannelDuplexHandler {
     private func writeRest(of body: ArraySlice<UInt8>, isLast: Bool, _ context: ChannelHandlerContext) {
         setTimer(context)
         guard !body.isEmpty else {
+            let isLast = isLast || isInputClosed
             if !isLast { state = .idle }
             let written = context.writeAndFlush(wrapOutboundOut(.end(nil)))
             let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
@@ -145,9 +161,12 @@ final class HTTPHandler: ChannelDuplexHandler {
 
     // MARK: - Events
 
-    private func stream(_ headers: HTTPHeaders, _ context: ChannelHandlerContext) {
+    private func stream(_ headers: HTTPHeaders, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
         state = .streaming
-        let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: headers)
+        // Who hangs up from now on listens no more.
+        context.channel.setOption(.allowRemoteHalfClosure, value: false).whenFailure { _ in }
+        // HTTP/1.0 knows no chunks: there the end of the connection is the end of the stream.
+        let head = HTTPResponseHead(version: request.version, status: .ok, headers: headers)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         send(service.events.add(context.channel), context)
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)

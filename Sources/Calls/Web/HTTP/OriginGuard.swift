@@ -7,8 +7,8 @@ import NIOHTTP1
 /// page elsewhere that gives its own name this server's address would count as of the same origin; so only names that
 /// nobody else can give away are taken.
 struct OriginGuard: Sendable {
-    /// What the server is called, beside its addresses.
-    let name: String?
+    /// What the server is called beside its addresses, in lower case.
+    let names: [String]
 
     /// Nil if the request may be answered.
     func refusal(of request: WebRequest) -> WebResponse? {
@@ -25,7 +25,7 @@ struct OriginGuard: Sendable {
     }
 
     private func isOwn(_ host: String) -> Bool {
-        host == "localhost" || host == name?.lowercased() || (try? SocketAddress(ipAddress: host, port: 0)) != nil
+        host == "localhost" || names.contains(host) || (try? SocketAddress(ipAddress: host, port: 0)) != nil
     }
 
     /// The host of `host`, `host:port` or `[ipv6]:port`, in lower case; nil if it is none.

@@ -18,6 +18,20 @@ package struct WebRequest: Sendable {
         self.client = client
     }
 
+    /// A request with its target in origin-form or absolute-form (RFC 9112 §3.2), of which the latter names the host.
+    init(_ head: HTTPRequestHead, body: [UInt8], client: String) {
+        var target = head.uri[...]
+        var headers = head.headers
+        if let scheme = ["http://", "https://"].first(where: { target.lowercased().hasPrefix($0) }) {
+            let authority = target.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
+            headers.replaceOrAdd(name: "Host", value: String(authority))
+            target = target[authority.endIndex...]
+            if !target.hasPrefix("/") { target = "/" + target }
+        }
+        let path = String(target.prefix { $0 != "?" && $0 != "#" })
+        self.init(method: head.method, path: path, headers: headers, body: body, client: client)
+    }
+
     /// The value of `Content-Type` without parameters, in lower case.
     var contentType: String? {
         headers.first(name: "content-type")?.prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()

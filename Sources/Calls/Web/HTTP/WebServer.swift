@@ -22,17 +22,6 @@ package enum WebServerError: Error, CustomStringConvertible {
 
 /// Serves HTTP, or HTTPS, on a thread of its own.
 package final class WebServer: Sendable {
-    /// PEM files: the certificate with its chain, and the key.
-    package struct TLSFiles: Sendable {
-        package var certificate: String
-        package var key: String
-
-        package init(certificate: String, key: String) {
-            self.certificate = certificate
-            self.key = key
-        }
-    }
-
     /// Connections at once. More are turned away before they cost anything.
     package struct Limits: Sendable {
         package var connections: Int
@@ -64,11 +53,10 @@ package final class WebServer: Sendable {
     package init(
         _ service: WebService,
         on address: ListenAddress,
-        tls: TLSFiles?,
+        tls: TLSIdentity?,
         limits: Limits = Limits(),
         requestTimeout: Duration = .seconds(15)
     ) throws(WebServerError) {
-        let tlsContext = try tls.map { files throws(WebServerError) in try Self.context(files) }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let connections = Connections(limits)
         let bootstrap = ServerBootstrap(group: group)
@@ -83,13 +71,15 @@ package final class WebServer: Sendable {
                 }
             }
             .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+            // Who has asked for all may say so, and still waits for the answers.
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
             // The less waits in the kernel, the sooner it shows that bytes leave.
             .childChannelOption(.tcpOption(NIOBSDSocket.Option(rawValue: TCP_NOTSENT_LOWAT)), value: 128 * 1024)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     guard connections.add(channel) else { throw ChannelError.ioOnClosedChannel }
-                    if let tlsContext {
-                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tlsContext))
+                    if let tls {
+                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls.context))
                     }
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: true)
                     try channel.pipeline.syncOperations.addHandler(
@@ -128,24 +118,6 @@ package final class WebServer: Sendable {
         } catch {
             // A machine without IPv6.
             return try bootstrap.bind(host: "0.0.0.0", port: Int(address.port)).wait()
-        }
-    }
-
-    private static func context(_ files: TLSFiles) throws(WebServerError) -> NIOSSLContext {
-        let chain: [NIOSSLCertificate]
-        do { chain = try NIOSSLCertificate.fromPEMFile(files.certificate) } catch {
-            throw .certificate(file: files.certificate, reason: "\(error)")
-        }
-        do {
-            let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
-            var configuration = TLSConfiguration.makeServerConfiguration(
-                certificateChain: chain.map { .certificate($0) },
-                privateKey: .privateKey(key)
-            )
-            configuration.minimumTLSVersion = .tlsv12
-            return try NIOSSLContext(configuration: configuration)
-        } catch {
-            throw .certificate(file: files.key, reason: "\(error)")
         }
     }
 

@@ -9,23 +9,38 @@ package final class WebService: Sendable {
     package struct Configuration: Sendable {
         /// Nil lets everybody in.
         package var token: String?
-        /// What viewers call the server, if not by an address.
-        package var name: String?
+        /// What viewers call the server, beside its addresses.
+        package var names: [String]
         /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6), such as `<stun:stun.example.net>; rel="ice-server"`.
         package var iceServerLinks: [String]
-        /// Makes a PNG of the current picture, or a sentence why not. May block.
-        package var snapshot: @Sendable () -> Result<[UInt8], SnapshotFailure>
+        package var snapshots: SnapshotSource
 
         package init(
             token: String?,
-            name: String? = nil,
+            names: [String] = [],
             iceServerLinks: [String],
-            snapshot: @escaping @Sendable () -> Result<[UInt8], SnapshotFailure>
+            snapshots: SnapshotSource
         ) {
             self.token = token
-            self.name = name
+            self.names = names
             self.iceServerLinks = iceServerLinks
-            self.snapshot = snapshot
+            self.snapshots = snapshots
+        }
+    }
+
+    /// Where snapshots come from. Both may block.
+    package struct SnapshotSource: Sendable {
+        /// How the broadcast is: whether it is paused, for one.
+        package var condition: @Sendable () -> String
+        /// A PNG of the current picture, or a sentence why there is none.
+        package var picture: @Sendable () -> Result<[UInt8], SnapshotFailure>
+
+        package init(
+            condition: @escaping @Sendable () -> String,
+            picture: @escaping @Sendable () -> Result<[UInt8], SnapshotFailure>
+        ) {
+            self.condition = condition
+            self.picture = picture
         }
     }
 
@@ -52,7 +67,7 @@ package final class WebService: Sendable {
         self.configuration = configuration
         self.call = call
         access = Mutex(AccessGuard(token: configuration.token))
-        snapshots = SnapshotDesk(make: configuration.snapshot)
+        snapshots = SnapshotDesk(configuration.snapshots)
         publishState()
     }
 
@@ -108,6 +123,7 @@ package final class WebService: Sendable {
         case "/whep": [.GET, .HEAD, .POST]
         case "/snapshot.png", "/api/status": [.GET, .HEAD]
         case "/api/events": [.GET]
+        case "*": []
         case _ where path.hasPrefix(sessions): [.PATCH, .DELETE]
         default: WebPage.response(to: path) == nil ? nil : [.GET, .HEAD]
         }
@@ -115,7 +131,8 @@ package final class WebService: Sendable {
 
     /// What a request gets that came by a way on which no token protects the service.
     private func misdirection(_ request: WebRequest) -> WebResponse? {
-        configuration.token == nil ? OriginGuard(name: configuration.name).refusal(of: request) : nil
+        configuration.token == nil
+            ? OriginGuard(names: configuration.names.map { $0.lowercased() }).refusal(of: request) : nil
     }
 
     private func authorize(_ request: WebRequest) -> WebResponse? {
