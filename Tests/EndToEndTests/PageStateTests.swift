@@ -15,6 +15,25 @@ extension WebTests {
             try browser.wait(forState: "live")
         }
 
+        @Test func aBrowserWithoutWebRTCIsToldSo() throws {
+            let web = try WebBroadcast()
+            let browser = try Browser(.firefox, in: web.network, "--pref=media.peerconnection.enabled=false")
+            try browser.open(web.page)
+            try browser.wait(forState: "unable")
+        }
+
+        /// As when the sender goes on by a path that leads nowhere any more: ICE, which is let through, finds nothing wrong.
+        @Test func silenceEndsInANewSession() throws {
+            let web = try WebBroadcast()
+            let browser = try web.open(.chromium)
+            try browser.wait(forState: "live")
+            try web.network.loseMediaFromSender(true)
+            try browser.wait(forState: "reconnecting")
+            #expect(try browser.evaluate("oriel.pc.iceConnectionState", as: String.self) != "failed")
+            try web.network.loseMediaFromSender(false)
+            try browser.wait(forState: "live")
+        }
+
         @Test func aKilledCaptureProcessShowsAndItsSuccessorToo() throws {
             let web = try WebBroadcast()
             let browser = try web.open(.chromium)

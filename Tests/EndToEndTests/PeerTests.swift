@@ -98,6 +98,28 @@ extension WebTests {
             relay.stop()
         }
 
+        /// Consent lasts for 30 s (RFC 7675 §5.1): nobody need come again for less.
+        @Test func anOutageOfSecondsEndsNothing() throws {
+            let web = try WebBroadcast()
+            let counter = try draw("counter", on: web.server, "--fps", "30")
+            let viewer = try Peers.viewer(
+                .pion,
+                of: web.whep,
+                token: WebBroadcast.token,
+                in: web.network,
+                ["--frames", "500", "--seconds", "60"]
+            )
+            try wait(until: "the viewer is there") { web.sender.errorOutput.contains("looks in") }
+            try web.network.loseFromSender(perThousand: 999)
+            sleep(12)
+            try web.network.loseFromSender(perThousand: 0)
+            // More than came before.
+            #expect(try Peers.report(viewer).frames >= 500)
+            #expect(web.sender.errorOutput.split(separator: "\n").count { $0.contains("viewer ") } <= 2)
+            #expect(!web.sender.errorOutput.contains("out of reach"))
+            counter.stop()
+        }
+
         @Test func aWrongTokenGetsNothing() throws {
             let web = try WebBroadcast()
             let report = try Peers.report(Peers.viewer(.pion, of: web.whep, token: "wrong", in: web.network))

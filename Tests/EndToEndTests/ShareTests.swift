@@ -84,6 +84,63 @@ extension WebTests {
             shared.process.stop()
         }
 
+        /// A person paused it, and only a person goes on.
+        @Test func aPauseOutlivesTheCaptureProcess() throws {
+            let shared = try Shared()
+            let bridge = shared.folder.file("bridge")
+            func run(_ command: String, _ arguments: String...) throws -> CommandResult {
+                try CommandResult([Programs.oriel, command, "--dir", bridge] + arguments)
+            }
+            #expect(try run("pause").code == 0)
+            let before = try #require(try shared.child("start"))
+            let placard = try run("inspect", "--png", shared.folder.file("before.png"))
+            #expect(placard.code == 0)
+            kill(before, SIGKILL)
+            try wait(until: "it runs again and says so") {
+                try shared.child("start").map { $0 != before } ?? false
+                    && shared.process.errorOutput.contains("still paused")
+            }
+            #expect(try run("status").output.hasPrefix("paused"))
+            try wait(until: "the placard is there") {
+                try run("inspect", "--png", shared.folder.file("after.png")).code == 0
+            }
+            #expect(try contents(of: shared.folder.file("after.png")) == contents(of: shared.folder.file("before.png")))
+            #expect(try shared.view().connected)
+            #expect(try run("resume").code == 0)
+            #expect(try run("status").output.hasPrefix("active"))
+            shared.process.stop()
+        }
+
+        /// As nohup starts it.
+        @Test func itOutlivesATerminalIfToldTo() throws {
+            let shared = try Shared(shell: "trap '' HUP; exec \"$@\"")
+            let children = try [shared.child("start"), shared.child("attach")].map { try #require($0) }
+            for pid in children + [shared.process.pid] { kill(pid, SIGHUP) }
+            #expect(try shared.view().connected)
+            #expect(try [shared.child("start"), shared.child("attach")] == children)
+            shared.process.stop()
+        }
+
+        /// Otherwise what it says would go where it should not, such as to the X server.
+        @Test func itWorksWithoutStandardStreams() throws {
+            let server = try XServer()
+            let folder = try TemporaryDirectory()
+            let bridge = folder.file("bridge")
+            let capture = try Subprocess([
+                "sh", "-c", "exec \"$@\" <&- >&- 2>&-", "sh", Programs.oriel, "start", "--display", server.display,
+                "--dir",
+                bridge,
+            ])
+            try wait(until: "there is a picture") {
+                try CommandResult([Programs.oriel, "inspect", "--dir", bridge, "--png", folder.file("a.png")]).code == 0
+            }
+            for descriptor in 0...2 {
+                let path = try Subprocess.run(["readlink", "/proc/\(capture.pid)/fd/\(descriptor)"])
+                #expect(path.hasPrefix("/dev/null"))
+            }
+            capture.stop()
+        }
+
         @Test func stopEndsAll() throws {
             let shared = try Shared()
             #expect(try CommandResult([Programs.oriel, "stop", "--dir", shared.folder.file("bridge")]).code == 0)

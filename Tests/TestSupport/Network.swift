@@ -56,12 +56,27 @@ package final class Network {
     /// A command line that runs in the viewers' namespace.
     package func atViewer(_ command: [String]) -> [String] { ["ip", "netns", "exec", viewer] + command }
 
-    /// Loses part of what the sender sends by UDP.
+    /// Loses part of what the sender sends by UDP, at most 999 of 1000, from now on; 0 ends that.
     package func loseFromSender(perThousand: Int) throws {
-        let rules = """
-            add table inet loss; add chain inet loss in { type filter hook input priority 0; }; \
-            add rule inet loss in meta l4proto udp numgen random mod 1000 < \(perThousand) drop
-            """
+        var rules = "add table inet loss; delete table inet loss"
+        if perThousand > 0 {
+            rules += """
+                ; add table inet loss; add chain inet loss in { type filter hook input priority 0; }; \
+                add rule inet loss in meta l4proto udp numgen random mod 1000 < \(perThousand) drop
+                """
+        }
+        try Subprocess.run(atViewer(["nft", rules]))
+    }
+
+    /// Loses all SRTP that the sender sends, or nothing any more; not STUN and DTLS (RFC 7983).
+    package func loseMediaFromSender(_ isOn: Bool) throws {
+        var rules = "add table inet media; delete table inet media"
+        if isOn {
+            rules += """
+                ; add table inet media; add chain inet media in { type filter hook input priority 0; }; \
+                add rule inet media in meta l4proto udp @th,64,8 >= 128 @th,64,8 <= 191 drop
+                """
+        }
         try Subprocess.run(atViewer(["nft", rules]))
     }
 

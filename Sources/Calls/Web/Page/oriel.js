@@ -17,6 +17,7 @@ const sentences = {
   paused: 'The broadcast is paused.',
   ended: 'The broadcast has ended.',
   reconnecting: 'The connection is lost. Reconnecting…',
+  unable: 'This browser has no WebRTC, or it is switched off. Please open the link in another one.',
   denied: 'This link is wrong or no longer valid. Please ask for a new one.',
   full: 'All places are taken. You will join as soon as one is free.',
 };
@@ -29,7 +30,7 @@ const troubles = {
   dead: 'The capture has stopped. Waiting for it to start again…',
 };
 
-let link = 'connecting';    // how the way to the sender is: connecting, live, reconnecting, denied or full
+let link = 'connecting';    // how the way to the sender is: connecting, live, reconnecting, unable, denied or full
 let source = null;          // how the broadcast itself is, from the events
 let viewers = null;
 let seen = false;           // whether there ever was a picture
@@ -46,7 +47,7 @@ function hear(event) {
 
 function render() {
   let state = link, sentence = sentences[link];
-  if (link !== 'denied' && link !== 'full') {
+  if (!['unable', 'denied', 'full'].includes(link)) {
     if (source === 'stopped') state = 'ended';
     else if (source in troubles) state = seen || source !== 'starting' ? 'reconnecting' : 'connecting';
     else if (source === 'paused' && link === 'live') state = 'paused';
@@ -144,18 +145,20 @@ function pauseAfter({ status, reason, retryAfter, message }) {
   return retryAfter ?? (source === 'stopped' ? longestDelay : backoff);
 }
 
-addEventListener('hashchange', () => {
-  drop(session);
-  connection.abort();
-  sender = new Sender(location.hash.slice(1));
-  delay = shortestDelay;
-  source = null;
-  become('connecting');
-  wake();
-});
-addEventListener('online', () => { if (link !== 'denied') wake(); });
-addEventListener('pagehide', () => drop(session));
-addEventListener('pageshow', event => { if (event.persisted) connection.abort(); });
+function followTheBrowser() {
+  addEventListener('hashchange', () => {
+    drop(session);
+    connection.abort();
+    sender = new Sender(location.hash.slice(1));
+    delay = shortestDelay;
+    source = null;
+    become('connecting');
+    wake();
+  });
+  addEventListener('online', () => { if (link !== 'denied') wake(); });
+  addEventListener('pagehide', () => drop(session));
+  addEventListener('pageshow', event => { if (event.persisted) connection.abort(); });
+}
 
 // -- The picture
 
@@ -219,4 +222,9 @@ window.oriel = {
   get pc() { return session.pc; },
   stats,
 };
-watch();
+if (window.RTCPeerConnection) {
+  followTheBrowser();
+  watch();
+} else {
+  become('unable');
+}

@@ -115,6 +115,7 @@ export class Session {
     return new Promise((_, reject) => {
       const lost = () => reject(new Error('The connection is lost.'));
       setTimeout(() => { if (!this.firstFrameAt) lost(); }, 10_000);
+      this.watchForSilence(lost);
       let patience;
       this.receiver.transport.onstatechange = event => {
         if (event.target.state === 'closed') lost();
@@ -125,6 +126,19 @@ export class Session {
         if (this.pc.connectionState === 'disconnected') patience = setTimeout(lost, 2000);
       };
     });
+  }
+
+  /// A picture that stands still comes once a second too. Who moved to another network may wait in vain although ICE finds
+  /// nothing wrong: the sender goes by the old path.
+  watchForSilence(lost) {
+    let packets = 0, since = performance.now();
+    const watch = setInterval(async () => {
+      const report = await this.pc.getStats();
+      const received = [...report.values()].find(entry => entry.type === 'inbound-rtp')?.packetsReceived ?? 0;
+      if (this.left) return clearInterval(watch);
+      if (received !== packets || !this.firstFrameAt) [packets, since] = [received, performance.now()];
+      else if (performance.now() - since > 5000) lost();
+    }, 1000);
   }
 
   /// Sends what has gathered within 50 ms as one fragment (RFC 8840). A lost fragment does no harm: this side's checks
