@@ -1,30 +1,45 @@
 /// Packets that a viewer has lost and that wait to be sent again, by their numbers in the history.
+///
+/// They have a budget: the more is lost, the less is mended by sending more (RFC 4588 §7).
 struct Retransmissions: Sendable {
     /// Packets that wait at the most.
     static let limit = 512
     /// Less than this is no round trip, but a repeated request.
     private static let shortestPatience: UInt64 = 10_000_000
+    /// Bytes that may be sent again at once, at the least: a whole keyframe.
+    private static let keyframeSize = 160_000
+    /// Bytes that each packet is taken for.
+    private static let packetSize = 1200
 
     private var waiting: [UInt64] = []
     /// When packets were last sent again, by number modulo the count.
     private var repeatedAt = [(index: UInt64, at: UInt64)](repeating: (.max, 0), count: 256)
+    private var budget: Pacer
+    /// Packets before this one are gone.
+    private var start: UInt64 = 0
 
-    /// Notes a lost packet, unless it waits already or was sent again so lately that it may still be on its way.
-    ///
-    /// - Returns: whether it was noted.
-    mutating func request(_ index: UInt64, roundTripTime: UInt64?, now: UInt64) -> Bool {
-        let last = repeatedAt[Int(index % 256)]
-        let patience = max(roundTripTime ?? 0, Self.shortestPatience)
-        guard last.index != index || now >= last.at.adding(clamped: patience), waiting.count < Self.limit,
-            !waiting.contains(index)
-        else { return false }
-        waiting.append(index)
-        return true
+    /// - Parameter pace: of all packets. A tenth of it may be sent again, which is half of the encoder's target.
+    init(pace: Pacer.Pace) {
+        budget = Pacer(pace: Pacer.Pace(rate: max(pace.rate / 10, 1), burst: max(pace.burst, Self.keyframeSize)))
     }
 
-    /// Packets that are no longer there take no places.
+    /// Notes a lost packet, unless it is gone, waits already, was sent again so lately that it may still be on its way, or
+    /// is one too many.
+    mutating func request(_ index: UInt64, roundTripTime: UInt64?, now: UInt64) {
+        let last = repeatedAt[Int(index % 256)]
+        let patience = max(roundTripTime ?? 0, Self.shortestPatience)
+        guard index >= start, last.index != index || now >= last.at.adding(clamped: patience),
+            waiting.count < Self.limit, !waiting.contains(index), budget.earliest(forPacketOf: Self.packetSize) <= now
+        else { return }
+        budget.note(packetOf: Self.packetSize, at: now)
+        waiting.append(index)
+    }
+
+    /// Packets before `start` are gone.
     mutating func forget(before start: UInt64) {
-        if let oldest = waiting.min(), oldest < start { waiting.removeAll { $0 < start } }
+        guard start != self.start else { return }
+        self.start = start
+        waiting.removeAll { $0 < start }
     }
 
     /// The next packet that is still there.

@@ -18,15 +18,6 @@ package struct VideoSender: Sendable {
     /// A viewer whose packets have waited this long goes on with a newer keyframe, if there is one. It does not ask for
     /// one: what made it late would make that late too.
     private static let longestDelay: UInt64 = 500_000_000
-    /// Bytes of a usual packet.
-    private static let packetSize = 1200
-    /// Bytes that may be sent again at once: a whole keyframe.
-    private static let repairBurst = 160_000
-    /// Nanoseconds between two keyframes for the same viewer, at first and at the most.
-    private static let requestInterval: UInt64 = 1_000_000_000
-    private static let longestRequestInterval: UInt64 = 8_000_000_000
-    /// A round trip where none is known.
-    private static let usualRoundTrip: UInt64 = 100_000_000
 
     private let parameters: Parameters
     private let clock: ClockReading
@@ -34,29 +25,20 @@ package struct VideoSender: Sendable {
     private var stream: RTPStream
     private var retransmissionStream: RTPStream?
     private var pacer: Pacer
-    /// What may be sent again: the more is lost, the less can be mended by sending more.
-    private var repairs: Pacer
     private var position: Position
     /// Added to a packet's number, modulo 65536, it gives its sequence number.
     private var sequenceOffset: UInt16
     /// The first packet for which `sequenceOffset` holds.
     private var sequenceStart: UInt64 = 0
-    private var retransmissions = Retransmissions()
+    private var retransmissions: Retransmissions
     private var reports: ReportSchedule
     private var commands = FullIntraCommands()
     private var reachability = Reachability()
-    /// The oldest packet that was there at the last look.
-    private var historyStart: UInt64 = 0
+    private var keyframeNeed = KeyframeNeed()
     /// The packet after the newest that was sent.
     private var sentEnd: UInt64 = 0
     /// The first packet that goes without the mid, which the viewer has learnt.
     private var midEnd = UInt64.max
-    /// Whether the viewer cannot go on without a keyframe that is yet to come.
-    private var wantsKeyframe = true
-    /// Until then the viewer may ask for the keyframe that is on its way.
-    private var keyframeAwaitedUntil: UInt64 = 0
-    private var requestInterval = Self.requestInterval
-    private var nextRequest: UInt64 = 0
     package private(set) var statistics = VideoSenderStatistics()
 
     package init(
@@ -80,7 +62,7 @@ package struct VideoSender: Sendable {
             )
         }
         pacer = Pacer(pace: pace)
-        repairs = Pacer(pace: Pacer.Pace(rate: max(pace.rate / 10, 1), burst: max(pace.burst, Self.repairBurst)))
+        retransmissions = Retransmissions(pace: pace)
         reports = ReportSchedule(seed: random.next())
         position = .awaitingKeyframe(since: 0)
     }
@@ -110,19 +92,14 @@ package struct VideoSender: Sendable {
         guard pacer.earliest(forPacketOf: size) <= now else { return false }
         pacer.note(packetOf: size, at: now)
         write(history[index], index, to: &bytes)
-        if index == history.keyframe?.index {
-            wantsKeyframe = false
-            keyframeAwaitedUntil = .max
-        }
-        if history[index].isLast, keyframeAwaitedUntil == .max {
-            keyframeAwaitedUntil = now.adding(clamped: statistics.roundTripTime ?? Self.usualRoundTrip)
-        }
+        if index == history.keyframe?.index { keyframeNeed.beginKeyframe() }
+        if history[index].isLast { keyframeNeed.endFrame(at: now, roundTripTime: statistics.roundTripTime) }
         position = .at(index + 1)
         return true
     }
 
-    /// When `writeNext` or `writeReport` has something to write, or the viewer's state changes; nil while there is nothing to wait for. May lie in the
-    /// past.
+    /// When `writeNext` or `writeReport` has something to write, a keyframe may be asked for, or the viewer is lost; nil
+    /// while there is nothing to wait for. May lie in the past.
     package func nextDeadline(_ history: borrowing PacketHistory) -> UInt64? {
         var packet: UInt64?
         if let index = retransmissions.next(in: history) {
@@ -131,8 +108,7 @@ package struct VideoSender: Sendable {
             packet = pacer.earliest(forPacketOf: packetSize(history[index]))
         }
         let report = stream.packetCount > 0 ? reports.nextDeadline : nil
-        let request = wantsKeyframe && nextRequest > 0 ? nextRequest : nil
-        return [packet, report, request, reachability.deadline].compactMap { $0 }.min()
+        return [packet, report, keyframeNeed.deadline, reachability.deadline].compactMap { $0 }.min()
     }
 
     /// Appends a sender report with the stream's name if one is due (RFC 3550 §6.1). Returns whether it was.
@@ -152,17 +128,7 @@ package struct VideoSender: Sendable {
     }
 
     /// Whether the viewer needs a keyframe that is yet to come. The answer is given once.
-    ///
-    /// All viewers pay for a keyframe. One who asks again and again is heard at ever longer intervals, until it has been
-    /// content for a while.
-    package mutating func takeKeyframeRequest(at now: UInt64) -> Bool {
-        guard wantsKeyframe, now >= nextRequest else { return false }
-        let isContent = now >= nextRequest.adding(clamped: Self.longestRequestInterval)
-        requestInterval = isContent ? Self.requestInterval : min(requestInterval * 2, Self.longestRequestInterval)
-        nextRequest = now.adding(clamped: requestInterval)
-        wantsKeyframe = false
-        return true
-    }
+    package mutating func takeKeyframeRequest(at now: UInt64) -> Bool { keyframeNeed.take(at: now) }
 
     /// Whether the viewer is out of reach: its regular reports have stopped, or tell that nothing arrives.
     package func isLost(at now: UInt64) -> Bool { reachability.isLost(at: now) }
@@ -181,12 +147,12 @@ package struct VideoSender: Sendable {
         case .receiverReport(let report): note(report.reports, now: now)
         case .pictureLoss(let loss) where loss.media == ssrc:
             statistics.keyframeRequests += 1
-            if now >= keyframeAwaitedUntil { wantsKeyframe = true }
+            keyframeNeed.notePictureLoss(at: now)
         case .fullIntra(let request):
             for command in request.commands where command.ssrc == ssrc {
                 if commands.take(command.sequenceNumber, from: request.sender) {
                     statistics.keyframeRequests += 1
-                    wantsKeyframe = true
+                    keyframeNeed.arise()
                 }
             }
         case .genericNACK(let nack) where nack.media == ssrc:
@@ -205,7 +171,7 @@ package struct VideoSender: Sendable {
         )
         guard let block else { return }
         // Who can ask for nothing is mended unasked.
-        if !parameters.canAskForRepair, block.cumulativeLost > statistics.packetsLost ?? 0 { wantsKeyframe = true }
+        if !parameters.canAskForRepair, block.cumulativeLost > statistics.packetsLost ?? 0 { keyframeNeed.arise() }
         midEnd = min(midEnd, sentEnd)
         statistics.lossFraction = Double(block.fractionLost) / 256
         statistics.packetsLost = block.cumulativeLost
@@ -217,19 +183,14 @@ package struct VideoSender: Sendable {
         guard case .at(let next) = position else { return }
         let distance = UInt64(UInt16(truncatingIfNeeded: next &- 1) &+ sequenceOffset &- sequenceNumber)
         guard distance < 0x8000, next > sequenceStart, distance < next - sequenceStart else { return }
-        let index = next - 1 - distance
-        guard index >= historyStart, repairs.earliest(forPacketOf: Self.packetSize) <= now,
-            retransmissions.request(index, roundTripTime: statistics.roundTripTime, now: now)
-        else { return }
-        repairs.note(packetOf: Self.packetSize, at: now)
+        retransmissions.request(next - 1 - distance, roundTripTime: statistics.roundTripTime, now: now)
     }
 
     // MARK: - Position
 
     /// Goes to where the viewer can go on, if it must wait for a keyframe or lags too far behind.
     private mutating func catchUp(with history: borrowing PacketHistory, at now: UInt64) {
-        historyStart = history.start
-        retransmissions.forget(before: historyStart)
+        retransmissions.forget(before: history.start)
         switch position {
         case .awaitingKeyframe(let since):
             let earliest = max(since, now.subtracting(clamped: Self.keyframeLifetime))
@@ -246,8 +207,7 @@ package struct VideoSender: Sendable {
                 statistics.skips += 1
                 stream.skip(to: sequenceNumber(of: index))
                 position = .awaitingKeyframe(since: now)
-                wantsKeyframe = true
-                keyframeAwaitedUntil = 0
+                keyframeNeed.ariseAnew()
             }
         }
     }
@@ -265,8 +225,7 @@ package struct VideoSender: Sendable {
         sequenceOffset = stream.nextSequenceNumber &- UInt16(truncatingIfNeeded: index)
         sequenceStart = index
         retransmissions.removeAll()
-        // That keyframe answers all requests so far.
-        wantsKeyframe = false
+        keyframeNeed.beginKeyframe()
         position = .at(index)
     }
 

@@ -202,6 +202,7 @@ struct SenderModel {
     private mutating func go(to index: Int) {
         place = .at(index)
         wantsKeyframe = false
+        awaitedUntil = .max
         start = index
         pending.removeAll()
         if let number { numberOffset = number &- UInt16(truncatingIfNeeded: index) }

@@ -114,10 +114,7 @@ package final class WebCall: Sendable {
 
     /// The broadcast was paused: who joins from now on must not see what was shown before.
     package func forgetPast() {
-        shared.withLock { shared in
-            shared.forgetsPast = true
-            for codec in shared.codecsInUse { shared.keyframeRequests[codec, default: KeyframeRequests()].request() }
-        }
+        shared.withLock { $0.forgetsPast = true }
         waker.wake()
     }
 
