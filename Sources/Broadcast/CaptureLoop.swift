@@ -65,7 +65,7 @@ package struct CaptureLoop: ~Copyable {
         do throws(BridgeError) {
             if isPaused {
                 report("still paused, as the process before was: go on with \"oriel resume\"")
-                try pause(withPlacard: true)
+                pause(withPlacard: true)
             }
             while !signals.take() {
                 let now = MonotonicClock.now()
@@ -94,13 +94,13 @@ package struct CaptureLoop: ~Copyable {
     private mutating func tick(at now: UInt64) throws(BridgeError) -> Bool {
         if !writer.heartbeat() {
             report("the frames file was removed or shrunk: making a new one")
-            if isPaused { try pause(withPlacard: true) } else { schedule.noteDamage() }
+            if isPaused { pause(withPlacard: true) } else { schedule.noteDamage() }
         }
         if writer.hasReaders { watchedAt = now }
         switch directory.takeRequest() {
         case .stop: return true
-        case .pause: try pause(withPlacard: true)
-        case .freeze: try pause(withPlacard: false)
+        case .pause: pause(withPlacard: true)
+        case .freeze: pause(withPlacard: false)
         case .resume: try resume()
         case nil: break
         }
@@ -108,10 +108,15 @@ package struct CaptureLoop: ~Copyable {
         return false
     }
 
-    private mutating func pause(withPlacard: Bool) throws(BridgeError) {
+    /// Does not throw: a process that ends over a full disk would be started again, and show the screen.
+    private mutating func pause(withPlacard: Bool) {
         if withPlacard, var placard = writer.lastFrame ?? session?.frameInfo {
             placard.capturedAt = MonotonicClock.now()
-            try writer.publish(placard, leavingNothingElse: true) { $0.drawPlacard() }
+            do throws(BridgeError) {
+                try writer.publish(placard, leavingNothingElse: true) { $0.drawPlacard() }
+            } catch {
+                report("\(error)")
+            }
         }
         let isNew = !isPaused
         isPaused = true

@@ -27,7 +27,7 @@ enum Detachment {
                 relay(log)
                 throw Failure(Failure.Code(rawValue: code) ?? .failed, "the broadcast did not start")
             }
-            if let status = try directory.status(), status.pid == child.pid, status.state != .starting {
+            if let status = try directory.status(), status.pid == child.pid, status.generation != 0 {
                 return relay(log)
             }
             MonotonicClock.sleep(until: MonotonicClock.now() + 5_000_000)

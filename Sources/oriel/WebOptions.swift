@@ -30,7 +30,12 @@ struct WebOptions: ParsableArguments {
     )
     var token: String?
 
-    @Option(help: ArgumentHelp("Certificate for HTTPS with its chain, as PEM; needs --tls-key.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "Certificate for HTTPS with its chain, as PEM; needs --tls-key. The links are to the hosts it names.",
+            valueName: "file"
+        )
+    )
     var tlsCert: String?
 
     @Option(help: ArgumentHelp("Key of the certificate, as PEM.", valueName: "file"))

@@ -48,6 +48,7 @@ import Testing
         for (path, allowed) in [
             ("/whep", "GET, HEAD, POST, OPTIONS"), ("/whep/0123", "PATCH, DELETE, OPTIONS"),
             ("/api/status", "GET, HEAD, OPTIONS"), ("/", "GET, HEAD, OPTIONS"), ("/api/events", "GET, OPTIONS"),
+            ("*", "OPTIONS"),
         ] {
             // Browsers ask without the token.
             let response = try web.connect().request("OPTIONS", path)

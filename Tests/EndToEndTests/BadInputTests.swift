@@ -163,6 +163,32 @@ import Testing
         #expect(!result.output.contains("frames"))
     }
 
+    /// Ended by that, it would be started again, and show what was paused.
+    @Test func aFullDiskEndsNoPause() throws {
+        let server = try XServer(.virtual(width: 1920, height: 1080))
+        let folder = try TemporaryDirectory()
+        let result = try CommandResult(
+            mountNamespace + [
+                "sh", "-c",
+                """
+                mount -t tmpfs -o size=1m,mode=700 tmpfs "$1"
+                mkdir -m 700 "$1/bridge"
+                umask 077
+                printf 'abi=1.0\nstate=paused\nreason=\ngen=0\npid=1\ndata=\nstarted_ns=0\n' > "$1/bridge/status"
+                "$2" start --display "$3" --dir "$1/bridge" &
+                until grep -q "pid=$!" "$1/bridge/status" && "$2" status --dir "$1/bridge"; do :; done
+                "$2" resume --dir "$1/bridge" || true
+                "$2" status --dir "$1/bridge"
+                kill $!
+                wait $!
+                """, "sh", folder.path, Programs.oriel, server.display,
+            ]
+        )
+        #expect(result.output.hasPrefix("paused"))
+        #expect(result.errorOutput.contains("still paused"))
+        #expect(result.errorOutput.contains("no space for 9 MiB"))
+    }
+
     /// A screen that outgrows the disk keeps its last picture, and goes on when it has shrunk again.
     @Test func aDiskThatFillsLaterEndsNothing() throws {
         let server = try XServer(.vnc(width: 640, height: 480))

@@ -1,4 +1,5 @@
 import Glibc
+import Posix
 import TestSupport
 import Testing
 
@@ -139,6 +140,54 @@ extension WebTests {
                 #expect(path.hasPrefix("/dev/null"))
             }
             capture.stop()
+        }
+
+        /// Such as a terminal that Ctrl-S has stopped.
+        @Test func messagesThatNobodyTakesHoldNothingUp() throws {
+            let server = try XServer()
+            let folder = try TemporaryDirectory()
+            let bridge = folder.file("bridge")
+            let pipe = try Pipe()
+            let capture = try Subprocess([
+                "sh", "-c", "exec 2> \"$0\"; head -c 65536 /dev/zero >&2; exec \"$@\"",
+                "/proc/\(getpid())/fd/\(pipe.writing.raw)", Programs.oriel, "start", "--display", server.display,
+                "--dir",
+                bridge,
+            ])
+            func run(_ command: String) throws -> CommandResult {
+                try CommandResult([Programs.oriel, command, "--dir", bridge])
+            }
+            try wait(until: "it is live") { try run("status").output.hasPrefix("active") }
+            #expect(try run("pause").code == 0)
+            #expect(try run("resume").code == 0)
+            #expect(try run("stop").code == 0)
+            #expect(try capture.wait() == .code(0))
+        }
+
+        @Test func theWildcardAddressIsNoLink() throws {
+            let shared = try Shared("--listen", "0.0.0.0:8080")
+            #expect(shared.process.output.hasPrefix("http://\(Network.senderAddress):8080/#"))
+            #expect(shared.process.output.split(separator: "#").count == 2)
+            shared.process.stop()
+        }
+
+        /// User names of time-limited credentials hold a colon. Viewers are told of them with the answer.
+        @Test func credentialsOfARelayMayBeEscaped() throws {
+            let shared = try Shared("--turn", "17%3Abob:p%3Fs%40%25@192.0.2.1:3478")
+            let post = """
+                import sys, urllib.request as u
+                url, token, offer = sys.argv[1:]
+                headers = {'Content-Type': 'application/sdp', 'Authorization': 'Bearer ' + token}
+                print(u.urlopen(u.Request(url, open(offer, 'rb').read(), headers)).headers['Link'])
+                """
+            let answer = try Subprocess.run(
+                shared.network.atViewer([
+                    "/usr/bin/python3", "-c", post, "http://\(Network.senderAddress):8080/whep", shared.token,
+                    Peers.path("../WebRTCTests/Offers/chromium.sdp"),
+                ])
+            )
+            #expect(answer.contains("username=\"17:bob\"; credential=\"p?s@%\""), "\(answer)")
+            shared.process.stop()
         }
 
         @Test func stopEndsAll() throws {

@@ -35,6 +35,14 @@ import Testing
             history = PacketHistory(codec: .vp8, maximumPayloadSize: 1000, capacity: 200, using: &random)
         }
 
+        /// One that has sent a keyframe of one packet.
+        static func playing(canAskForRepair: Bool = true, at now: UInt64) -> Stream {
+            var stream = Stream(canAskForRepair: canAskForRepair, at: now)
+            stream.append(isKeyframe: true)
+            _ = stream.drain()
+            return stream
+        }
+
         mutating func append(_ packets: Int = 1, isKeyframe: Bool = false) {
             history.append(
                 frame: [UInt8](repeating: 9, count: packets * 990).span,
@@ -109,9 +117,7 @@ import Testing
 
     /// What made it late would make a keyframe late too.
     @Test func aViewerThatLagsDoesNotAskForAKeyframe() {
-        var stream = Stream(at: start)
-        stream.append(isKeyframe: true)
-        _ = stream.drain()
+        var stream = Stream.playing(at: start)
         stream.append(3)
         stream.now += 5000 * Self.millisecond
         #expect(stream.drain().count == 3)
@@ -120,9 +126,7 @@ import Testing
 
     /// All viewers pay for what one of them asks for.
     @Test func whoAsksAgainAndAgainIsHeardAtLongerIntervals() {
-        var stream = Stream(at: start)
-        stream.append(isKeyframe: true)
-        _ = stream.drain()
+        var stream = Stream.playing(at: start)
         var granted: [UInt64] = []
         for _ in 0..<200 {
             stream.now += 100 * Self.millisecond
@@ -136,9 +140,7 @@ import Testing
 
     /// Peers repeat the request until a picture is there.
     @Test func aKeyframeAnswersWhatIsAskedWhileItIsOnItsWay() {
-        var stream = Stream(at: start)
-        stream.append(isKeyframe: true)
-        _ = stream.drain()
+        var stream = Stream.playing(at: start)
         stream.now += 3000 * Self.millisecond
         stream.losePicture()
         expect(stream.sender.takeKeyframeRequest(at: stream.now))
@@ -154,9 +156,7 @@ import Testing
     }
 
     @Test func aRequestThatMustWaitIsHeardInTime() {
-        var stream = Stream(at: start)
-        stream.append(isKeyframe: true)
-        _ = stream.drain()
+        var stream = Stream.playing(at: start)
         stream.now += 1000 * Self.millisecond
         stream.losePicture()
         expect(stream.sender.takeKeyframeRequest(at: stream.now))
@@ -170,9 +170,7 @@ import Testing
 
     @Test func whoCannotAskIsMendedWhenItReportsLoss() {
         for canAsk in [false, true] {
-            var stream = Stream(canAskForRepair: canAsk, at: start)
-            stream.append(isKeyframe: true)
-            _ = stream.drain()
+            var stream = Stream.playing(canAskForRepair: canAsk, at: start)
             stream.report(lost: 0)
             expect(!stream.sender.takeKeyframeRequest(at: stream.now))
             stream.report(lost: 1)
@@ -281,9 +279,7 @@ import Testing
     }
 
     @Test func aRepeatedCommandIsNotANewOne() {
-        var stream = Stream(at: start)
-        stream.append(isKeyframe: true)
-        _ = stream.drain()
+        var stream = Stream.playing(at: start)
         let ssrc = stream.sender.ssrc
         for (number, requester, asks) in [(1, 8, true), (1, 8, false), (2, 8, true), (1, 9, true), (1, 8, true)] {
             let command = FullIntraRequest.Command(ssrc: ssrc, sequenceNumber: UInt8(number))

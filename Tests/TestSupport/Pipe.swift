@@ -1,12 +1,12 @@
 import Glibc
-import Posix
+package import Posix
 
 /// A pipe whose ends no child process inherits unless it is given one.
-struct Pipe: ~Copyable {
-    let reading: FileDescriptor
-    let writing: FileDescriptor
+package struct Pipe: ~Copyable {
+    package let reading: FileDescriptor
+    package let writing: FileDescriptor
 
-    init() throws(SystemError) {
+    package init() throws(SystemError) {
         var ends: [Int32] = [-1, -1]
         try check("pipe") { Glibc.pipe(&ends) }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }

@@ -36,7 +36,7 @@ void posix_guard_enter(struct posix_guard *guard, void *base, size_t size);
 /// Ends the guard. Returns whether a fault happened inside; the mapping then holds zeros and must be unmapped.
 bool posix_guard_leave(struct posix_guard *guard);
 
-/// Blocks SIGINT, SIGTERM and SIGHUP and returns a descriptor that becomes readable when one comes; -1 and errno on
+/// Blocks SIGINT, SIGTERM and, unless it is ignored, SIGHUP, and returns a descriptor that becomes readable when one comes; -1 and errno on
 /// failure. Ignores SIGPIPE.
 int posix_termination_signals(void);
 /// Whether a signal waited there; takes one.

@@ -133,9 +133,9 @@ export class Session {
   watchForSilence(lost) {
     let packets = 0, since = performance.now();
     const watch = setInterval(async () => {
+      if (this.left) return clearInterval(watch);
       const report = await this.pc.getStats();
       const received = [...report.values()].find(entry => entry.type === 'inbound-rtp')?.packetsReceived ?? 0;
-      if (this.left) return clearInterval(watch);
       if (received !== packets || !this.firstFrameAt) [packets, since] = [received, performance.now()];
       else if (performance.now() - since > 5000) lost();
     }, 1000);
