@@ -32,6 +32,8 @@ extension WebTests {
             #expect(try browser.evaluate("oriel.pc.iceConnectionState", as: String.self) != "failed")
             try web.network.loseMediaFromSender(false)
             try browser.wait(forState: "live")
+            // The page gives up before the sender does.
+            #expect(web.sender.errorOutput.contains("viewer 1 from 10.99.0.2 left"))
         }
 
         @Test func aKilledCaptureProcessShowsAndItsSuccessorToo() throws {
