@@ -103,9 +103,9 @@ import Testing
         let client = try web.connect()
         client.send("GET /api/events HTTP/1.0\r\n\(WebFixture.authorization)\r\n\r\n")
         let event = "\r\n\r\ndata: {"
-        var text = ""
-        while !text.contains(event) { text += String(decoding: try client.read(1), as: UTF8.self) }
+        let text = String(decoding: try client.rest(through: "data: {"), as: UTF8.self)
         #expect(text.hasPrefix("HTTP/1.0 200 OK\r\n"))
+        #expect(text.contains(event), "no chunk begins there")
         #expect(!text.lowercased().contains("chunked"))
     }
 
