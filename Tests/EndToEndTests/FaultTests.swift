@@ -40,7 +40,7 @@ import Testing
         private var sender: Subprocess?
 
         init() throws {
-            let server = try Self.startServer()
+            let server = try Self.startServer(":\(Int.random(in: 1000..<50_000))")
             self.server = server
             broadcast = try Broadcast(on: server.display)
             port = try Ports.free()
@@ -118,7 +118,8 @@ import Testing
             process = nil
         }
 
-        private static func startServer(_ display: String? = nil) throws -> XServer {
+        /// On a display of a number that no other test's server takes while this one is down: those take the lowest.
+        private static func startServer(_ display: String) throws -> XServer {
             try XServer(.virtual(width: 1280, height: 720), display: display)
         }
 

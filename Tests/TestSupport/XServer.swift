@@ -21,7 +21,7 @@ package final class XServer {
     /// Starts a server and waits until it takes connections.
     ///
     /// - Parameters:
-    ///   - display: such as `:7`, to start again a server that crashed; nil takes any that is free.
+    ///   - display: such as `:4711`, to start again a server that crashed; nil takes the lowest that is free.
     ///   - arguments: more arguments, such as `-extension MIT-SHM`.
     package init(
         _ kind: Kind = .virtual(width: 640, height: 480),
