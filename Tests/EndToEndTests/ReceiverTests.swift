@@ -4,116 +4,119 @@ import TestSupport
 import Testing
 
 /// What programs by others make of the stream.
-@Suite struct ReceiverTests {
-    /// VP8 and VP9, each to ffmpeg and to GStreamer, for a minute of changing pictures and then a still one.
-    @Test func receiversDecodeAMinuteWithoutAComplaint() throws {
-        let server = try XServer(.virtual(width: 1920, height: 1080))
-        let broadcast = try Broadcast(on: server.display)
-        let folder = broadcast.folder
-        let capture = try broadcast.start("--no-cursor")
-        let streams = try ["vp8", "vp9"].map { codec in
-            try Stream(codec, of: broadcast)
-        }
-        for scene in ["typing", "demo", "scrolling"] {
-            let workload = try draw(scene, on: server)
-            sleep(20)
-            try #require(workload.status() == nil, "\(workload.errorOutput)")
-            if scene != "scrolling" {
-                workload.stop()
-                continue
+extension WebTests {
+    @Suite struct ReceiverTests {
+        /// VP8 and VP9, each to ffmpeg and to GStreamer, for a minute of changing pictures and then a still one.
+        @Test func receiversDecodeAMinuteWithoutAComplaint() throws {
+            let server = try XServer(.virtual(width: 1920, height: 1080))
+            let broadcast = try Broadcast(on: server.display)
+            let folder = broadcast.folder
+            let capture = try broadcast.start("--no-cursor")
+            let streams = try ["vp8", "vp9"].map { codec in
+                try Stream(codec, of: broadcast)
             }
-            workload.kill(SIGSTOP)
-            let screen = try independentGrab(of: server, in: folder)
-            for stream in streams {
-                for receiver in stream.receivers {
-                    try receiver.requireRunning()
-                    try wait(until: "\(stream.codec) in \(receiver.kind) shows the screen") {
-                        receiver.lastFrame.map { lumaPSNR($0, screen) >= 40 } ?? false
+            for scene in ["typing", "demo", "scrolling"] {
+                let workload = try draw(scene, on: server)
+                sleep(20)
+                try #require(workload.status() == nil, "\(workload.errorOutput)")
+                if scene != "scrolling" {
+                    workload.stop()
+                    continue
+                }
+                workload.kill(SIGSTOP)
+                let screen = try independentGrab(of: server, in: folder)
+                for stream in streams {
+                    for receiver in stream.receivers {
+                        try receiver.requireRunning()
+                        try wait(until: "\(stream.codec) in \(receiver.kind) shows the screen") {
+                            receiver.lastFrame.map { lumaPSNR($0, screen) >= 40 } ?? false
+                        }
+                        // Typing alone changes the picture 16 times a second.
+                        #expect(receiver.frameCount > 1000, "\(stream.codec) in \(receiver.kind)")
+                        #expect(receiver.complaints == [], "\(stream.codec) in \(receiver.kind)")
                     }
-                    // Typing alone changes the picture 16 times a second.
-                    #expect(receiver.frameCount > 1000, "\(stream.codec) in \(receiver.kind)")
-                    #expect(receiver.complaints == [], "\(stream.codec) in \(receiver.kind)")
                 }
             }
-        }
-        for stream in streams { stream.sender.stop() }
-        capture.stop()
+            for stream in streams { stream.sender.stop() }
+            capture.stop()
 
-        for stream in streams {
-            let packets = stream.tap.datagrams(.media).compactMap { RTPPacket($0.bytes) }
-            let check = SequenceCheck(packets)
-            #expect(packets.count == stream.tap.datagrams(.media).count)
-            #expect(check.missing == 0)
-            #expect(check.sources.count == 1)
-            // 30 frames a second are 3000 ticks apart; one may follow the other after half of that.
-            for (one, next) in zip(packets, packets.dropFirst()) where one.timestamp != next.timestamp {
-                #expect(next.timestamp &- one.timestamp >= 1000)
+            for stream in streams {
+                let packets = stream.tap.datagrams(.media).compactMap { RTPPacket($0.bytes) }
+                let check = SequenceCheck(packets)
+                #expect(packets.count == stream.tap.datagrams(.media).count)
+                #expect(check.missing == 0)
+                #expect(check.sources.count == 1)
+                // 30 frames a second are 3000 ticks apart; one may follow the other after half of that.
+                for (one, next) in zip(packets, packets.dropFirst()) where one.timestamp != next.timestamp {
+                    #expect(next.timestamp &- one.timestamp >= 1000)
+                }
+                #expect(packets.allSatisfy { $0.payload.count <= 1200 })
+                stream.receivers.forEach { $0.stop() }
             }
-            #expect(packets.allSatisfy { $0.payload.count <= 1200 })
-            stream.receivers.forEach { $0.stop() }
+            try expectNoMalformedPacket(in: streams[0].tap, folder)
         }
-        try expectNoMalformedPacket(in: streams[0].tap, folder)
-    }
 
-    /// tshark agrees that every packet is what it should be.
-    private func expectNoMalformedPacket(in tap: RTPTap, _ folder: TemporaryDirectory) throws {
-        let path = folder.file("stream.pcap")
-        let sent = tap.datagrams.filter { $0.direction != .feedback }
-        try writeCapture(sent, mediaPort: tap.port, to: path)
-        func count(_ filter: String) throws -> Int {
-            try dissect(path, mediaPort: tap.port, filter: filter).count
-        }
-        let complaints = try dissect(
-            path,
-            mediaPort: tap.port,
-            filter: "_ws.malformed || _ws.expert.severity >= warning"
-        )
-        for number in complaints.compactMap({ Int($0) }) {
-            let datagram = sent[number - 1]
-            // tshark 4.0 looks for the second partition beyond the end of a packet that the first one fills.
-            let isFilled = datagram.direction == .media && RTPPacket(datagram.bytes)?.endsWithFirstVP8Partition == true
-            #expect(isFilled, "packet \(number): \(datagram.bytes)")
-        }
-        let media = tap.datagrams(.media).count
-        #expect(try count("vp8") == media)
-        #expect(try count("vp8.pld.pictureid && vp8.pld.tl0picidx") == media)
-        let control = tap.datagrams(.control).count
-        #expect(control >= 60)
-        #expect(try count("rtcp.pt == 200 && rtcp.sdes.type == 1") == control)
-        #expect(try count("rtcp.pt == 203") == 1)
-    }
-
-    /// A sender, what lies between, and two receivers.
-    private struct Stream {
-        let codec: String
-        let tap: RTPTap
-        let sender: Subprocess
-        let receivers: [Receiver]
-
-        init(_ codec: String, of broadcast: Broadcast) throws {
-            self.codec = codec
-            let sdp = broadcast.folder.file("\(codec).sdp")
-            let description = try Self.description(codec, of: broadcast, sdp)
-            let kinds: [Receiver.Kind] = [.ffmpeg, .gstreamer]
-            let ports = try kinds.map { _ in try Ports.free() }
-            receivers = try zip(kinds, ports).map { kind, port in
-                try Receiver(kind, sdp: description, port: port, in: broadcast.folder)
+        /// tshark agrees that every packet is what it should be.
+        private func expectNoMalformedPacket(in tap: RTPTap, _ folder: TemporaryDirectory) throws {
+            let path = folder.file("stream.pcap")
+            let sent = tap.datagrams.filter { $0.direction != .feedback }
+            try writeCapture(sent, mediaPort: tap.port, to: path)
+            func count(_ filter: String) throws -> Int {
+                try dissect(path, mediaPort: tap.port, filter: filter).count
             }
-            try wait(until: "the receivers listen") { ports.allSatisfy { !Ports.isFree($0) } }
-            tap = try RTPTap(receivers: ports)
-            // Without periodic keyframes only the first one could set right what went wrong.
-            sender = try broadcast.attach(
-                to: "rtp://127.0.0.1:\(tap.port)",
-                sdp: sdp,
-                ["--codec", codec, "--keyframe-interval", "0"]
+            let complaints = try dissect(
+                path,
+                mediaPort: tap.port,
+                filter: "_ws.malformed || _ws.expert.severity >= warning"
             )
+            for number in complaints.compactMap({ Int($0) }) {
+                let datagram = sent[number - 1]
+                // tshark 4.0 looks for the second partition beyond the end of a packet that the first one fills.
+                let isFilled =
+                    datagram.direction == .media && RTPPacket(datagram.bytes)?.endsWithFirstVP8Partition == true
+                #expect(isFilled, "packet \(number): \(datagram.bytes)")
+            }
+            let media = tap.datagrams(.media).count
+            #expect(try count("vp8") == media)
+            #expect(try count("vp8.pld.pictureid && vp8.pld.tl0picidx") == media)
+            let control = tap.datagrams(.control).count
+            #expect(control >= 60)
+            #expect(try count("rtcp.pt == 200 && rtcp.sdes.type == 1") == control)
+            #expect(try count("rtcp.pt == 203") == 1)
         }
 
-        /// Receivers start before their sender, to see its first packet; what they are to expect it tells beforehand.
-        private static func description(_ codec: String, of broadcast: Broadcast, _ sdp: String) throws -> String {
-            let sender = try broadcast.attach(to: "rtp://127.0.0.1:\(Ports.free())", sdp: sdp, ["--codec", codec])
-            sender.stop()
-            return String(decoding: try contents(of: sdp), as: UTF8.self)
+        /// A sender, what lies between, and two receivers.
+        private struct Stream {
+            let codec: String
+            let tap: RTPTap
+            let sender: Subprocess
+            let receivers: [Receiver]
+
+            init(_ codec: String, of broadcast: Broadcast) throws {
+                self.codec = codec
+                let sdp = broadcast.folder.file("\(codec).sdp")
+                let description = try Self.description(codec, of: broadcast, sdp)
+                let kinds: [Receiver.Kind] = [.ffmpeg, .gstreamer]
+                let ports = try kinds.map { _ in try Ports.free() }
+                receivers = try zip(kinds, ports).map { kind, port in
+                    try Receiver(kind, sdp: description, port: port, in: broadcast.folder)
+                }
+                try wait(until: "the receivers listen") { ports.allSatisfy { !Ports.isFree($0) } }
+                tap = try RTPTap(receivers: ports)
+                // Without periodic keyframes only the first one could set right what went wrong.
+                sender = try broadcast.attach(
+                    to: "rtp://127.0.0.1:\(tap.port)",
+                    sdp: sdp,
+                    ["--codec", codec, "--keyframe-interval", "0"]
+                )
+            }
+
+            /// Receivers start before their sender, to see its first packet; what they are to expect it tells beforehand.
+            private static func description(_ codec: String, of broadcast: Broadcast, _ sdp: String) throws -> String {
+                let sender = try broadcast.attach(to: "rtp://127.0.0.1:\(Ports.free())", sdp: sdp, ["--codec", codec])
+                sender.stop()
+                return String(decoding: try contents(of: sdp), as: UTF8.self)
+            }
         }
     }
 }
