@@ -5,41 +5,58 @@ struct Resampler: Sendable {
     let horizontal: ResamplingFilter
     let vertical: ResamplingFilter
     private let source: PixelSize
-    private let destination: PixelSize
 
     /// Sizes are in samples.
     init(from source: PixelSize, to destination: PixelSize) {
         self.source = source
-        self.destination = destination
         horizontal = ResamplingFilter(from: source.width, to: destination.width)
         vertical = ResamplingFilter(from: source.height, to: destination.height)
     }
 
     enum Plane { case luma, chroma }
 
-    func resample(_ plane: Plane, _ rows: Rows, to output: MutableRows) {
-        let rowBytes = source.width * (plane == .luma ? 1 : 2)
-        withUnsafeTemporaryAllocation(of: UInt16.self, capacity: rowBytes) { blended in
+    /// The part of the output that is made of a part of the input.
+    func affected(by part: PixelRect) -> PixelRect {
+        let x = horizontal.affected(by: part.x..<part.x + part.width)
+        let y = vertical.affected(by: part.y..<part.y + part.height)
+        return PixelRect(x: x.lowerBound, y: y.lowerBound, width: x.count, height: y.count)
+    }
+
+    /// Makes a part of the output, which is not empty.
+    ///
+    /// - Parameters:
+    ///   - rows: The whole input.
+    ///   - output: The whole output.
+    func resample(_ plane: Plane, _ rows: Rows, part: PixelRect, to output: MutableRows) {
+        let sampleBytes = plane == .luma ? 1 : 2
+        let columns = part.x..<part.x + part.width
+        let support = horizontal.support(of: columns)
+        let resample = plane == .luma ? pixels_resample_luma : pixels_resample_chroma
+        withUnsafeTemporaryAllocation(of: UInt16.self, capacity: source.width * sampleBytes) { blended in
             let blended = blended.baseAddress!
-            vertical.weights.withUnsafeBufferPointer { weights in
-                for y in 0..<destination.height {
+            let start = support.lowerBound * sampleBytes
+            for y in part.y..<part.y + part.height {
+                vertical.weights.withUnsafeBufferPointer { weights in
                     pixels_blend_rows(
-                        rows[Int(vertical.first[y])],
+                        rows[Int(vertical.first[y])] + start,
                         rows.stride,
                         weights.baseAddress! + vertical.taps * y,
                         vertical.taps,
-                        blended,
-                        rowBytes
+                        blended + start,
+                        support.count * sampleBytes
                     )
-                    let resample = plane == .luma ? pixels_resample_luma : pixels_resample_chroma
-                    resample(
-                        blended,
-                        horizontal.first,
-                        horizontal.weights,
-                        horizontal.taps,
-                        output[y],
-                        destination.width
-                    )
+                }
+                horizontal.first.withUnsafeBufferPointer { first in
+                    horizontal.weights.withUnsafeBufferPointer { weights in
+                        resample(
+                            blended,
+                            first.baseAddress! + columns.lowerBound,
+                            weights.baseAddress! + horizontal.taps * columns.lowerBound,
+                            horizontal.taps,
+                            output[y] + columns.lowerBound * sampleBytes,
+                            columns.count
+                        )
+                    }
                 }
             }
         }

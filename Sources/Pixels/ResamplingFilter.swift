@@ -29,6 +29,19 @@ struct ResamplingFilter: Sendable {
         }
     }
 
+    /// Which samples of the scaled line are made of some stretch of the original.
+    func affected(by stretch: Range<Int>) -> Range<Int> {
+        // Both `first` and the ends of the neighbourhoods never fall from a sample to the next.
+        let start = first.partitionPoint { Int($0) + taps > stretch.lowerBound }
+        let end = first.partitionPoint { Int($0) >= stretch.upperBound }
+        return start..<max(start, end)
+    }
+
+    /// Which samples of the original some stretch of the scaled line is made of.
+    func support(of stretch: Range<Int>) -> Range<Int> {
+        Int(first[stretch.lowerBound])..<Int(first[stretch.upperBound - 1]) + taps
+    }
+
     /// In units of 1 / destination of a sample, the stretch is `source` long and a sample `destination`.
     private static func mean(_ index: Int, _ source: Int, _ destination: Int) -> (first: Int, weights: [UInt16]) {
         let start = index * source
@@ -51,5 +64,18 @@ struct ResamplingFilter: Sendable {
         let first = centre / (2 * destination)
         let right = (unity * (centre % (2 * destination)) + destination) / (2 * destination)
         return (first, right == 0 ? [UInt16(unity)] : [UInt16(unity - right), UInt16(right)])
+    }
+}
+
+extension [UInt32] {
+    /// The index of the first element that fulfils a condition which, once fulfilled, stays so; `count` when none does.
+    fileprivate func partitionPoint(_ condition: (UInt32) -> Bool) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if condition(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 }

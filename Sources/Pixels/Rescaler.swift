@@ -51,16 +51,51 @@ package struct Rescaler: Sendable {
         )
     }
 
-    /// Writes the scaled input to `target`. The bars beside it stay black if the picture began so, as new ones do.
+    /// The part of the output that shows a part of the input, edges that mix with their neighbours included.
+    ///
+    /// - Parameter part: Not empty, within the input.
+    /// - Returns: A rectangle within `target`, even.
+    package func outputRegion(of part: PixelRect) -> PixelRect {
+        precondition(!part.isEmpty && PixelRect(input).contains(part), "beyond the input")
+        let region: PixelRect
+        switch method {
+        case .copy: region = part.expandedToEven
+        // Three chroma samples, which become two, are six pixels.
+        case .reduce3To2: region = part.scaledOutwards(from: 6, to: 4)
+        case .halve: region = part.scaledOutwards(from: 4, to: 2)
+        case .resample(let luma, let chroma):
+            let halved = part.scaledOutwards(from: 2, to: 1)
+            region = luma.affected(by: part).union(chroma.affected(by: halved).doubled).expandedToEven
+        }
+        return PixelRect(x: target.x + region.x, y: target.y + region.y, width: region.width, height: region.height)
+    }
+
+    /// Writes the scaled input to a part of `target`. The bars beside it stay black if the picture began so, as new ones
+    /// do. Any part comes out as it would with the whole.
     ///
     /// - Parameters:
     ///   - luma: The luma plane of the input.
     ///   - chroma: Its chroma plane.
     ///   - layout: Of the input; its size is `input`.
+    ///   - region: What `outputRegion(of:)` gave; all of `target` when nil.
     ///   - picture: Its size is `output`.
-    package func rescale(luma: RawSpan, chroma: RawSpan, layout: NV12Layout, into picture: inout NV12Picture) {
+    package func rescale(
+        luma: RawSpan,
+        chroma: RawSpan,
+        layout: NV12Layout,
+        region: PixelRect? = nil,
+        into picture: inout NV12Picture
+    ) {
         precondition(layout.size == input && picture.size == output, "planned for other sizes")
         layout.checkBounds(luma: luma.byteCount, chroma: chroma.byteCount)
+        let region = region ?? target
+        precondition(!region.isEmpty && target.contains(region), "beyond the target")
+        let part = PixelRect(
+            x: region.x - target.x,
+            y: region.y - target.y,
+            width: region.width,
+            height: region.height
+        )
         let outputLayout = picture.layout
         let lumaOffset = outputLayout.lumaOffset(x: target.x, y: target.y)
         let chromaOffset = outputLayout.chromaOffset(x: target.x, y: target.y)
@@ -69,7 +104,7 @@ package struct Rescaler: Sendable {
                 picture.withMutablePlanes { outputLuma, outputChroma in
                     withMutableRows(&outputLuma, offset: lumaOffset, stride: outputLayout.lumaStride) { outputLuma in
                         withMutableRows(&outputChroma, offset: chromaOffset, stride: outputLayout.chromaStride) {
-                            rescale(luma: luma, chroma: chroma, toLuma: outputLuma, chroma: $0)
+                            rescale(part, luma: luma, chroma: chroma, toLuma: outputLuma, chroma: $0)
                         }
                     }
                 }
@@ -77,58 +112,118 @@ package struct Rescaler: Sendable {
         }
     }
 
-    private func rescale(luma: Rows, chroma: Rows, toLuma outputLuma: MutableRows, chroma outputChroma: MutableRows) {
+    private func rescale(
+        _ part: PixelRect,
+        luma: Rows,
+        chroma: Rows,
+        toLuma outputLuma: MutableRows,
+        chroma outputChroma: MutableRows
+    ) {
         switch method {
         case .copy:
-            Self.copy(luma, to: outputLuma, byteCount: input.width, rows: input.height)
-            Self.copy(chroma, to: outputChroma, byteCount: input.width, rows: input.height / 2)
+            Self.copy(luma, to: outputLuma, part)
+            Self.copy(chroma, to: outputChroma, part.chromaBytes)
         case .reduce3To2:
-            let table = kernels.table
-            for row in 0..<input.height / 3 {
-                table.reduce_luma_3_to_2(
-                    luma[3 * row],
-                    luma[3 * row + 1],
-                    luma[3 * row + 2],
-                    outputLuma[2 * row],
-                    outputLuma[2 * row + 1],
-                    input.width / 3
-                )
-            }
-            for row in 0..<input.height / 6 {
-                table.reduce_chroma_3_to_2(
-                    chroma[3 * row],
-                    chroma[3 * row + 1],
-                    chroma[3 * row + 2],
-                    outputChroma[2 * row],
-                    outputChroma[2 * row + 1],
-                    input.width / 6
-                )
-            }
+            precondition(part == part.scaledOutwards(from: 4, to: 4), "not a region of the output")
+            reduce3To2(part, luma: luma, chroma: chroma, toLuma: outputLuma, chroma: outputChroma)
         case .halve:
-            // Here libyuv rounds the mean of four as it should; with other filters it is one or two levels low.
-            let status = NV12Scale(
-                luma.start,
-                Int32(luma.stride),
-                chroma.start,
-                Int32(chroma.stride),
-                Int32(input.width),
-                Int32(input.height),
-                outputLuma.start,
-                Int32(outputLuma.stride),
-                outputChroma.start,
-                Int32(outputChroma.stride),
-                Int32(target.width),
-                Int32(target.height),
-                kFilterBox
-            )
-            precondition(status == 0, "libyuv refuses empty pictures only")
+            Self.halve(part, luma: luma, chroma: chroma, toLuma: outputLuma, chroma: outputChroma)
         case .resample(let lumaResampler, let chromaResampler):
-            lumaResampler.resample(.luma, luma, to: outputLuma)
-            chromaResampler.resample(.chroma, chroma, to: outputChroma)
+            lumaResampler.resample(.luma, luma, part: part, to: outputLuma)
+            chromaResampler.resample(.chroma, chroma, part: part.scaledOutwards(from: 2, to: 1), to: outputChroma)
         }
     }
 
-    private static func copy(_ source: Rows, to output: MutableRows, byteCount: Int, rows: Int) {
-        for row in 0..<rows { output[row].update(from: source[row], count: byteCount) }
+    private static func copy(_ source: Rows, to output: MutableRows, _ bytes: PixelRect) {
+        for row in bytes.y..<bytes.y + bytes.height {
+            (output[row] + bytes.x).update(from: source[row] + bytes.x, count: bytes.width)
+        }
+    }
+
+    private func reduce3To2(
+        _ part: PixelRect,
+        luma: Rows,
+        chroma: Rows,
+        toLuma outputLuma: MutableRows,
+        chroma outputChroma: MutableRows
+    ) {
+        let (inX, outX, table) = (part.x / 2 * 3, part.x, kernels.table)
+        for row in part.y / 2..<(part.y + part.height) / 2 {
+            table.reduce_luma_3_to_2(
+                luma[3 * row] + inX,
+                luma[3 * row + 1] + inX,
+                luma[3 * row + 2] + inX,
+                outputLuma[2 * row] + outX,
+                outputLuma[2 * row + 1] + outX,
+                part.width / 2
+            )
+        }
+        for row in part.y / 4..<(part.y + part.height) / 4 {
+            table.reduce_chroma_3_to_2(
+                chroma[3 * row] + inX,
+                chroma[3 * row + 1] + inX,
+                chroma[3 * row + 2] + inX,
+                outputChroma[2 * row] + outX,
+                outputChroma[2 * row + 1] + outX,
+                part.width / 4
+            )
+        }
+    }
+
+    private static func halve(
+        _ part: PixelRect,
+        luma: Rows,
+        chroma: Rows,
+        toLuma outputLuma: MutableRows,
+        chroma outputChroma: MutableRows
+    ) {
+        // Here libyuv rounds the mean of four as it should; with other filters it is one or two levels low.
+        let status = NV12Scale(
+            luma[2 * part.y] + 2 * part.x,
+            Int32(luma.stride),
+            chroma[part.y] + 2 * part.x,
+            Int32(chroma.stride),
+            Int32(2 * part.width),
+            Int32(2 * part.height),
+            outputLuma[part.y] + part.x,
+            Int32(outputLuma.stride),
+            outputChroma[part.y / 2] + part.x,
+            Int32(outputChroma.stride),
+            Int32(part.width),
+            Int32(part.height),
+            kFilterBox
+        )
+        precondition(status == 0, "libyuv refuses empty pictures only")
+    }
+}
+
+extension PixelRect {
+    /// The smallest rectangle around this one with edges at multiples of `from`, in a picture scaled by `to / from`.
+    fileprivate func scaledOutwards(from: Int, to: Int) -> PixelRect {
+        let left = x / from * to
+        let top = y / from * to
+        return PixelRect(
+            x: left,
+            y: top,
+            width: (x + width + from - 1) / from * to - left,
+            height: (y + height + from - 1) / from * to - top
+        )
+    }
+
+    fileprivate var doubled: PixelRect { PixelRect(x: 2 * x, y: 2 * y, width: 2 * width, height: 2 * height) }
+
+    /// The place of an even rectangle in a plane of interleaved chroma, in bytes.
+    fileprivate var chromaBytes: PixelRect { PixelRect(x: x, y: y / 2, width: width, height: height / 2) }
+
+    /// The smallest rectangle around both.
+    fileprivate func union(_ other: PixelRect) -> PixelRect {
+        let left = min(x, other.x)
+        let top = min(y, other.y)
+        return PixelRect(
+            x: left,
+            y: top,
+            width: max(x + width, other.x + other.width) - left,
+            height: max(y + height, other.y + other.height) - top
+        )
     }
 }

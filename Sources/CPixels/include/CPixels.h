@@ -66,3 +66,17 @@ void pixels_resample_luma(
 void pixels_resample_chroma(
     const uint16_t *row, const uint32_t *first, const uint16_t *weights, ptrdiff_t taps, uint8_t *out,
     ptrdiff_t count);
+
+/// Sets the bit of every block of `block_bytes` x `rows` bytes in which two images differ. The blocks stand side by side;
+/// the last one ends with the row. Blocks whose bit is set already are not looked at.
+void pixels_find_differences(
+    const uint8_t *a, ptrdiff_t a_stride, const uint8_t *b, ptrdiff_t b_stride, ptrdiff_t row_bytes, ptrdiff_t rows,
+    ptrdiff_t block_bytes, uint64_t *differing);
+
+enum { PIXELS_MACROBLOCK = 16 };
+
+/// Makes `target` equal to `source`, and sets the bit of every block of 16 x `rows` bytes that was not. The blocks stand
+/// side by side; the last one ends with the row.
+void pixels_update_blocks(
+    uint8_t *target, ptrdiff_t target_stride, const uint8_t *source, ptrdiff_t source_stride, ptrdiff_t row_bytes,
+    ptrdiff_t rows, uint64_t *changed);

@@ -1,0 +1,128 @@
+internal import CPixels
+
+extension BlockSet {
+    /// Adds those blocks, side by side in one row of blocks, in which two images differ.
+    ///
+    /// - Parameters:
+    ///   - first: An image of these blocks, its first pixel first.
+    ///   - firstStride: Bytes from a row of it to the next.
+    ///   - second: The other image.
+    ///   - secondStride: Bytes from a row of it to the next.
+    ///   - bytesPerPixel: Of both.
+    package mutating func insertDifferences(
+        _ first: RawSpan,
+        stride firstStride: Int,
+        _ second: RawSpan,
+        stride secondStride: Int,
+        bytesPerPixel: Int,
+        columns: Range<Int>,
+        row: Int
+    ) {
+        let area = pixels(columns: columns, rows: row..<row + 1)
+        let rowBytes = area.width * bytesPerPixel
+        let blockBytes = side * bytesPerPixel
+        precondition(first.byteCount >= firstStride * (area.height - 1) + rowBytes, "the first image is too short")
+        precondition(second.byteCount >= secondStride * (area.height - 1) + rowBytes, "the second image is too short")
+        insert(columns: columns, row: row) { bits in
+            withRows(first, stride: firstStride) { first in
+                withRows(second, stride: secondStride) { second in
+                    pixels_find_differences(
+                        first.start,
+                        first.stride,
+                        second.start,
+                        second.stride,
+                        rowBytes,
+                        area.height,
+                        blockBytes,
+                        bits
+                    )
+                }
+            }
+        }
+    }
+
+    /// Lets `body` set the bits of those of `columns` that are to be added, the lowest bit being the first.
+    fileprivate mutating func insert(columns: Range<Int>, row: Int, _ body: (UnsafeMutablePointer<UInt64>) -> Void) {
+        withUnsafeTemporaryAllocation(of: UInt64.self, capacity: (columns.count + 63) / 64) { bits in
+            bits.initialize(repeating: 0)
+            body(bits.baseAddress!)
+            for word in bits.indices {
+                var rest = bits[word]
+                while rest != 0 {
+                    insert(column: columns.lowerBound + word * 64 + rest.trailingZeroBitCount, row: row)
+                    rest &= rest - 1
+                }
+            }
+        }
+    }
+}
+
+extension NV12Picture {
+    /// Makes a part of the picture equal to that of another, and adds the macroblocks that were not.
+    ///
+    /// - Parameters:
+    ///   - region: Even, within the picture.
+    ///   - source: A picture of the same size.
+    ///   - changed: Macroblocks of the picture.
+    package mutating func update(_ region: PixelRect, from source: borrowing NV12Picture, changed: inout BlockSet) {
+        let side = BlockSet.macroblock
+        precondition(source.layout == layout && changed.size == size && changed.side == side, "of another size")
+        precondition(region == region.expandedToEven && PixelRect(size).contains(region), "beyond the picture")
+        let end = (x: region.x + region.width, y: region.y + region.height)
+        var y = region.y
+        while y < end.y {
+            let nextY = min((y / side + 1) * side, end.y)
+            var x = region.x
+            while x < end.x {
+                // To the first border between blocks, then all the rest at once.
+                let nextX = x % side == 0 ? end.x : min((x / side + 1) * side, end.x)
+                let part = PixelRect(x: x, y: y, width: nextX - x, height: nextY - y)
+                changed.insert(columns: x / side..<(nextX - 1) / side + 1, row: y / side) { bits in
+                    update(part, from: source, bits)
+                }
+                x = nextX
+            }
+            y = nextY
+        }
+    }
+
+    private mutating func update(
+        _ part: PixelRect,
+        from source: borrowing NV12Picture,
+        _ bits: UnsafeMutablePointer<UInt64>
+    ) {
+        let layout = layout
+        let lumaOffset = layout.lumaOffset(x: part.x, y: part.y)
+        let chromaOffset = layout.chromaOffset(x: part.x, y: part.y)
+        source.withPlanes { sourceLuma, sourceChroma in
+            withMutablePlanes { luma, chroma in
+                withRows(sourceLuma, stride: layout.lumaStride) { source in
+                    withMutableRows(&luma, offset: lumaOffset, stride: layout.lumaStride) { target in
+                        pixels_update_blocks(
+                            target.start,
+                            target.stride,
+                            source.start + lumaOffset,
+                            source.stride,
+                            part.width,
+                            part.height,
+                            bits
+                        )
+                    }
+                }
+                withRows(sourceChroma, stride: layout.chromaStride) { source in
+                    withMutableRows(&chroma, offset: chromaOffset, stride: layout.chromaStride) { target in
+                        pixels_update_blocks(
+                            target.start,
+                            target.stride,
+                            source.start + chromaOffset,
+                            source.stride,
+                            part.width,
+                            part.height / 2,
+                            bits
+                        )
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+/// A set of the square blocks that a picture is divided into, from its top left corner on: tiles of 64 pixels where
+/// changes are tracked, macroblocks of 16 where they are encoded. The blocks at the right and lower edge may be smaller.
+package struct BlockSet: Equatable, Sendable {
+    /// The side of a tile in pixels.
+    package static let tile = 64
+    /// The side of a macroblock in pixels.
+    package static let macroblock = 16
+
+    /// Of the picture.
+    package let size: PixelSize
+    /// Of a block, in pixels.
+    package let side: Int
+    package let columns: Int
+    package let rows: Int
+    private let wordsPerRow: Int
+    /// One bit a block, row by row; each row begins a word, and bits beyond the last column are 0.
+    private var words: [UInt64]
+
+    /// An empty set.
+    package init(_ size: PixelSize, side: Int) {
+        self.size = size
+        self.side = side
+        columns = (size.width + side - 1) / side
+        rows = (size.height + side - 1) / side
+        wordsPerRow = (columns + 63) / 64
+        words = Array(repeating: 0, count: wordsPerRow * rows)
+    }
+
+    package var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
+
+    package var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
+
+    /// Whether every block is in the set.
+    package var isFull: Bool { count == columns * rows }
+
+    package func contains(column: Int, row: Int) -> Bool {
+        words[row * wordsPerRow + column / 64] >> UInt64(column % 64) & 1 != 0
+    }
+
+    package mutating func insert(column: Int, row: Int) {
+        words[row * wordsPerRow + column / 64] |= 1 << UInt64(column % 64)
+    }
+
+    /// Adds blocks that stand side by side in each of some rows.
+    package mutating func insert(columns: Range<Int>, rows: Range<Int>) {
+        precondition(columns.upperBound <= self.columns && rows.upperBound <= self.rows, "blocks beyond the picture")
+        if columns.isEmpty { return }
+        for word in columns.lowerBound / 64...(columns.upperBound - 1) / 64 {
+            let part = columns.clamped(to: word * 64..<word * 64 + 64)
+            let bits = (UInt64.max >> UInt64(64 - part.count)) << UInt64(part.lowerBound % 64)
+            for row in rows { words[row * wordsPerRow + word] |= bits }
+        }
+    }
+
+    /// Adds every block that has a pixel of the rectangle.
+    package mutating func insert(_ rectangle: PixelRect) {
+        guard let inside = rectangle.intersection(PixelRect(size)) else { return }
+        insert(
+            columns: inside.x / side..<(inside.x + inside.width - 1) / side + 1,
+            rows: inside.y / side..<(inside.y + inside.height - 1) / side + 1
+        )
+    }
+
+    package mutating func insertAll() { insert(columns: 0..<columns, rows: 0..<rows) }
+
+    package mutating func removeAll() {
+        for index in words.indices { words[index] = 0 }
+    }
+
+    /// Adds the blocks of a set of the same picture.
+    package mutating func formUnion(_ other: BlockSet) {
+        precondition(other.size == size && other.side == side, "of another picture")
+        for index in words.indices { words[index] |= other.words[index] }
+    }
+
+    /// Removes the blocks of a set of the same picture.
+    package mutating func subtract(_ other: BlockSet) {
+        precondition(other.size == size && other.side == side, "of another picture")
+        for index in words.indices { words[index] &= ~other.words[index] }
+    }
+
+    package func isDisjoint(with other: BlockSet) -> Bool {
+        precondition(other.size == size && other.side == side, "of another picture")
+        return words.indices.allSatisfy { words[$0] & other.words[$0] == 0 }
+    }
+
+    /// The smallest range of columns that holds all blocks of a row; empty when there are none.
+    package func columnBounds(ofRow row: Int) -> Range<Int> {
+        var first = columns
+        var end = 0
+        for word in 0..<wordsPerRow {
+            let bits = words[row * wordsPerRow + word]
+            if bits == 0 { continue }
+            first = min(first, word * 64 + bits.trailingZeroBitCount)
+            end = word * 64 + 64 - bits.leadingZeroBitCount
+        }
+        return first < end ? first..<end : 0..<0
+    }
+
+    /// Calls `body` with each stretch of neighbouring blocks of a row, from left to right.
+    package func forEachRun<Failure: Error>(
+        inRow row: Int,
+        _ body: (_ columns: Range<Int>) throws(Failure) -> Void
+    ) throws(Failure) {
+        var column = next(from: 0, inRow: row, inSet: true)
+        while column < columns {
+            let end = next(from: column, inRow: row, inSet: false)
+            try body(column..<end)
+            column = next(from: end, inRow: row, inSet: true)
+        }
+    }
+
+    /// Calls `body` with rectangles of blocks that make up the set and do not overlap: few where rows are alike.
+    package func forEachRectangle<Failure: Error>(
+        _ body: (_ columns: Range<Int>, _ rows: Range<Int>) throws(Failure) -> Void
+    ) throws(Failure) {
+        var row = 0
+        while row < rows {
+            var end = row + 1
+            while end < rows, rowsAreAlike(row, end) { end += 1 }
+            try forEachRun(inRow: row) { (columns) throws(Failure) in try body(columns, row..<end) }
+            row = end
+        }
+    }
+
+    /// The pixels of a rectangle of blocks.
+    package func pixels(columns: Range<Int>, rows: Range<Int>) -> PixelRect {
+        PixelRect(
+            x: columns.lowerBound * side,
+            y: rows.lowerBound * side,
+            width: min(columns.upperBound * side, size.width) - columns.lowerBound * side,
+            height: min(rows.upperBound * side, size.height) - rows.lowerBound * side
+        )
+    }
+
+    /// Writes 1 for each block of the set and 0 for each other, row by row.
+    package func writeBytes(to bytes: inout [UInt8]) {
+        precondition(bytes.count == columns * rows)
+        for row in 0..<rows {
+            for column in 0..<columns { bytes[row * columns + column] = contains(column: column, row: row) ? 1 : 0 }
+        }
+    }
+
+    private func rowsAreAlike(_ first: Int, _ second: Int) -> Bool {
+        (0..<wordsPerRow).allSatisfy { words[first * wordsPerRow + $0] == words[second * wordsPerRow + $0] }
+    }
+
+    /// The first column from `start` on that is in the set, or is not; `columns` when there is none.
+    private func next(from start: Int, inRow row: Int, inSet: Bool) -> Int {
+        var column = start
+        while column < columns {
+            let word = words[row * wordsPerRow + column / 64]
+            let rest = (inSet ? word : ~word) >> UInt64(column % 64)
+            if rest != 0 { return min(column + rest.trailingZeroBitCount, columns) }
+            column = (column / 64 + 1) * 64
+        }
+        return columns
+    }
+}
