@@ -42,9 +42,39 @@ public struct Frame: ~Copyable {
         get {
             let tiles = (base + metadata.tilesOffset).assumingMemoryBound(to: UInt32.self)
             return _overrideLifetime(
-                Span(_unsafeStart: tiles, count: metadata.tileCount),
+                Span(_unsafeStart: tiles, count: metadata.tileColumns * metadata.tileRows),
                 borrowing: self
             )
+        }
+    }
+
+    /// How many tiles stand side by side.
+    public var tileColumns: Int { metadata.tileColumns }
+    /// How many tiles stand on top of each other.
+    public var tileRows: Int { metadata.tileRows }
+
+    /// Calls `body` with each stretch of neighbouring tiles of a row that changed after another frame, however many came
+    /// in between; with whole rows when that one was of another size or generation, or there was none.
+    public func forEachChange(after seen: FrameInfo?, _ body: (_ columns: Range<Int>, _ row: Int) -> Void) {
+        guard let seen, seen.generation == info.generation, (seen.width, seen.height) == (info.width, info.height)
+        else {
+            for row in 0..<tileRows { body(0..<tileColumns, row) }
+            return
+        }
+        let versions = tileVersions
+        func hasChanged(_ column: Int, _ row: Int) -> Bool {
+            // The numbers may have passed 2^32 in between.
+            let distance = versions[row * tileColumns + column] &- UInt32(truncatingIfNeeded: seen.number)
+            return Int32(bitPattern: distance) > 0
+        }
+        for row in 0..<tileRows {
+            var column = 0
+            while column < tileColumns {
+                let start = column
+                while column < tileColumns, hasChanged(column, row) { column += 1 }
+                if column > start { body(start..<column, row) }
+                column += 1
+            }
         }
     }
 

@@ -1,12 +1,25 @@
 /// The two planes of the slot that is being written. Valid only inside the closure that got it.
+///
+/// The closure either draws the whole picture, or names the tiles that it draws and leaves the others, which are then
+/// as they were in the frame before.
 public struct FramePlanes: ~Copyable {
     private let base: UnsafeMutableRawPointer
     private let plan: SlotPlan
+    private let frameNumber: UInt64
+    private var tiles: TileMap
+    /// Tiles that are named as drawn; nil when the whole picture is.
+    private(set) var namedTiles: Int?
+
+    /// Whether there is a frame before of the same size in the same file: only then may tiles be left out.
+    public let followsAnother: Bool
 
     /// `base` is the slot's start; `plan.byteCount` bytes there belong to the writer while the sequence number is odd.
-    init(base: UnsafeMutableRawPointer, plan: SlotPlan) {
+    init(base: UnsafeMutableRawPointer, plan: SlotPlan, frameNumber: UInt64, followsAnother: Bool) {
         self.base = base
         self.plan = plan
+        self.frameNumber = frameNumber
+        self.followsAnother = followsAnother
+        tiles = TileMap(base, plan)
     }
 
     /// Picture width in pixels.
@@ -28,12 +41,92 @@ public struct FramePlanes: ~Copyable {
         body(&luma, &chroma)
     }
 
-    /// Notes in the tile version map that every tile changed in this frame.
-    func markChanged(_ frameNumber: UInt64) {
-        let count = plan.tileColumns * plan.tileRows
-        (base + Layout.Slot.tiles).withMemoryRebound(to: UInt32.self, capacity: count) { tiles in
-            UnsafeMutableBufferPointer(start: tiles, count: count)
-                .update(repeating: UInt32(truncatingIfNeeded: frameNumber))
+    /// Names 64x64 tiles, side by side in one row of them, that are drawn. All of their pixels are; those of tiles that
+    /// are never named keep what they showed in the frame before, whatever was drawn there.
+    ///
+    /// - Precondition: `followsAnother`.
+    public mutating func drawOnly(columns: Range<Int>, row: Int) {
+        precondition(followsAnother, "there is no frame before that could be kept")
+        precondition(0..<plan.tileRows ~= row, "a row beyond the picture")
+        precondition(columns.clamped(to: 0..<plan.tileColumns) == columns, "columns beyond the picture")
+        for column in columns where tiles[column, row] != TileMap.version(frameNumber) {
+            tiles[column, row] = TileMap.version(frameNumber)
+            namedTiles = (namedTiles ?? 0) + 1
         }
+    }
+
+    /// Names no tile for now: what is not named later stays as it was.
+    ///
+    /// - Precondition: `followsAnother`.
+    public mutating func keepAll() {
+        precondition(followsAnother, "there is no frame before that could be kept")
+        namedTiles = namedTiles ?? 0
+    }
+
+    /// Makes the slot whole after the drawing: notes what changed, and takes over the rest from the slot of the frame
+    /// before.
+    ///
+    /// - Parameter previous: the start of that slot.
+    mutating func complete(from previous: UnsafeMutableRawPointer?) {
+        guard namedTiles != nil, let previous else { return tiles.fill(frameNumber) }
+        let before = TileMap(previous, plan)
+        for row in 0..<plan.tileRows {
+            var column = 0
+            while column < plan.tileColumns {
+                let start = column
+                while column < plan.tileColumns, tiles.isStale(column, row, frameNumber, comparedTo: before) {
+                    tiles[column, row] = before[column, row]
+                    column += 1
+                }
+                if column > start { copyTiles(start..<column, row: row, from: previous) }
+                column += 1
+            }
+        }
+    }
+
+    private func copyTiles(_ columns: Range<Int>, row: Int, from previous: UnsafeMutableRawPointer) {
+        let side = Layout.tileSize
+        let bytes = columns.lowerBound * side..<min(columns.upperBound * side, plan.width)
+        let lines = row * side..<min((row + 1) * side, plan.height)
+        for line in lines { copy(bytes, line: line, plane: plan.lumaOffset, from: previous) }
+        for line in lines.lowerBound / 2..<lines.upperBound / 2 {
+            copy(bytes, line: line, plane: plan.chromaOffset, from: previous)
+        }
+    }
+
+    private func copy(_ bytes: Range<Int>, line: Int, plane: Int, from previous: UnsafeMutableRawPointer) {
+        let offset = plane + line * plan.stride + bytes.lowerBound
+        (base + offset).copyMemory(from: previous + offset, byteCount: bytes.count)
+    }
+}
+
+/// The tile version map of a slot: for each tile, the low 32 bits of the number of the frame in which it last changed.
+///
+/// Invariant: the slot that starts at `base` belongs to the writer, or is one that it does not write now.
+struct TileMap {
+    private let versions: UnsafeMutablePointer<UInt32>
+    private let columns: Int, rows: Int
+
+    init(_ base: UnsafeMutableRawPointer, _ plan: SlotPlan) {
+        versions = (base + Layout.Slot.tiles).assumingMemoryBound(to: UInt32.self)
+        columns = plan.tileColumns
+        rows = plan.tileRows
+    }
+
+    static func version(_ frameNumber: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: frameNumber) }
+
+    subscript(column: Int, row: Int) -> UInt32 {
+        get { versions[row * columns + column] }
+        nonmutating set { versions[row * columns + column] = newValue }
+    }
+
+    /// Whether a tile was not drawn in this frame, and changed since it was drawn here.
+    func isStale(_ column: Int, _ row: Int, _ frameNumber: UInt64, comparedTo before: TileMap) -> Bool {
+        let version = self[column, row]
+        return version != Self.version(frameNumber) && version != before[column, row]
+    }
+
+    func fill(_ frameNumber: UInt64) {
+        UnsafeMutableBufferPointer(start: versions, count: columns * rows).update(repeating: Self.version(frameNumber))
     }
 }

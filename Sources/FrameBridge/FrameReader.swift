@@ -75,8 +75,7 @@ public struct FrameReader: ~Copyable {
                 if seen == (generation, latest) { return .unchanged }
                 let slot = Int(latest & 0xFF)
                 guard slot < Layout.slotCount else { throw Failure.malformed(Malformed("latest slot")) }
-                if var info = try source.read(slot: slot, number: latest >> 8, body) {
-                    info.generation = generation
+                if let info = try source.read(slot: slot, number: latest >> 8, body) {
                     seen = (generation, latest)
                     return .frame(info)
                 }

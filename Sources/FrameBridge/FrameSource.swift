@@ -82,7 +82,7 @@ final class FrameSource {
             let result = mapping.guarded { () -> Result<FrameInfo?, Malformed> in
                 let before = mapping.loadAcquiring64(offset + Layout.Slot.sequence)
                 guard before.isMultiple(of: 2) else { return .success(nil) }
-                return Self.visit(mapping.base + offset, slotBytes: header.slotStride, number: number, body) {
+                return visit(mapping.base + offset, number: number, body) {
                     atomicMemoryFence(ordering: .acquiring)
                     return mapping.load64(offset + Layout.Slot.sequence) == before
                 }
@@ -97,15 +97,14 @@ final class FrameSource {
                 // Checked before the work here: the copy is private, so nothing can change it any more.
                 guard try load64(offset + Layout.Slot.sequence) == before else { return nil }
             } catch { throw .lost }
-            let result = Self.visit(buffer.baseAddress!, slotBytes: header.slotStride, number: number, body) { true }
+            let result = visit(buffer.baseAddress!, number: number, body) { true }
             do { return try result.get() } catch { throw .malformed(error) }
         }
     }
 
     /// Checks a copy of the metadata, lets `body` see the frame, and asks `unmoved` whether it was whole all the time.
-    private static func visit(
+    private func visit(
         _ base: UnsafeMutableRawPointer,
-        slotBytes: Int,
         number: UInt64,
         _ body: (borrowing Frame) -> Void,
         unmoved: () -> Bool
@@ -114,8 +113,12 @@ final class FrameSource {
             copy.copyMemory(from: UnsafeRawBufferPointer(start: base, count: copy.count))
             guard unmoved() else { return .success(nil) }
             do throws(Malformed) {
-                let metadata = try SlotMetadata(checking: UnsafeRawBufferPointer(copy).bytes, slotBytes: slotBytes)
+                var metadata = try SlotMetadata(
+                    checking: UnsafeRawBufferPointer(copy).bytes,
+                    slotBytes: header.slotStride
+                )
                 guard metadata.info.number == number else { return .success(nil) }
+                metadata.info.generation = header.generation
                 body(Frame(base: base, metadata: metadata))
                 return .success(unmoved() ? metadata.info : nil)
             } catch {

@@ -70,8 +70,8 @@ public struct FrameWriter: ~Copyable {
     /// - Parameters:
     ///   - info: size and origin of the picture; number and publish time are filled in.
     ///   - leavingNothingElse: puts the picture into every slot, so that no earlier one stays in the file; `body` is
-    ///     called once for each.
-    ///   - body: writes every pixel into the planes.
+    ///     called once for each, and draws the whole picture.
+    ///   - body: writes every pixel into the planes, or those of the tiles that it names as drawn.
     public mutating func publish(
         _ info: FrameInfo,
         leavingNothingElse: Bool = false,

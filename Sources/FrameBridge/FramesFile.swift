@@ -11,6 +11,8 @@ final class FramesFile {
     private var slot = 0
     // The writer's own copies: what stands in the file may have been changed by somebody else.
     private var sequences = [UInt64](repeating: 0, count: Layout.slotCount)
+    /// The geometry of what stands in each slot; nil where nothing was written.
+    private var plans = [SlotPlan?](repeating: nil, count: Layout.slotCount)
     private var published: UInt64 = 0
 
     init(
@@ -104,10 +106,15 @@ final class FramesFile {
         mapping.advanceAndWake(Layout.Header.wake)
     }
 
+    private func slotOffset(_ slot: Int) -> Int { Layout.page + slot * slotStride }
+
     /// Writes a frame into the slot after the latest one and publishes it. Returns false when the file was shrunk.
     func write(_ info: FrameInfo, _ plan: SlotPlan, _ body: (inout FramePlanes) -> Void) -> Bool {
+        let previous = plans[slot] == plan ? slot : nil
         slot = (slot + 1) % Layout.slotCount
-        let offset = Layout.page + slot * slotStride
+        let isRecycled = plans[slot] == plan
+        plans[slot] = plan
+        let offset = slotOffset(slot)
         let target = slot
         let sequence = sequences[slot]
         sequences[slot] = sequence &+ 2
@@ -117,11 +124,18 @@ final class FramesFile {
             mapping.store64(sequence &+ 1, offset + Layout.Slot.sequence)
             atomicMemoryFence(ordering: .releasing)
 
-            var planes = FramePlanes(base: base, plan: plan)
+            // Of no frame: everything in there is older than what any reader could have seen.
+            if !isRecycled { TileMap(base, plan).fill(0) }
+            var planes = FramePlanes(
+                base: base,
+                plan: plan,
+                frameNumber: info.number,
+                followsAnother: previous != nil
+            )
             body(&planes)
-            planes.markChanged(info.number)
+            planes.complete(from: previous.map { mapping.base + slotOffset($0) })
             let publishedAt = MonotonicClock.now()
-            SlotMetadata(info, plan).store(at: base, publishedAt: publishedAt)
+            SlotMetadata(info, plan).store(at: base, publishedAt: publishedAt, changedTiles: planes.namedTiles)
 
             mapping.storeReleasing64(sequence &+ 2, offset + Layout.Slot.sequence)
             mapping.storeReleasing64(publishedAt, Layout.Header.heartbeat)

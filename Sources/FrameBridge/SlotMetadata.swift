@@ -1,9 +1,9 @@
 /// The first 128 bytes of a slot, as a checked copy.
 struct SlotMetadata: Equatable {
-    let info: FrameInfo
+    var info: FrameInfo
     let lumaStride: Int, chromaStride: Int
     let lumaOffset: Int, chromaOffset: Int
-    let tilesOffset: Int, tileCount: Int
+    let tilesOffset: Int, tileColumns: Int, tileRows: Int
 
     init(_ info: FrameInfo, _ plan: SlotPlan) {
         self.info = info
@@ -12,11 +12,14 @@ struct SlotMetadata: Equatable {
         lumaOffset = plan.lumaOffset
         chromaOffset = plan.chromaOffset
         tilesOffset = Layout.Slot.tiles
-        tileCount = plan.tileColumns * plan.tileRows
+        tileColumns = plan.tileColumns
+        tileRows = plan.tileRows
     }
 
     /// Writes everything but the sequence number.
-    func store(at base: UnsafeMutableRawPointer, publishedAt: UInt64) {
+    ///
+    /// - Parameter changedTiles: how many tiles changed; nil for all.
+    func store(at base: UnsafeMutableRawPointer, publishedAt: UInt64, changedTiles: Int? = nil) {
         typealias S = Layout.Slot
         func put<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, _ offset: Int) {
             base.storeBytes(of: value, toByteOffset: offset, as: Value.self)
@@ -41,10 +44,12 @@ struct SlotMetadata: Equatable {
         put(Int32(clamping: info.source.height), S.sourceHeight)
         for word in 0..<4 { put(UInt32(0), S.cursor + word * 4) }
         put(UInt32(Layout.tileSize), S.tileSize)
-        put(UInt32((info.width + Layout.tileSize - 1) / Layout.tileSize), S.tileColumns)
-        put(UInt32((info.height + Layout.tileSize - 1) / Layout.tileSize), S.tileRows)
+        put(UInt32(tileColumns), S.tileColumns)
+        put(UInt32(tileRows), S.tileRows)
         put(UInt32(tilesOffset), S.tilesOffset)
-        put(UInt32(info.width * info.height), S.changedPixels)
+        let pixels = info.width * info.height
+        let tilePixels = Layout.tileSize * Layout.tileSize
+        put(UInt32(changedTiles.map { min($0 * tilePixels, pixels) } ?? pixels), S.changedPixels)
         put(UInt32(0), S.rectangleCount)
         let sum = CRC32C.checksum(UnsafeRawBufferPointer(start: base + 8, count: S.checksum - 8).bytes)
         put(sum, S.checksum)
@@ -76,10 +81,10 @@ struct SlotMetadata: Equatable {
         guard chromaStride >= plan.width, chromaOffset >= Layout.page,
             chromaOffset + chromaStride * plan.height / 2 <= slotBytes
         else { throw Malformed("chroma plane") }
-        let tilesOffset = int(S.tilesOffset), tileCount = plan.tileColumns * plan.tileRows
+        let tilesOffset = int(S.tilesOffset)
         guard int(S.tileSize) == Layout.tileSize, int(S.tileColumns) == plan.tileColumns,
             int(S.tileRows) == plan.tileRows, tilesOffset >= Layout.page, tilesOffset.isMultiple(of: 4),
-            tilesOffset + tileCount * 4 <= slotBytes
+            tilesOffset + plan.tileColumns * plan.tileRows * 4 <= slotBytes
         else { throw Malformed("tile map") }
 
         var info = FrameInfo(
@@ -101,7 +106,8 @@ struct SlotMetadata: Equatable {
         self.lumaOffset = lumaOffset
         self.chromaOffset = chromaOffset
         self.tilesOffset = tilesOffset
-        self.tileCount = tileCount
+        tileColumns = plan.tileColumns
+        tileRows = plan.tileRows
     }
 }
 
