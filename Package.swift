@@ -78,9 +78,11 @@ let package = Package(
             providers: [
                 .apt([
                     "libxcb1-dev", "libxcb-shm0-dev", "libxcb-randr0-dev", "libxcb-xfixes0-dev", "libxcb-damage0-dev",
+                    "libxcb-xinput-dev",
                 ])
             ]
         ),
+        .systemLibrary(name: "CXTest", pkgConfig: "xcb-xtest", providers: [.apt(["libxcb-xtest0-dev"])]),
         .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
         .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
         .systemLibrary(name: "CNice", pkgConfig: "nice", providers: [.apt(["libnice-dev"])]),
@@ -90,7 +92,7 @@ let package = Package(
 
         .executableTarget(
             name: "workload",
-            dependencies: ["CXCB", "Posix"],
+            dependencies: ["CXCB", "CXTest", "Posix"],
             path: "Benchmarks/Workload",
             swiftSettings: swift
         ),

@@ -11,8 +11,8 @@ enum EncoderSettings {
     /// The decoder's buffer in milliseconds: all, at the start, and as wished for.
     static let buffer = 720, bufferInitial = 500, bufferOptimal = 600
 
-    /// Frames between keyframes: Oriel's five seconds at 30 frames a second.
-    static let keyframeDistance = 150
+    /// Frames between keyframes: none but the first, as viewers who can ask for them get it.
+    static let keyframeDistance = 9999
     /// VP8's version: bilinear prediction and the simple loop filter.
     static let profile = 1
     /// VP8_EFLAG_NO_REF_ARF and VP8_EFLAG_NO_UPD_ARF, which ffmpeg takes frame by frame from this filter.

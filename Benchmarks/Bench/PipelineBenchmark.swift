@@ -4,7 +4,7 @@ func pipelineSections(_ options: RunOptions) -> [Section] {
 }
 
 let pipelineCommand = "tools/bench pipeline"
-let workloads = ["still", "typing", "scrolling", "motion"]
+let workloads = ["still", "typing", "scrolling", "motion", "window", "pointer"]
 
 /// Collects the samples of one contender over the rounds, or the reason why it has none.
 struct Samples {

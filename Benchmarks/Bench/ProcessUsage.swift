@@ -2,16 +2,33 @@ import Foundation
 import Glibc
 
 extension ChildProcess {
-    /// User and system time so far, in seconds, of all its threads.
+    /// User and system time so far, in seconds, of all threads that it has now. To the nanosecond, unlike that of
+    /// /proc/PID/stat.
     func cpuSeconds() throws -> Double {
-        let stat = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
-        // The name in parentheses may hold spaces; utime and stime are the 14th and 15th field of the line.
-        guard let end = stat.lastIndex(of: ")") else { throw BenchError("/proc/\(pid)/stat is malformed") }
-        let fields = stat[end...].split(separator: " ")
-        guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else {
-            throw BenchError("/proc/\(pid)/stat is malformed")
+        var nanoseconds = 0.0
+        for thread in try threads() {
+            guard let text = try? String(contentsOfFile: "\(thread)/schedstat", encoding: .utf8),
+                let time = text.split(separator: " ").first.flatMap({ Double($0) })
+            else { continue }  // it has just ended
+            nanoseconds += time
         }
-        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+        return nanoseconds / 1e9
+    }
+
+    /// How often its threads have slept and were woken.
+    func wakeUps() throws -> Double {
+        var count = 0.0
+        for thread in try threads() {
+            guard let text = try? String(contentsOfFile: "\(thread)/status", encoding: .utf8) else { continue }
+            let line = text.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches:") }
+            count += line?.split(separator: "\t").last.flatMap { Double($0) } ?? 0
+        }
+        return count
+    }
+
+    private func threads() throws -> [String] {
+        let folder = "/proc/\(pid)/task"
+        return try FileManager.default.contentsOfDirectory(atPath: folder).map { "\(folder)/\($0)" }
     }
 
     /// The proportional set size in MB.

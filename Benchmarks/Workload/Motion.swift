@@ -4,20 +4,37 @@ import Glibc
 ///
 /// All its pictures are sent beforehand, so that playing costs the machine one copy a frame.
 func drawMotion(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
-    let bytes = screen.format.bytesPerRow(screen.width) * screen.height
+    try play(Desktop.Frame(x: 0, y: 0, width: screen.width, height: screen.height), on: screen, &pace)
+}
+
+/// The film in a window of a quarter of the screen, on a still desktop.
+func drawWindow(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
+    try screen.show(Desktop(on: screen).picture)
+    let place = Desktop.Frame(
+        x: screen.width * 3 / 10,
+        y: screen.height * 3 / 10,
+        width: screen.width / 2,
+        height: screen.height / 2
+    )
+    try play(place, on: screen, &pace)
+}
+
+/// Plays the film at a place of the window.
+func play(_ place: Desktop.Frame, on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
+    let bytes = screen.format.bytesPerRow(place.width) * place.height
     let count = max(4, min(30, 250_000_000 / bytes))
     var frames: [Canvas] = []
     for index in 0..<count {
-        let frame = screen.makePixmap(width: screen.width, height: screen.height)
-        let film = Film(phase: 2 * .pi * Double(index) / Double(count), width: screen.width, height: screen.height)
-        frame.paint(0, 0, screen.width, screen.height, film.colour)
+        let frame = screen.makePixmap(width: place.width, height: place.height)
+        let film = Film(phase: 2 * .pi * Double(index) / Double(count), width: place.width, height: place.height)
+        frame.paint(0, 0, place.width, place.height, film.colour)
         try screen.synchronize()
         frames.append(frame)
     }
     var index = 0
     pace.restart()
     repeat {
-        screen.window.copy(from: frames[index], 0, 0, screen.width, screen.height, toX: 0, toY: 0)
+        screen.window.copy(from: frames[index], 0, 0, place.width, place.height, toX: place.x, toY: place.y)
         try screen.flush()
         index = (index + 1) % count
     } while pace.wait()

@@ -1,6 +1,6 @@
 /// What to draw.
 enum Scene: String {
-    case still, typing, scrolling, motion, counter, pattern, pages, demo
+    case still, typing, scrolling, motion, window, pointer, area, counter, pattern, pages, demo
 
     /// Changes a second, unless told otherwise.
     var defaultRate: Double {
@@ -9,7 +9,8 @@ enum Scene: String {
         case .pages: 0.25
         case .typing: 16
         case .counter: 7
-        case .scrolling, .motion, .pattern, .demo: 30
+        case .pointer: 60
+        case .scrolling, .motion, .window, .area, .pattern, .demo: 30
         }
     }
 }
@@ -19,6 +20,8 @@ struct Options {
     private(set) var display: String?
     private(set) var rate: Double?
     private(set) var seconds: Double?
+    /// How much of the screen changes, above 0 and up to 1.
+    private(set) var share = 0.01
 
     init(_ arguments: some Sequence<String>) throws(WorkloadError) {
         var rest = Array(arguments)
@@ -33,6 +36,7 @@ struct Options {
             switch name {
             case "--display": display = value
             case "--fps", "--rate": rate = try Self.positive(value, name)
+            case "--share": share = min(1, try Self.positive(value, name))
             case "--seconds": seconds = try Self.positive(value, name)
             default: throw .usage("unknown option \(name)")
             }

@@ -29,6 +29,9 @@ final class Screen {
         try synchronize()
     }
 
+    /// The root window.
+    var root: xcb_window_t { info.root }
+
     deinit { xcb_disconnect(raw) }
 
     /// A picture that is kept by the server.

@@ -4,8 +4,8 @@ import Glibc
 @main
 enum Workload {
     static let usage = """
-        usage: workload still|typing|scrolling|motion|counter|pattern|pages|demo \
-        [--display :0] [--fps N | --rate N] [--seconds N]
+        usage: workload still|typing|scrolling|motion|window|pointer|area|counter|pattern|pages|demo \
+        [--display :0] [--fps N | --rate N] [--seconds N] [--share 0.01]
         """
 
     static func main() {
@@ -18,6 +18,9 @@ enum Workload {
             case .typing: try drawTyping(on: screen, &pace)
             case .scrolling: try drawScrolling(on: screen, &pace)
             case .motion: try drawMotion(on: screen, &pace)
+            case .window: try drawWindow(on: screen, &pace)
+            case .pointer: try movePointer(on: screen, &pace)
+            case .area: try drawArea(options.share, on: screen, &pace)
             case .counter: try drawCounter(on: screen, &pace)
             case .pattern: try drawPattern(on: screen, &pace)
             case .pages: try drawPages(on: screen, &pace)

@@ -10,6 +10,10 @@ package struct CaptureLoop: ~Copyable {
     private static let unwatchedTime: UInt64 = 5_000_000_000
     /// Between two attempts to write what could not be written.
     private static let retryTime: UInt64 = 1_000_000_000
+    /// A reader takes a writer that is silent for four times as long for stalled.
+    private static let heartbeatInterval: UInt64 = 500_000_000
+    /// Three finds in a row are no accident.
+    private static let missesToTell = 3
 
     private let settings: CaptureSettings
     private let directory: BridgeDirectory
@@ -23,8 +27,10 @@ package struct CaptureLoop: ~Copyable {
     private var isPaused: Bool
     /// When to try again to write what could not be written; 0 while all is well.
     private var writeAfter: UInt64 = 0
-    private var nextTick: UInt64
+    private var heartbeatAt: UInt64
     private var watchedAt: UInt64
+    /// How often a sweep found what no damage had told of.
+    private var misses = 0
 
     /// Connects to the X server, finds the source, and takes the writer lock.
     ///
@@ -50,9 +56,9 @@ package struct CaptureLoop: ~Copyable {
         self.writer = writer
         self.session = session
         interval = 1_000_000_000 / UInt64(settings.framesPerSecond)
-        schedule = CaptureSchedule(interval: interval, hasDamage: session.hasDamage)
+        schedule = session.schedule(interval: interval)
         backoff = Backoff(now: now)
-        nextTick = now
+        heartbeatAt = now
         watchedAt = now
         if let warning = session.warning { report(warning) }
     }
@@ -67,15 +73,18 @@ package struct CaptureLoop: ~Copyable {
                 report("still paused, as the process before was: go on with \"oriel resume\"")
                 pause(withPlacard: true)
             }
+            let watch = try directory.watch()
             while !signals.take() {
                 let now = MonotonicClock.now()
-                if now >= nextTick {
-                    nextTick = max(nextTick + interval, now)
+                let isCalled = watch.take()
+                if isCalled || now >= heartbeatAt {
+                    if now >= heartbeatAt { heartbeatAt = now + Self.heartbeatInterval }
                     if try tick(at: now) { break }
-                } else {
-                    try look(at: now)
                 }
-                waitReadable([signals.descriptor.raw, session?.fileDescriptor ?? -1], until: deadline)
+                try look(at: now)
+                // While something waits for its time, what the server may tell would only wake us in vain.
+                let server = isLooking && !schedule.isWaiting ? session?.fileDescriptor : nil
+                waitReadable([signals.descriptor.raw, watch.descriptor, server ?? -1], until: deadline)
             }
         } catch {
             try? writer.stop(reason: "\(error)")
@@ -84,19 +93,23 @@ package struct CaptureLoop: ~Copyable {
         try writer.stop()
     }
 
-    private var isWatched: Bool { MonotonicClock.now() < watchedAt + Self.unwatchedTime }
+    private var isLooking: Bool { session != nil && !isPaused && MonotonicClock.now() < watchedAt + Self.unwatchedTime }
 
     private var deadline: UInt64 {
-        session != nil && !isPaused && isWatched ? min(nextTick, max(schedule.deadline, writeAfter)) : nextTick
+        if session == nil { return min(heartbeatAt, backoff.nextAttempt) }
+        return isLooking ? min(heartbeatAt, max(schedule.deadline, writeAfter)) : heartbeatAt
     }
 
-    /// What happens at every frame interval. Returns whether to stop.
+    /// Tells readers that it lives, and does what it is asked to. Returns whether to stop.
     private mutating func tick(at now: UInt64) throws(BridgeError) -> Bool {
         if !writer.heartbeat() {
             report("the frames file was removed or shrunk: making a new one")
-            if isPaused { pause(withPlacard: true) } else { schedule.noteDamage() }
+            if isPaused { pause(withPlacard: true) } else { publishAgain() }
         }
-        if writer.hasReaders { watchedAt = now }
+        if writer.hasReaders {
+            if !isLooking { schedule.noteDamage() }
+            watchedAt = now
+        }
         switch directory.takeRequest() {
         case .stop: return true
         case .pause: pause(withPlacard: true)
@@ -104,8 +117,13 @@ package struct CaptureLoop: ~Copyable {
         case .resume: try resume()
         case nil: break
         }
-        try look(at: now, isTick: true)
         return false
+    }
+
+    /// Readers see something else than the picture published last.
+    private mutating func publishAgain() {
+        session?.forgetPublished()
+        schedule.noteDamage()
     }
 
     /// Does not throw: a process that ends over a full disk would be started again, and show the screen.
@@ -128,34 +146,28 @@ package struct CaptureLoop: ~Copyable {
         guard isPaused else { return }
         report("resumed")
         isPaused = false
-        schedule.noteDamage()
+        publishAgain()
         setState(session == nil ? .sourceLost : .active)
     }
 
-    /// Looks at the screen if it is time, and publishes what it finds. Where the pointer is it asks at ticks only.
-    private mutating func look(at now: UInt64, isTick: Bool = false) throws(BridgeError) {
+    /// Looks at the screen if it is time, and publishes what it finds.
+    private mutating func look(at now: UInt64) throws(BridgeError) {
         do {
             if session == nil { try reconnect(at: now) }
             guard let session else { return }
-            if try session.drainEvents() { schedule.noteDamage() }
-            guard !isPaused, isWatched, now >= writeAfter else { return }
-            if let grab = schedule.due(at: now) {
-                let found = try session.look(grab)
-                schedule.noteGrab(at: now)
-                switch found {
-                case .changed:
-                    if grab == .sweep { schedule.noteMiss(at: now) }
-                    try publish(session)
-                case .pointerMoved: try publish(session)
-                case .unchanged: break
-                case .sourceLost: try enterSourceLost("\(settings.source) is gone")
-                }
-            } else if isTick, writer.state != .sourceLost, schedule.pointerIsDue(at: now), try session.updateCursor() {
-                schedule.notePointer(at: now)
-                try publish(session)
+            try noteEvents(of: session)
+            guard isLooking, now >= writeAfter, let look = schedule.due(at: now) else { return }
+            switch try session.look(look) {
+            case .sourceLost:
+                schedule.note(look, at: now, XSession.Sight())
+                try enterSourceLost("\(settings.source) is gone")
+            case .seen(let sight):
+                schedule.note(look, at: now, sight)
+                if sight.isMissed { noteMiss() }
+                if sight.isNew || writer.state == .sourceLost { try publish(session) }
             }
             // Replies may have brought events along, and those do not make the descriptor readable again.
-            if try session.drainEvents() { schedule.noteDamage() }
+            try noteEvents(of: session)
         } catch let error as X11Error {
             try lose(error, at: now)
         } catch let error as BridgeError {
@@ -165,12 +177,23 @@ package struct CaptureLoop: ~Copyable {
         }
     }
 
+    private mutating func noteEvents(of session: XSession) throws(X11Error) {
+        let events = try session.drainEvents()
+        if !events.isDisjoint(with: [.damaged, .geometryChanged]) { schedule.noteDamage() }
+        if settings.showsCursor, !events.isDisjoint(with: [.pointerMoved, .cursorChanged]) { schedule.notePointer() }
+    }
+
+    private mutating func noteMiss() {
+        misses += 1
+        if misses == Self.missesToTell {
+            report("the X server does not tell of all that is drawn: while it is so, I compare the whole screen")
+        }
+    }
+
     private mutating func publish(_ session: XSession) throws(BridgeError) {
         do throws(BridgeError) {
-            try writer.publish(session.frameInfo) { planes in
-                let stride = planes.stride
-                planes.withPlanes { luma, chroma in session.draw(luma: &luma, chroma: &chroma, stride: stride) }
-            }
+            try writer.publish(session.frameInfo) { session.draw(on: &$0) }
+            session.notePublished()
         } catch {
             // What was shown before is still there to be seen.
             guard writer.lastFrame != nil else { throw error }
@@ -194,7 +217,7 @@ package struct CaptureLoop: ~Copyable {
         guard now >= backoff.nextAttempt else { return }
         do {
             let session = try XSession(settings)
-            schedule = CaptureSchedule(interval: interval, hasDamage: session.hasDamage)
+            schedule = session.schedule(interval: interval)
             self.session = session
         } catch {
             backoff.noteFailure(at: MonotonicClock.now())

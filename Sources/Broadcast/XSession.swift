@@ -5,24 +5,38 @@ import X11Capture
 
 /// Everything that lives as long as one connection to the X server.
 final class XSession {
-    enum Look: Equatable {
-        /// There is a picture that has not been published.
-        case changed
-        /// The screen is as it was, and the pointer is not.
-        case pointerMoved
-        case unchanged
+    /// What a look at the screen found.
+    enum Finding: Equatable {
         case sourceLost
+        case seen(Sight)
+    }
+
+    struct Sight: Equatable {
+        /// There is something that has not been published.
+        var isNew = false
+        /// The pointer is not where or what it was.
+        var pointerMoved = false
+        /// Something had changed that no damage told of.
+        var isMissed = false
+        /// There is damage that has not been looked at.
+        var isDamaged = false
     }
 
     private let connection: XConnection
     private let grabber: ScreenGrabber
     private let damage: DamageMonitor?
     private let tracker: CursorTracker?
-    private var converter: NV12Converter
+    private let converter: NV12Converter
     private var cursor: Cursor?
-    private var unseenEvents: XEvents = []
-    /// Which of the grabber's two buffers holds the present picture.
-    private var current = 0
+    private var publishedCursor: Cursor?
+    private var cursorEvents: XEvents = []
+    /// Tiles that were damaged and have not been looked at.
+    private var suspects: BlockSet
+    /// Tiles that differ from the picture published last.
+    private var unpublished: BlockSet
+    /// For use within a look only.
+    private var wanted: BlockSet
+    private var found: BlockSet
     /// When the present picture was taken, or the pointer in it last looked for.
     private(set) var capturedAt: UInt64 = 0
 
@@ -30,61 +44,102 @@ final class XSession {
     var warning: String? { grabber.warning }
     var display: String { connection.display }
     var fileDescriptor: Int32 { connection.fileDescriptor }
-    var hasDamage: Bool { damage != nil }
     var region: CaptureRegion { grabber.region }
 
     init(_ settings: CaptureSettings) throws(X11Error) {
         connection = try XConnection(display: settings.display, timeout: .seconds(1))
-        grabber = try ScreenGrabber(connection: connection, source: settings.source, buffers: 2)
+        grabber = try ScreenGrabber(connection: connection, source: settings.source)
         damage = try DamageMonitor(connection: connection)
         tracker = settings.showsCursor ? try CursorTracker(connection: connection) : nil
         converter = NV12Converter(from: grabber.format.pixelFormat)
+        suspects = grabber.noTiles
+        unpublished = grabber.noTiles
+        wanted = grabber.noTiles
+        found = grabber.noTiles
     }
 
-    /// Reads what the server told. Returns whether something was drawn or the geometry changed.
-    func drainEvents() throws(X11Error) -> Bool {
+    /// When to look at this screen.
+    func schedule(interval: UInt64) -> CaptureSchedule {
+        // A pointer that is not shown does not matter.
+        CaptureSchedule(interval: interval, hasDamage: damage != nil, hasMotion: tracker?.hasMotionEvents ?? true)
+    }
+
+    /// Reads what the server told.
+    func drainEvents() throws(X11Error) -> XEvents {
         let events = try connection.drainEvents()
-        unseenEvents.formUnion(events)
-        return !events.isDisjoint(with: [.damaged, .geometryChanged])
+        cursorEvents.formUnion(events)
+        return events
     }
 
-    /// Looks where the pointer is. Returns whether the picture of it changed.
-    func updateCursor() throws(X11Error) -> Bool {
+    /// Looks at the screen and for the pointer.
+    func look(_ look: CaptureSchedule.Look) throws(X11Error) -> Finding {
+        var sight = Sight()
+        let now = MonotonicClock.now()
+        let pointer = tracker?.ask()
+        if look.takesDamage, let damage { try damage.answer(damage.ask(), addTo: &suspects, of: region) }
+        wanted.removeAll()
+        wanted.formUnion(suspects)
+        switch look.sweep {
+        case .none: break
+        case .stripe(let index):
+            let stripes = CaptureSchedule.stripes
+            let rows = wanted.rows * index / stripes..<wanted.rows * (index + 1) / stripes
+            wanted.insert(columns: 0..<wanted.columns, rows: rows)
+        case .everything: wanted.insertAll()
+        }
+        if !wanted.isEmpty {
+            switch try grabber.grab(wanted, changed: &found) {
+            case .grabbed:
+                unpublished.formUnion(found)
+                if look.sweep == .none { suspects.removeAll() } else { try findMisses(&sight) }
+            case .sourceLost: return .sourceLost
+            case .geometryChanged:
+                forgetPublished()
+                guard try grabber.grab(grabber.noTiles, changed: &found) == .grabbed else { return .sourceLost }
+            }
+            if !unpublished.isEmpty { capturedAt = now }
+        }
+        if let pointer, try updateCursor(pointer) {
+            sight.pointerMoved = true
+            capturedAt = now
+        }
+        sight.isNew = !unpublished.isEmpty || cursor != publishedCursor
+        return .seen(sight)
+    }
+
+    /// Tells whether tiles have changed that were not damaged, and takes note of those that are to be looked at again.
+    private func findMisses(_ sight: inout Sight) throws(X11Error) {
+        found.subtract(suspects)
+        suspects.removeAll()
+        guard let damage, !found.isEmpty else { return }
+        // What was drawn between the damage and the grab is reported by now: the server does one thing after the other.
+        try damage.answer(damage.ask(), addTo: &suspects, of: region)
+        found.subtract(suspects)
+        sight.isMissed = !found.isEmpty
+        sight.isDamaged = !suspects.isEmpty
+    }
+
+    private func updateCursor(_ question: consuming CursorTracker.Question) throws(X11Error) -> Bool {
         guard let tracker else { return false }
         let before = cursor
-        let now = MonotonicClock.now()
-        let found = try tracker.update(after: unseenEvents)
-        unseenEvents = []
+        let seen = try tracker.answer(question, after: cursorEvents)
+        cursorEvents = []
         // A pointer beside the picture is none.
-        cursor = found.flatMap { $0.region.intersection(region).isEmpty ? nil : $0 }
-        guard cursor != before else { return false }
-        capturedAt = now
-        return true
+        cursor = seen.flatMap { $0.region.intersection(region).isEmpty ? nil : $0 }
+        return cursor != before
     }
 
-    /// Grabs the picture.
-    func look(_ grab: CaptureSchedule.Grab) throws(X11Error) -> Look {
-        damage?.acknowledge()
-        let target = grab == .sweep ? 1 - current : current
-        capturedAt = MonotonicClock.now()
-        switch try grabber.grab(into: target) {
-        case .grabbed: break
-        case .geometryChanged:
-            current = 0
-            capturedAt = MonotonicClock.now()
-            guard try grabber.grab(into: 0) == .grabbed else { return .sourceLost }
-            _ = try updateCursor()
-            return .changed
-        case .sourceLost: return .sourceLost
-        }
-        current = target
-        let pointerMoved = try updateCursor()
-        if grab == .changed || !grabber.holdsSamePicture(in: 0, and: 1) { return .changed }
-        return pointerMoved ? .pointerMoved : .unchanged
+    /// What was published is no longer what readers see: the next picture is drawn as a whole.
+    func forgetPublished() {
+        suspects = grabber.noTiles
+        wanted = grabber.noTiles
+        unpublished = grabber.noTiles
+        unpublished.insertAll()
+        publishedCursor = nil
     }
 
     /// The size of the picture: the region's, rounded up to even.
-    private var pictureSize: PixelSize { PixelSize(width: region.width, height: region.height).roundedUpToEven }
+    private var pictureSize: PixelSize { region.size.roundedUpToEven }
 
     /// What is known of the present picture besides its pixels.
     var frameInfo: FrameInfo {
@@ -96,26 +151,68 @@ final class XSession {
         )
     }
 
-    /// Converts the present picture, with the pointer in it.
-    func draw(luma: inout MutableRawSpan, chroma: inout MutableRawSpan, stride: Int) {
-        let layout = NV12Layout(size: pictureSize, lumaStride: stride, chromaStride: stride)
-        grabber.withPicture(in: current) { picture in
+    /// Draws what differs from the picture published last, with the pointer in it.
+    func draw(on planes: inout FramePlanes) {
+        let size = pictureSize
+        let layout = NV12Layout(size: size, lumaStride: planes.stride, chromaStride: planes.stride)
+        if planes.followsAnother {
+            if cursor != publishedCursor {
+                for cursor in [cursor, publishedCursor] { if let cursor { unpublished.insert(place(of: cursor)) } }
+            } else if let cursor, unpublished.containsAny(of: place(of: cursor)) {
+                unpublished.insert(place(of: cursor))
+            }
+            planes.keepAll()
+            for row in 0..<unpublished.rows {
+                unpublished.forEachRun(inRow: row) { planes.drawOnly(columns: $0, row: row) }
+            }
+        } else {
+            unpublished.insertAll()
+        }
+        planes.withPlanes { luma, chroma in
+            for row in 0..<unpublished.rows {
+                unpublished.forEachRun(inRow: row) { convert($0, row: row, &luma, &chroma, layout) }
+            }
+            guard let cursor, unpublished.containsAny(of: place(of: cursor)) else { return }
+            let place = place(of: cursor)
+            cursor.shape.draw(left: place.x, top: place.y, luma: &luma, chroma: &chroma, layout: layout)
+        }
+    }
+
+    /// What was drawn last is what readers see.
+    func notePublished() {
+        unpublished.removeAll()
+        publishedCursor = cursor
+    }
+
+    private func convert(
+        _ columns: Range<Int>,
+        row: Int,
+        _ luma: inout MutableRawSpan,
+        _ chroma: inout MutableRawSpan,
+        _ layout: NV12Layout
+    ) {
+        let area = unpublished.pixels(columns: columns, rows: row..<row + 1)
+        grabber.withTile(column: columns.lowerBound, row: row) { pixels in
             converter.convert(
-                picture,
+                pixels,
                 stride: grabber.bytesPerRow,
-                size: PixelSize(width: region.width, height: region.height),
+                size: area.size,
                 luma: &luma,
                 chroma: &chroma,
-                layout: layout
+                layout: layout,
+                atX: area.x,
+                y: area.y
             )
         }
-        guard let cursor else { return }
-        cursor.shape.draw(
-            left: cursor.region.x - region.x,
-            top: cursor.region.y - region.y,
-            luma: &luma,
-            chroma: &chroma,
-            layout: layout
+    }
+
+    /// Where in the picture the pointer's image lies; may reach beyond.
+    private func place(of cursor: Cursor) -> PixelRect {
+        PixelRect(
+            x: cursor.region.x - region.x,
+            y: cursor.region.y - region.y,
+            width: cursor.shape.width,
+            height: cursor.shape.height
         )
     }
 }

@@ -9,6 +9,7 @@
 #include <xcb/shm.h>
 #include <xcb/xcbext.h>
 #include <xcb/xfixes.h>
+#include <xcb/xinput.h>
 
 /* The extension identifiers are mutable C globals, which Swift 6 does not let through. */
 static inline void oriel_xcb_prefetch_extensions(xcb_connection_t *c) {
@@ -16,11 +17,21 @@ static inline void oriel_xcb_prefetch_extensions(xcb_connection_t *c) {
     xcb_prefetch_extension_data(c, &xcb_damage_id);
     xcb_prefetch_extension_data(c, &xcb_randr_id);
     xcb_prefetch_extension_data(c, &xcb_xfixes_id);
+    xcb_prefetch_extension_data(c, &xcb_input_id);
 }
 static inline const xcb_query_extension_reply_t *oriel_xcb_shm(xcb_connection_t *c) { return xcb_get_extension_data(c, &xcb_shm_id); }
 static inline const xcb_query_extension_reply_t *oriel_xcb_damage(xcb_connection_t *c) { return xcb_get_extension_data(c, &xcb_damage_id); }
 static inline const xcb_query_extension_reply_t *oriel_xcb_randr(xcb_connection_t *c) { return xcb_get_extension_data(c, &xcb_randr_id); }
 static inline const xcb_query_extension_reply_t *oriel_xcb_xfixes(xcb_connection_t *c) { return xcb_get_extension_data(c, &xcb_xfixes_id); }
+static inline const xcb_query_extension_reply_t *oriel_xcb_input(xcb_connection_t *c) { return xcb_get_extension_data(c, &xcb_input_id); }
+
+/* Asks for events of XInput 2 when a pointer of the user moves, whatever window it is over. The mask follows the header
+   in the request, which the struct of xcb leaves to its user. */
+static inline xcb_void_cookie_t oriel_xcb_select_raw_motion(xcb_connection_t *c, xcb_window_t root) {
+    struct { xcb_input_event_mask_t head; uint32_t mask; } selection = {
+        {XCB_INPUT_DEVICE_ALL_MASTER, 1}, XCB_INPUT_XI_EVENT_MASK_RAW_MOTION};
+    return xcb_input_xi_select_events_checked(c, root, 1, &selection.head);
+}
 
 /* Memory of a fixed size behind a descriptor: sealed, so that nobody who is given it can shrink it under a mapping.
    Returns the descriptor, or -1 with errno set. The constants are those of memfd_create(2) and fcntl(2), which glibc

@@ -1,5 +1,5 @@
 import Glibc
-import Posix
+package import Posix
 
 /// A reading end of a bridge. Any number of them may be attached, in any process; each is used by one thread.
 ///
@@ -53,6 +53,8 @@ public struct FrameReader: ~Copyable {
         let lock = try directory.openLock(Self.lockFile)
         let writerLock = try directory.openLock(FrameWriter.lockFile)
         _ = try directory.calling(on: Self.lockFile) { () throws(SystemError) in try lock.tryLock(.shared) }
+        // Changes nothing, but wakes a writer that watches the file.
+        fchmod(lock.raw, 0o600)
         self.directory = directory
         self.access = access
         self.lock = lock
@@ -100,10 +102,19 @@ public struct FrameReader: ~Copyable {
         guard let source else { return MonotonicClock.sleep(until: deadline) }
         // In this order: a frame that comes in between has changed the word, and the sleep ends at once.
         let word = source.wakeWord
-        guard let latest = try? source.load64(Layout.Header.latest),
-            latest == 0 || seen == (source.header.generation, latest)
-        else { return }
-        source.wait(while: word, until: deadline)
+        if hasSeenLatest(of: source) { source.wait(while: word, until: deadline) }
+    }
+
+    /// Sleeps likewise, and only while `bell` was rung `count` times.
+    package borrowing func wait(until deadline: UInt64, or bell: Bell, while count: UInt32) {
+        guard let source else { return bell.wait(while: count, until: deadline) }
+        let word = source.wakeWord
+        if hasSeenLatest(of: source) { source.wait(while: word, or: bell, while: count, until: deadline) }
+    }
+
+    private borrowing func hasSeenLatest(of source: FrameSource) -> Bool {
+        guard let latest = try? source.load64(Layout.Header.latest) else { return false }
+        return latest == 0 || seen == (source.header.generation, latest)
     }
 
     /// How the broadcast is: what it says of itself, checked against the writer lock and the heartbeat.

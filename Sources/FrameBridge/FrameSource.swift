@@ -140,4 +140,13 @@ final class FrameSource {
         case .copied: MonotonicClock.sleep(until: deadline)
         }
     }
+
+    /// Sleeps likewise, and only while `bell` was rung `count` times.
+    func wait(while word: UInt32, or bell: Bell, while count: UInt32, until deadline: UInt64) {
+        switch backing {
+        case .mapped(let mapping):
+            mapping.wait(Layout.Header.wake, while: word, or: bell, while: count, until: deadline)
+        case .copied: bell.wait(while: count, until: deadline)
+        }
+    }
 }

@@ -61,6 +61,14 @@ package struct BlockSet: Equatable, Sendable {
         )
     }
 
+    /// Whether the set holds a block with a pixel of the rectangle.
+    package func containsAny(of rectangle: PixelRect) -> Bool {
+        guard let inside = rectangle.intersection(PixelRect(size)) else { return false }
+        let columns = inside.x / side...(inside.x + inside.width - 1) / side
+        let rows = inside.y / side...(inside.y + inside.height - 1) / side
+        return rows.contains { row in columns.contains { contains(column: $0, row: row) } }
+    }
+
     package mutating func insertAll() { insert(columns: 0..<columns, rows: 0..<rows) }
 
     package mutating func removeAll() {

@@ -23,8 +23,6 @@ package struct Cadence {
     private var rate: RateLimit
     /// Time between keyframes that nobody asked for; nil for none.
     private let keyframeInterval: UInt64?
-    /// Quantizer (0 best to 63) at which a still picture counts as converged.
-    private let convergedQuantizer: Int
     private var lastEncode: UInt64?
     private var lastKeyframe: UInt64 = 0
     private var refinements = 0
@@ -32,13 +30,12 @@ package struct Cadence {
     private var pictureIsNew = false
     private var keyframeIsWanted = true
 
-    package init(interval: UInt64, keyframeInterval: UInt64?, convergedQuantizer: Int) {
+    package init(interval: UInt64, keyframeInterval: UInt64?) {
         // A thirty-second faster than the capture process: at the very same rate, a picture that once had to wait would
         // make all later ones wait as long.
         rate = RateLimit(interval: interval - interval / 32)
         self.interval = interval
         self.keyframeInterval = keyframeInterval
-        self.convergedQuantizer = convergedQuantizer
     }
 
     /// The earliest instant of the next encoding.
@@ -72,8 +69,10 @@ package struct Cadence {
 
     /// What `action(at:)` asked for was done.
     ///
-    /// - Parameter quantizer: of the encoded frame; nil when the encoder dropped it to keep the bitrate.
-    package mutating func noteEncoded(at now: UInt64, isKeyframe: Bool, quantizer: Int?) {
+    /// - Parameters:
+    ///   - isDropped: the encoder left the frame out to keep the bitrate.
+    ///   - isFine: every part of the picture is now as good as more encodings would make it.
+    package mutating func noteEncoded(at now: UInt64, isKeyframe: Bool, isDropped: Bool = false, isFine: Bool) {
         lastEncode = now
         rate.note(at: now)
         if isKeyframe {
@@ -84,7 +83,7 @@ package struct Cadence {
         }
         // A coarse keyframe of the same picture is to be mended like a new one.
         refinements = pictureIsNew || isKeyframe ? 0 : refinements + 1
-        if quantizer != nil { pictureIsNew = false }
-        isConverged = quantizer.map { $0 <= convergedQuantizer } ?? false || refinements >= Self.refinementLimit
+        if !isDropped { pictureIsNew = false }
+        isConverged = isFine || refinements >= Self.refinementLimit
     }
 }

@@ -1,24 +1,64 @@
+import FrameBridge
 import Pixels
 
-/// A picture of the stream's size, with what it takes to fill it from frames of any size.
+/// A picture of the stream's size that follows the frames of a broadcast, whatever their size, by what changed in them.
 struct ScaledPicture: ~Copyable {
+    /// The picture as of the frame committed last.
     private(set) var nv12: NV12Picture
     private let size: PixelSize
     private var rescaler: Rescaler?
+    /// What changed tiles are rescaled into, until it is known that they were whole. Elsewhere it holds nothing of use.
+    private var draft: NV12Picture
+    /// The tiles in the draft that are as in the frame taken last.
+    private var drafted: BlockSet
+    private var committed: FrameInfo?
 
     /// Black.
     init(size: PixelSize) {
         self.size = size
         nv12 = NV12Picture(size: size)
-        nv12.fillBlack()
+        draft = NV12Picture(size: size)
+        drafted = BlockSet(size, side: BlockSet.tile)
     }
 
-    /// Rescales a frame into the picture, with black bars where its shape is another one.
-    mutating func take(luma: RawSpan, chroma: RawSpan, layout: NV12Layout) {
-        if rescaler?.input != layout.size {
-            rescaler = Rescaler(from: layout.size, to: size)
-            nv12.fillBlack()
+    /// Rescales what changed since the frame that was committed last. Until it is committed the picture stays.
+    mutating func draft(_ frame: borrowing Frame) {
+        let frameSize = PixelSize(width: frame.info.width, height: frame.info.height)
+        if rescaler?.input != frameSize {
+            rescaler = Rescaler(from: frameSize, to: size)
+            committed = nil
         }
-        rescaler?.rescale(luma: luma, chroma: chroma, layout: layout, into: &nv12)
+        // Black bars where the frame's shape is another one.
+        if committed == nil { draft.fillBlack() }
+        if drafted.size == frameSize { drafted.removeAll() } else { drafted = BlockSet(frameSize, side: BlockSet.tile) }
+        frame.forEachChange(after: committed) { columns, row in drafted.insert(columns: columns, rows: row..<row + 1) }
+        guard let rescaler else { return }
+        let layout = NV12Layout(size: frameSize, lumaStride: frame.lumaStride, chromaStride: frame.chromaStride)
+        drafted.forEachRectangle { columns, rows in
+            rescaler.rescale(
+                luma: frame.luma,
+                chroma: frame.chroma,
+                layout: layout,
+                region: rescaler.outputRegion(of: drafted.pixels(columns: columns, rows: rows)),
+                into: &draft
+            )
+        }
     }
+
+    /// Takes over the draft of a frame that turned out to be whole.
+    ///
+    /// - Parameter changed: gets the macroblocks in which the picture is another one now.
+    mutating func commit(_ info: FrameInfo, changed: inout BlockSet) {
+        let isFirst = committed == nil
+        committed = info
+        if isFirst || rescaler == nil { return nv12.update(PixelRect(size), from: draft, changed: &changed) }
+        guard let rescaler else { return }
+        drafted.forEachRectangle { columns, rows in
+            let region = rescaler.outputRegion(of: drafted.pixels(columns: columns, rows: rows))
+            nv12.update(region, from: draft, changed: &changed)
+        }
+    }
+
+    /// Forgets which frame the picture shows: the next one is rescaled as a whole.
+    mutating func forget() { committed = nil }
 }

@@ -11,7 +11,10 @@ package struct SenderLoop: ~Copyable {
     /// No encoding while the packets of earlier frames need longer than this to leave: the newest picture then goes
     /// out next, instead of an old one.
     private static let longestBacklog: UInt64 = 100_000_000
-    private static let livenessInterval: UInt64 = 100_000_000
+    /// The longest sleep while nothing happens, after which to see whether the capture process is well.
+    private static let livenessInterval: UInt64 = 250_000_000
+    /// For so long after the call rang, it is asked for what it needs at the frame rate: it may grant it only then.
+    private static let attentionTime: UInt64 = 1_000_000_000
 
     private let settings: SenderSettings
     private let call: any VideoCall
@@ -20,13 +23,15 @@ package struct SenderLoop: ~Copyable {
     private var reader: FrameReader
     private var streams: [VideoStream] = []
     private var picture: ScaledPicture
-    /// What the next frame is rescaled into; it takes the picture's place if the frame was whole.
-    private var nextPicture: ScaledPicture
+    /// For use while a frame is read only.
+    private var changed: BlockSet
     /// When the picture was captured; nil while there is none.
     private var capturedAt: UInt64?
     private var nextTick: UInt64 = 0
     /// After a try that came to nothing: when to try again.
     private var retryAt: UInt64 = 0
+    private var rings: UInt32 = 0
+    private var attentiveUntil: UInt64 = 0
     private var livenessAt: UInt64 = 0
     private var liveness: Liveness?
     private var problem: BridgeError?
@@ -40,7 +45,7 @@ package struct SenderLoop: ~Copyable {
     ) {
         interval = settings.interval
         picture = ScaledPicture(size: settings.size)
-        nextPicture = ScaledPicture(size: settings.size)
+        changed = BlockSet(settings.size, side: BlockSet.macroblock)
         self.settings = settings
         self.reader = reader
         self.call = call
@@ -56,11 +61,13 @@ package struct SenderLoop: ~Copyable {
     ) throws(VideoEncoderError) -> End {
         var reportAt = MonotonicClock.now() + 1_000_000_000
         while !signals.take() {
+            listen()
             try followCodecs()
             if streams.isEmpty {
                 // Whoever comes next must not see what was there when the last one left.
                 capturedAt = nil
                 reader.forget()
+                picture.forget()
             } else {
                 readPicture()
             }
@@ -76,26 +83,37 @@ package struct SenderLoop: ~Copyable {
         return .interrupted
     }
 
-    /// Sleeps until the next tick, or in waking mode until a new frame if the frame interval is over by then.
+    /// Notes whether the call rang since the last time.
+    private mutating func listen() {
+        let count = call.bell.count
+        if count != rings { attentiveUntil = MonotonicClock.now() + Self.attentionTime }
+        rings = count
+    }
+
+    /// Sleeps until the next tick, or in waking mode until there is something to do.
     private mutating func wait(from now: UInt64) {
-        guard settings.wakesEarly, !streams.isEmpty else {
+        guard settings.wakesEarly else {
             nextTick = max(nextTick + interval, now)
             return MonotonicClock.sleep(until: nextTick)
         }
-        let earliest = max(streams.map(\.earliest).min() ?? 0, retryAt)
+        let longest = now + (now < attentiveUntil ? interval : Self.livenessInterval)
+        if streams.isEmpty { return call.bell.wait(while: rings, until: longest) }
+        let earliest = max(streams.reduce(.max) { min($0, $1.earliest) }, retryAt)
         MonotonicClock.sleep(until: earliest)
-        let repetition = capturedAt == nil ? .max : streams.map(\.repetition).min() ?? .max
-        reader.wait(until: max(earliest, min(now + interval, repetition)))
+        let repetition = capturedAt == nil ? .max : streams.reduce(.max) { min($0, $1.repetition) }
+        reader.wait(until: max(earliest, min(longest, repetition)), or: call.bell, while: rings)
     }
 
     private mutating func readPicture() {
         do {
             switch try takeFrame() {
             case .frame(let info):
-                swap(&picture, &nextPicture)
-                capturedAt = info.capturedAt
-                for stream in streams { stream.noteNewPicture() }
+                changed.removeAll()
+                picture.commit(info, changed: &changed)
                 statistics.framesRead += 1
+                if changed.isEmpty, capturedAt != nil { break }
+                capturedAt = info.capturedAt
+                for stream in streams { stream.noteNewPicture(changed) }
             case .contended: retryAt = MonotonicClock.now() + interval / 8
             case .unchanged, .noFrame: break
             }
@@ -106,13 +124,9 @@ package struct SenderLoop: ~Copyable {
         }
     }
 
-    /// Rescales the latest frame, if it is new, into `nextPicture`.
+    /// Drafts the picture of the latest frame, if it is new.
     private mutating func takeFrame() throws(BridgeError) -> FrameReader.Outcome {
-        try reader.read { frame in
-            let size = PixelSize(width: frame.info.width, height: frame.info.height)
-            let layout = NV12Layout(size: size, lumaStride: frame.lumaStride, chromaStride: frame.chromaStride)
-            nextPicture.take(luma: frame.luma, chroma: frame.chroma, layout: layout)
-        }
+        try reader.read { frame in picture.draft(frame) }
     }
 
     /// Keeps an encoder for each codec that somebody receives, and none else.

@@ -1,8 +1,12 @@
 package import FrameBridge
+package import Posix
 package import VideoEncoding
 
 /// Where encoded frames go: one call, with all who look in.
 package protocol VideoCall {
+    /// Rung when `codecs` change or a keyframe is wanted.
+    var bell: Bell { get }
+
     /// The codecs that somebody receives. Nothing is encoded while there are none.
     var codecs: [VideoCodec] { get }
 

@@ -13,6 +13,7 @@ final class VideoStream {
     private let canAffordSharpness: Bool
     private var encoder: VideoEncoder
     private var cadence: Cadence
+    private var sharpness: Sharpness
     private var pictureIsNew = true
     /// The instant of the last frame that was encoded.
     private var lastInstant: UInt64
@@ -29,9 +30,9 @@ final class VideoStream {
         interval = settings.interval
         cadence = Cadence(
             interval: settings.interval,
-            keyframeInterval: settings.keyframeInterval,
-            convergedQuantizer: codec.convergedQuantizer
+            keyframeInterval: settings.keyframeInterval
         )
+        sharpness = Sharpness(settings.size, fineQuantizer: codec.convergedQuantizer)
         // A picture that has stood still since long before starts the stream now, not in the past.
         lastInstant = MonotonicClock.now()
         canAffordSharpness = settings.bitrate >= settings.size.width * settings.size.height
@@ -44,7 +45,9 @@ final class VideoStream {
     /// When a picture that stands still is to be encoded again.
     var repetition: UInt64 { cadence.repetition }
 
-    func noteNewPicture() {
+    /// The picture is another one in these macroblocks.
+    func noteNewPicture(_ changed: BlockSet) {
+        sharpness.noteChanges(changed)
         pictureIsNew = true
         cadence.noteNewPicture()
     }
@@ -67,6 +70,7 @@ final class VideoStream {
         let isLater = pictureIsNew && capturedAt > lastInstant + interval / 2
         let instant = isLater ? min(capturedAt, now) : max(now, lastInstant + 1)
         lastInstant = instant
+        if action == .keepAlive { sharpness.chooseNone() } else { sharpness.choose(isRefinement: !pictureIsNew) }
         var byteCount = 0
         let frame = try encoder.encode(
             picture,
@@ -75,13 +79,25 @@ final class VideoStream {
             // Sharp at once, for fewer bits in all than a coarse keyframe and what mends it.
             coarsest: action == .keyframe && canAffordSharpness && now > capturedAt + Self.restTime
                 ? codec.convergedQuantizer : nil,
-            repeatsLast: action == .keepAlive
+            active: sharpness.active.isNearlyFull ? nil : sharpness.active
         ) { frame, data in
             byteCount = data.count
             call.send(data, codec: codec, isKeyframe: frame.isKeyframe, capturedAt: instant)
             return frame
         }
-        cadence.noteEncoded(at: now, isKeyframe: frame?.isKeyframe ?? false, quantizer: frame?.quantizer)
+        if let frame {
+            if frame.isKeyframe {
+                sharpness.noteKeyframe(quantizer: frame.quantizer)
+            } else {
+                sharpness.noteEncoded(quantizer: frame.quantizer)
+            }
+        }
+        cadence.noteEncoded(
+            at: now,
+            isKeyframe: frame?.isKeyframe ?? false,
+            isDropped: frame == nil,
+            isFine: sharpness.isFine
+        )
         if let frame {
             statistics.note(frame, byteCount: byteCount)
             if pictureIsNew { statistics.latency = MonotonicClock.now() - instant }
@@ -90,4 +106,9 @@ final class VideoStream {
             statistics.framesDropped += 1
         }
     }
+}
+
+extension BlockSet {
+    /// A map of hardly anything but active macroblocks costs more than none.
+    fileprivate var isNearlyFull: Bool { count * 8 > columns * rows * 7 }
 }

@@ -18,6 +18,9 @@ package struct VideoEncoder: ~Copyable {
     private let context: CodecContext
     private var libvpxConfiguration: vpx_codec_enc_cfg_t
     private var previousTime: UInt64?
+    /// One byte a macroblock, row by row; heeded while `isRestricted`.
+    private var activeMap: [UInt8]
+    private var isRestricted = false
 
     /// - Throws: `configuration` for a value out of range, `libvpx` when libvpx refuses.
     package init(_ configuration: VideoEncoderConfiguration) throws(VideoEncoderError) {
@@ -28,6 +31,8 @@ package struct VideoEncoder: ~Copyable {
         self.configuration = configuration
         self.context = context
         self.libvpxConfiguration = libvpxConfiguration
+        let blocks = BlockSet(configuration.size, side: BlockSet.macroblock)
+        activeMap = Array(repeating: 0, count: blocks.columns * blocks.rows)
     }
 
     /// Encodes a picture and lends the result to `body`; no byte is copied.
@@ -37,7 +42,8 @@ package struct VideoEncoder: ~Copyable {
     ///   - presentationTime: In nanoseconds of any clock; later than that of every frame before.
     ///   - forceKeyframe: Whether the frame must be decodable on its own.
     ///   - coarsest: The largest quantizer that the frame may have, 0...63, whatever that costs; nil leaves it to rate control.
-    ///   - repeatsLast: Whether the frame shall show what the last one showed, in some 100 bytes.
+    ///   - active: The macroblocks to encode; the others stay as they were in the last frame. None makes a frame of some 100
+    ///     bytes; nil encodes all. A keyframe has all.
     ///   - body: Gets the frame; the data is valid until it returns.
     /// - Returns: What `body` returns, or nil when rate control dropped the frame.
     /// - Throws: `presentationTime` when it is not later, `libvpx` when encoding fails.
@@ -46,14 +52,14 @@ package struct VideoEncoder: ~Copyable {
         presentationTime: UInt64,
         forceKeyframe: Bool = false,
         coarsest: Int? = nil,
-        repeatsLast: Bool = false,
+        active: BlockSet? = nil,
         _ body: (_ frame: EncodedFrame, _ data: Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
         precondition(picture.size == configuration.size, "the picture is not of the configured size")
         if let previousTime, presentationTime <= previousTime {
             throw .presentationTime(presentationTime, previous: previousTime)
         }
-        if repeatsLast { try setActive(false) }
+        try setActive(forceKeyframe ? nil : active)
         if let coarsest { try setQuantizerLimit(coarsest) }
         let flags = forceKeyframe ? vpx_enc_frame_flags_t(VPX_EFLAG_FORCE_KF) : configuration.interFrameFlags
         let duration = UInt(1_000_000_000 / configuration.framesPerSecond)
@@ -71,7 +77,6 @@ package struct VideoEncoder: ~Copyable {
                 )
             }
         }
-        if repeatsLast { try setActive(true) }
         if coarsest != nil { try setQuantizerLimit(nil) }
         previousTime = presentationTime
         return try takeFrame(presentationTime, body)
@@ -97,15 +102,22 @@ package struct VideoEncoder: ~Copyable {
         try context.check("vpx_codec_enc_config_set") { vpx_codec_enc_config_set($0, &changed) }
     }
 
-    /// Lets the encoder look at no block of 16x16 pixels, or at all again.
-    private func setActive(_ isActive: Bool) throws(VideoEncoderError) {
+    /// Lets the encoder look at some macroblocks only, or at all again.
+    private mutating func setActive(_ blocks: BlockSet?) throws(VideoEncoderError) {
+        if blocks == nil, !isRestricted { return }
         // Cyclic refresh does not heed the map.
-        if configuration.codec == .vp9 { try configuration.setCyclicRefresh(isActive, of: context) }
+        if configuration.codec == .vp9, isRestricted != (blocks != nil) {
+            try configuration.setCyclicRefresh(blocks == nil, of: context)
+        }
+        isRestricted = blocks != nil
         let (columns, rows) = ((configuration.size.width + 15) / 16, (configuration.size.height + 15) / 16)
-        var blocks = [UInt8](repeating: 0, count: columns * rows)
-        try blocks.withUnsafeMutableBufferPointer { buffer throws(VideoEncoderError) in
+        if let blocks {
+            precondition(blocks.size == configuration.size && blocks.side == BlockSet.macroblock, "of another picture")
+            blocks.writeBytes(to: &activeMap)
+        }
+        try activeMap.withUnsafeMutableBufferPointer { buffer throws(VideoEncoderError) in
             var map = vpx_active_map_t(
-                active_map: isActive ? nil : buffer.baseAddress,
+                active_map: blocks == nil ? nil : buffer.baseAddress,
                 rows: UInt32(rows),
                 cols: UInt32(columns)
             )

@@ -1,3 +1,5 @@
+package import Pixels
+
 /// A rectangle in pixels, measured from the top left corner of the screen.
 package struct CaptureRegion: Equatable, Hashable, Sendable, CustomStringConvertible {
     package var x: Int
@@ -14,6 +16,8 @@ package struct CaptureRegion: Equatable, Hashable, Sendable, CustomStringConvert
 
     /// The notation of X geometries, such as `1280x720+100+50`.
     package var description: String { "\(width)x\(height)+\(x)+\(y)" }
+
+    package var size: PixelSize { PixelSize(width: width, height: height) }
 
     package var isEmpty: Bool { width <= 0 || height <= 0 }
 

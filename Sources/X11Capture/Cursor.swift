@@ -43,8 +43,15 @@ package struct Cursor: Equatable, Sendable {
 
 /// Follows the pointer, asking for its image only when that has changed.
 package final class CursorTracker {
+    /// Whether `drainEvents()` reports `.pointerMoved`. A program that puts the pointer elsewhere moves it without a word.
+    package let hasMotionEvents: Bool
     private let connection: XConnection
     private var shape: CursorShape?
+
+    /// A question that was sent, and not yet answered.
+    package struct Question: ~Copyable {
+        fileprivate let sequence: UInt32
+    }
 
     /// Nil when the server lacks XFixes: then the pointer cannot be shown.
     package init?(connection: XConnection) throws(X11Error) {
@@ -55,15 +62,21 @@ package final class CursorTracker {
             "XFixesSelectCursorInput",
             xcb_xfixes_select_cursor_input_checked(connection.raw, connection.root, mask)
         )
+        hasMotionEvents = try connection.selectRawMotion()
     }
 
-    /// The pointer now, or nil while it is on another screen.
+    /// Asks where the pointer is. Nothing is sent before the next request that waits.
+    package func ask() -> Question {
+        Question(sequence: xcb_query_pointer(connection.raw, connection.root).sequence)
+    }
+
+    /// The pointer when the question came, or nil while it was on another screen.
     ///
-    /// - Parameter events: what `drainEvents()` said since the last call.
-    package func update(after events: XEvents) throws(X11Error) -> Cursor? {
+    /// - Parameter events: what `drainEvents()` said since the last answer.
+    package func answer(_ question: consuming Question, after events: XEvents) throws(X11Error) -> Cursor? {
         let place = try connection.reply(
             "QueryPointer",
-            xcb_query_pointer(connection.raw, connection.root).sequence,
+            question.sequence,
             as: xcb_query_pointer_reply_t.self
         ).value
         guard place.same_screen != 0 else { return nil }
@@ -72,6 +85,9 @@ package final class CursorTracker {
         shape = current
         return Cursor(x: Int(place.root_x), y: Int(place.root_y), shape: current)
     }
+
+    /// The pointer now, or nil while it is on another screen.
+    package func update(after events: XEvents) throws(X11Error) -> Cursor? { try answer(ask(), after: events) }
 
     private func shapeOrArrow() throws(X11Error) -> CursorShape {
         do throws(X11Error) {
@@ -101,5 +117,18 @@ package final class CursorTracker {
             pixels: Array(pixels),
             serial: header.cursor_serial
         )
+    }
+}
+
+extension XConnection {
+    /// Asks for events when the pointer moves; returns whether there will be any.
+    fileprivate func selectRawMotion() throws(X11Error) -> Bool {
+        guard let input = extensions.input, input.version >= .init(major: 2, minor: 1) else { return false }
+        do throws(X11Error) {
+            try check("XISelectEvents", oriel_xcb_select_raw_motion(raw, root))
+            return true
+        } catch .requestFailed {
+            return false
+        }
     }
 }

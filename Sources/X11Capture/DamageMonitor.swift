@@ -1,31 +1,74 @@
 import CXCB
+package import Pixels
 
-/// Asks the server to tell when anything on the screen was drawn. A hint: compare pixels to be sure.
+/// Asks the server to tell when something on the screen was drawn, and where. A hint: compare pixels to be sure.
 ///
-/// After `acknowledge()` the first drawing makes `drainEvents()` report `.damaged`, once; so acknowledge before each
-/// grab, and what is drawn during the grab is reported again. A new monitor reports the whole screen as damaged.
+/// After damage was taken, the first drawing makes `drainEvents()` report `.damaged`, once; so take it before each grab,
+/// and what is drawn during the grab is reported again. A new monitor reports the whole screen as damaged.
 package final class DamageMonitor {
     private let connection: XConnection
     private let damage: xcb_damage_damage_t
+    private let taken: xcb_xfixes_region_t
+
+    /// A question that was sent, and not yet answered.
+    package struct Question: ~Copyable {
+        fileprivate let sequence: UInt32
+    }
 
     /// Nil when the server lacks the extension: then grab at every tick.
     package init?(connection: XConnection) throws(X11Error) {
-        guard connection.extensions.damage != nil else { return nil }
+        guard connection.extensions.damage != nil, connection.extensions.fixes != nil else { return nil }
         damage = xcb_generate_id(connection.raw)
+        taken = xcb_generate_id(connection.raw)
         self.connection = connection
+        // At this level there is one event until the damage is taken, however much is drawn.
         let level = UInt8(XCB_DAMAGE_REPORT_LEVEL_NON_EMPTY.rawValue)
         try connection.check(
             "DamageCreate",
             xcb_damage_create_checked(connection.raw, damage, connection.root, level)
         )
+        try connection.check("XFixesCreateRegion", xcb_xfixes_create_region_checked(connection.raw, taken, 0, nil))
     }
 
-    deinit { xcb_damage_destroy(connection.raw, damage) }
+    deinit {
+        xcb_xfixes_destroy_region(connection.raw, taken)
+        xcb_damage_destroy(connection.raw, damage)
+    }
 
-    /// Forgets the damage so far. Costs no round trip.
-    package func acknowledge() {
-        let everything = xcb_xfixes_region_t(0)
-        xcb_damage_subtract(connection.raw, damage, everything, everything)
-        xcb_flush(connection.raw)
+    /// Takes the damage so far. Nothing is sent before the next request that waits.
+    package func ask() -> Question {
+        xcb_damage_subtract(connection.raw, damage, xcb_xfixes_region_t(0), taken)
+        return Question(sequence: xcb_xfixes_fetch_region(connection.raw, taken).sequence)
+    }
+
+    /// Adds the tiles that were damaged.
+    ///
+    /// - Parameters:
+    ///   - tiles: of the picture that shows `region`.
+    ///   - region: in pixels of the screen.
+    package func answer(
+        _ question: consuming Question,
+        addTo tiles: inout BlockSet,
+        of region: CaptureRegion
+    ) throws(X11Error) {
+        let answer = try connection.reply(
+            "XFixesFetchRegion",
+            question.sequence,
+            as: xcb_xfixes_fetch_region_reply_t.self
+        )
+        let rectangles = UnsafeBufferPointer(
+            start: xcb_xfixes_fetch_region_rectangles(answer.pointer),
+            count: Int(xcb_xfixes_fetch_region_rectangles_length(answer.pointer))
+        )
+        for rectangle in rectangles {
+            tiles.insert(
+                PixelRect(
+                    x: Int(rectangle.x) - region.x,
+                    y: Int(rectangle.y) - region.y,
+                    width: Int(rectangle.width),
+                    height: Int(rectangle.height)
+                )
+            )
+        }
     }
 }

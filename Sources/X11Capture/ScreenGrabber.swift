@@ -1,17 +1,18 @@
 import CXCB
 import Glibc
+package import Pixels
 
 /// What became of a grab that did not fail.
 package enum GrabOutcome: Equatable, Sendable {
-    /// The rows asked for are in the buffer.
+    /// The tiles asked for are as the screen was.
     case grabbed
-    /// The source has moved or has another size: `region` is new, the buffers hold nothing, grab again in full.
+    /// The source has moved or has another size: `region` is new, and the picture is not there yet; grab all of it.
     case geometryChanged
     /// The source is not there at present. Later grabs look for it and say `geometryChanged` when it is back.
     case sourceLost
 }
 
-/// Grabs the picture of a source into buffers that it owns.
+/// Keeps the picture of a source up to date, tile by tile.
 ///
 /// Contract: drain the connection's events before each grab. Only then does it notice that a monitor has moved.
 package final class ScreenGrabber {
@@ -25,49 +26,55 @@ package final class ScreenGrabber {
     package private(set) var region: CaptureRegion
 
     private let connection: XConnection
-    private var buffers: [ImageBuffer] = []
-    private let bufferCount: Int
+    private var picture: HeldPicture
+    /// Whether nothing was grabbed since the picture's memory was made.
+    private var isBlank = true
     private var isLost = false
     private var geometrySerial: Int
 
     /// Finds the source and the best method that works.
     ///
-    /// - Parameters:
-    ///   - buffers: how many pictures to hold at a time, at least one.
-    ///   - methods: the methods to try, best first.
+    /// - Parameter methods: the methods to try, best first.
     package init(
         connection: XConnection,
         source: CaptureSource,
-        buffers count: Int = 1,
         methods: [GrabMethod] = GrabMethod.allCases
     ) throws(X11Error) {
-        precondition(count > 0 && !methods.isEmpty)
+        precondition(!methods.isEmpty)
         let format = try connection.imageFormat()
         let region = try connection.region(of: source)
         (method, warning) = try connection.bestMethod(of: methods)
+        picture = try HeldPicture(size: region.size, format: format, method: method, connection: connection)
         self.connection = connection
         self.source = source
         self.format = format
         self.region = region
-        bufferCount = count
         geometrySerial = connection.geometrySerial
-        try allocate()
     }
 
-    /// The bytes from one row of the picture to the next, in every buffer.
-    package var bytesPerRow: Int { format.bytesPerRow(region.width) }
+    /// The bytes from one row of the picture to the next.
+    package var bytesPerRow: Int { picture.bytesPerRow }
 
-    /// Grabs rows of the source, counted from its top, into the same rows of a buffer; all rows when nil.
-    package func grab(into buffer: Int = 0, rows: Range<Int>? = nil) throws(X11Error) -> GrabOutcome {
+    /// No tile of the picture.
+    package var noTiles: BlockSet { BlockSet(region.size, side: BlockSet.tile) }
+
+    /// Looks at tiles of the source, and takes over those whose pixels are not the ones held. The first grab takes all.
+    ///
+    /// - Parameters:
+    ///   - suspects: tiles that may have changed; others may be looked at too.
+    ///   - changed: gets the tiles that did change, in place of what it held.
+    package func grab(_ suspects: BlockSet, changed: inout BlockSet) throws(X11Error) -> GrabOutcome {
         if isLost || geometrySerial != connection.geometrySerial {
             let outcome = try followSource()
             if outcome != .grabbed { return outcome }
         }
-        let rows = rows ?? 0..<region.height
-        precondition(rows.lowerBound >= 0 && rows.upperBound <= region.height, "rows beyond the source")
-        if rows.isEmpty { return .grabbed }
+        var wanted = suspects
+        if isBlank { wanted.insertAll() }
+        precondition(wanted.size == region.size, "tiles of another picture")
+        if changed.size == region.size { changed.removeAll() } else { changed = noTiles }
         do throws(X11Error) {
-            try read(rows, into: buffers[buffer])
+            try read(wanted, changed: &changed)
+            isBlank = false
             return .grabbed
         } catch .requestFailed(let request, .badMatch) {
             // The source no longer fits on the screen, and the event that says so is still on its way.
@@ -77,18 +84,10 @@ package final class ScreenGrabber {
         }
     }
 
-    /// Lends the picture in a buffer: `region.height` rows of `bytesPerRow` bytes, as `format` describes them.
-    package func withPicture<Result, Failure: Error>(
-        in buffer: Int = 0,
-        _ body: (RawSpan) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(buffers[buffer].bytes)))
-    }
-
-    /// Whether two buffers hold the same pixels, padding included.
-    package func holdsSamePicture(in first: Int, and second: Int) -> Bool {
-        let (first, second) = (buffers[first].bytes, buffers[second].bytes)
-        return memcmp(first.baseAddress!, second.baseAddress!, first.count) == 0
+    /// Lends pixels of the picture, as `format` describes them, in rows of `bytesPerRow`: from the first one of a tile to
+    /// at least the end of its row of tiles. What comes after that row may be of another instant.
+    package func withTile<Result>(column: Int, row: Int, _ body: (RawSpan) -> Result) -> Result {
+        picture.withTile(column: column, row: row, body)
     }
 
     /// Looks where the source is now. `grabbed` means: where it was.
@@ -99,8 +98,11 @@ package final class ScreenGrabber {
             geometrySerial = serial
             if now == region && !isLost { return .grabbed }
             isLost = false
+            if now.size != region.size {
+                picture = try HeldPicture(size: now.size, format: format, method: method, connection: connection)
+            }
             region = now
-            try allocate()
+            isBlank = true
             return .geometryChanged
         } catch  where error.isSourceAbsent {
             geometrySerial = serial
@@ -109,51 +111,57 @@ package final class ScreenGrabber {
         }
     }
 
-    private func allocate() throws(X11Error) {
-        let byteCount = bytesPerRow * region.height
-        guard buffers.first?.bytes.count != byteCount else { return }
-        buffers = []
-        for _ in 0..<bufferCount {
-            buffers.append(try ImageBuffer(method, byteCount: byteCount, connection: connection))
+    /// Asks for all pieces before it waits for the first one: one round trip.
+    private func read(_ wanted: BlockSet, changed: inout BlockSet) throws(X11Error) {
+        let pieces = picture.pieces(covering: wanted)
+        let requests = pieces.map { piece in
+            let area = wanted.pixels(columns: piece.columns, rows: piece.rows)
+            return (piece, request(area, into: picture.destination(of: piece)))
+        }
+        for (index, (piece, sequence)) in requests.enumerated() {
+            do throws(X11Error) {
+                try take(piece, sequence, changed: &changed)
+            } catch {
+                for (_, sequence) in requests[(index + 1)...] { xcb_discard_reply(connection.raw, sequence) }
+                throw error
+            }
         }
     }
 
-    private func read(_ rows: Range<Int>, into buffer: ImageBuffer) throws(X11Error) {
-        let offset = rows.lowerBound * bytesPerRow
-        let x = Int16(region.x)
-        let y = Int16(region.y + rows.lowerBound)
-        let width = UInt16(region.width)
+    private func request(_ area: PixelRect, into destination: (segment: xcb_shm_seg_t, offset: Int)?) -> UInt32 {
+        let x = Int16(region.x + area.x)
+        let y = Int16(region.y + area.y)
+        let width = UInt16(area.width)
+        let height = UInt16(area.height)
         let format = UInt8(XCB_IMAGE_FORMAT_Z_PIXMAP.rawValue)
-        if let segment = buffer.segment {
-            let request = xcb_shm_get_image(
-                connection.raw,
-                connection.root,
-                x,
-                y,
-                width,
-                UInt16(rows.count),
-                .max,
-                format,
-                segment,
-                UInt32(offset)
-            )
-            _ = try connection.reply("ShmGetImage", request.sequence, as: xcb_shm_get_image_reply_t.self)
-        } else {
-            let request = xcb_get_image(
-                connection.raw,
-                format,
-                connection.root,
-                x,
-                y,
-                width,
-                UInt16(rows.count),
-                .max
-            )
-            let image = try connection.reply("GetImage", request.sequence, as: xcb_get_image_reply_t.self)
-            let count = min(Int(xcb_get_image_data_length(image.pointer)), rows.count * bytesPerRow)
-            let data = UnsafeRawBufferPointer(start: xcb_get_image_data(image.pointer), count: count)
-            UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[offset...]).copyMemory(from: data)
+        guard let (segment, offset) = destination else {
+            return xcb_get_image(connection.raw, format, connection.root, x, y, width, height, .max).sequence
         }
+        return xcb_shm_get_image(
+            connection.raw,
+            connection.root,
+            x,
+            y,
+            width,
+            height,
+            .max,
+            format,
+            segment,
+            UInt32(offset)
+        ).sequence
+    }
+
+    private func take(_ piece: HeldPicture.Piece, _ sequence: UInt32, changed: inout BlockSet) throws(X11Error) {
+        guard piece.place == .answer else {
+            _ = try connection.reply("ShmGetImage", sequence, as: xcb_shm_get_image_reply_t.self)
+            return picture.take(piece, isFirst: isBlank, changed: &changed)
+        }
+        let image = try connection.reply("GetImage", sequence, as: xcb_get_image_reply_t.self)
+        let area = changed.pixels(columns: piece.columns, rows: piece.rows)
+        let count = Int(xcb_get_image_data_length(image.pointer))
+        guard count >= format.bytesPerRow(area.width) * area.height else { throw .connectionLost(display: connection.display) }
+        let data = UnsafeRawBufferPointer(start: xcb_get_image_data(image.pointer), count: count)
+        picture.take(piece, answer: data, isFirst: isBlank, changed: &changed)
     }
 }
 

@@ -13,6 +13,8 @@ package struct XEvents: OptionSet, Sendable {
     package static let geometryChanged = XEvents(rawValue: 2)
     /// The pointer has another shape: see `CursorTracker`.
     package static let cursorChanged = XEvents(rawValue: 4)
+    /// The pointer has moved: see `CursorTracker`.
+    package static let pointerMoved = XEvents(rawValue: 8)
 }
 
 extension XConnection {
@@ -20,7 +22,7 @@ extension XConnection {
     package func drainEvents() throws(X11Error) -> XEvents {
         var seen: XEvents = []
         while let event = xcb_poll_for_event(raw) {
-            seen.formUnion(meaning(of: event.pointee.response_type & 0x7f))
+            seen.formUnion(meaning(of: event))
             free(event)
         }
         if xcb_connection_has_error(raw) != 0 { throw lost }
@@ -41,7 +43,8 @@ extension XConnection {
         try check("RRSelectInput", xcb_randr_select_input_checked(raw, root, UInt16(events)))
     }
 
-    private func meaning(of type: UInt8) -> XEvents {
+    private func meaning(of event: UnsafeMutablePointer<xcb_generic_event_t>) -> XEvents {
+        let type = event.pointee.response_type & 0x7f
         if type == XCB_CONFIGURE_NOTIFY { return .geometryChanged }
         if let first = extensions.damage?.firstEvent, type == first + UInt8(XCB_DAMAGE_NOTIFY) { return .damaged }
         if let first = extensions.fixes?.firstEvent, type == first + UInt8(XCB_XFIXES_CURSOR_NOTIFY) {
@@ -51,6 +54,12 @@ extension XConnection {
             type == first + UInt8(XCB_RANDR_SCREEN_CHANGE_NOTIFY) || type == first + UInt8(XCB_RANDR_NOTIFY)
         {
             return .geometryChanged
+        }
+        if type == XCB_GE_GENERIC, let input = extensions.input {
+            return event.withMemoryRebound(to: xcb_ge_generic_event_t.self, capacity: 1) {
+                let isMotion = $0.pointee.event_type == XCB_INPUT_RAW_MOTION
+                return $0.pointee.extension == input.opcode && isMotion ? .pointerMoved : []
+            }
         }
         return []
     }

@@ -12,6 +12,7 @@ struct XExtensions {
     }
 
     struct Info {
+        let opcode: UInt8
         let firstEvent: UInt8
         let version: Version
     }
@@ -20,6 +21,8 @@ struct XExtensions {
     var damage: Info?
     var randr: Info?
     var fixes: Info?
+    /// XInput 2.
+    var input: Info?
 }
 
 extension XConnection {
@@ -28,47 +31,66 @@ extension XConnection {
         oriel_xcb_prefetch_extensions(raw)
         try synchronize()
         var found = XExtensions()
-        if let firstEvent = present(oriel_xcb_shm(raw)) {
+        if let data = present(oriel_xcb_shm(raw)) {
             let version = try reply(
                 "ShmQueryVersion",
                 xcb_shm_query_version(raw).sequence,
                 as: xcb_shm_query_version_reply_t.self
             ).value
-            found.sharedMemory = info(firstEvent, UInt32(version.major_version), UInt32(version.minor_version))
+            found.sharedMemory = info(data, UInt32(version.major_version), UInt32(version.minor_version))
         }
-        if let firstEvent = present(oriel_xcb_xfixes(raw)) {
+        if let data = present(oriel_xcb_xfixes(raw)) {
             let version = try reply(
                 "XFixesQueryVersion",
                 xcb_xfixes_query_version(raw, 4, 0).sequence,
                 as: xcb_xfixes_query_version_reply_t.self
             ).value
-            found.fixes = info(firstEvent, version.major_version, version.minor_version)
+            found.fixes = info(data, version.major_version, version.minor_version)
         }
-        if let firstEvent = present(oriel_xcb_damage(raw)) {
+        if let data = present(oriel_xcb_damage(raw)) {
             let version = try reply(
                 "DamageQueryVersion",
                 xcb_damage_query_version(raw, 1, 1).sequence,
                 as: xcb_damage_query_version_reply_t.self
             ).value
-            found.damage = info(firstEvent, version.major_version, version.minor_version)
+            found.damage = info(data, version.major_version, version.minor_version)
         }
-        if let firstEvent = present(oriel_xcb_randr(raw)) {
+        if let data = present(oriel_xcb_randr(raw)) {
             let version = try reply(
                 "RRQueryVersion",
                 xcb_randr_query_version(raw, 1, 5).sequence,
                 as: xcb_randr_query_version_reply_t.self
             ).value
-            found.randr = info(firstEvent, version.major_version, version.minor_version)
+            found.randr = info(data, version.major_version, version.minor_version)
+        }
+        if let data = present(oriel_xcb_input(raw)) {
+            // The least version whose raw events come while another program has grabbed the pointer.
+            let version = try reply(
+                "XIQueryVersion",
+                xcb_input_xi_query_version(raw, 2, 1).sequence,
+                as: xcb_input_xi_query_version_reply_t.self
+            ).value
+            found.input = info(data, UInt32(version.major_version), UInt32(version.minor_version))
         }
         return found
     }
 
-    private func present(_ data: UnsafePointer<xcb_query_extension_reply_t>?) -> UInt8? {
+    private func present(
+        _ data: UnsafePointer<xcb_query_extension_reply_t>?
+    ) -> xcb_query_extension_reply_t? {
         guard let data, data.pointee.present != 0 else { return nil }
-        return data.pointee.first_event
+        return data.pointee
     }
 
-    private func info(_ firstEvent: UInt8, _ major: UInt32, _ minor: UInt32) -> XExtensions.Info {
-        XExtensions.Info(firstEvent: firstEvent, version: .init(major: major, minor: minor))
+    private func info(
+        _ data: xcb_query_extension_reply_t,
+        _ major: UInt32,
+        _ minor: UInt32
+    ) -> XExtensions.Info {
+        XExtensions.Info(
+            opcode: data.major_opcode,
+            firstEvent: data.first_event,
+            version: .init(major: major, minor: minor)
+        )
     }
 }

@@ -1,6 +1,7 @@
 import Calls
 import FrameBridge
 import Pixels
+import Posix
 import RTP
 import Sender
 import VideoEncoding
@@ -10,6 +11,8 @@ struct PlainRTPVideo: VideoCall {
     let call: PlainRTPCall
     let size: PixelSize
     let codecs: [VideoEncoding.VideoCodec]
+
+    var bell: Bell { call.bell }
 
     func send(_ frame: Span<UInt8>, codec: VideoEncoding.VideoCodec, isKeyframe: Bool, capturedAt: UInt64) {
         call.send(

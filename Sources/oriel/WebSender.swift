@@ -101,6 +101,8 @@ struct WebVideo: VideoCall {
     let service: WebService
     let size: PixelSize
 
+    var bell: Bell { call.bell }
+
     var codecs: [VideoEncoding.VideoCodec] { call.codecsInUse.map { VideoEncoding.VideoCodec($0) } }
 
     func send(_ frame: Span<UInt8>, codec: VideoEncoding.VideoCodec, isKeyframe: Bool, capturedAt: UInt64) {

@@ -9,6 +9,12 @@
 /// Works across processes and on read-only mappings. Returns 0 or an errno value (EAGAIN, ETIMEDOUT, EINTR, EFAULT).
 int posix_futex_wait(const uint32_t *word, uint32_t expected, const struct timespec *deadline);
 
+/// Sleeps while both words are as expected, like `posix_futex_wait`; the second word is this process's own. ENOSYS before
+/// Linux 5.16.
+int posix_futex_wait_either(
+    const uint32_t *word, uint32_t expected, const uint32_t *own_word, uint32_t own_expected,
+    const struct timespec *deadline);
+
 /// Wakes every waiter on `word`, in all processes. Returns how many were woken.
 int posix_futex_wake_all(const uint32_t *word);
 

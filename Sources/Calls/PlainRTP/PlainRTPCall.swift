@@ -12,6 +12,8 @@ package final class PlainRTPCall: Sendable {
     package let receiver: SocketAddress
     /// Where RTP comes from. RTCP comes from the port after it.
     package let localAddress: SocketAddress
+    /// Rung when the receiver wants a keyframe.
+    package let bell = Bell()
     private let multicastTTL: UInt8
     private let ports: PortPair
     private let wake: EventSignal
@@ -212,14 +214,15 @@ package final class PlainRTPCall: Sendable {
         var items = [PollItem(wake.raw), PollItem(ports.rtp.raw), PollItem(ports.rtcp.raw)]
         while true {
             let now = MonotonicClock.now()
-            let (isClosed, isBlocked, deadline) = state.withLock { state in
+            let (isClosed, isBlocked, wantsKeyframe, deadline) = state.withLock { state in
                 flush(&state, now: now)
                 let isBlocked = state.isBlocked
                 let deadline = isBlocked ? nil : state.session.nextDeadline
                 state.sleepsUntil = isBlocked ? 0 : deadline ?? .max
-                return (state.isClosed, isBlocked, deadline)
+                return (state.isClosed, isBlocked, state.session.wantsKeyframe, deadline)
             }
             if isClosed { return }
+            if wantsKeyframe { bell.ring() }
             items[1].wantsWrite = isBlocked
             // It can only fail for want of kernel memory, and then the next round tries again.
             try? poll(&items, until: deadline)

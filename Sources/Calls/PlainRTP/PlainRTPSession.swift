@@ -144,6 +144,9 @@ package struct PlainRTPSession {
     package mutating func packetFailed() { counted.packetsFailed += 1 }
 
     /// Whether the next picture must be a keyframe. The answer is given once; ask before encoding.
+    package var wantsKeyframe: Bool { keyframeRequests.nextDeadline != nil }
+
+    /// Whether the next picture must be one. The answer is given once.
     package mutating func takeKeyframeRequest(now: UInt64) -> Bool { keyframeRequests.take(at: now) }
 
     /// Appends what may go out at `now`: packets for the RTP port, an empty one being a probe, and for the RTCP port.

@@ -228,13 +228,16 @@ final class ViewerLoop {
         var totals = departed
         for status in statuses ?? [] { totals.add(status.statistics) }
         let codecs = configuration.codecs.filter { codec in viewers.contains { $0.negotiation.codec == codec } }
-        call.shared.withLock { shared in
+        let isNews = call.shared.withLock { shared in
             for codec in keyframes { shared.keyframeRequests[codec, default: KeyframeRequests()].request() }
-            guard let statuses else { return }
+            guard let statuses else { return true }
+            let isNews = !keyframes.isEmpty || shared.codecsInUse != codecs
             shared.viewers = statuses
             shared.totals = totals
             shared.codecsInUse = codecs
+            return isNews
         }
+        if isNews { call.bell.ring() }
     }
 
     private func randomName(bytes: Int) -> String {

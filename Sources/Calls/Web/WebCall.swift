@@ -1,4 +1,4 @@
-import Posix
+package import Posix
 package import RTP
 import Synchronization
 package import WebRTC
@@ -50,6 +50,8 @@ package final class WebCall: Sendable {
 
     package let configuration: Configuration
     package let fingerprint: Fingerprint
+    /// Rung when the codecs in use change or a keyframe is wanted.
+    package let bell = Bell()
     let shared = Mutex(Shared())
     private let waker: ICELoop.Waker
     private let thread = Mutex<Thread?>(nil)
@@ -98,6 +100,7 @@ package final class WebCall: Sendable {
             guard shared.frames.count < Self.frameLimit, !shared.incomplete.contains(codec) else {
                 shared.incomplete.insert(codec)
                 shared.keyframeRequests[codec, default: KeyframeRequests()].request()
+                bell.ring()
                 return
             }
             shared.frames.append(frame)

@@ -1,0 +1,34 @@
+import CPosix
+import Glibc
+import Synchronization
+
+/// Wakes a thread that sleeps on it: rung by any thread, any number of times. Cheap while nobody sleeps.
+package final class Bell: Sendable {
+    nonisolated(unsafe) private let word: UnsafeMutablePointer<Atomic<UInt32>>
+
+    package init() {
+        word = .allocate(capacity: 1)
+        word.initialize(to: Atomic(0))
+    }
+
+    deinit {
+        word.deinitialize(count: 1)
+        word.deallocate()
+    }
+
+    /// How often it was rung. Read it before looking for work, and sleep while it stays so: then no ring is lost.
+    package var count: UInt32 { word.pointee.load(ordering: .acquiring) }
+
+    package func ring() {
+        word.pointee.wrappingAdd(1, ordering: .releasing)
+        posix_futex_wake_all(address)
+    }
+
+    /// Sleeps while it was rung `count` times, at the longest until `deadline`. May return early.
+    package func wait(while count: UInt32, until deadline: UInt64) {
+        var time = timespec(nanoseconds: deadline)
+        posix_futex_wait(address, count, &time)
+    }
+
+    var address: UnsafePointer<UInt32> { UnsafePointer(UnsafeRawPointer(word).assumingMemoryBound(to: UInt32.self)) }
+}

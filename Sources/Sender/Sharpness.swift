@@ -1,0 +1,87 @@
+import Pixels
+
+/// How finely each macroblock of a stream's picture has been encoded, and which ones to encode next.
+///
+/// A quantizer holds for a whole frame. A macroblock is encoded when it has changed, and again as long as that makes it
+/// better: on a still picture until all are fine, and beside motion whenever rate control has become more generous.
+struct Sharpness {
+    /// Above any quantizer: not encoded since it changed.
+    private static let unknown: UInt8 = 64
+    /// Beside motion, what is refined must gain as much to be worth the bits.
+    private static let step = 4
+
+    /// At this quantizer, 0...63, more encodings gain nothing visible.
+    private let fineQuantizer: Int
+    /// The finest quantizer that each macroblock has been encoded with since it changed, row by row.
+    private var quantizers: [UInt8]
+    private let columns: Int
+    private var lastQuantizer = 63
+    /// How many macroblocks are not fine.
+    private(set) var coarseCount: Int
+    /// The macroblocks of the next frame.
+    private(set) var active: BlockSet
+
+    init(_ size: PixelSize, fineQuantizer: Int) {
+        self.fineQuantizer = fineQuantizer
+        active = BlockSet(size, side: BlockSet.macroblock)
+        columns = active.columns
+        coarseCount = active.columns * active.rows
+        quantizers = Array(repeating: Self.unknown, count: coarseCount)
+    }
+
+    /// Whether more encodings would gain nothing.
+    var isFine: Bool { coarseCount == 0 }
+
+    /// These macroblocks are others now.
+    mutating func noteChanges(_ changed: BlockSet) {
+        changed.forEachRectangle { columns, rows in
+            for row in rows {
+                for column in columns {
+                    let index = row * self.columns + column
+                    if Int(quantizers[index]) <= fineQuantizer { coarseCount += 1 }
+                    quantizers[index] = Self.unknown
+                }
+            }
+        }
+    }
+
+    /// Chooses the macroblocks of the next frame.
+    ///
+    /// - Parameter isRefinement: nothing has changed: all that is not fine gets better.
+    mutating func choose(isRefinement: Bool) {
+        active.removeAll()
+        if coarseCount == 0 { return }
+        let limit = isRefinement ? fineQuantizer : max(fineQuantizer, lastQuantizer + Self.step - 1)
+        for row in 0..<active.rows {
+            for column in 0..<columns where Int(quantizers[row * columns + column]) > limit {
+                active.insert(column: column, row: row)
+            }
+        }
+    }
+
+    /// Chooses none: the next frame repeats the last one.
+    mutating func chooseNone() { active.removeAll() }
+
+    /// The chosen macroblocks were encoded.
+    mutating func noteEncoded(quantizer: Int) {
+        lastQuantizer = quantizer
+        let isFine = quantizer <= fineQuantizer
+        active.forEachRectangle { columns, rows in
+            for row in rows {
+                for column in columns {
+                    let index = row * self.columns + column
+                    guard quantizer < Int(quantizers[index]) else { continue }
+                    if isFine, Int(quantizers[index]) > fineQuantizer { coarseCount -= 1 }
+                    quantizers[index] = UInt8(clamping: quantizer)
+                }
+            }
+        }
+    }
+
+    /// A keyframe: all macroblocks were encoded anew.
+    mutating func noteKeyframe(quantizer: Int) {
+        lastQuantizer = quantizer
+        for index in quantizers.indices { quantizers[index] = UInt8(clamping: quantizer) }
+        coarseCount = quantizer <= fineQuantizer ? 0 : quantizers.count
+    }
+}
