@@ -61,7 +61,11 @@ let package = Package(
         ),
         .target(name: "WebRTC", dependencies: ["CNice", "COpenSSL", "CSRTP", "RTP"], swiftSettings: swift),
         .target(name: "RTP", swiftSettings: safe),
-        .target(name: "VideoEncoding", dependencies: ["CVPX", "Pixels"], swiftSettings: swift),
+        .target(
+            name: "VideoEncoding",
+            dependencies: ["CVPX", "Pixels"],
+            swiftSettings: swift + [.enableExperimentalFeature("Lifetimes")]
+        ),
         .target(name: "X11Capture", dependencies: ["CXCB", "Pixels", "Posix"], swiftSettings: swift),
         .target(name: "Pixels", dependencies: ["CPixels", "CYUV"], swiftSettings: swift),
         .target(

@@ -2,7 +2,8 @@ import Posix
 
 /// What share of ffmpeg's CPU time each workload may take.
 private let limits = [
-    "still": 1.0 / 200, "typing": 1.0 / 15, "scrolling": 1 / 2.5, "motion": 0.65, "window": 1.0 / 4, "pointer": 1.0 / 12,
+    "still": 1.0 / 200, "typing": 1.0 / 15, "scrolling": 1 / 2.5, "motion": 0.65, "window": 1.0 / 4,
+    "pointer": 1.0 / 12,
 ]
 
 /// CPU time of each contender on each workload.

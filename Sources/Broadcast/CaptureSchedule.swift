@@ -68,10 +68,9 @@ struct CaptureSchedule {
         guard now >= deadline else { return nil }
         guard let lastLook else { return Look(takesDamage: true, sweep: .everything) }
         let polls = lastLook < pollsUntil && now >= lastLook + rate.interval
-        return Look(
-            takesDamage: isDamaged && now >= rate.earliest,
-            sweep: polls ? .everything : now >= sweepAt ? .stripe(stripe) : .none
-        )
+        let sweep: Look.Sweep = polls ? .everything : now >= sweepAt ? .stripe(stripe) : .none
+        // A sweep may find a part of what was damaged, which must not show without the rest.
+        return Look(takesDamage: isDamaged && (now >= rate.earliest || sweep != .none), sweep: sweep)
     }
 
     /// The look was taken, and this was seen.

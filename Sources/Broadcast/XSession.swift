@@ -22,6 +22,9 @@ final class XSession {
         var isDamaged = false
     }
 
+    /// How often at the most to grab again what was drawn during a grab.
+    private static let mostGrabs = 3
+
     private let connection: XConnection
     private let grabber: ScreenGrabber
     private let damage: DamageMonitor?
@@ -73,32 +76,31 @@ final class XSession {
 
     /// Looks at the screen and for the pointer.
     func look(_ look: CaptureSchedule.Look) throws(X11Error) -> Finding {
-        var sight = Sight()
+        var sight = Sight(isDamaged: look.takesDamage)
         let now = MonotonicClock.now()
         let pointer = tracker?.ask()
-        if look.takesDamage, let damage { try damage.answer(damage.ask(), addTo: &suspects, of: region) }
-        wanted.removeAll()
-        wanted.formUnion(suspects)
-        switch look.sweep {
-        case .none: break
-        case .stripe(let index):
-            let stripes = CaptureSchedule.stripes
-            let rows = wanted.rows * index / stripes..<wanted.rows * (index + 1) / stripes
-            wanted.insert(columns: 0..<wanted.columns, rows: rows)
-        case .everything: wanted.insertAll()
-        }
-        if !wanted.isEmpty {
+        for attempt in 0..<Self.mostGrabs {
+            if sight.isDamaged, let damage { try damage.answer(damage.ask(), addTo: &suspects, of: region) }
+            wanted.removeAll()
+            wanted.formUnion(suspects)
+            if attempt == 0 { addSweep(look.sweep) }
+            if wanted.isEmpty, !grabber.mayHaveMoved { break }
             switch try grabber.grab(wanted, changed: &found) {
-            case .grabbed:
-                unpublished.formUnion(found)
-                if look.sweep == .none { suspects.removeAll() } else { try findMisses(&sight) }
+            case .grabbed: break
             case .sourceLost: return .sourceLost
             case .geometryChanged:
                 forgetPublished()
                 guard try grabber.grab(grabber.noTiles, changed: &found) == .grabbed else { return .sourceLost }
             }
-            if !unpublished.isEmpty { capturedAt = now }
+            unpublished.formUnion(found)
+            found.subtract(suspects)
+            suspects.removeAll()
+            // What is drawn before a grab is told of before its answer. It may be the other half of what was grabbed.
+            sight.isDamaged = !(try drainEvents().isDisjoint(with: [.damaged, .geometryChanged]))
+            if attempt == 0, look.sweep != .none { sight.isMissed = !found.isEmpty && !sight.isDamaged }
+            if !sight.isDamaged { break }
         }
+        if !unpublished.isEmpty { capturedAt = now }
         if let pointer, try updateCursor(pointer) {
             sight.pointerMoved = true
             capturedAt = now
@@ -107,16 +109,15 @@ final class XSession {
         return .seen(sight)
     }
 
-    /// Tells whether tiles have changed that were not damaged, and takes note of those that are to be looked at again.
-    private func findMisses(_ sight: inout Sight) throws(X11Error) {
-        found.subtract(suspects)
-        suspects.removeAll()
-        guard let damage, !found.isEmpty else { return }
-        // What was drawn between the damage and the grab is reported by now: the server does one thing after the other.
-        try damage.answer(damage.ask(), addTo: &suspects, of: region)
-        found.subtract(suspects)
-        sight.isMissed = !found.isEmpty
-        sight.isDamaged = !suspects.isEmpty
+    private func addSweep(_ sweep: CaptureSchedule.Look.Sweep) {
+        switch sweep {
+        case .none: break
+        case .stripe(let index):
+            let stripes = CaptureSchedule.stripes
+            let rows = wanted.rows * index / stripes..<wanted.rows * (index + 1) / stripes
+            wanted.insert(columns: 0..<wanted.columns, rows: rows)
+        case .everything: wanted.insertAll()
+        }
     }
 
     private func updateCursor(_ question: consuming CursorTracker.Question) throws(X11Error) -> Bool {

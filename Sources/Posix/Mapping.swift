@@ -73,7 +73,8 @@ package final class Mapping {
 
     /// Sleeps likewise, and only while `bell` was rung `count` times. Where the kernel cannot wait for two things, it looks
     /// at the bell every 30 ms.
-    package func wait(_ offset: Int, while expected: UInt32, or bell: Bell, while count: UInt32, until deadline: UInt64) {
+    package func wait(_ offset: Int, while expected: UInt32, or bell: Bell, while count: UInt32, until deadline: UInt64)
+    {
         var time = timespec(nanoseconds: deadline)
         let word = UnsafePointer(base.advanced(by: offset).assumingMemoryBound(to: UInt32.self))
         switch posix_futex_wait_either(word, expected, bell.address, count, &time) {

@@ -52,6 +52,9 @@ package final class ScreenGrabber {
         geometrySerial = connection.geometrySerial
     }
 
+    /// Whether the source may be elsewhere than `region` says: grab, be it nothing, to find out.
+    package var mayHaveMoved: Bool { isLost || geometrySerial != connection.geometrySerial }
+
     /// The bytes from one row of the picture to the next.
     package var bytesPerRow: Int { picture.bytesPerRow }
 
@@ -64,7 +67,7 @@ package final class ScreenGrabber {
     ///   - suspects: tiles that may have changed; others may be looked at too.
     ///   - changed: gets the tiles that did change, in place of what it held.
     package func grab(_ suspects: BlockSet, changed: inout BlockSet) throws(X11Error) -> GrabOutcome {
-        if isLost || geometrySerial != connection.geometrySerial {
+        if mayHaveMoved {
             let outcome = try followSource()
             if outcome != .grabbed { return outcome }
         }
@@ -159,7 +162,9 @@ package final class ScreenGrabber {
         let image = try connection.reply("GetImage", sequence, as: xcb_get_image_reply_t.self)
         let area = changed.pixels(columns: piece.columns, rows: piece.rows)
         let count = Int(xcb_get_image_data_length(image.pointer))
-        guard count >= format.bytesPerRow(area.width) * area.height else { throw .connectionLost(display: connection.display) }
+        guard count >= format.bytesPerRow(area.width) * area.height else {
+            throw .connectionLost(display: connection.display)
+        }
         let data = UnsafeRawBufferPointer(start: xcb_get_image_data(image.pointer), count: count)
         picture.take(piece, answer: data, isFirst: isBlank, changed: &changed)
     }

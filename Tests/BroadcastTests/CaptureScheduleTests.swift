@@ -3,75 +3,137 @@ import Testing
 @testable import Broadcast
 
 @Suite struct CaptureScheduleTests {
+    private typealias Look = CaptureSchedule.Look
+    private typealias Sight = XSession.Sight
     private let interval: UInt64 = 33_000_000
     private let second: UInt64 = 1_000_000_000
 
-    @Test func theFirstGrabIsDueAtOnce() {
-        let schedule = CaptureSchedule(interval: interval, hasDamage: true)
-        #expect(schedule.due(at: 0) == .changed)
+    /// One that has looked at everything at 1 s.
+    private func schedule(
+        interval: UInt64 = 33_000_000,
+        hasDamage: Bool = true,
+        hasMotion: Bool = true
+    ) -> CaptureSchedule {
+        var schedule = CaptureSchedule(interval: interval, hasDamage: hasDamage, hasMotion: hasMotion)
+        #expect(schedule.due(at: second) == Look(takesDamage: true, sweep: .everything))
+        schedule.note(Look(takesDamage: true, sweep: .everything), at: second, Sight(isNew: true))
+        return schedule
     }
 
-    @Test func damageAfterAQuietTimeIsGrabbedAtOnce() {
-        var schedule = CaptureSchedule(interval: interval, hasDamage: true)
-        schedule.noteGrab(at: second)
-        #expect(schedule.due(at: second + 500_000_000) == nil)
-        schedule.noteDamage()
-        #expect(schedule.due(at: second + 500_000_000) == .changed)
-    }
-
-    @Test func damageThatNeverEndsIsGrabbedAtTheFrameRate() {
-        var schedule = CaptureSchedule(interval: interval, hasDamage: true)
-        var grabs: [UInt64] = []
-        for now in stride(from: second, to: 2 * second, by: 1_000_000) {
-            schedule.noteDamage()
-            guard schedule.due(at: now) == .changed else { continue }
-            schedule.noteGrab(at: now)
-            grabs.append(now)
+    /// Takes every look that is due from 1 s on, each millisecond, for a while.
+    private func looks(
+        _ schedule: inout CaptureSchedule,
+        for time: UInt64,
+        before: (inout CaptureSchedule) -> Void = { _ in },
+        sight: (Look) -> Sight
+    ) -> [(at: UInt64, look: Look)] {
+        var looks: [(UInt64, Look)] = []
+        for now in stride(from: second, to: second + time, by: 1_000_000) {
+            before(&schedule)
+            guard let look = schedule.due(at: now) else { continue }
+            schedule.note(look, at: now, sight(look))
+            looks.append((now, look))
         }
+        return looks
+    }
+
+    @Test func theFirstLookIsDueAtOnceAndAtEverything() {
+        let schedule = CaptureSchedule(interval: interval, hasDamage: true, hasMotion: true)
+        #expect(schedule.deadline == 0)
+        #expect(schedule.due(at: 0) == Look(takesDamage: true, sweep: .everything))
+    }
+
+    @Test func whatIsDamagedAfterAQuietTimeIsLookedAtAtOnce() {
+        var schedule = schedule()
+        #expect(schedule.due(at: second + 400_000_000) == nil)
+        schedule.noteDamage()
+        #expect(schedule.isWaiting)
+        #expect(schedule.due(at: second + 400_000_000) == Look(takesDamage: true, sweep: .none))
+        schedule.note(Look(takesDamage: true, sweep: .none), at: second + 400_000_000, Sight(isNew: true))
+        #expect(!schedule.isWaiting)
+    }
+
+    @Test func damageThatNeverEndsIsTakenAtTheFrameRate() {
+        var schedule = schedule()
+        let looks = looks(&schedule, for: second, before: { $0.noteDamage() }) { _ in Sight(isNew: true) }
+        let grabs = looks.filter(\.look.takesDamage).map(\.at)
         // 30.3 frames a second, the first of them with its slack.
         #expect(30...32 ~= grabs.count)
         #expect(zip(grabs, grabs.dropFirst()).allSatisfy { $1 - $0 >= interval / 2 })
+        // The sweep goes on meanwhile.
+        #expect(looks.count { $0.look.sweep != .none } >= 1)
     }
 
-    @Test func aPointerOnAQuietScreenGetsAPictureEachInterval() {
-        var schedule = CaptureSchedule(interval: interval, hasDamage: true)
-        schedule.noteGrab(at: second)
-        #expect(!schedule.pointerIsDue(at: second + interval / 2))
-        #expect(schedule.pointerIsDue(at: second + interval))
-        schedule.notePointer(at: second + interval)
-        #expect(!schedule.pointerIsDue(at: second + interval * 3 / 2))
-        // Ticks come a little early or late.
-        #expect(schedule.pointerIsDue(at: second + interval * 2 - 1_000_000))
-        #expect(schedule.due(at: second + interval * 2) == nil)
+    @Test func aQuietScreenIsSweptWithinASecondByFewLooks() {
+        var schedule = schedule()
+        let looks = looks(&schedule, for: 10 * second) { _ in Sight() }
+        #expect(looks.count == 19)
+        #expect(looks.allSatisfy { !$0.look.takesDamage })
+        for (earlier, later) in zip(looks, looks.dropFirst()) {
+            #expect([earlier, later].contains { $0.look.sweep == .stripe(0) })
+            #expect([earlier, later].contains { $0.look.sweep == .stripe(1) })
+        }
     }
 
-    @Test func aQuietScreenIsSweptOnceASecond() {
-        var schedule = CaptureSchedule(interval: interval, hasDamage: true)
-        schedule.noteGrab(at: second)
-        #expect(schedule.deadline == second + CaptureSchedule.sweepInterval)
-        #expect(schedule.due(at: second + CaptureSchedule.sweepInterval) == .sweep)
+    @Test func aSweepThatFindsNothingDelaysNoDamage() {
+        var schedule = schedule()
+        let sweep = second + CaptureSchedule.sweepInterval
+        schedule.note(schedule.due(at: sweep)!, at: sweep, Sight())
+        schedule.noteDamage()
+        #expect(schedule.due(at: sweep + 1_000_000)?.takesDamage == true)
     }
 
     @Test func aMissSetsOffPollingUntilTrustReturns() {
-        var schedule = CaptureSchedule(interval: interval, hasDamage: true)
-        schedule.noteGrab(at: second)
-        schedule.noteMiss(at: second)
-        #expect(schedule.deadline == second + interval)
-        #expect(schedule.due(at: second + interval) == .sweep)
-        let later = second + CaptureSchedule.trustTime
-        schedule.noteGrab(at: later)
-        #expect(schedule.deadline == later + CaptureSchedule.sweepInterval)
+        var schedule = schedule()
+        var isFirst = true
+        let looks = looks(&schedule, for: 10 * second) { look in
+            defer { isFirst = false }
+            return Sight(isNew: isFirst, isMissed: isFirst)
+        }
+        let polls = looks.filter { $0.look.sweep == .everything }
+        #expect(150...153 ~= polls.count)
+        #expect(polls.last!.at <= second + CaptureSchedule.sweepInterval + CaptureSchedule.trustTime + interval)
+        #expect(looks.last!.look.sweep != .everything)
+    }
+
+    @Test func damageThatCameDuringASweepIsLookedAtNext() {
+        var schedule = schedule()
+        let sweep = second + CaptureSchedule.sweepInterval
+        schedule.note(schedule.due(at: sweep)!, at: sweep, Sight(isNew: true, isDamaged: true))
+        #expect(schedule.due(at: sweep + interval) == Look(takesDamage: true, sweep: .none))
     }
 
     @Test func withoutDamageEveryIntervalIsSwept() {
-        var schedule = CaptureSchedule(interval: interval, hasDamage: false)
-        schedule.noteGrab(at: second)
-        #expect(schedule.due(at: second + interval) == .sweep)
+        var schedule = schedule(hasDamage: false)
+        let looks = looks(&schedule, for: second) { _ in Sight() }
+        #expect(29...30 ~= looks.count)
+        #expect(looks.allSatisfy { $0.look.sweep == .everything })
     }
 
-    @Test func aRateBelowOneFrameASecondHoldsForTheSweepToo() {
-        var schedule = CaptureSchedule(interval: 3 * second, hasDamage: true)
-        schedule.noteGrab(at: second)
+    @Test func aPointerThatMovesIsAskedForAtTheFrameRateAndAWhileLonger() {
+        var schedule = schedule()
+        schedule.notePointer()
+        #expect(schedule.due(at: second + interval) == Look(takesDamage: false, sweep: .none))
+        var moves = 5
+        let looks = looks(&schedule, for: second) { _ in
+            moves -= 1
+            return moves >= 0 ? Sight(isNew: true, pointerMoved: true) : Sight()
+        }
+        let last = looks[4].at
+        let afterwards = looks.filter { $0.at > last && $0.at <= last + CaptureSchedule.restTime + interval }
+        #expect(7...9 ~= afterwards.count)
+        #expect(looks.count - 5 - afterwards.count <= 2)
+    }
+
+    @Test func withoutMotionEventsThePointerIsAskedForAtTheFrameRate() {
+        var schedule = schedule(hasMotion: false)
+        let looks = looks(&schedule, for: second) { _ in Sight() }
+        #expect(29...31 ~= looks.count)
+        #expect(looks.allSatisfy { $0.look.sweep != .everything })
+    }
+
+    @Test func aRateBelowTwoFramesASecondHoldsForTheSweepToo() {
+        let schedule = schedule(interval: 3 * second)
         #expect(schedule.deadline == 4 * second)
     }
 }

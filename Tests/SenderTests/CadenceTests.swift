@@ -7,14 +7,14 @@ import Testing
     private let second: UInt64 = 1_000_000_000
 
     private func cadence(keyframeInterval: UInt64? = nil) -> Cadence {
-        Cadence(interval: interval, keyframeInterval: keyframeInterval, convergedQuantizer: 12)
+        Cadence(interval: interval, keyframeInterval: keyframeInterval)
     }
 
     /// One that has sent its first keyframe and whose picture has converged, at the returned instant.
     private func converged(keyframeInterval: UInt64? = nil) -> (Cadence, UInt64) {
         var cadence = cadence(keyframeInterval: keyframeInterval)
         cadence.noteNewPicture()
-        cadence.noteEncoded(at: second, isKeyframe: true, quantizer: 10)
+        cadence.noteEncoded(at: second, isKeyframe: true, isFine: true)
         return (cadence, second)
     }
 
@@ -24,11 +24,11 @@ import Testing
         for _ in 0..<3 {
             now += 5 * second
             cadence.noteKeyframeRequest()
-            cadence.noteEncoded(at: now, isKeyframe: true, quantizer: 40)
+            cadence.noteEncoded(at: now, isKeyframe: true, isFine: false)
             for _ in 0..<Cadence.refinementLimit {
                 now += 2 * interval
                 #expect(cadence.action(at: now) == .frame)
-                cadence.noteEncoded(at: now, isKeyframe: false, quantizer: 30)
+                cadence.noteEncoded(at: now, isKeyframe: false, isFine: false)
             }
             #expect(cadence.action(at: now + 2 * interval) == .nothing)
         }
@@ -41,17 +41,17 @@ import Testing
     @Test func aCoarsePictureIsRefinedAtTheFrameRateUntilItHasConverged() {
         var cadence = cadence()
         cadence.noteNewPicture()
-        cadence.noteEncoded(at: second, isKeyframe: true, quantizer: 40)
+        cadence.noteEncoded(at: second, isKeyframe: true, isFine: false)
         // Half an interval more than a steady source needs for its next picture, then at the frame rate.
         var now = second + interval * 3 / 2
         #expect(cadence.repetition == now)
         #expect(cadence.action(at: now - 1) == .nothing)
         #expect(cadence.action(at: now) == .frame)
-        cadence.noteEncoded(at: now, isKeyframe: false, quantizer: 30)
+        cadence.noteEncoded(at: now, isKeyframe: false, isFine: false)
         now += interval
         #expect(cadence.action(at: now - 1) == .nothing)
         #expect(cadence.action(at: now) == .frame)
-        cadence.noteEncoded(at: now, isKeyframe: false, quantizer: 12)
+        cadence.noteEncoded(at: now, isKeyframe: false, isFine: true)
         #expect(cadence.action(at: now + 10 * interval) == .nothing)
     }
 
@@ -61,7 +61,7 @@ import Testing
         var now = second
         var frames = 0
         while cadence.action(at: now) != .nothing, frames < 1000 {
-            cadence.noteEncoded(at: now, isKeyframe: frames == 0, quantizer: 50)
+            cadence.noteEncoded(at: now, isKeyframe: frames == 0, isFine: false)
             frames += 1
             now += interval * 3 / 2
         }
@@ -91,7 +91,7 @@ import Testing
             guard cadence.action(at: now) != .nothing else { continue }
             #expect(last == 0 || now - last > interval / 2)
             last = now
-            cadence.noteEncoded(at: now, isKeyframe: frames == 0, quantizer: 40)
+            cadence.noteEncoded(at: now, isKeyframe: frames == 0, isFine: false)
             frames += 1
         }
         #expect(Double(frames) <= Double(last - second) / Double(interval) * 33 / 32 + 2)
@@ -102,21 +102,21 @@ import Testing
         var (cadence, now) = converged()
         cadence.noteKeyframeRequest()
         #expect(cadence.action(at: now + interval) == .keyframe)
-        cadence.noteEncoded(at: now + interval, isKeyframe: true, quantizer: 10)
+        cadence.noteEncoded(at: now + interval, isKeyframe: true, isFine: true)
         #expect(cadence.action(at: now + 2 * interval) == .nothing)
     }
 
     @Test func aRequestThatTheEncoderDroppedStands() {
         var (cadence, now) = converged()
         cadence.noteKeyframeRequest()
-        cadence.noteEncoded(at: now + interval, isKeyframe: false, quantizer: nil)
+        cadence.noteEncoded(at: now + interval, isKeyframe: false, isDropped: true, isFine: false)
         #expect(cadence.action(at: now + 2 * interval) == .keyframe)
     }
 
     @Test func aDroppedPictureIsTriedAgain() {
         var (cadence, now) = converged()
         cadence.noteNewPicture()
-        cadence.noteEncoded(at: now + interval, isKeyframe: false, quantizer: nil)
+        cadence.noteEncoded(at: now + interval, isKeyframe: false, isDropped: true, isFine: false)
         #expect(cadence.action(at: now + 2 * interval) == .frame)
     }
 

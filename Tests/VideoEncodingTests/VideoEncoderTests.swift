@@ -63,7 +63,7 @@ struct VideoEncoderTests {
                 try encoder.encode(
                     picture,
                     presentationTime: UInt64(step) * Self.frameInterval,
-                    repeatsLast: repeatsLast
+                    active: repeatsLast ? BlockSet(encoder.configuration.size, side: BlockSet.macroblock) : nil
                 ) { _, data in
                     let isDecoded = decoder.decode(data)
                     #expect(isDecoded)

@@ -36,29 +36,75 @@ import Testing
         return try XConnection(display: server.display).imageFormat()
     }
 
-    @Test(arguments: GrabMethod.allCases)
-    func grabsARegionInBands(method: GrabMethod) throws {
-        let server = try XServer()
+    /// A screen on which rectangles are painted, and a picture that follows them: as bands, as packed pieces, one of
+    /// several rows of tiles, and of tiles that have not changed.
+    @Test(arguments: [24, 16], GrabMethod.allCases)
+    func followsChangesTileByTile(depth: Int, method: GrabMethod) throws {
+        let server = try XServer(.virtual(width: 611, height: 403, depth: depth))
         let painter = try Painter(server)
-        let rule = try painter.fillWithCells()
-        let region = CaptureRegion(x: 101, y: 53, width: 200, height: 100)
+        let region = CaptureRegion(x: 21, y: 13, width: 585, height: 381)
         let grabber = try ScreenGrabber(
             connection: XConnection(display: server.display),
             source: .region(region),
-            buffers: 2,
             methods: [method]
         )
-        #expect(try grabber.grab(into: 1, rows: 40..<100) == .grabbed)
-        #expect(try grabber.grab(into: 1, rows: 0..<40) == .grabbed)
-        #expect(grabber.firstDifference(from: rule, in: 1) == nil)
+        let cells = try painter.fillWithCells()
+        var pixels = (0..<403).map { y in (0..<611).map { x in cells(x, y) } }
+        var changed = grabber.noTiles
+        #expect(try grabber.grab(grabber.noTiles, changed: &changed) == .grabbed)
+        #expect(changed.isFull)
+        #expect(grabber.firstDifference { pixels[$1][$0] } == nil)
 
-        // Other rows and buffers stay as they were.
-        #expect(try grabber.grab(into: 0) == .grabbed)
-        try painter.fill(region, 0)
-        #expect(try grabber.grab(into: 1, rows: 10..<20) == .grabbed)
-        #expect(grabber.firstDifference(from: { _, _ in 0 }, rows: 10..<20, in: 1) == nil)
-        #expect(grabber.firstDifference(from: rule, rows: 20..<100, in: 1) == nil)
-        #expect(grabber.firstDifference(from: rule, in: 0) == nil)
+        var generator = SystemRandomNumberGenerator()
+        for round in 0..<60 {
+            var suspects = grabber.noTiles
+            var wanted = grabber.noTiles
+            for number in 0..<Int.random(in: 0...3, using: &generator) {
+                let x = Int.random(in: 0..<600, using: &generator)
+                let y = Int.random(in: 0..<390, using: &generator)
+                let spot = CaptureRegion(
+                    x: x,
+                    y: y,
+                    width: .random(in: 1...(round % 3 == 0 ? 611 - x : min(20, 611 - x)), using: &generator),
+                    height: .random(in: 1...(round % 4 == 0 ? 403 - y : min(20, 403 - y)), using: &generator)
+                )
+                let value = UInt32(round * 100 + number + 1)
+                try painter.fill(spot, value)
+                for y in spot.y..<spot.y + spot.height {
+                    for x in spot.x..<spot.x + spot.width {
+                        if pixels[y][x] != value {
+                            wanted.insert(PixelRect(x: x - region.x, y: y - region.y, width: 1, height: 1))
+                        }
+                        pixels[y][x] = value
+                    }
+                }
+            }
+            // What is suspected wrongly costs time and changes nothing.
+            suspects.formUnion(wanted)
+            for _ in 0..<Int.random(in: 0...4, using: &generator) {
+                suspects.insert(
+                    column: .random(in: 0..<suspects.columns, using: &generator),
+                    row: .random(in: 0..<suspects.rows, using: &generator)
+                )
+            }
+            #expect(try grabber.grab(suspects, changed: &changed) == .grabbed)
+            #expect(changed == wanted)
+        }
+        #expect(grabber.firstDifference { pixels[$1][$0] } == nil)
+    }
+
+    @Test func leavesAloneWhatIsNotSuspected() throws {
+        let server = try XServer()
+        let painter = try Painter(server)
+        let grabber = try ScreenGrabber(connection: XConnection(display: server.display), source: .screen)
+        #expect(try grabber.grab() == .grabbed)
+        try painter.fill(CaptureRegion(x: 0, y: 0, width: 640, height: 480), 0x123456)
+        var suspects = grabber.noTiles
+        suspects.insert(column: 2, row: 3)
+        var changed = grabber.noTiles
+        #expect(try grabber.grab(suspects, changed: &changed) == .grabbed)
+        #expect(changed == suspects)
+        #expect(grabber.pixel(130, 200) == 0x123456 && grabber.pixel(200, 200) != 0x123456)
     }
 
     @Test func fallsBackToTheSocketWithAWarning() throws {

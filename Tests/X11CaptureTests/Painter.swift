@@ -110,14 +110,23 @@ struct Painter {
 }
 
 extension ScreenGrabber {
-    /// The value of a pixel in a buffer, read by the format alone.
-    func pixel(_ x: Int, _ y: Int, in buffer: Int = 0) -> UInt32 {
-        withPicture(in: buffer) { picture in
+    /// Grabs everything.
+    func grab() throws(X11Error) -> GrabOutcome {
+        var all = noTiles
+        all.insertAll()
+        var changed = noTiles
+        return try grab(all, changed: &changed)
+    }
+
+    /// The value of a pixel, read by the format alone.
+    func pixel(_ x: Int, _ y: Int) -> UInt32 {
+        let side = BlockSet.tile
+        return withTile(column: x / side, row: y / side) { tile in
             let size = format.pixelFormat.bytesPerPixel
-            let offset = y * bytesPerRow + x * size
+            let offset = y % side * bytesPerRow + x % side * size
             var value: UInt32 = 0
             for index in 0..<size {
-                let byte = UInt32(picture.unsafeLoad(fromByteOffset: offset + index, as: UInt8.self))
+                let byte = UInt32(tile.unsafeLoad(fromByteOffset: offset + index, as: UInt8.self))
                 value |= byte << UInt32(8 * (format.pixelFormat.byteOrder == .littleEndian ? index : size - 1 - index))
             }
             return value & (format.pixelFormat.redMask | format.pixelFormat.greenMask | format.pixelFormat.blueMask)
@@ -125,14 +134,10 @@ extension ScreenGrabber {
     }
 
     /// The first pixel that is not as the rule says; nil when all are.
-    func firstDifference(
-        from rule: (_ x: Int, _ y: Int) -> UInt32,
-        rows: Range<Int>? = nil,
-        in buffer: Int = 0
-    ) -> String? {
-        for y in rows ?? 0..<region.height {
-            for x in 0..<region.width where pixel(x, y, in: buffer) != rule(region.x + x, region.y + y) {
-                return "(\(x), \(y)): \(pixel(x, y, in: buffer)) instead of \(rule(region.x + x, region.y + y))"
+    func firstDifference(from rule: (_ x: Int, _ y: Int) -> UInt32) -> String? {
+        for y in 0..<region.height {
+            for x in 0..<region.width where pixel(x, y) != rule(region.x + x, region.y + y) {
+                return "(\(x), \(y)): \(pixel(x, y)) instead of \(rule(region.x + x, region.y + y))"
             }
         }
         return nil

@@ -1,0 +1,66 @@
+/// Follows the coefficient probabilities through a stream of VP8 frames: each keeps those of the frame before but for what
+/// its header changes (RFC 6386 §9, §19.2).
+struct ProbabilityTracker {
+    /// What the next frame starts with.
+    private(set) var probabilities = CoefficientProbabilities()
+
+    /// Takes note of a frame. Returns false when its header is cut off or none of VP8's.
+    mutating func note(_ frame: Span<UInt8>) -> Bool {
+        guard frame.count > 10 else { return false }
+        let isKeyframe = frame[0] & 1 == 0
+        if isKeyframe, frame[3] != 0x9d || frame[4] != 0x01 || frame[5] != 0x2a { return false }
+        var decoder = BoolDecoder(frame, from: isKeyframe ? 10 : 3)
+        if isKeyframe {
+            probabilities = CoefficientProbabilities()
+            _ = decoder.read(bits: 2)  // colour space, clamping
+        }
+        decoder.skipSegmentation()
+        decoder.skipLoopFilter()
+        _ = decoder.read(bits: 2)  // token partitions
+        _ = decoder.read(bits: 7)  // base quantizer
+        for _ in 0..<5 where decoder.readFlag() { _ = decoder.read(bits: 5) }
+        let isKept: Bool
+        if isKeyframe {
+            isKept = decoder.readFlag()
+        } else {
+            let refreshesGolden = decoder.readFlag()
+            let refreshesAlternate = decoder.readFlag()
+            if !refreshesGolden { _ = decoder.read(bits: 2) }
+            if !refreshesAlternate { _ = decoder.read(bits: 2) }
+            _ = decoder.read(bits: 2)  // sign biases
+            isKept = decoder.readFlag()
+            _ = decoder.readFlag()  // refreshes the last frame
+        }
+        // Without it, the changes hold for this frame only.
+        if isKept { decoder.readChanges(of: &probabilities) }
+        return true
+    }
+}
+
+extension BoolDecoder {
+    fileprivate mutating func skipSegmentation() {
+        guard readFlag() else { return }
+        let changesMap = readFlag()
+        let changesData = readFlag()
+        if changesData {
+            _ = readFlag()
+            for _ in 0..<4 where readFlag() { _ = read(bits: 8) }
+            for _ in 0..<4 where readFlag() { _ = read(bits: 7) }
+        }
+        if changesMap {
+            for _ in 0..<3 where readFlag() { _ = read(bits: 8) }
+        }
+    }
+
+    fileprivate mutating func skipLoopFilter() {
+        _ = read(bits: 1 + 6 + 3)  // kind, level, sharpness
+        guard readFlag(), readFlag() else { return }
+        for _ in 0..<8 where readFlag() { _ = read(bits: 7) }
+    }
+
+    fileprivate mutating func readChanges(of probabilities: inout CoefficientProbabilities) {
+        for index in 0..<CoefficientProbabilities.count where read(CoefficientProbabilities.unchanged[index]) {
+            probabilities[index] = UInt8(read(bits: 8))
+        }
+    }
+}
