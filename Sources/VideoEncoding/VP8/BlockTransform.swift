@@ -57,11 +57,11 @@ enum BlockTransform {
 
     /// Times sqrt(2) sin(pi/8), in 1/65536.
     @inline(__always)
-    private static func timesSine(_ value: Int32) -> Int32 { value * 35468 >> 16 }
+    private static func timesSine(_ value: Int32) -> Int32 { (value * 35468) >> 16 }
 
     /// Times sqrt(2) cos(pi/8), of which 1 is added apart.
     @inline(__always)
-    private static func timesCosine(_ value: Int32) -> Int32 { value + value * 20091 >> 16 }
+    private static func timesCosine(_ value: Int32) -> Int32 { value + (value * 20091) >> 16 }
 
     /// The 16 mean values of a macroblock's luma blocks to their own coefficients: half of a Walsh-Hadamard transform.
     static func forwardWalsh(_ block: Block) {

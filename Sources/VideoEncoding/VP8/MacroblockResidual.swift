@@ -1,0 +1,167 @@
+import Pixels
+
+/// What a macroblock shows more than its prediction, transformed and quantized.
+final class MacroblockResidual {
+    /// The quantizer index of RFC 6386 §14.1, fine enough for text that stays, and its steps.
+    static let quantizerIndex = 8
+    private static let lumaStep: Int32 = 12
+    private static let firstMeanStep: Int32 = 22
+    private static let meanStep: Int32 = 18
+    private static let firstChromaStep: Int32 = 11
+    private static let chromaStep: Int32 = 12
+
+    /// The number of the block of means; 0 to 15 are luma, 16 to 19 U, 20 to 23 V.
+    static let means = 24
+
+    /// The planes of a picture to show.
+    ///
+    /// Invariant: the planes are as large as the layout says.
+    struct Source {
+        let luma: UnsafeRawPointer
+        let chroma: UnsafeRawPointer
+        let layout: NV12Layout
+
+        init(_ luma: UnsafeRawPointer, _ chroma: UnsafeRawPointer, _ layout: NV12Layout) {
+            self.luma = luma
+            self.chroma = chroma
+            self.layout = layout
+        }
+    }
+
+    /// 25 blocks of 16: differences, then coefficients as decoders will have them.
+    private let blocks: UnsafeMutablePointer<Int32>
+    /// Of the same blocks, the quantized coefficients in the order of coding.
+    private let levels: UnsafeMutablePointer<Int32>
+
+    init() {
+        blocks = .allocate(capacity: 25 * 16)
+        blocks.initialize(repeating: 0, count: 25 * 16)
+        levels = .allocate(capacity: 25 * 16)
+        levels.initialize(repeating: 0, count: 25 * 16)
+    }
+
+    deinit {
+        blocks.deallocate()
+        levels.deallocate()
+    }
+
+    func levels(of block: Int) -> UnsafePointer<Int32> { UnsafePointer(levels + 16 * block) }
+
+    /// Works out the residual of a macroblock. Returns whether anything of it is left.
+    func compute(_ source: Source, minus prediction: PatchEncoder.Planes, column: Int, row: Int) -> Bool {
+        subtractLuma(source, prediction, column, row)
+        subtractChroma(source, prediction, column, row)
+        for block in 0..<24 { BlockTransform.forwardCosine(blocks + 16 * block) }
+        let means = blocks + 16 * Self.means
+        for block in 0..<16 { means[block] = blocks[16 * block] }
+        BlockTransform.forwardWalsh(means)
+        var isAny = quantize(Self.means, Self.firstMeanStep, Self.meanStep)
+        for block in 0..<16 {
+            blocks[16 * block] = 0
+            isAny = quantize(block, Self.lumaStep, Self.lumaStep) || isAny
+        }
+        for block in 16..<24 { isAny = quantize(block, Self.firstChromaStep, Self.chromaStep) || isAny }
+        return isAny
+    }
+
+    /// Adds the residual to the prediction, as decoders do (RFC 6386 §14.5).
+    func add(to prediction: PatchEncoder.Planes, into target: PatchEncoder.Planes, column: Int, row: Int) {
+        let means = blocks + 16 * Self.means
+        BlockTransform.inverseWalsh(means)
+        for block in 0..<16 { blocks[16 * block] = means[block] }
+        for block in 0..<24 { BlockTransform.inverseCosine(blocks + 16 * block) }
+        for block in 0..<16 {
+            let (x, y) = (column * 16 + block % 4 * 4, row * 16 + block / 4 * 4)
+            Self.add(
+                blocks + 16 * block,
+                to: prediction.pointers.y + y * prediction.strides.y + x,
+                prediction.strides.y,
+                into: target.pointers.y + y * target.strides.y + x,
+                target.strides.y
+            )
+        }
+        for block in 0..<4 {
+            let (x, y) = (column * 8 + block % 2 * 4, row * 8 + block / 2 * 4)
+            Self.add(
+                blocks + 16 * (16 + block),
+                to: prediction.pointers.u + y * prediction.strides.u + x,
+                prediction.strides.u,
+                into: target.pointers.u + y * target.strides.u + x,
+                target.strides.u
+            )
+            Self.add(
+                blocks + 16 * (20 + block),
+                to: prediction.pointers.v + y * prediction.strides.v + x,
+                prediction.strides.v,
+                into: target.pointers.v + y * target.strides.v + x,
+                target.strides.v
+            )
+        }
+    }
+
+    private static func add(
+        _ block: UnsafeMutablePointer<Int32>,
+        to prediction: UnsafeMutablePointer<UInt8>,
+        _ predictionStride: Int,
+        into target: UnsafeMutablePointer<UInt8>,
+        _ targetStride: Int
+    ) {
+        for y in 0..<4 {
+            for x in 0..<4 {
+                let sum = Int32(prediction[y * predictionStride + x]) + block[4 * y + x]
+                target[y * targetStride + x] = UInt8(clamping: sum)
+            }
+        }
+    }
+
+    /// Pixels beyond the picture's edge differ by nothing.
+    private func subtractLuma(_ source: Source, _ prediction: PatchEncoder.Planes, _ column: Int, _ row: Int) {
+        let size = source.layout.size
+        for y in 0..<16 {
+            let line = row * 16 + y
+            let luma = (source.luma + line * source.layout.lumaStride).assumingMemoryBound(to: UInt8.self)
+            let predicted = prediction.pointers.y + line * prediction.strides.y
+            for x in 0..<16 {
+                let place = column * 16 + x
+                let target = 16 * (y / 4 * 4 + x / 4) + y % 4 * 4 + x % 4
+                blocks[target] =
+                    line < size.height && place < size.width ? Int32(luma[place]) - Int32(predicted[place]) : 0
+            }
+        }
+    }
+
+    private func subtractChroma(_ source: Source, _ prediction: PatchEncoder.Planes, _ column: Int, _ row: Int) {
+        let size = source.layout.size
+        for y in 0..<8 {
+            let line = row * 8 + y
+            let chroma = (source.chroma + line * source.layout.chromaStride).assumingMemoryBound(to: UInt8.self)
+            let u = prediction.pointers.u + line * prediction.strides.u
+            let v = prediction.pointers.v + line * prediction.strides.v
+            for x in 0..<8 {
+                let place = column * 8 + x
+                let target = 16 * (16 + y / 4 * 2 + x / 4) + y % 4 * 4 + x % 4
+                let isInside = line < size.height / 2 && place < size.width / 2
+                blocks[target] = isInside ? Int32(chroma[2 * place]) - Int32(u[place]) : 0
+                blocks[target + 64] = isInside ? Int32(chroma[2 * place + 1]) - Int32(v[place]) : 0
+            }
+        }
+    }
+
+    /// Returns whether any coefficient is left.
+    private func quantize(_ block: Int, _ firstStep: Int32, _ step: Int32) -> Bool {
+        let coefficients = blocks + 16 * block
+        let levels = levels + 16 * block
+        var any: Int32 = 0
+        for position in 0..<16 {
+            let place = TokenWriter.zigzag[position]
+            let step = position == 0 ? firstStep : step
+            // Rounded down a little more often than up, which saves bits for small loss.
+            let magnitude = min((abs(coefficients[place]) + step * 7 / 16) / step, 2047)
+            let level = coefficients[place] < 0 ? -magnitude : magnitude
+            levels[position] = level
+            coefficients[place] = level * step
+            any |= level
+        }
+        return any != 0
+    }
+}

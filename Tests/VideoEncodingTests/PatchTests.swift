@@ -1,0 +1,235 @@
+import Pixels
+import Testing
+
+@testable import VideoEncoding
+
+/// Patches between the frames of libvpx's encoder, decoded by libvpx's decoder.
+@Suite struct PatchTests {
+    private final class Stream {
+        var encoder: VideoEncoder
+        var decoder = Decoder(.vp8)
+        var picture: NV12Picture
+        /// Changed since the encoder's last frame, and since any.
+        var changed: BlockSet
+        private var time: UInt64 = 0
+
+        var canPatch: Bool { encoder.canPatch }
+        var patched: BlockSet? { encoder.patchedBlocks }
+
+        init(_ size: PixelSize) throws {
+            encoder = try VideoEncoder(VideoEncoderConfiguration(codec: .vp8, size: size, targetBitrate: 2_000_000))
+            picture = NV12Picture(size: size)
+            changed = BlockSet(size, side: BlockSet.macroblock)
+        }
+
+        func encode(_ active: BlockSet?, forceKeyframe: Bool = false) throws {
+            time += 33_000_000
+            let isDecoded = try encoder.encode(
+                picture,
+                presentationTime: time,
+                forceKeyframe: forceKeyframe,
+                active: active
+            ) { _, data in decoder.decode(data) }
+            #expect(isDecoded == true)
+            changed.removeAll()
+        }
+
+        /// Returns the size of the frame; nil when it would have been larger than the limit.
+        func patch(_ blocks: BlockSet, limit: Int = .max) throws -> Int? {
+            time += 33_000_000
+            let count = try encoder.patch(picture, presentationTime: time, blocks: blocks, limit: limit) { _, data in
+                let isDecoded = decoder.decode(data)
+                #expect(isDecoded)
+                return data.count
+            }
+            changed.removeAll()
+            return count
+        }
+
+        /// Draws noise, text or a flat field on a few macroblocks.
+        func scribble(_ generator: inout Random) {
+            let size = picture.size
+            let layout = picture.layout
+            let x = Int.random(in: 0..<size.width / 2, using: &generator) * 2
+            let y = Int.random(in: 0..<size.height / 2, using: &generator) * 2
+            let width = min(size.width - x, Int.random(in: 1...20, using: &generator) * 2)
+            let height = min(size.height - y, Int.random(in: 1...20, using: &generator) * 2)
+            let kind = Int.random(in: 0..<3, using: &generator)
+            let base = UInt8.random(in: 16...235, using: &generator)
+            picture.withMutablePlanes { luma, chroma in
+                for row in y..<y + height {
+                    for column in x..<x + width {
+                        let noise = UInt8.random(in: 0...255, using: &generator)
+                        let value = kind == 0 ? noise : kind == 1 ? base : noise > 200 ? 20 : base
+                        luma.storeBytes(
+                            of: value,
+                            toByteOffset: layout.lumaOffset(x: column, y: row),
+                            as: UInt8.self
+                        )
+                        if row % 2 == 0 {
+                            let offset = layout.chromaOffset(x: column & ~1, y: row) + column % 2
+                            chroma.storeBytes(of: 64 + value / 2, toByteOffset: offset, as: UInt8.self)
+                        }
+                    }
+                }
+            }
+            changed.insert(PixelRect(x: x, y: y, width: width, height: height))
+        }
+    }
+
+    struct Random: RandomNumberGenerator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return (state >> 33) ^ state << 31
+        }
+    }
+
+    @Test(arguments: [(320, 192), (100, 54), (16, 16), (642, 66)])
+    func patchesShowWhatTheyShallAndLeaveTheRest(size: (Int, Int)) throws {
+        let size = PixelSize(width: size.0, height: size.1)
+        var random = Random(state: UInt64(size.width))
+        let stream = try Stream(size)
+        Scene.draw(0, into: &stream.picture)
+        for step in 0..<4 { try stream.encode(nil, forceKeyframe: step == 0) }
+        var sinceFrame = BlockSet(size, side: BlockSet.macroblock)
+        for step in 0..<400 {
+            for _ in 0..<Int.random(in: 0...2, using: &random) { stream.scribble(&random) }
+            let before = stream.decoder.luma
+            var blocks = stream.changed
+            sinceFrame.formUnion(blocks)
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0:
+                try stream.encode(nil, forceKeyframe: step % 3 == 0)
+                sinceFrame.removeAll()
+            case 1:
+                #expect((stream.patched ?? blocks).subtracting(sinceFrame).isEmpty)
+                try stream.encode(sinceFrame)
+                sinceFrame.removeAll()
+            default:
+                #expect(stream.canPatch)
+                _ = try #require(try stream.patch(blocks))
+                check(stream, blocks, before)
+                // Once more, which mends what quantization left.
+                if step % 5 == 0 {
+                    _ = try #require(try stream.patch(blocks))
+                    blocks.removeAll()
+                    let settled = stream.decoder.luma
+                    let repetition = try #require(try stream.patch(blocks))
+                    #expect(repetition < 60 + size.width * size.height / 256 / 40)
+                    #expect(stream.decoder.luma == settled)
+                }
+            }
+        }
+        // And the encoder goes on where it was.
+        Scene.draw(3, into: &stream.picture)
+        for _ in 0..<40 { try stream.encode(nil) }
+        #expect(peakSignalToNoiseRatio(stream.picture, stream.decoder.luma) > 36)
+    }
+
+    /// What was patched is near the picture, and exactly what the patching side believes; everything else stays.
+    private func check(_ stream: Stream, _ blocks: BlockSet, _ before: [UInt8]) {
+        let (size, layout) = (stream.picture.size, stream.picture.layout)
+        let after = stream.decoder.luma
+        let wanted = stream.picture.withPlanes { luma, _ in luma.withUnsafeBytes { [UInt8]($0) } }
+        let patcher = stream.encoder.patcher!
+        var (squares, count) = (0, 0)
+        for y in 0..<size.height {
+            for x in 0..<size.width {
+                let place = y * size.width + x
+                let (column, row) = (x / 16, y / 16)
+                if patcher.patched.contains(column: column, row: row) {
+                    let planes = patcher.reconstruction
+                    guard after[place] == planes.pointers.y[y * planes.strides.y + x] else {
+                        Issue.record("(\(x), \(y)) is decoded as something else")
+                        return
+                    }
+                }
+                if blocks.contains(column: column, row: row) {
+                    let difference = Int(after[place]) - Int(wanted[layout.lumaOffset(x: x, y: y)])
+                    squares += difference * difference
+                    count += 1
+                } else if after[place] != before[place] {
+                    Issue.record("(\(x), \(y)) changed")
+                    return
+                }
+            }
+        }
+        // 40 dB
+        if count > 0 { #expect(Double(squares) / Double(count) < 6.5) }
+    }
+
+    @Test func aPatchBeyondItsLimitLeavesTheFieldToTheEncoder() throws {
+        let size = PixelSize(width: 320, height: 192)
+        let stream = try Stream(size)
+        #expect(!stream.canPatch)
+        Scene.draw(0, into: &stream.picture)
+        try stream.encode(nil, forceKeyframe: true)
+        #expect(stream.canPatch)
+        Scene.drawNoise(1, into: &stream.picture)
+        var all = BlockSet(size, side: BlockSet.macroblock)
+        all.insertAll()
+        #expect(try stream.patch(all, limit: 2000) == nil)
+        #expect(!stream.canPatch)
+        Scene.draw(1, into: &stream.picture)
+        for _ in 0..<30 { try stream.encode(nil) }
+        #expect(stream.canPatch && stream.patched == nil)
+        #expect(peakSignalToNoiseRatio(stream.picture, stream.decoder.luma) > 36)
+    }
+
+    @Test func bitsComeBackAsTheyWere() {
+        var random = Random(state: 4)
+        for _ in 0..<300 {
+            let bits = (0..<Int.random(in: 0...2000, using: &random)).map { _ -> (Bool, UInt8) in
+                let probability = UInt8.random(in: 0...255, using: &random)
+                return (UInt8.random(in: 0...255, using: &random) >= probability, probability)
+            }
+            var encoder = BoolEncoder()
+            for (bit, probability) in bits { encoder.write(bit, probability) }
+            encoder.finish()
+            let bytes = encoder.bytes
+            var decoder = BoolDecoder(bytes.span, from: 0)
+            #expect(bits.allSatisfy { decoder.read($0.1) == $0.0 })
+        }
+    }
+
+    @Test func longRunsOfOnesCarryThrough() {
+        for count in [1, 7, 8, 9, 100, 5000] {
+            var encoder = BoolEncoder()
+            // The interval's lower end comes near the top, where an addition carries through all bytes before.
+            for _ in 0..<count { encoder.write(true, 1) }
+            for _ in 0..<50 { encoder.write(true, 255) }
+            encoder.finish()
+            let bytes = encoder.bytes
+            var decoder = BoolDecoder(bytes.span, from: 0)
+            #expect((0..<count).allSatisfy { _ in decoder.read(1) })
+            #expect((0..<50).allSatisfy { _ in decoder.read(255) })
+        }
+    }
+
+    @Test func theTransformsUndoEachOther() {
+        var random = Random(state: 8)
+        withUnsafeTemporaryAllocation(of: Int32.self, capacity: 16) { block in
+            for _ in 0..<2000 {
+                let wanted = (0..<16).map { _ in Int32.random(in: -255...255, using: &random) }
+                for index in 0..<16 { block[index] = wanted[index] }
+                BlockTransform.forwardCosine(block.baseAddress!)
+                BlockTransform.inverseCosine(block.baseAddress!)
+                #expect((0..<16).allSatisfy { abs(block[$0] - wanted[$0]) <= 2 })
+                let means = wanted.map { $0 * 2 }
+                for index in 0..<16 { block[index] = means[index] }
+                BlockTransform.forwardWalsh(block.baseAddress!)
+                BlockTransform.inverseWalsh(block.baseAddress!)
+                #expect((0..<16).allSatisfy { abs(block[$0] - means[$0]) <= 2 })
+            }
+        }
+    }
+}
+
+extension BlockSet {
+    fileprivate func subtracting(_ other: BlockSet) -> BlockSet {
+        var rest = self
+        rest.subtract(other)
+        return rest
+    }
+}
