@@ -14,6 +14,7 @@ final class VideoStream {
     private var encoder: VideoEncoder
     private var cadence: Cadence
     private var sharpness: Sharpness
+    private var patchBudget: PatchBudget
     private var pictureIsNew = true
     /// The instant of the last frame that was encoded.
     private var lastInstant: UInt64
@@ -32,6 +33,7 @@ final class VideoStream {
             interval: settings.interval,
             keyframeInterval: settings.keyframeInterval
         )
+        patchBudget = PatchBudget(bitrate: settings.bitrate)
         sharpness = Sharpness(settings.size, fineQuantizer: codec.convergedQuantizer)
         // A picture that has stood still since long before starts the stream now, not in the past.
         lastInstant = MonotonicClock.now()
@@ -72,18 +74,38 @@ final class VideoStream {
         lastInstant = instant
         if action == .keepAlive { sharpness.chooseNone() } else { sharpness.choose(isRefinement: !pictureIsNew) }
         var byteCount = 0
-        let frame = try encoder.encode(
-            picture,
-            presentationTime: instant,
-            forceKeyframe: action == .keyframe,
-            // Sharp at once, for fewer bits in all than a coarse keyframe and what mends it.
-            coarsest: action == .keyframe && canAffordSharpness && now > capturedAt + Self.restTime
-                ? codec.convergedQuantizer : nil,
-            active: sharpness.active.isNearlyFull ? nil : sharpness.active
-        ) { frame, data in
+        func deliver(_ frame: EncodedFrame, _ data: Span<UInt8>) -> EncodedFrame {
             byteCount = data.count
             call.send(data, codec: codec, isKeyframe: frame.isKeyframe, capturedAt: instant)
             return frame
+        }
+        var frame: EncodedFrame?
+        if action != .keyframe, encoder.canPatch, let limit = patchBudget.limit(sharpness.active.count, at: now) {
+            frame = try encoder.patch(
+                picture,
+                presentationTime: instant,
+                blocks: sharpness.active,
+                limit: limit,
+                deliver
+            )
+            if frame != nil { patchBudget.note(byteCount, at: now) }
+        }
+        if frame == nil {
+            // What was patched is unknown to the encoder.
+            if let patched = encoder.patchedBlocks {
+                sharpness.noteChanges(patched)
+                sharpness.choose(isRefinement: !pictureIsNew)
+            }
+            frame = try encoder.encode(
+                picture,
+                presentationTime: instant,
+                forceKeyframe: action == .keyframe,
+                // Sharp at once, for fewer bits in all than a coarse keyframe and what mends it.
+                coarsest: action == .keyframe && canAffordSharpness && now > capturedAt + Self.restTime
+                    ? codec.convergedQuantizer : nil,
+                active: sharpness.active.isNearlyFull ? nil : sharpness.active,
+                deliver
+            )
         }
         if let frame {
             if frame.isKeyframe {

@@ -21,7 +21,7 @@ package struct VideoEncoder: ~Copyable {
     /// One byte a macroblock, row by row; heeded while `isRestricted`.
     private var activeMap: [UInt8]
     private var isRestricted = false
-    let patcher: PatchEncoder?
+    var patcher: PatchEncoder?
 
     /// - Throws: `configuration` for a value out of range, `libvpx` when libvpx refuses.
     package init(_ configuration: VideoEncoderConfiguration) throws(VideoEncoderError) {
@@ -88,7 +88,7 @@ package struct VideoEncoder: ~Copyable {
     package var canPatch: Bool { patcher?.canPatch ?? false }
 
     /// What patches have changed, and `encode` has to encode anew; nil when there is nothing of it.
-    package var patchedBlocks: BlockSet? { patcher.flatMap { $0.patched.isEmpty ? nil : $0.patched } }
+    package var patchedBlocks: BlockSet? { patcher?.patched.nonEmpty }
 
     /// Encodes a change of few macroblocks at a fine quantizer, for a fraction of what `encode` costs.
     ///
@@ -111,7 +111,7 @@ package struct VideoEncoder: ~Copyable {
         if let previousTime, presentationTime <= previousTime {
             throw .presentationTime(presentationTime, previous: previousTime)
         }
-        guard let patcher, let image = vpx_codec_get_preview_frame(context.pointer)?.pointee else { return nil }
+        guard let image = vpx_codec_get_preview_frame(context.pointer)?.pointee else { return nil }
         guard let y = image.planes.0, let u = image.planes.1, let v = image.planes.2 else { return nil }
         let base = PatchEncoder.Planes(
             pointers: (y, u, v),
@@ -123,7 +123,7 @@ package struct VideoEncoder: ~Copyable {
             presentationTime: presentationTime
         )
         let version = UInt8(libvpxConfiguration.g_profile)
-        let result = patcher.encode(picture, blocks, base: base, version: version, limit: limit) { body(frame, $0) }
+        let result = patcher?.encode(picture, blocks, base: base, version: version, limit: limit) { body(frame, $0) }
         if result != nil { previousTime = presentationTime }
         return result
     }
@@ -174,7 +174,7 @@ package struct VideoEncoder: ~Copyable {
     }
 
     /// Without look-ahead there is one packet for a picture, or none.
-    private func takeFrame<Result: ~Copyable>(
+    private mutating func takeFrame<Result: ~Copyable>(
         _ presentationTime: UInt64,
         _ body: (EncodedFrame, Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
@@ -220,4 +220,8 @@ package struct VideoEncoder: ~Copyable {
         image.range = VPX_CR_STUDIO_RANGE
         return image
     }
+}
+
+extension BlockSet {
+    fileprivate var nonEmpty: BlockSet? { isEmpty ? nil : self }
 }

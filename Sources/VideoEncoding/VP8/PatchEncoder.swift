@@ -10,7 +10,7 @@ import Pixels
 /// stores it as the alternate reference frame only, which that encoder does not use; later patches build upon that. The
 /// last frame, the golden frame and all probabilities stay as they were (RFC 6386 §9.7, §9.11), so the encoder's next
 /// frame follows its own last one. It has to encode anew what was patched in between.
-final class PatchEncoder {
+struct PatchEncoder {
     /// The quantizer of patches, in libvpx's numbers from 0 to 63.
     static let quantizer = 7
 
@@ -32,8 +32,8 @@ final class PatchEncoder {
     /// Whether the alternate reference frame holds the picture, and not the last frame.
     private var isOnAlternate = false
     /// The patched macroblocks as decoders have them; elsewhere nothing of use.
-    let reconstruction: Planes
-    private let memory: UnsafeMutablePointer<UInt8>
+    var reconstruction: Planes { memory.planes }
+    private let memory: PlaneMemory
     private let residual = MacroblockResidual()
     private var modes = BoolEncoder()
     private var tokens = TokenWriter()
@@ -44,21 +44,15 @@ final class PatchEncoder {
 
     init(_ size: PixelSize) {
         patched = BlockSet(size, side: BlockSet.macroblock)
-        let (width, height) = (patched.columns * 16, patched.rows * 16)
-        memory = .allocate(capacity: width * height * 3 / 2)
-        memory.initialize(repeating: 0, count: width * height * 3 / 2)
-        let u = memory + width * height
-        reconstruction = Planes(pointers: (memory, u, u + width * height / 4), strides: (width, width / 2, width / 2))
+        memory = PlaneMemory(columns: patched.columns, rows: patched.rows)
         above = Array(repeating: 0, count: patched.columns * 9)
     }
-
-    deinit { memory.deallocate() }
 
     /// Whether there is a frame to patch.
     var canPatch: Bool { isFollowing && !isSpoiled }
 
     /// The encoder has made a frame, which is the decoder's last one now.
-    func noteFrame(_ data: Span<UInt8>) {
+    mutating func noteFrame(_ data: Span<UInt8>) {
         let isKeyframe = data.count > 0 && data[0] & 1 == 0
         // Once lost, the probabilities are known again after a keyframe.
         isFollowing = (isFollowing || isKeyframe) && tracker.note(data)
@@ -76,7 +70,7 @@ final class PatchEncoder {
     ///   - limit: of the frame in bytes.
     ///   - body: gets the frame; the data is valid until it returns.
     /// - Returns: what `body` returns; nil when the frame would be larger, and then the next one must be the encoder's.
-    func encode<Result: ~Copyable>(
+    mutating func encode<Result: ~Copyable>(
         _ picture: borrowing NV12Picture,
         _ blocks: BlockSet,
         base: Planes,
@@ -110,7 +104,7 @@ final class PatchEncoder {
     }
 
     /// Returns false when the coefficients take more than `limit` bytes.
-    private func writeMacroblocks(
+    private mutating func writeMacroblocks(
         _ blocks: BlockSet,
         _ source: MacroblockResidual.Source,
         _ base: Planes,
@@ -120,14 +114,14 @@ final class PatchEncoder {
         for row in 0..<patched.rows {
             for index in left.indices { left[index] = 0 }
             for column in 0..<patched.columns {
-                let before = patched.contains(column: column, row: row) ? reconstruction : base
+                let before = patched.contains(column: column, row: row) ? memory.planes : base
                 let isCoded =
                     blocks.contains(column: column, row: row)
                     && residual.compute(source, minus: before, column: column, row: row)
                 writeModes(isCoded: isCoded, codedProbability, column, row)
                 if isCoded {
                     writeTokens(column)
-                    residual.add(to: before, into: reconstruction, column: column, row: row)
+                    residual.add(to: before, into: memory.planes, column: column, row: row)
                     patched.insert(column: column, row: row)
                 } else {
                     for index in 0..<9 {
@@ -142,7 +136,7 @@ final class PatchEncoder {
     }
 
     /// The frame header but for its first three bytes (RFC 6386 §9.3 to §9.11, §19.2).
-    private func beginFrame(refreshesAlternate: Bool, _ codedProbability: UInt8) {
+    private mutating func beginFrame(refreshesAlternate: Bool, _ codedProbability: UInt8) {
         modes.removeAll()
         tokens.encoder.removeAll()
         modes.write(0, bits: 1)  // no segments
@@ -178,7 +172,7 @@ final class PatchEncoder {
 
     /// An inter macroblock without motion (RFC 6386 §16).
     @inline(__always)
-    private func writeModes(isCoded: Bool, _ codedProbability: UInt8, _ column: Int, _ row: Int) {
+    private mutating func writeModes(isCoded: Bool, _ codedProbability: UInt8, _ column: Int, _ row: Int) {
         modes.write(!isCoded, codedProbability)
         modes.write(true, 1)
         if isOnAlternate {
@@ -191,28 +185,24 @@ final class PatchEncoder {
         modes.write(false, column > 0 && row > 0 ? 234 : column > 0 || row > 0 ? 135 : 7)
     }
 
-    private func writeTokens(_ column: Int) {
-        let probabilities = tracker.probabilities
-        let above = column * 9
-        func write(_ block: Int, _ kind: TokenWriter.Kind, _ top: Int, _ side: Int) {
-            let hasAny = tokens.write(
-                residual.levels(of: block),
-                kind,
-                context: Int(self.above[above + top] + left[side]),
-                probabilities
-            )
-            self.above[above + top] = hasAny ? 1 : 0
-            left[side] = hasAny ? 1 : 0
-        }
-        write(MacroblockResidual.means, .means, 8, 8)
-        for block in 0..<16 { write(block, .lumaWithoutMean, block % 4, block / 4) }
+    private mutating func writeTokens(_ column: Int) {
+        writeTokens(MacroblockResidual.means, .means, column * 9 + 8, 8)
+        for block in 0..<16 { writeTokens(block, .lumaWithoutMean, column * 9 + block % 4, block / 4) }
         for block in 0..<8 {
-            let plane = block / 4 * 2
-            write(16 + block, .chroma, 4 + plane + block % 2, 4 + plane + block % 4 / 2)
+            let plane = 4 + block / 4 * 2
+            writeTokens(16 + block, .chroma, column * 9 + plane + block % 2, plane + block % 4 / 2)
         }
     }
 
-    private func finishFrame(version: UInt8) {
+    /// Those of one block, and whether there are any for its neighbours to know.
+    private mutating func writeTokens(_ block: Int, _ kind: TokenWriter.Kind, _ top: Int, _ side: Int) {
+        let context = Int(above[top] + left[side])
+        let hasAny = tokens.write(residual.levels(of: block), kind, context: context, tracker.probabilities)
+        above[top] = hasAny ? 1 : 0
+        left[side] = hasAny ? 1 : 0
+    }
+
+    private mutating func finishFrame(version: UInt8) {
         modes.finish()
         tokens.encoder.finish()
         let size = modes.bytes.count
@@ -223,4 +213,22 @@ final class PatchEncoder {
         frame += modes.bytes
         frame += tokens.encoder.bytes
     }
+}
+
+/// Planes of whole macroblocks.
+private final class PlaneMemory {
+    let planes: PatchEncoder.Planes
+
+    init(columns: Int, rows: Int) {
+        let (width, height) = (columns * 16, rows * 16)
+        let y = UnsafeMutablePointer<UInt8>.allocate(capacity: width * height * 3 / 2)
+        y.initialize(repeating: 0, count: width * height * 3 / 2)
+        let u = y + width * height
+        planes = PatchEncoder.Planes(
+            pointers: (y, u, u + width * height / 4),
+            strides: (width, width / 2, width / 2)
+        )
+    }
+
+    deinit { planes.pointers.y.deallocate() }
 }

@@ -1,0 +1,34 @@
+/// Decides which changes are sent as patches: small ones, as long as they take no more than their part of the bitrate.
+/// Sans-IO: instants are nanoseconds of the monotonic clock and come from outside.
+///
+/// Patches have one fine quantizer whatever they cost, and rate control knows nothing of them.
+struct PatchBudget {
+    /// Above this many macroblocks, motion compensation and rate control are worth their price.
+    private static let mostBlocks = 400
+    /// The patches of so many nanoseconds may come at once.
+    private static let burst: UInt64 = 250_000_000
+
+    private let bytesPerSecond: Double
+    /// Bytes that may be sent, as of `updatedAt`.
+    private var credit: Double
+    private var updatedAt: UInt64 = 0
+
+    /// - Parameter bitrate: of the whole stream, in bits a second.
+    init(bitrate: Int) {
+        bytesPerSecond = Double(bitrate) / 8
+        credit = bytesPerSecond * Double(Self.burst) / 1e9
+    }
+
+    /// How many bytes a patch of so many macroblocks may have; nil when it is better not to make one.
+    mutating func limit(_ blocks: Int, at now: UInt64) -> Int? {
+        let most = bytesPerSecond * Double(Self.burst) / 1e9
+        credit = min(most, credit + bytesPerSecond * Double(now - min(now, updatedAt)) / 1e9)
+        updatedAt = now
+        // A repetition is smaller than any other sign of life.
+        if blocks == 0 { return .max }
+        return blocks <= Self.mostBlocks && credit > most / 4 ? Int(credit) : nil
+    }
+
+    /// A patch was sent.
+    mutating func note(_ byteCount: Int, at now: UInt64) { credit -= Double(byteCount) }
+}
