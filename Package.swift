@@ -135,7 +135,7 @@ let package = Package(
             swiftSettings: swift
         ),
         .testTarget(name: "BroadcastTests", dependencies: ["Broadcast"], swiftSettings: swift),
-        .testTarget(name: "SenderTests", dependencies: ["Sender"], swiftSettings: swift),
+        .testTarget(name: "SenderTests", dependencies: ["Pixels", "Sender"], swiftSettings: swift),
         .testTarget(
             name: "CallsTests",
             dependencies: ["Calls", "RTP", "Posix", "TestSupport", "WebRTC"],

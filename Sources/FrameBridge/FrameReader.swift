@@ -41,8 +41,6 @@ public struct FrameReader: ~Copyable {
     private var source: FrameSource?
     /// The generation whose file turned out to be unusable: not opened again.
     private var lostGeneration: UInt64 = 0
-    /// When to look at the status file again.
-    private var followAt: UInt64 = 0
     private var seen: (generation: UInt64, latest: UInt64) = (0, 0)
     /// How many times the writer overtook this reader.
     public private(set) var overruns = 0
@@ -122,26 +120,26 @@ public struct FrameReader: ~Copyable {
         let locked = try directory.calling(on: FrameWriter.lockFile) { () throws(SystemError) in
             try writerLock.isLockedByAnother(against: .exclusive)
         }
-        let status = try directory.status()
-        guard locked else { return status == nil || status?.state == .stopped ? .stopped : .dead }
+        guard locked else {
+            let status = try directory.status()
+            return status == nil || status?.state == .stopped ? .stopped : .dead
+        }
         // A retired file waits for its successor, whose state is so far in the status file alone.
         guard let (state, heartbeat) = try? current()?.pulse(), let state, state != .retired else {
-            return .live(status?.state ?? .starting)
+            return .live(try directory.status()?.state ?? .starting)
         }
         return Liveness(state: state, heartbeat: heartbeat)
     }
 
     /// The frames file of the current generation; nil when there is none, or none that is fit to read.
     private mutating func current() throws(BridgeError) -> FrameSource? {
-        let now = MonotonicClock.now()
         if let source {
             let state: BroadcastState?
             do { state = try source.state } catch { throw lose(problem: "shrunk") }
             guard let state else { throw lose(problem: "state") }
-            // Somebody may have removed the file before a new writer could mark it: look at the status now and then.
-            if state != .retired, now < followAt { return source }
+            // Somebody may have removed the file before a new writer could mark it.
+            if state != .retired, source.isInPlace { return source }
         }
-        followAt = now + 250_000_000
         return try follow()
     }
 

@@ -44,6 +44,9 @@ final class FrameSource {
         if case .copied(let buffer) = backing { buffer.deallocate() }
     }
 
+    /// Whether the file still has a name.
+    var isInPlace: Bool { (try? file.status().st_nlink) ?? 0 > 0 }
+
     func load64(_ offset: Int) throws(Lost) -> UInt64 {
         switch backing {
         case .mapped(let mapping):

@@ -15,7 +15,7 @@ package struct Cadence {
         case keepAlive
     }
 
-    static let keepAliveInterval: UInt64 = 1_000_000_000
+    static let keepAliveInterval: UInt64 = 2_000_000_000
     /// A picture that does not get below the quantizer threshold within this many encodings will not.
     static let refinementLimit = 90
 
@@ -25,6 +25,9 @@ package struct Cadence {
     private let keyframeInterval: UInt64?
     private var lastEncode: UInt64?
     private var lastKeyframe: UInt64 = 0
+    /// When a new picture was encoded last, and whether the one before it came just before.
+    private var lastPicture: UInt64 = 0
+    private var sourceIsSteady = false
     private var refinements = 0
     private var isConverged = false
     private var pictureIsNew = false
@@ -43,12 +46,12 @@ package struct Cadence {
 
     /// When a picture that stands still is to be encoded again, for its quality or to keep the stream alive.
     ///
-    /// The first time it waits half an interval longer than the next picture of a steady source would take: a
-    /// refinement that goes out just before a new picture delays that for nothing.
+    /// After a picture of a steady source it waits half an interval longer than the next one would take: a refinement
+    /// that goes out just before a new picture delays that for nothing.
     package var repetition: UInt64 {
         guard let lastEncode else { return 0 }
         if isConverged { return lastEncode + Self.keepAliveInterval }
-        return lastEncode + (refinements == 0 ? interval * 3 / 2 : interval)
+        return lastEncode + (refinements == 0 && sourceIsSteady ? interval * 3 / 2 : interval)
     }
 
     /// A picture came in that differs from the one before.
@@ -75,6 +78,10 @@ package struct Cadence {
     package mutating func noteEncoded(at now: UInt64, isKeyframe: Bool, isDropped: Bool = false, isFine: Bool) {
         lastEncode = now
         rate.note(at: now)
+        if pictureIsNew {
+            sourceIsSteady = now < lastPicture + interval * 3 / 2
+            lastPicture = now
+        }
         if isKeyframe {
             lastKeyframe = now
             keyframeIsWanted = false

@@ -10,6 +10,10 @@ struct Sharpness {
     /// Beside motion, what is refined must gain as much to be worth the bits.
     private static let step = 4
 
+    /// From here on polishing is cheaper than encoding the whole picture once more.
+    private static let nearlyFine: UInt8 = 20
+    private static let mostPolished = 240
+
     /// At this quantizer, 0...63, more encodings gain nothing visible.
     private let fineQuantizer: Int
     /// The finest quantizer that each macroblock has been encoded with since it changed, row by row.
@@ -45,16 +49,30 @@ struct Sharpness {
         }
     }
 
-    /// Chooses the macroblocks of the next frame.
+    /// Chooses the macroblocks of the next frame: what has changed and what that makes better.
     ///
     /// - Parameter isRefinement: nothing has changed: all that is not fine gets better.
     mutating func choose(isRefinement: Bool) {
+        let limit = isRefinement ? fineQuantizer : max(fineQuantizer, lastQuantizer + Self.step - 1)
+        choose(beyond: limit, most: .max)
+    }
+
+    /// Chooses a few macroblocks to be polished, if all are nearly fine; otherwise none. Returns whether it did.
+    mutating func choosePolishing() -> Bool {
+        guard coarseCount > 0, quantizers.allSatisfy({ $0 <= Self.nearlyFine }) else { return false }
+        choose(beyond: fineQuantizer, most: Self.mostPolished)
+        return true
+    }
+
+    private mutating func choose(beyond limit: Int, most: Int) {
         active.removeAll()
         if coarseCount == 0 { return }
-        let limit = isRefinement ? fineQuantizer : max(fineQuantizer, lastQuantizer + Self.step - 1)
+        var count = 0
         for row in 0..<active.rows {
             for column in 0..<columns where Int(quantizers[row * columns + column]) > limit {
                 active.insert(column: column, row: row)
+                count += 1
+                if count == most { return }
             }
         }
     }

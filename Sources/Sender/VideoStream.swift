@@ -72,7 +72,11 @@ final class VideoStream {
         let isLater = pictureIsNew && capturedAt > lastInstant + interval / 2
         let instant = isLater ? min(capturedAt, now) : max(now, lastInstant + 1)
         lastInstant = instant
-        if action == .keepAlive { sharpness.chooseNone() } else { sharpness.choose(isRefinement: !pictureIsNew) }
+        if action == .keepAlive {
+            sharpness.chooseNone()
+        } else if pictureIsNew || !encoder.canPatch || !sharpness.choosePolishing() {
+            sharpness.choose(isRefinement: !pictureIsNew)
+        }
         var byteCount = 0
         func deliver(_ frame: EncodedFrame, _ data: Span<UInt8>) -> EncodedFrame {
             byteCount = data.count
@@ -102,7 +106,7 @@ final class VideoStream {
                 forceKeyframe: action == .keyframe,
                 // Sharp at once, for fewer bits in all than a coarse keyframe and what mends it.
                 coarsest: action == .keyframe && canAffordSharpness && now > capturedAt + Self.restTime
-                    ? codec.convergedQuantizer : nil,
+                    ? codec.sharpQuantizer : nil,
                 active: sharpness.active.isNearlyFull ? nil : sharpness.active,
                 deliver
             )

@@ -3,8 +3,16 @@ package enum VideoCodec: String, Sendable, CaseIterable {
     case vp8, vp9
 
     /// A still picture coded with this quantizer (of 0...63) or a lower one gains nothing visible from more frames: on
-    /// text it is then 45 dB (VP8) and 47 dB (VP9) from the original.
+    /// text it is then 47 dB from the original.
     package var convergedQuantizer: Int {
+        switch self {
+        case .vp8: 8
+        case .vp9: 16
+        }
+    }
+
+    /// A keyframe of text coded with this quantizer looks sharp: 43 dB.
+    package var sharpQuantizer: Int {
         switch self {
         case .vp8: 12
         case .vp9: 16

@@ -42,8 +42,7 @@ import Testing
         var cadence = cadence()
         cadence.noteNewPicture()
         cadence.noteEncoded(at: second, isKeyframe: true, isFine: false)
-        // Half an interval more than a steady source needs for its next picture, then at the frame rate.
-        var now = second + interval * 3 / 2
+        var now = second + interval
         #expect(cadence.repetition == now)
         #expect(cadence.action(at: now - 1) == .nothing)
         #expect(cadence.action(at: now) == .frame)
@@ -53,6 +52,20 @@ import Testing
         #expect(cadence.action(at: now) == .frame)
         cadence.noteEncoded(at: now, isKeyframe: false, isFine: true)
         #expect(cadence.action(at: now + 10 * interval) == .nothing)
+    }
+
+    @Test func aRefinementDoesNotGetInTheWayOfASteadySource() {
+        var cadence = cadence()
+        var now = second
+        for number in 0..<3 {
+            cadence.noteNewPicture()
+            cadence.noteEncoded(at: now, isKeyframe: number == 0, isFine: false)
+            now += interval
+        }
+        // Half an interval more than the next picture would need, the first time.
+        #expect(cadence.repetition == now + interval / 2)
+        cadence.noteEncoded(at: now + interval / 2, isKeyframe: false, isFine: false)
+        #expect(cadence.repetition == now + interval / 2 + interval)
     }
 
     @Test func aPictureThatNeverConvergesIsGivenUp() {

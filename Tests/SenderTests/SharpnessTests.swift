@@ -1,0 +1,137 @@
+import Pixels
+import Testing
+
+@testable import Sender
+
+@Suite struct SharpnessTests {
+    private let size = PixelSize(width: 640, height: 320)
+
+    private func blocks(_ columns: Range<Int>, _ rows: Range<Int>) -> BlockSet {
+        var blocks = BlockSet(size, side: BlockSet.macroblock)
+        blocks.insert(columns: columns, rows: rows)
+        return blocks
+    }
+
+    /// One whose picture is all as fine as this.
+    private func sharpness(_ quantizer: Int) -> Sharpness {
+        var sharpness = Sharpness(size, fineQuantizer: 8)
+        #expect(!sharpness.isFine)
+        sharpness.noteKeyframe(quantizer: quantizer)
+        return sharpness
+    }
+
+    @Test func aFinePictureNeedsNothing() {
+        var sharpness = sharpness(8)
+        #expect(sharpness.isFine)
+        sharpness.choose(isRefinement: true)
+        #expect(sharpness.active.isEmpty)
+        let polishes = sharpness.choosePolishing()
+        #expect(!polishes)
+    }
+
+    @Test func whatChangesIsEncodedUntilItIsFineAndNothingElse() {
+        var sharpness = sharpness(5)
+        let changed = blocks(3..<5, 2..<4)
+        sharpness.noteChanges(changed)
+        #expect(!sharpness.isFine && sharpness.coarseCount == 4)
+        for quantizer in [40, 30, 9] {
+            sharpness.choose(isRefinement: quantizer < 40)
+            #expect(sharpness.active == changed)
+            sharpness.noteEncoded(quantizer: quantizer)
+            #expect(!sharpness.isFine)
+        }
+        sharpness.choose(isRefinement: true)
+        sharpness.noteEncoded(quantizer: 7)
+        #expect(sharpness.isFine)
+    }
+
+    @Test func besideMotionTheRestIsRefinedWhenThatGains() {
+        var sharpness = sharpness(40)
+        let window = blocks(0..<10, 0..<10)
+        var frames: [Int] = []
+        for quantizer in [39, 38, 30, 29, 28, 12, 33, 31] {
+            sharpness.noteChanges(window)
+            sharpness.choose(isRefinement: false)
+            #expect(sharpness.active.contains(column: 5, row: 5))
+            frames.append(sharpness.active.count)
+            sharpness.noteEncoded(quantizer: quantizer)
+        }
+        // The quantizer of a frame is known when it is over, so the rest follows a frame later.
+        #expect(frames == [100, 100, 100, 800, 100, 100, 800, 100])
+    }
+
+    @Test func aNearlyFinePictureIsPolishedPieceByPiece() {
+        var sharpness = sharpness(21)
+        let polishes = sharpness.choosePolishing()
+        #expect(!polishes)
+        sharpness = self.sharpness(20)
+        var polished = BlockSet(size, side: BlockSet.macroblock)
+        var frames = 0
+        while sharpness.choosePolishing() {
+            #expect(sharpness.active.isDisjoint(with: polished))
+            polished.formUnion(sharpness.active)
+            sharpness.noteEncoded(quantizer: 5)
+            frames += 1
+        }
+        #expect(polished.isFull && sharpness.isFine && 3...8 ~= frames)
+    }
+
+    /// Whatever happens, what is not fine is encoded in the end, and the count is right.
+    @Test func randomHistoriesEndFine() {
+        var generator = SystemRandomNumberGenerator()
+        var sharpness = sharpness(30)
+        for _ in 0..<2000 {
+            switch Int.random(in: 0..<6, using: &generator) {
+            case 0:
+                let column = Int.random(in: 0..<40, using: &generator)
+                let row = Int.random(in: 0..<20, using: &generator)
+                sharpness.noteChanges(
+                    blocks(
+                        column..<Int.random(in: column...40, using: &generator),
+                        row..<Int.random(in: row...20, using: &generator)
+                    )
+                )
+            case 1: sharpness.chooseNone()
+            case 2: _ = sharpness.choosePolishing()
+            default: sharpness.choose(isRefinement: Bool.random(using: &generator))
+            }
+            let quantizer = Int.random(in: 4...56, using: &generator)
+            if Int.random(in: 0..<40, using: &generator) == 0 {
+                sharpness.noteKeyframe(quantizer: quantizer)
+            } else {
+                sharpness.noteEncoded(quantizer: quantizer)
+            }
+        }
+        sharpness.choose(isRefinement: true)
+        #expect(sharpness.active.count == sharpness.coarseCount)
+        sharpness.noteEncoded(quantizer: 8)
+        #expect(sharpness.isFine)
+    }
+}
+
+@Suite struct PatchBudgetTests {
+    private let second: UInt64 = 1_000_000_000
+
+    @Test func patchesTakeNoMoreThanTheBitrate() {
+        var budget = PatchBudget(bitrate: 800_000)
+        var sent = 0
+        for step in 0..<300 as Range<UInt64> {
+            let now = second + step * 33_000_000
+            guard let limit = budget.limit(50, at: now) else { continue }
+            let count = min(limit, 8000)
+            budget.note(count, at: now)
+            sent += count
+        }
+        // 100,000 bytes a second for 9.9 s, and a quarter of a second's worth at the start.
+        #expect(900_000...1_020_000 ~= sent)
+    }
+
+    @Test func largeChangesAreTheEncodersAndRepetitionsAlwaysPass() {
+        var budget = PatchBudget(bitrate: 800_000)
+        var limits = [3000, 3].map { budget.limit($0, at: second) }
+        #expect(limits[0] == nil && limits[1] != nil)
+        budget.note(1_000_000, at: second)
+        limits = [3, 0].map { budget.limit($0, at: second) }
+        #expect(limits[0] == nil && limits[1] != nil)
+    }
+}
