@@ -57,3 +57,22 @@ void pixels_update_blocks(
         if (differs) changed[block / 64] |= (uint64_t)1 << (block % 64);
     }
 }
+
+int pixels_compare_macroblocks(
+    const uint8_t *luma, const uint8_t *old_luma, ptrdiff_t luma_stride, const uint8_t *chroma,
+    const uint8_t *old_chroma, ptrdiff_t chroma_stride, int chroma_rows) {
+    for (ptrdiff_t y = 0; y < PIXELS_MACROBLOCK; y++) {
+        if (memcmp(luma + y * luma_stride, old_luma + y * luma_stride, PIXELS_MACROBLOCK) != 0) return -1;
+    }
+    uint8_t most = 0;
+    for (ptrdiff_t y = 0; y < PIXELS_MACROBLOCK / 2; y++) {
+        for (ptrdiff_t row = 0; row < chroma_rows; row++) {
+            const uint8_t *a = chroma + y * chroma_stride, *b = old_chroma + (y + row) * chroma_stride;
+            for (ptrdiff_t x = 0; x < PIXELS_MACROBLOCK; x++) {
+                uint8_t difference = a[x] > b[x] ? a[x] - b[x] : b[x] - a[x];
+                most = difference > most ? difference : most;
+            }
+        }
+    }
+    return most;
+}

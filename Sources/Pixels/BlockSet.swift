@@ -87,6 +87,34 @@ package struct BlockSet: Equatable, Sendable {
         for index in words.indices { words[index] &= ~other.words[index] }
     }
 
+    /// Removes what is not in a set of the same picture.
+    package mutating func formIntersection(_ other: BlockSet) {
+        precondition(other.size == size && other.side == side, "of another picture")
+        for index in words.indices { words[index] &= other.words[index] }
+    }
+
+    /// The smallest rectangle around all blocks, in pixels; empty when there are none.
+    package var bounds: PixelRect {
+        var (first, end) = (rows, 0)
+        var columns = self.columns..<self.columns
+        for row in 0..<rows {
+            let range = columnBounds(ofRow: row)
+            if range.isEmpty { continue }
+            first = min(first, row)
+            end = row + 1
+            columns =
+                min(
+                    columns.lowerBound,
+                    range.lowerBound
+                )..<max(
+                    columns.isEmpty ? 0 : columns.upperBound,
+                    range.upperBound
+                )
+        }
+        return end == 0
+            ? PixelRect(x: 0, y: 0, width: 0, height: 0) : pixels(columns: columns, rows: first..<end)
+    }
+
     package func isDisjoint(with other: BlockSet) -> Bool {
         precondition(other.size == size && other.side == side, "of another picture")
         return words.indices.allSatisfy { words[$0] & other.words[$0] == 0 }

@@ -109,11 +109,11 @@ package struct SenderLoop: ~Copyable {
             switch try takeFrame() {
             case .frame(let info):
                 changed.removeAll()
-                picture.commit(info, changed: &changed)
+                let scroll = picture.commit(info, changed: &changed)
                 statistics.framesRead += 1
                 if changed.isEmpty, capturedAt != nil { break }
                 capturedAt = info.capturedAt
-                for stream in streams { stream.noteNewPicture(changed) }
+                for stream in streams { stream.noteNewPicture(changed, scroll) }
             case .contended: retryAt = MonotonicClock.now() + interval / 8
             case .unchanged, .noFrame: break
             }

@@ -1,4 +1,5 @@
 import Pixels
+import VideoEncoding
 
 /// How finely each macroblock of a stream's picture has been encoded, and which ones to encode next.
 ///
@@ -17,7 +18,7 @@ struct Sharpness {
     /// At this quantizer, 0...63, more encodings gain nothing visible.
     private let fineQuantizer: Int
     /// The finest quantizer that each macroblock has been encoded with since it changed, row by row.
-    private var quantizers: [UInt8]
+    private(set) var quantizers: [UInt8]
     private let columns: Int
     private var lastQuantizer = 63
     /// How many macroblocks are not fine.
@@ -44,6 +45,29 @@ struct Sharpness {
                     let index = row * self.columns + column
                     if Int(quantizers[index]) <= fineQuantizer { coarseCount += 1 }
                     quantizers[index] = Self.unknown
+                }
+            }
+        }
+    }
+
+    /// These macroblocks will be shown by moving them, as fine as they were where they come from.
+    mutating func noteMoved(_ scroll: Scroll, from quantizers: [UInt8]) {
+        scroll.blocks.forEachRectangle { columns, rows in
+            for row in rows {
+                // A macroblock may come from two.
+                let first = max(0, (row * BlockSet.macroblock + scroll.rows) >> 4)
+                let last = min(active.rows - 1, (row * BlockSet.macroblock + scroll.rows + 15) >> 4)
+                for column in columns {
+                    let index = row * self.columns + column
+                    let wasFine = Int(self.quantizers[index]) <= fineQuantizer
+                    let isTinted = scroll.tinted.contains(column: column, row: row)
+                    self.quantizers[index] = max(
+                        quantizers[first * self.columns + column],
+                        quantizers[last * self.columns + column],
+                        isTinted ? Self.nearlyFine : 0
+                    )
+                    let isFine = Int(self.quantizers[index]) <= fineQuantizer
+                    coarseCount += (wasFine ? 1 : 0) - (isFine ? 1 : 0)
                 }
             }
         }
@@ -76,6 +100,9 @@ struct Sharpness {
             }
         }
     }
+
+    /// Leaves out what is shown by moving it.
+    mutating func leaveOut(_ scroll: Scroll) { active.subtract(scroll.blocks) }
 
     /// Chooses none: the next frame repeats the last one.
     mutating func chooseNone() { active.removeAll() }

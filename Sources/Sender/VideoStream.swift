@@ -16,6 +16,8 @@ final class VideoStream {
     private var sharpness: Sharpness
     private var patchBudget: PatchBudget
     private var pictureIsNew = true
+    /// What of the new picture has only moved, and how fine the macroblocks of the picture before were.
+    private var scroll: (Scroll, quantizers: [UInt8])?
     /// The instant of the last frame that was encoded.
     private var lastInstant: UInt64
 
@@ -48,7 +50,15 @@ final class VideoStream {
     var repetition: UInt64 { cadence.repetition }
 
     /// The picture is another one in these macroblocks.
-    func noteNewPicture(_ changed: BlockSet) {
+    ///
+    /// - Parameter scroll: those of them that have only moved since the picture before.
+    func noteNewPicture(_ changed: BlockSet, _ scroll: Scroll?) {
+        // Receivers have the picture before only if it was sent.
+        if !pictureIsNew, let scroll, encoder.canPatch {
+            self.scroll = (scroll, sharpness.quantizers)
+        } else {
+            self.scroll = nil
+        }
         sharpness.noteChanges(changed)
         pictureIsNew = true
         cadence.noteNewPicture()
@@ -84,16 +94,25 @@ final class VideoStream {
             return frame
         }
         var frame: EncodedFrame?
-        if action != .keyframe, encoder.canPatch, let limit = patchBudget.limit(sharpness.active.count, at: now) {
-            frame = try encoder.patch(
-                picture,
-                presentationTime: instant,
-                blocks: sharpness.active,
-                limit: limit,
-                deliver
-            )
-            if frame != nil { patchBudget.note(byteCount, at: now) }
+        if action != .keyframe, encoder.canPatch {
+            let chosen = sharpness
+            if let (scroll, quantizers) = scroll {
+                sharpness.leaveOut(scroll)
+                sharpness.noteMoved(scroll, from: quantizers)
+            }
+            if let limit = patchBudget.limit(sharpness.active.count, at: now) {
+                frame = try encoder.patch(
+                    picture,
+                    presentationTime: instant,
+                    blocks: sharpness.active,
+                    scroll: scroll?.0,
+                    limit: limit,
+                    deliver
+                )
+            }
+            if frame != nil { patchBudget.note(byteCount, at: now) } else { sharpness = chosen }
         }
+        scroll = nil
         if frame == nil {
             // What was patched is unknown to the encoder.
             if let patched = encoder.patchedBlocks {

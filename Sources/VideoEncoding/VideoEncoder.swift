@@ -96,6 +96,7 @@ package struct VideoEncoder: ~Copyable {
     ///   - picture: Of the configured size.
     ///   - presentationTime: As for `encode`.
     ///   - blocks: The macroblocks to encode; with none the frame repeats the picture.
+    ///   - scroll: What has moved, besides.
     ///   - limit: Of the frame in bytes.
     ///   - body: Gets the frame; the data is valid until it returns.
     /// - Returns: What `body` returns, or nil when the frame would be too large: then use `encode`.
@@ -104,6 +105,7 @@ package struct VideoEncoder: ~Copyable {
         _ picture: borrowing NV12Picture,
         presentationTime: UInt64,
         blocks: BlockSet,
+        scroll: Scroll? = nil,
         limit: Int,
         _ body: (_ frame: EncodedFrame, _ data: Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
@@ -123,7 +125,14 @@ package struct VideoEncoder: ~Copyable {
             presentationTime: presentationTime
         )
         let version = UInt8(libvpxConfiguration.g_profile)
-        let result = patcher?.encode(picture, blocks, base: base, version: version, limit: limit) { body(frame, $0) }
+        let result = patcher?.encode(
+            picture,
+            blocks,
+            scroll: scroll,
+            base: base,
+            version: version,
+            limit: limit
+        ) { body(frame, $0) }
         if result != nil { previousTime = presentationTime }
         return result
     }

@@ -2,11 +2,14 @@ import CVPX
 import Pixels
 import VideoEncoding
 
-/// libvpx's decoder, keeping the luma of the newest picture.
+/// libvpx's decoder, keeping the newest picture.
 struct Decoder: ~Copyable {
     private let context = UnsafeMutablePointer<vpx_codec_ctx_t>.allocate(capacity: 1)
     private(set) var size = PixelSize(width: 0, height: 0)
     private(set) var luma: [UInt8] = []
+    /// Half as wide and high.
+    private(set) var u: [UInt8] = []
+    private(set) var v: [UInt8] = []
 
     init(_ codec: VideoCodec) {
         context.initialize(to: vpx_codec_ctx_t())
@@ -28,10 +31,10 @@ struct Decoder: ~Copyable {
         var iterator: vpx_codec_iter_t?
         guard code == VPX_CODEC_OK, let image = vpx_codec_get_frame(context, &iterator) else { return false }
         size = PixelSize(width: Int(image.pointee.d_w), height: Int(image.pointee.d_h))
-        luma = (0..<size.height).flatMap { row in
-            let start = image.pointee.planes.0! + row * Int(image.pointee.stride.0)
-            return UnsafeBufferPointer(start: start, count: size.width)
-        }
+        let (planes, strides) = (image.pointee.planes, image.pointee.stride)
+        luma = Self.bytes(planes.0!, Int(strides.0), size.width, size.height)
+        u = Self.bytes(planes.1!, Int(strides.1), size.width / 2, size.height / 2)
+        v = Self.bytes(planes.2!, Int(strides.2), size.width / 2, size.height / 2)
         var corrupted: Int32 = 0
         let status = vpx_codec_control_VP8D_GET_FRAME_CORRUPTED(
             context,
@@ -39,5 +42,9 @@ struct Decoder: ~Copyable {
             &corrupted
         )
         return status == VPX_CODEC_OK && corrupted == 0
+    }
+
+    private static func bytes(_ plane: UnsafePointer<UInt8>, _ stride: Int, _ width: Int, _ height: Int) -> [UInt8] {
+        (0..<height).flatMap { UnsafeBufferPointer(start: plane + $0 * stride, count: width) }
     }
 }

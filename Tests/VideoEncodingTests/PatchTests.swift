@@ -35,15 +35,58 @@ import Testing
         }
 
         /// Returns the size of the frame; nil when it would have been larger than the limit.
-        func patch(_ blocks: BlockSet, limit: Int = .max) throws -> Int? {
+        func patch(_ blocks: BlockSet, scroll: Scroll? = nil, limit: Int = .max) throws -> Int? {
             time += 33_000_000
-            let count = try encoder.patch(picture, presentationTime: time, blocks: blocks, limit: limit) { _, data in
+            let count = try encoder.patch(
+                picture,
+                presentationTime: time,
+                blocks: blocks,
+                scroll: scroll,
+                limit: limit
+            ) { _, data in
                 let isDecoded = decoder.decode(data)
                 #expect(isDecoded)
                 return data.count
             }
             changed.removeAll()
             return count
+        }
+
+        /// Moves a region of the picture by some rows, and fills what that leaves with stripes.
+        func scroll(_ region: PixelRect, by rows: Int) -> Scroll? {
+            let before = NV12Picture(copying: picture)
+            let layout = picture.layout
+            picture.withMutablePlanes { luma, chroma in
+                before.withPlanes { oldLuma, oldChroma in
+                    for y in region.y..<region.y + region.height {
+                        for x in region.x..<region.x + region.width {
+                            let from = y + rows
+                            let isInside = region.y..<region.y + region.height ~= from
+                            func move(_ offset: Int, _ source: Int, _ old: RawSpan, _ new: inout MutableRawSpan) {
+                                let value =
+                                    isInside
+                                    ? old.unsafeLoad(fromByteOffset: source, as: UInt8.self)
+                                    : UInt8(truncatingIfNeeded: y * 37 ^ x)
+                                new.storeBytes(of: value, toByteOffset: offset, as: UInt8.self)
+                            }
+                            move(layout.lumaOffset(x: x, y: y), layout.lumaOffset(x: x, y: from), oldLuma, &luma)
+                            if y % 2 == 0 {
+                                let odd = x % 2
+                                move(
+                                    layout.chromaOffset(x: x - odd, y: y) + odd,
+                                    max(0, from / 2) * layout.chromaStride + x,
+                                    oldChroma,
+                                    &chroma
+                                )
+                            }
+                        }
+                    }
+                }
+            }
+            changed.insert(region)
+            guard rows != 0 else { return nil }
+            let (all, tinted) = picture.blocksMoved(in: region, from: before, rows: rows)
+            return all.isEmpty ? nil : Scroll(rows: rows, blocks: all, tinted: tinted)
         }
 
         /// Draws noise, text or a flat field on a few macroblocks.
@@ -139,7 +182,7 @@ import Testing
                 let place = y * size.width + x
                 let (column, row) = (x / 16, y / 16)
                 if patcher.patched.contains(column: column, row: row) {
-                    let planes = patcher.reconstruction
+                    let planes = patcher.reconstruction.planes
                     guard after[place] == planes.pointers.y[y * planes.strides.y + x] else {
                         Issue.record("(\(x), \(y)) is decoded as something else")
                         return
@@ -157,6 +200,83 @@ import Testing
         }
         // 40 dB
         if count > 0 { #expect(Double(squares) / Double(count) < 6.5) }
+    }
+
+    /// Parts of the picture move up and down by odd and even numbers of rows, with something new at their edges.
+    @Test(arguments: [(320, 192), (100, 102), (642, 130)])
+    func patchesMoveWhatHasMoved(size: (Int, Int)) throws {
+        let size = PixelSize(width: size.0, height: size.1)
+        var random = Random(state: UInt64(size.width))
+        let stream = try Stream(size)
+        Scene.draw(0, into: &stream.picture)
+        for step in 0..<30 { try stream.encode(nil, forceKeyframe: step == 0) }
+        var moves = 0
+        for step in 0..<300 {
+            if step % 50 == 49 {
+                try stream.encode(nil, forceKeyframe: step % 100 == 99)
+                continue
+            }
+            for _ in 0..<Int.random(in: 0...1, using: &random) { stream.scribble(&random) }
+            let x = Int.random(in: 0..<size.width / 4, using: &random) * 2
+            let y = Int.random(in: 0..<size.height / 4, using: &random) * 2
+            let region = PixelRect(
+                x: x,
+                y: y,
+                width: .random(in: 20...size.width - x, using: &random) / 2 * 2,
+                height: .random(in: 40...size.height - y, using: &random) / 2 * 2
+            )
+            let scroll = stream.scroll(
+                region,
+                by: .random(in: -min(40, region.height - 17)...min(40, region.height - 17), using: &random)
+            )
+            var blocks = stream.changed
+            if let scroll {
+                blocks.subtract(scroll.blocks)
+                moves += scroll.blocks.count
+            }
+            _ = try #require(try stream.patch(blocks, scroll: scroll))
+            check(stream, blocks)
+        }
+        #expect(moves > 300)
+    }
+
+    /// What was patched is near the picture, and the whole is exactly what the patching side believes.
+    private func check(_ stream: Stream, _ blocks: BlockSet) {
+        let (size, layout) = (stream.picture.size, stream.picture.layout)
+        let after = stream.decoder.luma
+        let wanted = stream.picture.withPlanes { luma, _ in luma.withUnsafeBytes { [UInt8]($0) } }
+        let patcher = stream.encoder.patcher!
+        let planes = patcher.reconstruction.planes
+        var (squares, count) = (0, 0)
+        for y in 0..<size.height {
+            for x in 0..<size.width {
+                let place = y * size.width + x
+                let (column, row) = (x / 16, y / 16)
+                if patcher.patched.contains(column: column, row: row),
+                    after[place] != planes.pointers.y[y * planes.strides.y + x]
+                {
+                    Issue.record("(\(x), \(y)) is decoded as something else")
+                    return
+                }
+                guard blocks.contains(column: column, row: row) else { continue }
+                let difference = Int(after[place]) - Int(wanted[layout.lumaOffset(x: x, y: y)])
+                squares += difference * difference
+                count += 1
+            }
+        }
+        if count > 0 { #expect(Double(squares) / Double(count) < 6.5) }
+        let (u, v) = (stream.decoder.u, stream.decoder.v)
+        for y in 0..<size.height / 2 {
+            for x in 0..<size.width / 2 where patcher.patched.contains(column: x / 8, row: y / 8) {
+                let place = y * planes.strides.u + x
+                if u[y * size.width / 2 + x] != planes.pointers.u[place]
+                    || v[y * size.width / 2 + x] != planes.pointers.v[place]
+                {
+                    Issue.record("the chroma at (\(x), \(y)) is decoded as something else")
+                    return
+                }
+            }
+        }
     }
 
     @Test func aPatchBeyondItsLimitLeavesTheFieldToTheEncoder() throws {
@@ -231,5 +351,14 @@ extension BlockSet {
         var rest = self
         rest.subtract(other)
         return rest
+    }
+}
+
+extension NV12Picture {
+    fileprivate init(copying other: borrowing NV12Picture) {
+        self.init(size: other.size)
+        var all = BlockSet(other.size, side: BlockSet.macroblock)
+        all.insertAll()
+        copy(all, from: other)
     }
 }

@@ -80,3 +80,12 @@ enum { PIXELS_MACROBLOCK = 16 };
 void pixels_update_blocks(
     uint8_t *target, ptrdiff_t target_stride, const uint8_t *source, ptrdiff_t source_stride, ptrdiff_t row_bytes,
     ptrdiff_t rows, uint64_t *changed);
+
+/// A number that is another one for nearly every other row.
+uint64_t pixels_hash_row(const uint8_t *bytes, ptrdiff_t count);
+
+/// The largest difference of chroma between two macroblocks of NV12 whose luma is the same; -1 if it is not. Each row of
+/// chroma is compared with `chroma_rows` rows, from the same one on.
+int pixels_compare_macroblocks(
+    const uint8_t *luma, const uint8_t *old_luma, ptrdiff_t luma_stride, const uint8_t *chroma,
+    const uint8_t *old_chroma, ptrdiff_t chroma_stride, int chroma_rows);

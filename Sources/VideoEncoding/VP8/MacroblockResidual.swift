@@ -30,6 +30,8 @@ final class MacroblockResidual {
 
     /// 25 blocks of 16: differences, then coefficients as decoders will have them.
     private let blocks: UnsafeMutablePointer<Int32>
+    /// 16x16 of luma, 8x8 of U, 8x8 of V.
+    private let prediction: UnsafeMutablePointer<UInt8>
     /// Of the same blocks, the quantized coefficients in the order of coding.
     private let levels: UnsafeMutablePointer<Int32>
 
@@ -38,19 +40,56 @@ final class MacroblockResidual {
         blocks.initialize(repeating: 0, count: 25 * 16)
         levels = .allocate(capacity: 25 * 16)
         levels.initialize(repeating: 0, count: 25 * 16)
+        prediction = .allocate(capacity: 384)
+        prediction.initialize(repeating: 0, count: 384)
     }
 
     deinit {
         blocks.deallocate()
         levels.deallocate()
+        prediction.deallocate()
     }
 
     func levels(of block: Int) -> UnsafePointer<Int32> { UnsafePointer(levels + 16 * block) }
 
-    /// Works out the residual of a macroblock. Returns whether anything of it is left.
-    func compute(_ source: Source, minus prediction: PatchEncoder.Planes, column: Int, row: Int) -> Bool {
-        subtractLuma(source, prediction, column, row)
-        subtractChroma(source, prediction, column, row)
+    /// Predicts a macroblock from another picture, some rows further down.
+    func predict(from planes: PatchEncoder.Planes, _ column: Int, _ row: Int, rows: Int, height: Int) {
+        let columns = column..<column + 1
+        Prediction.luma(planes, columns, row, rows: rows, height: height, into: prediction, 16)
+        Prediction.chroma(
+            planes.pointers.u,
+            planes.strides.u,
+            columns,
+            row,
+            rows: rows,
+            height: height / 2,
+            into: prediction + 256,
+            8
+        )
+        Prediction.chroma(
+            planes.pointers.v,
+            planes.strides.v,
+            columns,
+            row,
+            rows: rows,
+            height: height / 2,
+            into: prediction + 320,
+            8
+        )
+    }
+
+    /// The sum of absolute differences between the prediction and what is to be shown, in luma.
+    func distance(to source: Source, _ column: Int, _ row: Int) -> Int {
+        subtractLuma(source, column, row)
+        var sum: Int32 = 0
+        for index in 0..<256 { sum += abs(blocks[index]) }
+        return Int(sum)
+    }
+
+    /// Works out what is to be shown more than the prediction. Returns whether anything of it is left.
+    func compute(_ source: Source, _ column: Int, _ row: Int) -> Bool {
+        subtractLuma(source, column, row)
+        subtractChroma(source, column, row)
         for block in 0..<24 { BlockTransform.forwardCosine(blocks + 16 * block) }
         let means = blocks + 16 * Self.means
         for block in 0..<16 { means[block] = blocks[16 * block] }
@@ -64,36 +103,39 @@ final class MacroblockResidual {
         return isAny
     }
 
-    /// Adds the residual to the prediction, as decoders do (RFC 6386 §14.5).
-    func add(to prediction: PatchEncoder.Planes, into target: PatchEncoder.Planes, column: Int, row: Int) {
+    /// Adds that to the prediction, as decoders do (RFC 6386 §14.5).
+    func add(into target: PatchEncoder.Planes, _ column: Int, _ row: Int) {
         let means = blocks + 16 * Self.means
         BlockTransform.inverseWalsh(means)
         for block in 0..<16 { blocks[16 * block] = means[block] }
         for block in 0..<24 { BlockTransform.inverseCosine(blocks + 16 * block) }
         for block in 0..<16 {
-            let (x, y) = (column * 16 + block % 4 * 4, row * 16 + block / 4 * 4)
+            let (x, y) = (block % 4 * 4, block / 4 * 4)
+            let start = (row * 16 + y) * target.strides.y + column * 16 + x
             Self.add(
                 blocks + 16 * block,
-                to: prediction.pointers.y + y * prediction.strides.y + x,
-                prediction.strides.y,
-                into: target.pointers.y + y * target.strides.y + x,
+                to: prediction + y * 16 + x,
+                16,
+                into: target.pointers.y + start,
                 target.strides.y
             )
         }
         for block in 0..<4 {
-            let (x, y) = (column * 8 + block % 2 * 4, row * 8 + block / 2 * 4)
+            let (x, y) = (block % 2 * 4, block / 2 * 4)
+            let start = (row * 8 + y) * target.strides.u + column * 8 + x
+            let place = 256 + y * 8 + x
             Self.add(
                 blocks + 16 * (16 + block),
-                to: prediction.pointers.u + y * prediction.strides.u + x,
-                prediction.strides.u,
-                into: target.pointers.u + y * target.strides.u + x,
+                to: prediction + place,
+                8,
+                into: target.pointers.u + start,
                 target.strides.u
             )
             Self.add(
                 blocks + 16 * (20 + block),
-                to: prediction.pointers.v + y * prediction.strides.v + x,
-                prediction.strides.v,
-                into: target.pointers.v + y * target.strides.v + x,
+                to: prediction + place + 64,
+                8,
+                into: target.pointers.v + start,
                 target.strides.v
             )
         }
@@ -115,34 +157,34 @@ final class MacroblockResidual {
     }
 
     /// Pixels beyond the picture's edge differ by nothing.
-    private func subtractLuma(_ source: Source, _ prediction: PatchEncoder.Planes, _ column: Int, _ row: Int) {
+    private func subtractLuma(_ source: Source, _ column: Int, _ row: Int) {
         let size = source.layout.size
         for y in 0..<16 {
             let line = row * 16 + y
             let luma = (source.luma + line * source.layout.lumaStride).assumingMemoryBound(to: UInt8.self)
-            let predicted = prediction.pointers.y + line * prediction.strides.y
+            let predicted = prediction + y * 16
             for x in 0..<16 {
                 let place = column * 16 + x
                 let target = 16 * (y / 4 * 4 + x / 4) + y % 4 * 4 + x % 4
                 blocks[target] =
-                    line < size.height && place < size.width ? Int32(luma[place]) - Int32(predicted[place]) : 0
+                    line < size.height && place < size.width ? Int32(luma[place]) - Int32(predicted[x]) : 0
             }
         }
     }
 
-    private func subtractChroma(_ source: Source, _ prediction: PatchEncoder.Planes, _ column: Int, _ row: Int) {
+    private func subtractChroma(_ source: Source, _ column: Int, _ row: Int) {
         let size = source.layout.size
         for y in 0..<8 {
             let line = row * 8 + y
             let chroma = (source.chroma + line * source.layout.chromaStride).assumingMemoryBound(to: UInt8.self)
-            let u = prediction.pointers.u + line * prediction.strides.u
-            let v = prediction.pointers.v + line * prediction.strides.v
+            let u = prediction + 256 + y * 8
+            let v = u + 64
             for x in 0..<8 {
                 let place = column * 8 + x
                 let target = 16 * (16 + y / 4 * 2 + x / 4) + y % 4 * 4 + x % 4
                 let isInside = line < size.height / 2 && place < size.width / 2
-                blocks[target] = isInside ? Int32(chroma[2 * place]) - Int32(u[place]) : 0
-                blocks[target + 64] = isInside ? Int32(chroma[2 * place + 1]) - Int32(v[place]) : 0
+                blocks[target] = isInside ? Int32(chroma[2 * place]) - Int32(u[x]) : 0
+                blocks[target + 64] = isInside ? Int32(chroma[2 * place + 1]) - Int32(v[x]) : 0
             }
         }
     }
@@ -155,8 +197,9 @@ final class MacroblockResidual {
         for position in 0..<16 {
             let place = TokenWriter.zigzag[position]
             let step = position == 0 ? firstStep : step
+            let rounding = step * 7 / 16
             // Rounded down a little more often than up, which saves bits for small loss.
-            let magnitude = min((abs(coefficients[place]) + step * 7 / 16) / step, 2047)
+            let magnitude = min((abs(coefficients[place]) + rounding) / step, 2047)
             let level = coefficients[place] < 0 ? -magnitude : magnitude
             levels[position] = level
             coefficients[place] = level * step

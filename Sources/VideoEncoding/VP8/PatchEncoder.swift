@@ -1,6 +1,6 @@
 import Pixels
 
-/// Writes VP8 frames that change a few macroblocks of the picture and leave all others alone.
+/// Writes VP8 frames that change or move a few macroblocks of the picture and leave all others alone.
 ///
 /// An encoder for whole pictures touches every macroblock of each frame, whether it changes or not, which costs more
 /// than a millisecond. Such a frame here costs what its changes cost: each macroblock is predicted from the same place of
@@ -24,6 +24,8 @@ struct PatchEncoder {
 
     /// Macroblocks that patches have changed since the last frame of the encoder.
     private(set) var patched: BlockSet
+    /// Macroblocks that are in the reconstruction as decoders have them; all others are as in the encoder's last frame.
+    private var held: BlockSet
     private var tracker = ProbabilityTracker()
     /// Whether the probabilities are known.
     private var isFollowing = false
@@ -31,9 +33,10 @@ struct PatchEncoder {
     private var isSpoiled = false
     /// Whether the alternate reference frame holds the picture, and not the last frame.
     private var isOnAlternate = false
-    /// The patched macroblocks as decoders have them; elsewhere nothing of use.
-    var reconstruction: Planes { memory.planes }
-    private let memory: PlaneMemory
+    /// The picture as decoders have it, in macroblocks that are held; elsewhere nothing of use.
+    private(set) var reconstruction: PlaneMemory
+    /// What the next picture is put together in while another part of it is still needed where it was.
+    private var spare: PlaneMemory
     private let residual = MacroblockResidual()
     private var modes = BoolEncoder()
     private var tokens = TokenWriter()
@@ -44,7 +47,9 @@ struct PatchEncoder {
 
     init(_ size: PixelSize) {
         patched = BlockSet(size, side: BlockSet.macroblock)
-        memory = PlaneMemory(columns: patched.columns, rows: patched.rows)
+        held = patched
+        reconstruction = PlaneMemory(columns: patched.columns, rows: patched.rows)
+        spare = PlaneMemory(columns: patched.columns, rows: patched.rows)
         above = Array(repeating: 0, count: patched.columns * 9)
     }
 
@@ -59,12 +64,14 @@ struct PatchEncoder {
         isSpoiled = false
         isOnAlternate = false
         patched.removeAll()
+        held.removeAll()
     }
 
     /// Makes a frame that shows `picture` in some macroblocks, and all others as they are.
     ///
     /// - Parameters:
     ///   - blocks: macroblocks to change; with none the frame repeats the picture.
+    ///   - scroll: macroblocks that are moved, besides; those of `blocks` may be predicted from there, too.
     ///   - base: the decoder's last frame, as the encoder has it.
     ///   - version: of the bitstream, as in the encoder's frames (RFC 6386 §9.1).
     ///   - limit: of the frame in bytes.
@@ -73,13 +80,14 @@ struct PatchEncoder {
     mutating func encode<Result: ~Copyable>(
         _ picture: borrowing NV12Picture,
         _ blocks: BlockSet,
+        scroll: Scroll? = nil,
         base: Planes,
         version: UInt8,
         limit: Int,
         _ body: (Span<UInt8>) -> Result
     ) -> Result? {
         precondition(canPatch && picture.size == patched.size && blocks.size == patched.size)
-        let isRepetition = blocks.isEmpty
+        let isRepetition = blocks.isEmpty && scroll == nil
         // That a macroblock has coefficients.
         let codedProbability = UInt8(clamping: max(1, blocks.count * 256 / (patched.columns * patched.rows)))
         beginFrame(refreshesAlternate: !isRepetition, codedProbability)
@@ -91,7 +99,11 @@ struct PatchEncoder {
                 chroma.withUnsafeBytes { $0.baseAddress! },
                 layout
             )
-            return writeMacroblocks(blocks, source, base, codedProbability, limit: limit)
+            if let scroll {
+                hold(base)
+                return writeMoved(blocks, scroll, source, codedProbability, limit: limit)
+            }
+            return writeInPlace(blocks, source, base, codedProbability, limit: limit)
         }
         guard isWithinLimit else {
             isSpoiled = true
@@ -103,8 +115,8 @@ struct PatchEncoder {
         return body(frame.span)
     }
 
-    /// Returns false when the coefficients take more than `limit` bytes.
-    private mutating func writeMacroblocks(
+    /// Writes all macroblocks, none of which moves. Returns false when the coefficients take more than `limit` bytes.
+    private mutating func writeInPlace(
         _ blocks: BlockSet,
         _ source: MacroblockResidual.Source,
         _ base: Planes,
@@ -114,25 +126,98 @@ struct PatchEncoder {
         for row in 0..<patched.rows {
             for index in left.indices { left[index] = 0 }
             for column in 0..<patched.columns {
-                let before = patched.contains(column: column, row: row) ? memory.planes : base
-                let isCoded =
-                    blocks.contains(column: column, row: row)
-                    && residual.compute(source, minus: before, column: column, row: row)
-                writeModes(isCoded: isCoded, codedProbability, column, row)
-                if isCoded {
-                    writeTokens(column)
-                    residual.add(to: before, into: memory.planes, column: column, row: row)
-                    patched.insert(column: column, row: row)
-                } else {
-                    for index in 0..<9 {
-                        above[column * 9 + index] = 0
-                        left[index] = 0
-                    }
+                var isCoded = false
+                if blocks.contains(column: column, row: row) {
+                    let before = held.contains(column: column, row: row) ? reconstruction.planes : base
+                    residual.predict(from: before, column, row, rows: 0, height: 16 * patched.rows)
+                    isCoded = residual.compute(source, column, row)
                 }
+                writeHead(isCoded: isCoded, codedProbability)
+                // By how many of the neighbours above and on the left do not move, either; at the edges some are missing.
+                modes.write(false, column > 0 && row > 0 ? 234 : column > 0 || row > 0 ? 135 : 7)
+                writeRest(isCoded: isCoded, into: reconstruction, column, row)
             }
             if tokens.encoder.bytes.count > limit { return false }
         }
         return true
+    }
+
+    /// Writes all macroblocks, some of which are moved. Returns false when the coefficients take more than `limit` bytes.
+    private mutating func writeMoved(
+        _ blocks: BlockSet,
+        _ scroll: Scroll,
+        _ source: MacroblockResidual.Source,
+        _ codedProbability: UInt8,
+        limit: Int
+    ) -> Bool {
+        let height = 16 * patched.rows
+        var vectors = VectorField(columns: patched.columns, rows: patched.rows)
+        for row in 0..<patched.rows {
+            for index in left.indices { left[index] = 0 }
+            var run: (start: Int, motion: Int?) = (0, nil)
+            for column in 0..<patched.columns {
+                var isMoved = scroll.blocks.contains(column: column, row: row)
+                var isCoded = false
+                if !isMoved, blocks.contains(column: column, row: row) {
+                    residual.predict(from: reconstruction.planes, column, row, rows: scroll.rows, height: height)
+                    let distance = residual.distance(to: source, column, row)
+                    residual.predict(from: reconstruction.planes, column, row, rows: 0, height: height)
+                    // No vector may reach further beyond the edge than decoders keep a border.
+                    isMoved = abs(scroll.rows) <= 16 && distance < residual.distance(to: source, column, row)
+                    if isMoved {
+                        residual.predict(from: reconstruction.planes, column, row, rows: scroll.rows, height: height)
+                    }
+                    isCoded = residual.compute(source, column, row)
+                }
+                writeHead(isCoded: isCoded, codedProbability)
+                vectors.write(isMoved ? scroll.rows : 0, column, row, to: &modes, tracker.vectors)
+                if isMoved { patched.insert(column: column, row: row) }
+                // What stands side by side and does the same is copied at once.
+                let motion = isCoded ? nil : isMoved ? scroll.rows : 0
+                if motion != run.motion {
+                    copy(run.start..<column, row, run.motion, height: height)
+                    run = (column, motion)
+                }
+                writeRest(isCoded: isCoded, into: spare, column, row)
+            }
+            copy(run.start..<patched.columns, row, run.motion, height: height)
+            if tokens.encoder.bytes.count > limit { return false }
+        }
+        swap(&reconstruction, &spare)
+        return true
+    }
+
+    /// Takes over macroblocks that have no difference; none where `motion` is nil.
+    private func copy(_ columns: Range<Int>, _ row: Int, _ motion: Int?, height: Int) {
+        guard let motion, !columns.isEmpty else { return }
+        spare.copy(columns, row, from: reconstruction.planes, rows: motion, height: height)
+    }
+
+    /// Takes the whole picture into the reconstruction.
+    private mutating func hold(_ base: Planes) {
+        if held.isFull { return }
+        for row in 0..<held.rows {
+            for column in 0..<held.columns where !held.contains(column: column, row: row) {
+                reconstruction.copy(column..<column + 1, row, from: base, rows: 0, height: 16 * held.rows)
+            }
+        }
+        held.insertAll()
+    }
+
+    /// What comes after a macroblock's modes.
+    @inline(__always)
+    private mutating func writeRest(isCoded: Bool, into target: PlaneMemory, _ column: Int, _ row: Int) {
+        if isCoded {
+            writeTokens(column)
+            residual.add(into: target.planes, column, row)
+            patched.insert(column: column, row: row)
+            held.insert(column: column, row: row)
+        } else {
+            for index in 0..<9 {
+                above[column * 9 + index] = 0
+                left[index] = 0
+            }
+        }
     }
 
     /// The frame header but for its first three bytes (RFC 6386 §9.3 to §9.11, §19.2).
@@ -161,18 +246,12 @@ struct PatchEncoder {
         modes.write(isOnAlternate ? 1 : 255, bits: 8)  // from the last frame
         modes.write(1, bits: 8)  // from the golden frame: none
         modes.write(0, bits: 2)  // intra probabilities stay
-        for probability in Self.unchangedVectors { modes.write(false, probability) }
+        for index in 0..<VectorProbabilities.count { modes.write(false, VectorProbabilities.unchanged[index]) }
     }
 
-    /// How probable it is that a frame leaves the probabilities of motion vectors (RFC 6386 §17.2).
-    private static let unchangedVectors: [UInt8] = [
-        237, 246, 253, 253, 254, 254, 254, 254, 254, 254, 254, 254, 254, 254, 250, 250, 252, 254, 254,
-        231, 243, 245, 253, 254, 254, 254, 254, 254, 254, 254, 254, 254, 254, 251, 251, 254, 254, 254,
-    ]
-
-    /// An inter macroblock without motion (RFC 6386 §16).
+    /// An inter macroblock, up to its motion (RFC 6386 §19.3).
     @inline(__always)
-    private mutating func writeModes(isCoded: Bool, _ codedProbability: UInt8, _ column: Int, _ row: Int) {
+    private mutating func writeHead(isCoded: Bool, _ codedProbability: UInt8) {
         modes.write(!isCoded, codedProbability)
         modes.write(true, 1)
         if isOnAlternate {
@@ -181,8 +260,6 @@ struct PatchEncoder {
         } else {
             modes.write(false, 255)
         }
-        // By how many of the neighbours above and on the left do not move, either; at the edges some are missing.
-        modes.write(false, column > 0 && row > 0 ? 234 : column > 0 || row > 0 ? 135 : 7)
     }
 
     private mutating func writeTokens(_ column: Int) {
@@ -197,7 +274,7 @@ struct PatchEncoder {
     /// Those of one block, and whether there are any for its neighbours to know.
     private mutating func writeTokens(_ block: Int, _ kind: TokenWriter.Kind, _ top: Int, _ side: Int) {
         let context = Int(above[top] + left[side])
-        let hasAny = tokens.write(residual.levels(of: block), kind, context: context, tracker.probabilities)
+        let hasAny = tokens.write(residual.levels(of: block), kind, context: context, tracker.coefficients)
         above[top] = hasAny ? 1 : 0
         left[side] = hasAny ? 1 : 0
     }
@@ -213,22 +290,4 @@ struct PatchEncoder {
         frame += modes.bytes
         frame += tokens.encoder.bytes
     }
-}
-
-/// Planes of whole macroblocks.
-private final class PlaneMemory {
-    let planes: PatchEncoder.Planes
-
-    init(columns: Int, rows: Int) {
-        let (width, height) = (columns * 16, rows * 16)
-        let y = UnsafeMutablePointer<UInt8>.allocate(capacity: width * height * 3 / 2)
-        y.initialize(repeating: 0, count: width * height * 3 / 2)
-        let u = y + width * height
-        planes = PatchEncoder.Planes(
-            pointers: (y, u, u + width * height / 4),
-            strides: (width, width / 2, width / 2)
-        )
-    }
-
-    deinit { planes.pointers.y.deallocate() }
 }

@@ -1,8 +1,9 @@
-/// Follows the coefficient probabilities through a stream of VP8 frames: each keeps those of the frame before but for what
-/// its header changes (RFC 6386 §9, §19.2).
+/// Follows the probabilities of coefficients and motion vectors through a stream of VP8 frames: each frame keeps those of
+/// the one before but for what its header changes (RFC 6386 §9, §19.2).
 struct ProbabilityTracker {
     /// What the next frame starts with.
-    private(set) var probabilities = CoefficientProbabilities()
+    private(set) var coefficients = CoefficientProbabilities()
+    private(set) var vectors = VectorProbabilities()
 
     /// Takes note of a frame. Returns false when its header is cut off or none of VP8's.
     mutating func note(_ frame: Span<UInt8>) -> Bool {
@@ -11,7 +12,7 @@ struct ProbabilityTracker {
         if isKeyframe, frame[3] != 0x9d || frame[4] != 0x01 || frame[5] != 0x2a { return false }
         var decoder = BoolDecoder(frame, from: isKeyframe ? 10 : 3)
         if isKeyframe {
-            probabilities = CoefficientProbabilities()
+            self = ProbabilityTracker()
             _ = decoder.read(bits: 2)  // colour space, clamping
         }
         decoder.skipSegmentation()
@@ -19,20 +20,23 @@ struct ProbabilityTracker {
         _ = decoder.read(bits: 2)  // token partitions
         _ = decoder.read(bits: 7)  // base quantizer
         for _ in 0..<5 where decoder.readFlag() { _ = decoder.read(bits: 5) }
-        let isKept: Bool
-        if isKeyframe {
-            isKept = decoder.readFlag()
-        } else {
+        if !isKeyframe {
             let refreshesGolden = decoder.readFlag()
             let refreshesAlternate = decoder.readFlag()
             if !refreshesGolden { _ = decoder.read(bits: 2) }
             if !refreshesAlternate { _ = decoder.read(bits: 2) }
             _ = decoder.read(bits: 2)  // sign biases
-            isKept = decoder.readFlag()
-            _ = decoder.readFlag()  // refreshes the last frame
         }
         // Without it, the changes hold for this frame only.
-        if isKept { decoder.readChanges(of: &probabilities) }
+        guard decoder.readFlag() else { return true }
+        if !isKeyframe { _ = decoder.readFlag() }  // refreshes the last frame
+        decoder.readChanges(of: &coefficients)
+        if isKeyframe { return true }
+        if decoder.readFlag() { _ = decoder.read(bits: 8) }  // whether macroblocks have coefficients
+        _ = decoder.read(bits: 24)  // of intra macroblocks, the last frame and the golden frame
+        if decoder.readFlag() { _ = decoder.read(bits: 32) }  // intra modes of luma
+        if decoder.readFlag() { _ = decoder.read(bits: 24) }  // and of chroma
+        decoder.readChanges(of: &vectors)
         return true
     }
 }
@@ -61,6 +65,13 @@ extension BoolDecoder {
     fileprivate mutating func readChanges(of probabilities: inout CoefficientProbabilities) {
         for index in 0..<CoefficientProbabilities.count where read(CoefficientProbabilities.unchanged[index]) {
             probabilities[index] = UInt8(read(bits: 8))
+        }
+    }
+
+    fileprivate mutating func readChanges(of probabilities: inout VectorProbabilities) {
+        for index in 0..<VectorProbabilities.count where read(VectorProbabilities.unchanged[index]) {
+            let value = read(bits: 7)
+            probabilities[index] = value == 0 ? 1 : UInt8(value << 1)
         }
     }
 }

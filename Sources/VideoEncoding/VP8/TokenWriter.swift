@@ -13,6 +13,12 @@ struct TokenWriter {
     /// Position 0...15 in the order of coding to the place in the block.
     static let zigzag: [Int] = [0, 1, 4, 8, 5, 2, 3, 6, 9, 12, 13, 10, 7, 11, 14, 15]
 
+    /// The probabilities of what a large level is more than the least of its category (§13.2).
+    private static let categories: [[UInt8]] = [
+        [159], [165, 145], [173, 148, 140], [176, 155, 140, 135], [180, 157, 141, 134, 130],
+        [254, 254, 243, 230, 196, 177, 153, 140, 133, 130, 129],
+    ]
+
     var encoder = BoolEncoder()
 
     /// - Parameters:
@@ -68,23 +74,27 @@ struct TokenWriter {
         encoder.write(magnitude > 10, probability(6))
         if magnitude <= 10 {
             encoder.write(magnitude > 6, probability(7))
-            if magnitude <= 6 { writeRest(magnitude - 5, [159]) } else { writeRest(magnitude - 7, [165, 145]) }
+            if magnitude <= 6 {
+                writeRest(magnitude - 5, Self.categories[0])
+            } else {
+                writeRest(magnitude - 7, Self.categories[1])
+            }
             return
         }
         encoder.write(magnitude > 34, probability(8))
         if magnitude <= 34 {
             encoder.write(magnitude > 18, probability(9))
             if magnitude <= 18 {
-                writeRest(magnitude - 11, [173, 148, 140])
+                writeRest(magnitude - 11, Self.categories[2])
             } else {
-                writeRest(magnitude - 19, [176, 155, 140, 135])
+                writeRest(magnitude - 19, Self.categories[3])
             }
         } else {
             encoder.write(magnitude > 66, probability(10))
             if magnitude <= 66 {
-                writeRest(magnitude - 35, [180, 157, 141, 134, 130])
+                writeRest(magnitude - 35, Self.categories[4])
             } else {
-                writeRest(magnitude - 67, [254, 254, 243, 230, 196, 177, 153, 140, 133, 130, 129])
+                writeRest(magnitude - 67, Self.categories[5])
             }
         }
     }

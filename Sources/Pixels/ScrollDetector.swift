@@ -1,0 +1,148 @@
+internal import CPixels
+
+/// Finds out by how many rows a part of a picture has moved up or down.
+package struct ScrollDetector: Sendable {
+    /// Fewer rows that agree may be chance.
+    private static let leastRows = 12
+
+    /// For each row of the old picture that is like no other, by its hash, where it is; -1 for rows that are alike.
+    private var places: [UInt64: Int] = [:]
+    private var votes: [Int] = []
+
+    package init() {}
+
+    /// How many rows further down what is in the new picture was in the old one; nil when no motion explains a good part
+    /// of what is there.
+    ///
+    /// - Parameter region: of both pictures, which have the same size.
+    package mutating func rows(
+        from old: borrowing NV12Picture,
+        to new: borrowing NV12Picture,
+        in region: PixelRect
+    ) -> Int? {
+        precondition(old.layout == new.layout && PixelRect(new.size).contains(region), "beyond the pictures")
+        let height = region.height
+        guard height >= 2 * Self.leastRows else { return nil }
+        places.removeAll(keepingCapacity: true)
+        votes.removeAll(keepingCapacity: true)
+        votes.append(contentsOf: repeatElement(0, count: 2 * height))
+        forEachHash(old, region) { row, hash in
+            // Of rows that are alike none can be told from the others.
+            places[hash] = places[hash] == nil ? row : -1
+        }
+        forEachHash(new, region) { row, hash in
+            if let place = places[hash], place >= 0 { votes[place - row + height] += 1 }
+        }
+        votes[height] = 0
+        guard let most = votes.max(), most >= max(Self.leastRows, height / 8) else { return nil }
+        return votes.firstIndex(of: most)! - height
+    }
+
+    private func forEachHash(_ picture: borrowing NV12Picture, _ region: PixelRect, _ body: (Int, UInt64) -> Void) {
+        let layout = picture.layout
+        picture.withPlanes { luma, _ in
+            withRows(luma, stride: layout.lumaStride) { rows in
+                for row in 0..<region.height {
+                    body(row, pixels_hash_row(rows[region.y + row] + region.x, region.width))
+                }
+            }
+        }
+    }
+}
+
+extension NV12Picture {
+    /// The macroblocks of a region whose luma is exactly, and whose chroma is nearly, what stood some rows further down in
+    /// another picture.
+    ///
+    /// - Parameters:
+    ///   - region: of the picture; nothing from outside of it counts.
+    ///   - old: of the same size.
+    ///   - rows: negative for further up. With an odd number, two rows of chroma must agree.
+    /// - Returns: all of them, and those whose chroma differs.
+    package func blocksMoved(
+        in region: PixelRect,
+        from old: borrowing NV12Picture,
+        rows: Int
+    ) -> (all: BlockSet, tinted: BlockSet) {
+        precondition(old.layout == layout && PixelRect(size).contains(region), "beyond the pictures")
+        let side = BlockSet.macroblock
+        var moved = BlockSet(size, side: side)
+        var tinted = moved
+        let end = (x: (region.x + region.width) / side, y: (region.y + region.height) / side)
+        let lines = region.y..<region.y + region.height
+        for row in (region.y + side - 1) / side..<max((region.y + side - 1) / side, end.y) {
+            let first = row * side + rows
+            guard lines.contains(first), lines.contains(first + side - 1 + rows & 1) else { continue }
+            for column in (region.x + side - 1) / side..<max((region.x + side - 1) / side, end.x) {
+                guard let difference = difference(column, row, from: old, rows: rows), difference <= Self.mostTint
+                else { continue }
+                moved.insert(column: column, row: row)
+                if difference > 0 { tinted.insert(column: column, row: row) }
+            }
+        }
+        return (moved, tinted)
+    }
+
+    /// The largest difference of chroma that one overlooks while the picture moves.
+    private static var mostTint: Int { 24 }
+
+    /// The largest difference of chroma in a macroblock from that some rows further down; nil if luma differs.
+    private func difference(_ column: Int, _ row: Int, from old: borrowing NV12Picture, rows: Int) -> Int? {
+        let (x, y) = (column * BlockSet.macroblock, row * BlockSet.macroblock)
+        let layout = layout
+        let difference = withPlanes { luma, chroma in
+            old.withPlanes { oldLuma, oldChroma in
+                withRows(luma, stride: layout.lumaStride) { luma in
+                    withRows(oldLuma, stride: layout.lumaStride) { oldLuma in
+                        withRows(chroma, stride: layout.chromaStride) { chroma in
+                            withRows(oldChroma, stride: layout.chromaStride) { oldChroma in
+                                pixels_compare_macroblocks(
+                                    luma[y] + x,
+                                    oldLuma[y + rows] + x,
+                                    layout.lumaStride,
+                                    chroma[y / 2] + x,
+                                    oldChroma[y / 2 + rows >> 1] + x,
+                                    layout.chromaStride,
+                                    1 + Int32(rows & 1)
+                                )
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        return difference < 0 ? nil : Int(difference)
+    }
+
+    /// Takes over macroblocks of a picture of the same size.
+    package mutating func copy(_ blocks: BlockSet, from source: borrowing NV12Picture) {
+        precondition(source.layout == layout && blocks.size == size, "of another size")
+        let layout = layout
+        blocks.forEachRectangle { columns, rows in
+            let area = blocks.pixels(columns: columns, rows: rows)
+            source.withPlanes { sourceLuma, sourceChroma in
+                withMutablePlanes { luma, chroma in
+                    Self.copy(area, layout.lumaStride, area.height, from: sourceLuma, to: &luma)
+                    let half = PixelRect(x: area.x, y: area.y / 2, width: area.width, height: area.height / 2)
+                    Self.copy(half, layout.chromaStride, half.height, from: sourceChroma, to: &chroma)
+                }
+            }
+        }
+    }
+
+    private static func copy(
+        _ bytes: PixelRect,
+        _ stride: Int,
+        _ rows: Int,
+        from source: RawSpan,
+        to target: inout MutableRawSpan
+    ) {
+        withRows(source, stride: stride) { source in
+            withMutableRows(&target, offset: 0, stride: stride) { target in
+                for row in bytes.y..<bytes.y + rows {
+                    (target[row] + bytes.x).update(from: source[row] + bytes.x, count: bytes.width)
+                }
+            }
+        }
+    }
+}

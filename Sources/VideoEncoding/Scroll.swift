@@ -1,0 +1,17 @@
+package import Pixels
+
+/// A part of the picture that has moved upwards or downwards as it was.
+package struct Scroll: Sendable {
+    /// How many rows further down each macroblock of `blocks` was before; not 0, negative for further up.
+    package var rows: Int
+    /// Macroblocks whose pixels are those that were there.
+    package var blocks: BlockSet
+    /// Those of them whose colour is not exactly the same, as chroma samples stand for two rows.
+    package var tinted: BlockSet
+
+    package init(rows: Int, blocks: BlockSet, tinted: BlockSet) {
+        self.rows = rows
+        self.blocks = blocks
+        self.tinted = tinted
+    }
+}

@@ -1,0 +1,72 @@
+/// The motion of a frame's macroblocks, each of which stands still or moves by the same number of rows, and the way VP8
+/// codes it: by what the neighbours do (RFC 6386 §16.3).
+struct VectorField {
+    /// Decoders keep so much of a border, in pixels: vectors of neighbours that reach further are cut.
+    private static let border = 16
+
+    private let columns: Int
+    private let rows: Int
+    /// The motion of the row above, from the left, with a macroblock beyond each edge; nil where there is none.
+    private var above: [Int?]
+    private var current: [Int?]
+
+    init(columns: Int, rows: Int) {
+        self.columns = columns
+        self.rows = rows
+        above = Array(repeating: nil, count: columns + 1)
+        current = above
+    }
+
+    /// Codes the motion of the next macroblock, from left to right and from top to bottom.
+    ///
+    /// - Parameter motion: where it is predicted from, in rows further down.
+    mutating func write(
+        _ motion: Int,
+        _ column: Int,
+        _ row: Int,
+        to encoder: inout BoolEncoder,
+        _ probabilities: VectorProbabilities
+    ) {
+        if column == 0 {
+            swap(&above, &current)
+            current[0] = nil
+        }
+        // Of the neighbours above, on the left, and between them.
+        var (still, moving, found) = (0, 0, 0)
+        for (neighbour, weight) in [(above[column + 1], 2), (current[column], 2), (above[column], 1)] {
+            guard let neighbour else { continue }
+            if neighbour == 0 {
+                still += weight
+            } else {
+                moving += weight
+                found = neighbour
+            }
+        }
+        let nearest = cut(found, row)
+        let best = moving >= still ? nearest : 0
+        current[column + 1] = motion
+        encoder.write(motion != 0, Self.contexts[still][0])
+        if motion == 0 { return }
+        let isNearest = moving > 0 && motion == nearest
+        encoder.write(!isNearest, Self.contexts[moving][1])
+        if isNearest { return }
+        // Neither the second nearest, which is none, nor split.
+        encoder.write(true, Self.contexts[0][2])
+        encoder.write(false, Self.contexts[0][3])
+        encoder.write(component: (motion - best) * 4, probabilities, from: VectorProbabilities.rows)
+        encoder.write(component: 0, probabilities, from: VectorProbabilities.columns)
+    }
+
+    /// A vector that reaches no further beyond the picture than the border.
+    private func cut(_ motion: Int, _ row: Int) -> Int {
+        let top = -16 * row - Self.border - 3
+        let bottom = 16 * (rows - 1 - row) + Self.border + 3
+        return min(max(motion, top), bottom)
+    }
+
+    /// That a macroblock does not stand still, does not do as the nearest neighbour, and so on, by how many do (§16.3).
+    private static let contexts: [[UInt8]] = [
+        [7, 1, 1, 143], [14, 18, 14, 107], [135, 64, 57, 68], [60, 56, 128, 65], [159, 134, 128, 34],
+        [234, 188, 128, 28],
+    ]
+}
