@@ -114,18 +114,18 @@ extension NV12Picture {
         return difference < 0 ? nil : Int(difference)
     }
 
-    /// Takes over macroblocks of a picture of the same size.
-    package mutating func copy(_ blocks: BlockSet, from source: borrowing NV12Picture) {
-        precondition(source.layout == layout && blocks.size == size, "of another size")
+    /// Takes over a part of a picture of the same size.
+    ///
+    /// - Parameter region: even, within the picture.
+    package mutating func copy(_ region: PixelRect, from source: borrowing NV12Picture) {
+        precondition(source.layout == layout && region == region.expandedToEven, "of another size")
+        precondition(PixelRect(size).contains(region), "beyond the picture")
         let layout = layout
-        blocks.forEachRectangle { columns, rows in
-            let area = blocks.pixels(columns: columns, rows: rows)
-            source.withPlanes { sourceLuma, sourceChroma in
-                withMutablePlanes { luma, chroma in
-                    Self.copy(area, layout.lumaStride, area.height, from: sourceLuma, to: &luma)
-                    let half = PixelRect(x: area.x, y: area.y / 2, width: area.width, height: area.height / 2)
-                    Self.copy(half, layout.chromaStride, half.height, from: sourceChroma, to: &chroma)
-                }
+        let half = PixelRect(x: region.x, y: region.y / 2, width: region.width, height: region.height / 2)
+        source.withPlanes { sourceLuma, sourceChroma in
+            withMutablePlanes { luma, chroma in
+                Self.copy(region, layout.lumaStride, from: sourceLuma, to: &luma)
+                Self.copy(half, layout.chromaStride, from: sourceChroma, to: &chroma)
             }
         }
     }
@@ -133,13 +133,12 @@ extension NV12Picture {
     private static func copy(
         _ bytes: PixelRect,
         _ stride: Int,
-        _ rows: Int,
         from source: RawSpan,
         to target: inout MutableRawSpan
     ) {
         withRows(source, stride: stride) { source in
             withMutableRows(&target, offset: 0, stride: stride) { target in
-                for row in bytes.y..<bytes.y + rows {
+                for row in bytes.y..<bytes.y + bytes.height {
                     (target[row] + bytes.x).update(from: source[row] + bytes.x, count: bytes.width)
                 }
             }

@@ -16,9 +16,8 @@ struct ScaledPicture: ~Copyable {
     /// The tiles in the draft that are as in the frame taken last.
     private var drafted: BlockSet
     private var committed: FrameInfo?
-    /// The picture before the present one, but for macroblocks that are stale.
-    private var before: NV12Picture
-    private var stale: BlockSet
+    /// The tiles among those drafted that are as before: they make the draft whole within the bounds of what changed.
+    private var unchanged: BlockSet
     private var detector = ScrollDetector()
 
     /// Black.
@@ -26,9 +25,8 @@ struct ScaledPicture: ~Copyable {
         self.size = size
         nv12 = NV12Picture(size: size)
         draft = NV12Picture(size: size)
-        before = NV12Picture(size: size)
-        stale = BlockSet(size, side: BlockSet.macroblock)
         drafted = BlockSet(size, side: BlockSet.tile)
+        unchanged = drafted
     }
 
     /// Rescales what changed since the frame that was committed last. Until it is committed the picture stays.
@@ -37,12 +35,15 @@ struct ScaledPicture: ~Copyable {
         if rescaler?.input != frameSize {
             rescaler = Rescaler(from: frameSize, to: size)
             committed = nil
+            drafted = BlockSet(frameSize, side: BlockSet.tile)
+            unchanged = drafted
         }
         // Black bars where the frame's shape is another one.
         if committed == nil { draft.fillBlack() }
-        if drafted.size == frameSize { drafted.removeAll() } else { drafted = BlockSet(frameSize, side: BlockSet.tile) }
+        drafted.removeAll()
         frame.forEachChange(after: committed) { columns, row in drafted.insert(columns: columns, rows: row..<row + 1) }
         guard let rescaler else { return }
+        if mayScroll { draftUnchanged(rescaler) }
         let layout = NV12Layout(size: frameSize, lumaStride: frame.lumaStride, chromaStride: frame.chromaStride)
         drafted.forEachRectangle { columns, rows in
             rescaler.rescale(
@@ -60,35 +61,43 @@ struct ScaledPicture: ~Copyable {
     /// - Parameter changed: gets the macroblocks in which the picture is another one now; empty before.
     /// - Returns: what of it has only moved.
     mutating func commit(_ info: FrameInfo, changed: inout BlockSet) -> Scroll? {
+        let scroll = committed != nil && mayScroll ? findScroll() : nil
         let isFirst = committed == nil
         committed = info
-        // What scrolls is worth looking for where it is much.
-        let mayScroll = !isFirst && drafted.count * Self.scrollShare >= drafted.columns * drafted.rows
-        if mayScroll {
-            before.copy(stale, from: nv12)
-            stale.removeAll()
-        }
-        if isFirst {
+        guard let rescaler, !isFirst else {
             nv12.update(PixelRect(size), from: draft, changed: &changed)
-        } else if let rescaler {
-            drafted.forEachRectangle { columns, rows in
-                let region = rescaler.outputRegion(of: drafted.pixels(columns: columns, rows: rows))
-                nv12.update(region, from: draft, changed: &changed)
-            }
+            return nil
         }
-        stale.formUnion(changed)
-        return mayScroll ? scroll(in: changed) : nil
+        drafted.forEachRectangle { columns, rows in
+            let region = rescaler.outputRegion(of: drafted.pixels(columns: columns, rows: rows))
+            nv12.update(region, from: draft, changed: &changed)
+        }
+        guard var scroll else { return nil }
+        // What is as it was needs no motion.
+        scroll.blocks.formIntersection(changed)
+        scroll.tinted.formIntersection(changed)
+        return scroll.blocks.isEmpty ? nil : scroll
     }
 
-    private mutating func scroll(in changed: BlockSet) -> Scroll? {
-        guard changed.count * Self.scrollShare >= changed.columns * changed.rows else { return nil }
-        let region = changed.bounds
-        guard let rows = detector.rows(from: before, to: nv12, in: region) else { return nil }
-        var (blocks, tinted) = nv12.blocksMoved(in: region, from: before, rows: rows)
-        // What is as it was needs no motion.
-        blocks.formIntersection(changed)
-        tinted.formIntersection(changed)
-        return blocks.isEmpty ? nil : Scroll(rows: rows, blocks: blocks, tinted: tinted)
+    /// What scrolls is worth looking for where it is much.
+    private var mayScroll: Bool { drafted.count * Self.scrollShare >= drafted.columns * drafted.rows }
+
+    private mutating func draftUnchanged(_ rescaler: Rescaler) {
+        unchanged.removeAll()
+        unchanged.insert(drafted.bounds)
+        unchanged.subtract(drafted)
+        unchanged.forEachRectangle { columns, rows in
+            let region = rescaler.outputRegion(of: unchanged.pixels(columns: columns, rows: rows))
+            draft.copy(region, from: nv12)
+        }
+    }
+
+    private mutating func findScroll() -> Scroll? {
+        guard let rescaler else { return nil }
+        let region = rescaler.outputRegion(of: drafted.bounds)
+        guard let rows = detector.rows(from: nv12, to: draft, in: region) else { return nil }
+        let (blocks, tinted) = draft.blocksMoved(in: region, from: nv12, rows: rows)
+        return Scroll(rows: rows, blocks: blocks, tinted: tinted)
     }
 
     /// Forgets which frame the picture shows: the next one is rescaled as a whole.

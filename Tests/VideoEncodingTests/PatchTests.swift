@@ -357,8 +357,6 @@ extension BlockSet {
 extension NV12Picture {
     fileprivate init(copying other: borrowing NV12Picture) {
         self.init(size: other.size)
-        var all = BlockSet(other.size, side: BlockSet.macroblock)
-        all.insertAll()
-        copy(all, from: other)
+        copy(PixelRect(other.size), from: other)
     }
 }

@@ -26,6 +26,16 @@ final class MacroblockResidual {
             self.chroma = chroma
             self.layout = layout
         }
+
+        /// From a pixel on.
+        func luma(_ x: Int, _ y: Int) -> UnsafePointer<UInt8> {
+            (luma + y * layout.lumaStride + x).assumingMemoryBound(to: UInt8.self)
+        }
+
+        /// From the pair of a row of chroma on that stands under a pixel.
+        func chroma(_ x: Int, _ row: Int) -> UnsafePointer<UInt8> {
+            (chroma + row * layout.chromaStride + x).assumingMemoryBound(to: UInt8.self)
+        }
     }
 
     /// 25 blocks of 16: differences, then coefficients as decoders will have them.
@@ -80,9 +90,13 @@ final class MacroblockResidual {
 
     /// The sum of absolute differences between the prediction and what is to be shown, in luma.
     func distance(to source: Source, _ column: Int, _ row: Int) -> Int {
-        subtractLuma(source, column, row)
-        var sum: Int32 = 0
-        for index in 0..<256 { sum += abs(blocks[index]) }
+        let (width, height) = inside(source, column, row)
+        var sum: UInt32 = 0
+        for y in 0..<height {
+            let luma = source.luma(column * 16, row * 16 + y)
+            let predicted = prediction + y * 16
+            for x in 0..<width { sum += UInt32(abs(Int32(luma[x]) - Int32(predicted[x]))) }
+        }
         return Int(sum)
     }
 
@@ -156,35 +170,35 @@ final class MacroblockResidual {
         }
     }
 
-    /// Pixels beyond the picture's edge differ by nothing.
-    private func subtractLuma(_ source: Source, _ column: Int, _ row: Int) {
+    /// How much of a macroblock is in the picture. Pixels beyond its edge differ by nothing.
+    private func inside(_ source: Source, _ column: Int, _ row: Int) -> (width: Int, height: Int) {
         let size = source.layout.size
-        for y in 0..<16 {
-            let line = row * 16 + y
-            let luma = (source.luma + line * source.layout.lumaStride).assumingMemoryBound(to: UInt8.self)
+        return (min(16, size.width - column * 16), min(16, size.height - row * 16))
+    }
+
+    private func subtractLuma(_ source: Source, _ column: Int, _ row: Int) {
+        let (width, height) = inside(source, column, row)
+        if width < 16 || height < 16 { blocks.update(repeating: 0, count: 256) }
+        for y in 0..<height {
+            let luma = source.luma(column * 16, row * 16 + y)
             let predicted = prediction + y * 16
-            for x in 0..<16 {
-                let place = column * 16 + x
-                let target = 16 * (y / 4 * 4 + x / 4) + y % 4 * 4 + x % 4
-                blocks[target] =
-                    line < size.height && place < size.width ? Int32(luma[place]) - Int32(predicted[x]) : 0
-            }
+            let line = blocks + (y & 12) * 16 + (y & 3) * 4
+            for x in 0..<width { line[(x & 12) * 4 + x & 3] = Int32(luma[x]) - Int32(predicted[x]) }
         }
     }
 
     private func subtractChroma(_ source: Source, _ column: Int, _ row: Int) {
-        let size = source.layout.size
-        for y in 0..<8 {
-            let line = row * 8 + y
-            let chroma = (source.chroma + line * source.layout.chromaStride).assumingMemoryBound(to: UInt8.self)
+        let (width, height) = inside(source, column, row)
+        if width < 16 || height < 16 { (blocks + 256).update(repeating: 0, count: 128) }
+        for y in 0..<height / 2 {
+            let chroma = source.chroma(column * 16, row * 8 + y)
             let u = prediction + 256 + y * 8
             let v = u + 64
-            for x in 0..<8 {
-                let place = column * 8 + x
-                let target = 16 * (16 + y / 4 * 2 + x / 4) + y % 4 * 4 + x % 4
-                let isInside = line < size.height / 2 && place < size.width / 2
-                blocks[target] = isInside ? Int32(chroma[2 * place]) - Int32(u[x]) : 0
-                blocks[target + 64] = isInside ? Int32(chroma[2 * place + 1]) - Int32(v[x]) : 0
+            let line = blocks + 256 + (y & 4) * 8 + (y & 3) * 4
+            for x in 0..<width / 2 {
+                let place = (x & 4) * 4 + x & 3
+                line[place] = Int32(chroma[2 * x]) - Int32(u[x])
+                line[place + 64] = Int32(chroma[2 * x + 1]) - Int32(v[x])
             }
         }
     }
@@ -193,18 +207,27 @@ final class MacroblockResidual {
     private func quantize(_ block: Int, _ firstStep: Int32, _ step: Int32) -> Bool {
         let coefficients = blocks + 16 * block
         let levels = levels + 16 * block
-        var any: Int32 = 0
-        for position in 0..<16 {
-            let place = TokenWriter.zigzag[position]
-            let step = position == 0 ? firstStep : step
-            let rounding = step * 7 / 16
-            // Rounded down a little more often than up, which saves bits for small loss.
-            let magnitude = min((abs(coefficients[place]) + rounding) / step, 2047)
-            let level = coefficients[place] < 0 ? -magnitude : magnitude
-            levels[position] = level
-            coefficients[place] = level * step
-            any |= level
+        var any = quantize(coefficients, 0, levels, firstStep, 65536 / firstStep)
+        let inverse = 65536 / step
+        for position in 1..<16 {
+            any |= quantize(coefficients + TokenWriter.zigzag[position], position, levels, step, inverse)
         }
         return any != 0
+    }
+
+    @inline(__always)
+    private func quantize(
+        _ coefficient: UnsafeMutablePointer<Int32>,
+        _ position: Int,
+        _ levels: UnsafeMutablePointer<Int32>,
+        _ step: Int32,
+        _ inverse: Int32
+    ) -> Int32 {
+        // Rounded down a little more often than up, which saves bits for small loss.
+        let magnitude = min(((abs(coefficient[0]) + (step * 7) >> 4) * inverse) >> 16, 2047)
+        let level = coefficient[0] < 0 ? -magnitude : magnitude
+        levels[position] = level
+        coefficient[0] = level * step
+        return level
     }
 }
