@@ -6,6 +6,8 @@ import VideoEncoding
 struct ScaledPicture: ~Copyable {
     /// One part of the picture in so many must change for a scroll to be looked for.
     private static let scrollShare = 12
+    /// After so many searches in vain, only one picture in so many is searched.
+    private static let patience = 8
 
     /// The picture as of the frame committed last.
     private(set) var nv12: NV12Picture
@@ -19,6 +21,7 @@ struct ScaledPicture: ~Copyable {
     /// The tiles among those drafted that are as before: they make the draft whole within the bounds of what changed.
     private var unchanged: BlockSet
     private var detector = ScrollDetector()
+    private var searchesInVain = 0
 
     /// Black.
     init(size: PixelSize) {
@@ -43,7 +46,7 @@ struct ScaledPicture: ~Copyable {
         drafted.removeAll()
         frame.forEachChange(after: committed) { columns, row in drafted.insert(columns: columns, rows: row..<row + 1) }
         guard let rescaler else { return }
-        if mayScroll { draftUnchanged(rescaler) }
+        if mayScroll, isSearchDue { draftUnchanged(rescaler) }
         let layout = NV12Layout(size: frameSize, lumaStride: frame.lumaStride, chromaStride: frame.chromaStride)
         drafted.forEachRectangle { columns, rows in
             rescaler.rescale(
@@ -62,6 +65,7 @@ struct ScaledPicture: ~Copyable {
     /// - Returns: what of it has only moved.
     mutating func commit(_ info: FrameInfo, changed: inout BlockSet) -> Scroll? {
         let scroll = committed != nil && mayScroll ? findScroll() : nil
+        if mayScroll { searchesInVain = scroll == nil ? searchesInVain + 1 : 0 }
         let isFirst = committed == nil
         committed = info
         guard let rescaler, !isFirst else {
@@ -82,6 +86,10 @@ struct ScaledPicture: ~Copyable {
     /// What scrolls is worth looking for where it is much.
     private var mayScroll: Bool { drafted.count * Self.scrollShare >= drafted.columns * drafted.rows }
 
+    private var isSearchDue: Bool {
+        searchesInVain < Self.patience || searchesInVain.isMultiple(of: Self.patience)
+    }
+
     private mutating func draftUnchanged(_ rescaler: Rescaler) {
         unchanged.removeAll()
         unchanged.insert(drafted.bounds)
@@ -93,7 +101,7 @@ struct ScaledPicture: ~Copyable {
     }
 
     private mutating func findScroll() -> Scroll? {
-        guard let rescaler else { return nil }
+        guard let rescaler, isSearchDue else { return nil }
         let region = rescaler.outputRegion(of: drafted.bounds)
         guard let rows = detector.rows(from: nv12, to: draft, in: region) else { return nil }
         let (blocks, tinted) = draft.blocksMoved(in: region, from: nv12, rows: rows)
