@@ -82,7 +82,7 @@ let package = Package(
             providers: [
                 .apt([
                     "libxcb1-dev", "libxcb-shm0-dev", "libxcb-randr0-dev", "libxcb-xfixes0-dev", "libxcb-damage0-dev",
-                    "libxcb-xinput-dev",
+                    "libxcb-xinput-dev", "libxcb-composite0-dev",
                 ])
             ]
         ),

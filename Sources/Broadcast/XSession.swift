@@ -52,7 +52,7 @@ final class XSession {
     init(_ settings: CaptureSettings) throws(X11Error) {
         connection = try XConnection(display: settings.display, timeout: .seconds(1))
         grabber = try ScreenGrabber(connection: connection, source: settings.source)
-        damage = try DamageMonitor(connection: connection)
+        damage = try DamageMonitor(connection: connection, source: settings.source)
         tracker = settings.showsCursor ? try CursorTracker(connection: connection) : nil
         converter = NV12Converter(from: grabber.format.pixelFormat)
         suspects = grabber.noTiles

@@ -8,6 +8,20 @@ package enum CaptureSource: Equatable, Hashable, Sendable {
     case monitor(String)
     /// A fixed rectangle, which must lie within the screen.
     case region(CaptureRegion)
+    /// The inside of one window, by the identifier that `listWindows()` gives it, whatever covers it and wherever it moves.
+    case window(UInt32)
+}
+
+extension CaptureSource: CustomStringConvertible {
+    /// For sentences.
+    package var description: String {
+        switch self {
+        case .screen: "screen"
+        case .monitor(let name): "monitor \(name)"
+        case .region(let region): "region \(region)"
+        case .window(let id): "window 0x\(String(id, radix: 16))"
+        }
+    }
 }
 
 extension XConnection {
@@ -21,14 +35,18 @@ extension XConnection {
         return CaptureRegion(x: 0, y: 0, width: Int(geometry.width), height: Int(geometry.height))
     }
 
-    /// Where a source lies on the screen now; never empty, never beyond the screen.
+    /// Where a source lies on the screen now; never empty.
     ///
-    /// Throws `.noMonitor`, `.regionOutside` or `.regionPartlyOutside` when it is not there.
+    /// A window may reach beyond the screen.
+    ///
+    /// Throws `.noMonitor`, `.noWindow`, `.windowHidden`, `.regionOutside` or `.regionPartlyOutside` when it is not there.
     package func region(of source: CaptureSource) throws(X11Error) -> CaptureRegion {
         let screen = try screenRegion()
         switch source {
         case .screen:
             return screen
+        case .window(let window):
+            return try regionOfShownWindow(window)
         case .region(let region):
             let visible = region.intersection(screen)
             if visible.isEmpty { throw .regionOutside(region, screen: screen) }

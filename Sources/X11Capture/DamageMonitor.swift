@@ -9,6 +9,8 @@ package final class DamageMonitor {
     private let connection: XConnection
     private let damage: xcb_damage_damage_t
     private let taken: xcb_xfixes_region_t
+    private let drawable: xcb_drawable_t
+    private let isOfScreen: Bool
 
     /// A question that was sent, and not yet answered.
     package struct Question: ~Copyable {
@@ -16,16 +18,25 @@ package final class DamageMonitor {
     }
 
     /// Nil when the server lacks the extension: then grab at every tick.
-    package init?(connection: XConnection) throws(X11Error) {
+    ///
+    /// - Parameter source: a window has damage of its own, also where it is covered; all others have that of the screen.
+    package init?(connection: XConnection, source: CaptureSource = .screen) throws(X11Error) {
         guard connection.extensions.damage != nil, connection.extensions.fixes != nil else { return nil }
         damage = xcb_generate_id(connection.raw)
         taken = xcb_generate_id(connection.raw)
         self.connection = connection
+        if case .window(let window) = source {
+            drawable = window
+            isOfScreen = false
+        } else {
+            drawable = connection.root
+            isOfScreen = true
+        }
         // At this level there is one event until the damage is taken, however much is drawn.
         let level = UInt8(XCB_DAMAGE_REPORT_LEVEL_NON_EMPTY.rawValue)
         try connection.check(
             "DamageCreate",
-            xcb_damage_create_checked(connection.raw, damage, connection.root, level)
+            xcb_damage_create_checked(connection.raw, damage, drawable, level)
         )
         try connection.check("XFixesCreateRegion", xcb_xfixes_create_region_checked(connection.raw, taken, 0, nil))
     }
@@ -60,11 +71,12 @@ package final class DamageMonitor {
             start: xcb_xfixes_fetch_region_rectangles(answer.pointer),
             count: Int(xcb_xfixes_fetch_region_rectangles_length(answer.pointer))
         )
+        let origin = isOfScreen ? (x: region.x, y: region.y) : (x: 0, y: 0)
         for rectangle in rectangles {
             tiles.insert(
                 PixelRect(
-                    x: Int(rectangle.x) - region.x,
-                    y: Int(rectangle.y) - region.y,
+                    x: Int(rectangle.x) - origin.x,
+                    y: Int(rectangle.y) - origin.y,
                     width: Int(rectangle.width),
                     height: Int(rectangle.height)
                 )

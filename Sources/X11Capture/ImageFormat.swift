@@ -14,11 +14,12 @@ package struct ImageFormat: Equatable, Sendable {
 }
 
 extension XConnection {
-    /// The format of images of the root window. Throws `.unsupportedScreen` for palettes and depths below 15.
-    package func imageFormat() throws(X11Error) -> ImageFormat {
+    /// The format of images of a source. Throws `.unsupportedScreen` for palettes and depths below 15.
+    package func imageFormat(of source: CaptureSource = .screen) throws(X11Error) -> ImageFormat {
         let setup = xcb_get_setup(raw)!
-        let depth = screen.pointee.root_depth
-        guard let visual = rootVisual(), let pixmap = pixmapFormat(setup, depth: depth),
+        var (depth, visualID) = (screen.pointee.root_depth, screen.pointee.root_visual)
+        if case .window(let window) = source { (depth, visualID) = try look(of: window) }
+        guard let visual = visual(visualID), let pixmap = pixmapFormat(setup, depth: depth),
             visual._class == XCB_VISUAL_CLASS_TRUE_COLOR.rawValue
                 || visual._class == XCB_VISUAL_CLASS_DIRECT_COLOR.rawValue,
             let pixelFormat = try? PixelFormat(
@@ -33,12 +34,25 @@ extension XConnection {
         return ImageFormat(pixelFormat: pixelFormat, scanlinePad: Int(pixmap.scanline_pad))
     }
 
-    private func rootVisual() -> xcb_visualtype_t? {
+    private func look(of window: xcb_window_t) throws(X11Error) -> (UInt8, xcb_visualid_t) {
+        do throws(X11Error) {
+            let attributes = try reply(
+                "GetWindowAttributes",
+                xcb_get_window_attributes(raw, window).sequence,
+                as: xcb_get_window_attributes_reply_t.self
+            ).value
+            return (try geometry(of: window).depth, attributes.visual)
+        } catch .requestFailed(_, .badWindow), .requestFailed(_, .badDrawable) {
+            throw .noWindow(window)
+        }
+    }
+
+    private func visual(_ id: xcb_visualid_t) -> xcb_visualtype_t? {
         var depths = xcb_screen_allowed_depths_iterator(screen)
         while depths.rem > 0 {
             var visuals = xcb_depth_visuals_iterator(depths.data)
             while visuals.rem > 0 {
-                if visuals.data.pointee.visual_id == screen.pointee.root_visual { return visuals.data.pointee }
+                if visuals.data.pointee.visual_id == id { return visuals.data.pointee }
                 xcb_visualtype_next(&visuals)
             }
             xcb_depth_next(&depths)

@@ -23,8 +23,9 @@ package final class ScreenGrabber {
     /// One sentence to log, once, when grabbing will be slow.
     package let warning: String?
     /// Where the source lies, or lay when it was last seen.
-    package private(set) var region: CaptureRegion
+    package var region: CaptureRegion { placement.region }
 
+    private var placement: Placement
     private let connection: XConnection
     private var picture: HeldPicture
     /// Whether nothing was grabbed since the picture's memory was made.
@@ -41,14 +42,16 @@ package final class ScreenGrabber {
         methods: [GrabMethod] = GrabMethod.allCases
     ) throws(X11Error) {
         precondition(!methods.isEmpty)
-        let format = try connection.imageFormat()
-        let region = try connection.region(of: source)
+        if case .window(let window) = source { try connection.redirect(window) }
+        let format = try connection.imageFormat(of: source)
+        let placement = try connection.place(source)
+        let region = placement.region
         (method, warning) = try connection.bestMethod(of: methods)
         picture = try HeldPicture(size: region.size, format: format, method: method, connection: connection)
         self.connection = connection
         self.source = source
         self.format = format
-        self.region = region
+        self.placement = placement
         geometrySerial = connection.geometrySerial
     }
 
@@ -79,10 +82,10 @@ package final class ScreenGrabber {
             try read(wanted, changed: &changed)
             isBlank = false
             return .grabbed
-        } catch .requestFailed(let request, .badMatch) {
+        } catch .requestFailed(let request, let code) where code == .badMatch || code == .badDrawable {
             // The source no longer fits on the screen, and the event that says so is still on its way.
             let outcome = try followSource()
-            if outcome == .grabbed { throw .requestFailed(request, .badMatch) }
+            if outcome == .grabbed { throw .requestFailed(request, code) }
             return outcome
         }
     }
@@ -97,14 +100,19 @@ package final class ScreenGrabber {
     private func followSource() throws(X11Error) -> GrabOutcome {
         let serial = connection.geometrySerial
         do throws(X11Error) {
-            let now = try connection.region(of: source)
+            let now = try connection.place(source)
             geometrySerial = serial
-            if now == region && !isLost { return .grabbed }
+            let before = region
+            let wasLost = isLost
             isLost = false
-            if now.size != region.size {
-                picture = try HeldPicture(size: now.size, format: format, method: method, connection: connection)
+            placement = now
+            if !wasLost, region == before || (now.pixmap != nil && region.size == before.size) {
+                // A window may have got new memory, whose contents are told of as damage.
+                return .grabbed
             }
-            region = now
+            if region.size != before.size {
+                picture = try HeldPicture(size: region.size, format: format, method: method, connection: connection)
+            }
             isBlank = true
             return .geometryChanged
         } catch  where error.isSourceAbsent {
@@ -132,17 +140,17 @@ package final class ScreenGrabber {
     }
 
     private func request(_ area: PixelRect, into destination: (segment: xcb_shm_seg_t, offset: Int)?) -> UInt32 {
-        let x = Int16(region.x + area.x)
-        let y = Int16(region.y + area.y)
+        let x = Int16(placement.x + area.x)
+        let y = Int16(placement.y + area.y)
         let width = UInt16(area.width)
         let height = UInt16(area.height)
         let format = UInt8(XCB_IMAGE_FORMAT_Z_PIXMAP.rawValue)
         guard let (segment, offset) = destination else {
-            return xcb_get_image(connection.raw, format, connection.root, x, y, width, height, .max).sequence
+            return xcb_get_image(connection.raw, format, placement.drawable, x, y, width, height, .max).sequence
         }
         return xcb_shm_get_image(
             connection.raw,
-            connection.root,
+            placement.drawable,
             x,
             y,
             width,

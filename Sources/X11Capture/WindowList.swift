@@ -34,7 +34,7 @@ extension XConnection {
         return Array(children)
     }
 
-    private func isVisible(_ window: xcb_window_t) throws(X11Error) -> Bool {
+    func isVisible(_ window: xcb_window_t) throws(X11Error) -> Bool {
         let attributes = try reply(
             "GetWindowAttributes",
             xcb_get_window_attributes(raw, window).sequence,
@@ -44,12 +44,12 @@ extension XConnection {
             && attributes.map_state == UInt8(XCB_MAP_STATE_VIEWABLE.rawValue)
     }
 
-    private func region(ofWindow window: xcb_window_t) throws(X11Error) -> CaptureRegion {
-        let geometry = try reply(
-            "GetGeometry",
-            xcb_get_geometry(raw, window).sequence,
-            as: xcb_get_geometry_reply_t.self
-        ).value
+    func geometry(of window: xcb_window_t) throws(X11Error) -> xcb_get_geometry_reply_t {
+        try reply("GetGeometry", xcb_get_geometry(raw, window).sequence, as: xcb_get_geometry_reply_t.self).value
+    }
+
+    func region(ofWindow window: xcb_window_t) throws(X11Error) -> CaptureRegion {
+        let geometry = try geometry(of: window)
         let place = try reply(
             "TranslateCoordinates",
             xcb_translate_coordinates(raw, window, root, 0, 0).sequence,

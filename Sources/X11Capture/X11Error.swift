@@ -10,6 +10,8 @@ package enum X11Error: Error, Equatable, Sendable {
     case extensionMissing(name: String, version: String)
     case unsupportedScreen(depth: Int)
     case noMonitor(String, available: [String])
+    case noWindow(UInt32)
+    case windowHidden(UInt32)
     case badRegion(String)
     case regionOutside(CaptureRegion, screen: CaptureRegion)
     case regionPartlyOutside(CaptureRegion, visible: CaptureRegion)
@@ -39,6 +41,10 @@ extension X11Error: CustomStringConvertible {
             "no monitor is named \"\(name)\", and none is connected: share the whole screen"
         case .noMonitor(let name, let available):
             "no monitor is named \"\(name)\": choose from \(available.joined(separator: ", "))"
+        case .noWindow(let id):
+            "there is no window 0x\(String(id, radix: 16)): \"oriel list\" shows those that can be shared"
+        case .windowHidden(let id):
+            "the window 0x\(String(id, radix: 16)) is not shown: open it and try again"
         case .badRegion(let text):
             "\"\(text)\" is not a region: write WIDTHxHEIGHT+X+Y, such as 1280x720+100+50"
         case .regionOutside(let region, let screen):
@@ -55,7 +61,7 @@ extension X11Error: CustomStringConvertible {
     /// Whether the source is merely absent at present: it may come back while the connection stays good.
     package var isSourceAbsent: Bool {
         switch self {
-        case .noMonitor, .regionOutside, .regionPartlyOutside: true
+        case .noMonitor, .regionOutside, .regionPartlyOutside, .noWindow, .windowHidden: true
         default: false
         }
     }

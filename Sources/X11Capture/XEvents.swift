@@ -9,7 +9,7 @@ package struct XEvents: OptionSet, Sendable {
 
     /// Something was drawn: see `DamageMonitor`.
     package static let damaged = XEvents(rawValue: 1)
-    /// The screen, a monitor or their arrangement changed.
+    /// The screen, a monitor or their arrangement changed, or a window that is shared.
     package static let geometryChanged = XEvents(rawValue: 2)
     /// The pointer has another shape: see `CursorTracker`.
     package static let cursorChanged = XEvents(rawValue: 4)
@@ -45,7 +45,9 @@ extension XConnection {
 
     private func meaning(of event: UnsafeMutablePointer<xcb_generic_event_t>) -> XEvents {
         let type = event.pointee.response_type & 0x7f
-        if type == XCB_CONFIGURE_NOTIFY { return .geometryChanged }
+        if [XCB_CONFIGURE_NOTIFY, XCB_MAP_NOTIFY, XCB_UNMAP_NOTIFY, XCB_DESTROY_NOTIFY].contains(Int32(type)) {
+            return .geometryChanged
+        }
         if let first = extensions.damage?.firstEvent, type == first + UInt8(XCB_DAMAGE_NOTIFY) { return .damaged }
         if let first = extensions.fixes?.firstEvent, type == first + UInt8(XCB_XFIXES_CURSOR_NOTIFY) {
             return .cursorChanged

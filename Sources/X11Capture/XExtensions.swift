@@ -23,6 +23,7 @@ struct XExtensions {
     var fixes: Info?
     /// XInput 2.
     var input: Info?
+    var composite: Info?
 }
 
 extension XConnection {
@@ -71,6 +72,14 @@ extension XConnection {
                 as: xcb_input_xi_query_version_reply_t.self
             ).value
             found.input = info(data, UInt32(version.major_version), UInt32(version.minor_version))
+        }
+        if let data = present(oriel_xcb_composite(raw)) {
+            let version = try reply(
+                "CompositeQueryVersion",
+                xcb_composite_query_version(raw, 0, 4).sequence,
+                as: xcb_composite_query_version_reply_t.self
+            ).value
+            found.composite = info(data, version.major_version, version.minor_version)
         }
         return found
     }

@@ -48,6 +48,12 @@ struct SourceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Capture a rectangle of the screen.", valueName: "WxH+X+Y"))
     var region: String?
 
+    @Option(
+        help: ArgumentHelp("Capture one window, by the identifier that \"oriel list\" shows.", valueName: "id"),
+        transform: Self.windowIdentifier
+    )
+    var window: UInt32?
+
     @Option(help: "Frames a second at the most, 1 to 240.")
     var fps = 30
 
@@ -55,11 +61,22 @@ struct SourceOptions: ParsableArguments {
     var cursor = true
 
     func validate() throws {
-        if monitor != nil, region != nil { throw ValidationError("--monitor and --region exclude each other.") }
+        if [monitor != nil, region != nil, window != nil].count(where: { $0 }) > 1 {
+            throw ValidationError("--monitor, --region and --window exclude each other.")
+        }
         guard 1...240 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 240.") }
         if let region {
             do { _ = try CaptureRegion(region) } catch { throw ValidationError("\(error)") }
         }
+    }
+
+    private static func windowIdentifier(_ text: String) throws -> UInt32 {
+        let isHexadecimal = text.hasPrefix("0x") || text.hasPrefix("0X")
+        guard let id = UInt32(isHexadecimal ? text.dropFirst(2) : text[...], radix: isHexadecimal ? 16 : 10), id > 0
+        else {
+            throw ValidationError("\(text) is no window: give an identifier from \"oriel list\", such as 0x2400007.")
+        }
+        return id
     }
 
     /// The same options for a child process.
@@ -68,6 +85,7 @@ struct SourceOptions: ParsableArguments {
         if let display { arguments += ["--display", display] }
         if let monitor { arguments += ["--monitor", monitor] }
         if let region { arguments += ["--region", region] }
+        if let window { arguments += ["--window", "\(window)"] }
         return arguments
     }
 
@@ -75,6 +93,7 @@ struct SourceOptions: ParsableArguments {
         var source = CaptureSource.screen
         if let monitor { source = .monitor(monitor) }
         if let region { source = .region(try CaptureRegion(region)) }
+        if let window { source = .window(window) }
         return CaptureSettings(display: display, source: source, framesPerSecond: fps, showsCursor: cursor)
     }
 }

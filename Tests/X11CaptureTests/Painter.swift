@@ -17,7 +17,9 @@ struct Painter {
     }
 
     /// Fills a rectangle of the screen with a pixel value, and returns once that is done.
-    func fill(_ region: CaptureRegion, _ pixel: UInt32) throws {
+    ///
+    /// - Parameter window: to draw on, in its own pixels; nil for the screen.
+    func fill(_ region: CaptureRegion, _ pixel: UInt32, on window: UInt32? = nil) throws {
         var value = pixel
         xcb_change_gc(connection.raw, context, XCB_GC_FOREGROUND.rawValue, &value)
         var rectangle = xcb_rectangle_t(
@@ -26,7 +28,7 @@ struct Painter {
             width: UInt16(region.width),
             height: UInt16(region.height)
         )
-        xcb_poly_fill_rectangle(connection.raw, connection.root, context, 1, &rectangle)
+        xcb_poly_fill_rectangle(connection.raw, window ?? connection.root, context, 1, &rectangle)
         try connection.synchronize()
     }
 
@@ -106,6 +108,34 @@ struct Painter {
         xcb_map_window(connection.raw, window)
         try connection.synchronize()
         return window
+    }
+}
+
+extension Painter {
+    func configure(_ window: UInt32, x: Int, y: Int, width: Int? = nil, height: Int? = nil) throws {
+        var mask = XCB_CONFIG_WINDOW_X.rawValue | XCB_CONFIG_WINDOW_Y.rawValue
+        var values = [UInt32(x), UInt32(y)]
+        if let width, let height {
+            mask |= XCB_CONFIG_WINDOW_WIDTH.rawValue | XCB_CONFIG_WINDOW_HEIGHT.rawValue
+            values += [UInt32(width), UInt32(height)]
+        }
+        xcb_configure_window(connection.raw, window, UInt16(mask), values)
+        try connection.synchronize()
+    }
+
+    func hide(_ window: UInt32) throws {
+        xcb_unmap_window(connection.raw, window)
+        try connection.synchronize()
+    }
+
+    func show(_ window: UInt32) throws {
+        xcb_map_window(connection.raw, window)
+        try connection.synchronize()
+    }
+
+    func destroy(_ window: UInt32) throws {
+        xcb_destroy_window(connection.raw, window)
+        try connection.synchronize()
     }
 }
 

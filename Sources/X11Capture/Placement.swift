@@ -1,0 +1,80 @@
+import CXCB
+
+/// Where a source lies, and where its pixels are read from.
+struct Placement {
+    /// On the screen.
+    let region: CaptureRegion
+    /// What holds the pixels: the root window, or the pixmap of a window.
+    let drawable: xcb_drawable_t
+    /// The region's top left corner in there.
+    let x: Int, y: Int
+    /// Keeps the drawable, if it is one.
+    let pixmap: WindowPixmap?
+}
+
+/// The pixels of a window as they were redirected, whatever covers it. The server keeps them until they are given back,
+/// also after the window has got others by a change of its size.
+final class WindowPixmap {
+    let id: xcb_pixmap_t
+    private let connection: XConnection
+
+    /// Throws `.requestFailed` with `badMatch` when the window is not shown.
+    init(of window: xcb_window_t, connection: XConnection) throws(X11Error) {
+        id = xcb_generate_id(connection.raw)
+        self.connection = connection
+        try connection.check(
+            "CompositeNameWindowPixmap",
+            xcb_composite_name_window_pixmap_checked(connection.raw, window, id)
+        )
+    }
+
+    deinit { xcb_free_pixmap(connection.raw, id) }
+}
+
+extension XConnection {
+    /// Lets a window's pixels be read however it is covered, and tells when it moves, changes its size or goes. Lasts as
+    /// long as the connection.
+    func redirect(_ window: xcb_window_t) throws(X11Error) {
+        guard let composite = extensions.composite, composite.version >= .init(major: 0, minor: 2) else {
+            throw .extensionMissing(name: "Composite", version: "0.2")
+        }
+        do throws(X11Error) {
+            var mask = XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue
+            try check(
+                "ChangeWindowAttributes",
+                xcb_change_window_attributes_checked(raw, window, XCB_CW_EVENT_MASK.rawValue, &mask)
+            )
+            let way = UInt8(XCB_COMPOSITE_REDIRECT_AUTOMATIC.rawValue)
+            try check("CompositeRedirectWindow", xcb_composite_redirect_window_checked(raw, window, way))
+        } catch .requestFailed(_, .badWindow) {
+            throw .noWindow(window)
+        }
+    }
+
+    /// Where a source is now. Throws as `region(of:)` does.
+    func place(_ source: CaptureSource) throws(X11Error) -> Placement {
+        let region = try region(of: source)
+        guard case .window(let window) = source else {
+            return Placement(region: region, drawable: root, x: region.x, y: region.y, pixmap: nil)
+        }
+        do throws(X11Error) {
+            let border = Int(try geometry(of: window).border_width)
+            let pixmap = try WindowPixmap(of: window, connection: self)
+            return Placement(region: region, drawable: pixmap.id, x: border, y: border, pixmap: pixmap)
+        } catch .requestFailed(_, .badMatch) {
+            throw .windowHidden(window)
+        } catch .requestFailed(_, .badWindow), .requestFailed(_, .badDrawable) {
+            throw .noWindow(window)
+        }
+    }
+
+    /// The inside of a window that is shown, in pixels of the screen.
+    func regionOfShownWindow(_ window: xcb_window_t) throws(X11Error) -> CaptureRegion {
+        do throws(X11Error) {
+            guard try isVisible(window) else { throw .windowHidden(window) }
+            return try region(ofWindow: window)
+        } catch .requestFailed(_, .badWindow), .requestFailed(_, .badDrawable) {
+            throw .noWindow(window)
+        }
+    }
+}
