@@ -15,7 +15,7 @@ package struct CaptureLoop: ~Copyable {
     /// Three finds in a row are no accident.
     private static let missesToTell = 3
 
-    private let settings: CaptureSettings
+    private var settings: CaptureSettings
     private let directory: BridgeDirectory
     private let report: (String) -> Void
     private let interval: UInt64
@@ -115,6 +115,7 @@ package struct CaptureLoop: ~Copyable {
         case .pause: pause(withPlacard: true)
         case .freeze: pause(withPlacard: false)
         case .resume: try resume()
+        case .show(let source): show(source)
         case nil: break
         }
         return false
@@ -148,6 +149,23 @@ package struct CaptureLoop: ~Copyable {
         isPaused = false
         publishAgain()
         setState(session == nil ? .sourceLost : .active)
+    }
+
+    /// Shows something else from now on. What cannot be shown leaves everything as it is.
+    private mutating func show(_ text: String) {
+        guard let source = CaptureSource(text) else { return report("asked to show \(text), which is nothing I know") }
+        var changed = settings
+        changed.source = source
+        do throws(X11Error) {
+            let session = try XSession(changed)
+            settings = changed
+            schedule = session.schedule(interval: interval)
+            self.session = session
+            writer.setSource("\(source) of \(session.display)")
+            report("sharing \(source) (\(session.region)) now")
+        } catch {
+            report("\(error); \(settings.source) is shown as before")
+        }
     }
 
     /// Looks at the screen if it is time, and publishes what it finds.

@@ -2,7 +2,7 @@ import Glibc
 import Posix
 
 /// What somebody asks of the capture process, through the file `request`; the last one before a tick wins.
-public enum BridgeRequest: String, Sendable, CaseIterable {
+public enum BridgeRequest: Sendable, Equatable {
     /// Show a placard and stop looking at the screen.
     case pause
     /// Keep the last picture and stop looking at the screen.
@@ -11,6 +11,33 @@ public enum BridgeRequest: String, Sendable, CaseIterable {
     case resume
     /// End the broadcast.
     case stop
+    /// Show something else, named in the words of the capture process: one line.
+    case show(String)
+
+    /// The words of the file.
+    var text: String {
+        switch self {
+        case .pause: "pause"
+        case .freeze: "freeze"
+        case .resume: "resume"
+        case .stop: "stop"
+        case .show(let source): "show \(source)"
+        }
+    }
+
+    /// Nil for anything else than a request.
+    init?(text: String) {
+        let words = text.split(maxSplits: 1, whereSeparator: \.isWhitespace)
+        let rest = words.dropFirst().first?.split(whereSeparator: \.isNewline).first.map(String.init)
+        switch (words.first, rest) {
+        case ("pause", _): self = .pause
+        case ("freeze", _): self = .freeze
+        case ("resume", _): self = .resume
+        case ("stop", _): self = .stop
+        case ("show", let source?): self = .show(source)
+        default: return nil
+        }
+    }
 }
 
 extension BridgeDirectory {
@@ -19,7 +46,7 @@ extension BridgeDirectory {
 
     /// Leaves a request for the capture process, which takes it at its next tick.
     public func post(_ request: BridgeRequest) throws(BridgeError) {
-        try replaceText(Self.requestFile, with: request.rawValue + "\n")
+        try replaceText(Self.requestFile, with: request.text + "\n")
     }
 
     /// Whether a request still waits to be taken.
@@ -39,9 +66,8 @@ extension BridgeDirectory {
         defer { if !remove(Self.takenFile) { unlinkat(descriptor.raw, Self.takenFile, AT_REMOVEDIR) } }
         guard let file = try? descriptor.open(Self.takenFile, O_RDONLY | O_NONBLOCK),
             let info = try? file.status(), info.st_mode & S_IFMT == S_IFREG, info.st_uid == geteuid(),
-            let bytes = try? file.readBytes(64)
+            let bytes = try? file.readBytes(1024)
         else { return nil }
-        let text = String(decoding: bytes, as: UTF8.self)
-        return text.split(whereSeparator: \.isWhitespace).first.flatMap { BridgeRequest(rawValue: String($0)) }
+        return BridgeRequest(text: String(decoding: bytes, as: UTF8.self))
     }
 }

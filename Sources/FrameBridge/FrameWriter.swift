@@ -11,7 +11,7 @@ public struct FrameWriter: ~Copyable {
     private let directory: BridgeDirectory
     private let lock: FileDescriptor
     private let readerLock: FileDescriptor
-    private let source: String
+    private var source: String
     private let framesPerSecond: Int
     private var status: BridgeStatus
     private var frames: FramesFile?
@@ -58,6 +58,12 @@ public struct FrameWriter: ~Copyable {
 
     /// What this broadcast says of itself.
     public var state: BroadcastState { status.state }
+
+    /// Says that something else is shown, for people; cut after 127 bytes.
+    public mutating func setSource(_ source: String) {
+        self.source = source
+        frames?.setSource(source)
+    }
 
     /// Whether any reader is attached.
     public var hasReaders: Bool { (try? readerLock.isLockedByAnother(against: .exclusive)) ?? true }

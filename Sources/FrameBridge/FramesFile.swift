@@ -28,7 +28,6 @@ final class FramesFile {
         let bytes = Layout.page + Layout.slotCount * plan.byteCount
         let mapping = try Self.reserve(temporary, bytes: bytes, in: directory)
         let base = mapping.base
-        let sourceBytes = source.utf8.prefix(Layout.Header.sourceBytes - 1)
         _ = mapping.guarded {
             typealias H = Layout.Header
             base.storeBytes(of: Layout.magic, toByteOffset: H.magic, as: UInt64.self)
@@ -44,14 +43,12 @@ final class FramesFile {
             base.storeBytes(of: UInt32(bitPattern: getpid()), toByteOffset: H.writerPID, as: UInt32.self)
             let sum = CRC32C.checksum(UnsafeRawBufferPointer(start: base, count: H.checksum).bytes)
             base.storeBytes(of: sum, toByteOffset: H.checksum, as: UInt32.self)
-            for (index, byte) in sourceBytes.enumerated() {
-                base.storeBytes(of: byte, toByteOffset: H.source + index, as: UInt8.self)
-            }
             base.storeBytes(of: UInt32(clamping: framesPerSecond), toByteOffset: H.framesPerSecond, as: UInt32.self)
         }
         self.mapping = mapping
         self.name = name
         slotStride = plan.byteCount
+        setSource(source)
         heartbeat()
         setState(state)
         if renameat(directory.descriptor.raw, temporary, directory.descriptor.raw, name) != 0 {
@@ -94,6 +91,18 @@ final class FramesFile {
 
     func heartbeat() {
         _ = mapping.guarded { mapping.storeReleasing64(MonotonicClock.now(), Layout.Header.heartbeat) }
+    }
+
+    /// Says what is shown, for people, who may read it while it is written.
+    func setSource(_ source: String) {
+        let count = Layout.Header.sourceBytes
+        let bytes = Array(source.utf8.prefix(count - 1))
+        _ = mapping.guarded {
+            for index in 0..<count {
+                let byte = index < bytes.count ? bytes[index] : 0
+                mapping.base.storeBytes(of: byte, toByteOffset: Layout.Header.source + index, as: UInt8.self)
+            }
+        }
     }
 
     func setState(_ state: BroadcastState) {

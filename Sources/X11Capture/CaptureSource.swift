@@ -12,6 +12,24 @@ package enum CaptureSource: Equatable, Hashable, Sendable {
     case window(UInt32)
 }
 
+extension CaptureSource {
+    /// Understands what `description` says; nil for anything else.
+    package init?(_ text: String) {
+        let words = text.split(separator: " ", maxSplits: 1).map(String.init)
+        switch (words.first, words.dropFirst().first) {
+        case ("screen", nil): self = .screen
+        case ("monitor", let name?): self = .monitor(name)
+        case ("region", let region?):
+            guard let region = try? CaptureRegion(region) else { return nil }
+            self = .region(region)
+        case ("window", let id?):
+            guard id.hasPrefix("0x"), let id = UInt32(id.dropFirst(2), radix: 16) else { return nil }
+            self = .window(id)
+        default: return nil
+        }
+    }
+}
+
 extension CaptureSource: CustomStringConvertible {
     /// For sentences.
     package var description: String {

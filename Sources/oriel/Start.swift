@@ -37,11 +37,42 @@ struct Start: ParsableCommand {
     }
 }
 
-/// What to capture.
+/// What to capture, and how.
 struct SourceOptions: ParsableArguments {
     @Option(help: "X display; the one that DISPLAY names if not given.")
     var display: String?
 
+    @OptionGroup var choice: SourceChoice
+
+    @Option(help: "Frames a second at the most, 1 to 240.")
+    var fps = 30
+
+    @Flag(inversion: .prefixedNo, help: "Draw the pointer into the picture.")
+    var cursor = true
+
+    func validate() throws {
+        guard 1...240 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 240.") }
+    }
+
+    /// The same options for a child process.
+    var arguments: [String] {
+        var arguments = ["--fps", "\(fps)", cursor ? "--cursor" : "--no-cursor"] + choice.arguments
+        if let display { arguments += ["--display", display] }
+        return arguments
+    }
+
+    func settings() throws(X11Error) -> CaptureSettings {
+        CaptureSettings(
+            display: display,
+            source: try choice.source(),
+            framesPerSecond: fps,
+            showsCursor: cursor
+        )
+    }
+}
+
+/// What to capture; the whole screen if nothing is said.
+struct SourceChoice: ParsableArguments {
     @Option(help: ArgumentHelp("Capture one monitor, by the name that \"oriel list\" shows.", valueName: "name"))
     var monitor: String?
 
@@ -54,17 +85,10 @@ struct SourceOptions: ParsableArguments {
     )
     var window: UInt32?
 
-    @Option(help: "Frames a second at the most, 1 to 240.")
-    var fps = 30
-
-    @Flag(inversion: .prefixedNo, help: "Draw the pointer into the picture.")
-    var cursor = true
-
     func validate() throws {
         if [monitor != nil, region != nil, window != nil].count(where: { $0 }) > 1 {
             throw ValidationError("--monitor, --region and --window exclude each other.")
         }
-        guard 1...240 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 240.") }
         if let region {
             do { _ = try CaptureRegion(region) } catch { throw ValidationError("\(error)") }
         }
@@ -81,20 +105,15 @@ struct SourceOptions: ParsableArguments {
 
     /// The same options for a child process.
     var arguments: [String] {
-        var arguments = ["--fps", "\(fps)", cursor ? "--cursor" : "--no-cursor"]
-        if let display { arguments += ["--display", display] }
-        if let monitor { arguments += ["--monitor", monitor] }
-        if let region { arguments += ["--region", region] }
-        if let window { arguments += ["--window", "\(window)"] }
-        return arguments
+        if let monitor { return ["--monitor", monitor] }
+        if let region { return ["--region", region] }
+        return window.map { ["--window", "\($0)"] } ?? []
     }
 
-    func settings() throws(X11Error) -> CaptureSettings {
-        var source = CaptureSource.screen
-        if let monitor { source = .monitor(monitor) }
-        if let region { source = .region(try CaptureRegion(region)) }
-        if let window { source = .window(window) }
-        return CaptureSettings(display: display, source: source, framesPerSecond: fps, showsCursor: cursor)
+    func source() throws(X11Error) -> CaptureSource {
+        if let monitor { return .monitor(monitor) }
+        if let region { return .region(try CaptureRegion(region)) }
+        return window.map { .window($0) } ?? .screen
     }
 }
 

@@ -15,7 +15,7 @@ import Testing
         (["start", "--region", "10x10+0+0", "--monitor", "A"], 64, "--monitor"),
         (["start", "--fps", "0"], 64, "0"),
         (["start", "--name", "a/b"], 64, "a/b"),
-        (["start", "--window", "0x1"], 64, "--window"),
+        (["start", "--window", "0xg"], 64, "--window"), (["start", "--window", "1", "--monitor", "x"], 64, "exclude"),
         (["attach"], 64, "call"),
         (["attach", "http://127.0.0.1:5004"], 64, "rtp://HOST:PORT"),
         (["attach", "rtp://127.0.0.1"], 64, "port"),

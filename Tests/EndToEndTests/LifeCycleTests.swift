@@ -136,6 +136,40 @@ import Testing
         #expect(try sender.wait() == .code(0))
     }
 
+    @Test func theSourceChangesWithoutANewCall() throws {
+        let server = try XServer()
+        let logo = try Subprocess(["xlogo", "-geometry", "120x90+300+200"], environment: server.environment)
+        let broadcast = try Broadcast(on: server.display)
+        let capture = try broadcast.start("--region", "320x200+10+20")
+        let sender = try broadcast.attach(toPort: 6116)
+        func shows(_ text: String) throws {
+            try wait(until: "the status says \(text)") { try broadcast.run("status").output.contains(text) }
+        }
+        try shows("320x200")
+        #expect(try broadcast.run("source", "--region", "200x100+5+5").code == 0)
+        try shows("region 200x100+5+5 of")
+        try shows("200x100,")
+
+        let unknown = try broadcast.run("source", "--monitor", "nowhere")
+        #expect(unknown.code == 69 || unknown.code == 1)
+        #expect(unknown.errorOutput.contains("nowhere"))
+        try shows("200x100,")
+
+        let window = try server.xdotool("search", "--sync", "--onlyvisible", "--class", "xlogo")
+        let id = String(window.split(separator: "\n")[0])
+        #expect(try broadcast.run("source", "--window", id).code == 0)
+        try shows("120x90,")
+        try server.xdotool("windowunmap", id)
+        try shows("source_lost")
+        try server.xdotool("windowmap", id)
+        try shows("active")
+
+        #expect(try broadcast.run("source").code == 0)
+        try shows("640x480,")
+        #expect(sender.status() == nil && capture.status() == nil)
+        for program in [sender, capture, logo] { program.stop() }
+    }
+
     @Test func aMonitorThatGoesLeavesItsPictureAndIsFoundAgain() throws {
         let server = try XServer(.dummy)
         try server.xrandr("--addmode", "DUMMY1", "1280x720")

@@ -151,7 +151,7 @@ func info(_ width: Int, _ height: Int, capturedAt: UInt64 = MonotonicClock.now()
     @Test func requestsAreTakenOnceAndRubbishIsDropped() throws {
         let directory = try folder.bridge()
         #expect(directory.takeRequest() == nil)
-        for request in BridgeRequest.allCases {
+        for request in [BridgeRequest.pause, .freeze, .resume, .stop, .show("monitor HDMI 1")] {
             try directory.post(request)
             #expect(directory.takeRequest() == request)
             #expect(directory.takeRequest() == nil)

@@ -50,6 +50,17 @@ import Testing
         #expect(try ScreenGrabber(connection: connection, source: .screen).grab() == .grabbed)
     }
 
+    @Test func sourcesAreUnderstoodAsTheyAreSaid() {
+        let region = CaptureRegion(x: 1, y: 2, width: 30, height: 40)
+        for source in [CaptureSource.screen, .monitor("HDMI 1"), .region(region), .window(0x240_0007)] {
+            #expect(CaptureSource("\(source)") == source)
+        }
+        for text in ["", "screens", "screen 1", "monitor", "region", "region 1x1", "window", "window 12", "window 0xz"]
+        {
+            #expect(CaptureSource(text) == nil)
+        }
+    }
+
     @Test func listsWindows() throws {
         let server = try XServer()
         let connection = try XConnection(display: server.display)
