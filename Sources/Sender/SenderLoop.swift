@@ -12,7 +12,7 @@ package struct SenderLoop: ~Copyable {
     /// out next, instead of an old one.
     private static let longestBacklog: UInt64 = 100_000_000
     /// The longest sleep while nothing happens, after which to see whether the capture process is well.
-    private static let livenessInterval: UInt64 = 300_000_000
+    private static let livenessInterval: UInt64 = 350_000_000
     /// For so long after the call rang, it is asked for what it needs at the frame rate: it may grant it only then.
     private static let attentionTime: UInt64 = 1_000_000_000
 
