@@ -29,8 +29,9 @@ package struct CaptureLoop: ~Copyable {
     private var writeAfter: UInt64 = 0
     private var heartbeatAt: UInt64
     private var watchedAt: UInt64
-    /// How often a sweep found what no damage had told of.
+    /// How often in a row a sweep found what no damage had told of, and when it did last.
     private var misses = 0
+    private var missedAt: UInt64 = 0
 
     /// Connects to the X server, finds the source, and takes the writer lock.
     ///
@@ -73,7 +74,7 @@ package struct CaptureLoop: ~Copyable {
                 report("still paused, as the process before was: go on with \"oriel resume\"")
                 pause(withPlacard: true)
             }
-            let watch = try directory.watch()
+            let watch = directory.watch()
             while !signals.take() {
                 let now = MonotonicClock.now()
                 let isCalled = watch.take()
@@ -181,7 +182,7 @@ package struct CaptureLoop: ~Copyable {
                 try enterSourceLost("\(settings.source) is gone")
             case .seen(let sight):
                 schedule.note(look, at: now, sight)
-                if sight.isMissed { noteMiss() }
+                if sight.isMissed { noteMiss(at: now) }
                 if sight.isNew || writer.state == .sourceLost { try publish(session) }
             }
             // Replies may have brought events along, and those do not make the descriptor readable again.
@@ -201,8 +202,9 @@ package struct CaptureLoop: ~Copyable {
         if settings.showsCursor, !events.isDisjoint(with: [.pointerMoved, .cursorChanged]) { schedule.notePointer() }
     }
 
-    private mutating func noteMiss() {
-        misses += 1
+    private mutating func noteMiss(at now: UInt64) {
+        misses = now < missedAt + CaptureSchedule.trustTime ? misses + 1 : 1
+        missedAt = now
         if misses == Self.missesToTell {
             report("the X server does not tell of all that is drawn: while it is so, I compare the whole screen")
         }

@@ -79,6 +79,18 @@ final class XSession {
         var sight = Sight(isDamaged: look.takesDamage)
         let now = MonotonicClock.now()
         let pointer = tracker?.ask()
+        let isPresent = try grabChanges(look, &sight)
+        // Also where there is nothing to show it on: an answer that nobody takes would be kept for ever.
+        let pointerMoved = if let pointer { try updateCursor(pointer) } else { false }
+        guard isPresent else { return .sourceLost }
+        sight.pointerMoved = pointerMoved
+        if !unpublished.isEmpty || pointerMoved { capturedAt = now }
+        sight.isNew = !unpublished.isEmpty || cursor != publishedCursor
+        return .seen(sight)
+    }
+
+    /// Grabs what is damaged and what the sweep asks for. Returns false when the source is not there.
+    private func grabChanges(_ look: CaptureSchedule.Look, _ sight: inout Sight) throws(X11Error) -> Bool {
         for attempt in 0..<Self.mostGrabs {
             if sight.isDamaged, let damage { try damage.answer(damage.ask(), addTo: &suspects, of: region) }
             wanted.removeAll()
@@ -87,10 +99,10 @@ final class XSession {
             if wanted.isEmpty, !grabber.mayHaveMoved { break }
             switch try grabber.grab(wanted, changed: &found) {
             case .grabbed: break
-            case .sourceLost: return .sourceLost
+            case .sourceLost: return false
             case .geometryChanged:
                 forgetPublished()
-                guard try grabber.grab(grabber.noTiles, changed: &found) == .grabbed else { return .sourceLost }
+                guard try grabber.grab(grabber.noTiles, changed: &found) == .grabbed else { return false }
             }
             unpublished.formUnion(found)
             found.subtract(suspects)
@@ -100,13 +112,7 @@ final class XSession {
             if attempt == 0, look.sweep != .none { sight.isMissed = !found.isEmpty && !sight.isDamaged }
             if !sight.isDamaged { break }
         }
-        if !unpublished.isEmpty { capturedAt = now }
-        if let pointer, try updateCursor(pointer) {
-            sight.pointerMoved = true
-            capturedAt = now
-        }
-        sight.isNew = !unpublished.isEmpty || cursor != publishedCursor
-        return .seen(sight)
+        return true
     }
 
     private func addSweep(_ sweep: CaptureSchedule.Look.Sweep) {

@@ -30,5 +30,5 @@ struct PatchBudget {
     }
 
     /// A patch was sent.
-    mutating func note(_ byteCount: Int, at now: UInt64) { credit -= Double(byteCount) }
+    mutating func note(_ byteCount: Int) { credit -= Double(byteCount) }
 }

@@ -110,7 +110,7 @@ final class VideoStream {
                     deliver
                 )
             }
-            if frame != nil { patchBudget.note(byteCount, at: now) } else { sharpness = chosen }
+            if frame != nil { patchBudget.note(byteCount) } else { sharpness = chosen }
         }
         scroll = nil
         if frame == nil {

@@ -119,7 +119,7 @@ import Testing
             let now = second + step * 33_000_000
             guard let limit = budget.limit(50, at: now) else { continue }
             let count = min(limit, 8000)
-            budget.note(count, at: now)
+            budget.note(count)
             sent += count
         }
         // 100,000 bytes a second for 9.9 s, and a quarter of a second's worth at the start.
@@ -130,7 +130,7 @@ import Testing
         var budget = PatchBudget(bitrate: 800_000)
         var limits = [3000, 3].map { budget.limit($0, at: second) }
         #expect(limits[0] == nil && limits[1] != nil)
-        budget.note(1_000_000, at: second)
+        budget.note(1_000_000)
         limits = [3, 0].map { budget.limit($0, at: second) }
         #expect(limits[0] == nil && limits[1] != nil)
     }
