@@ -63,7 +63,7 @@ let package = Package(
         .target(name: "RTP", swiftSettings: safe),
         .target(
             name: "VideoEncoding",
-            dependencies: ["CVPX", "Pixels"],
+            dependencies: ["CAOM", "CVPX", "Pixels"],
             swiftSettings: swift + [.enableExperimentalFeature("Lifetimes")]
         ),
         .target(name: "X11Capture", dependencies: ["CXCB", "Pixels", "Posix"], swiftSettings: swift),
@@ -87,6 +87,7 @@ let package = Package(
             ]
         ),
         .systemLibrary(name: "CXTest", pkgConfig: "xcb-xtest", providers: [.apt(["libxcb-xtest0-dev"])]),
+        .systemLibrary(name: "CAOM", pkgConfig: "aom", providers: [.apt(["libaom-dev"])]),
         .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
         .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
         .systemLibrary(name: "CNice", pkgConfig: "nice", providers: [.apt(["libnice-dev"])]),

@@ -9,11 +9,19 @@ package struct HeaderExtensions: Equatable, Sendable {
     package var playoutDelay: UInt8?
     /// http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time
     package var captureTime: UInt8?
+    /// https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension; sent with AV1.
+    package var dependencyDescriptor: UInt8?
 
-    package init(mid: UInt8? = nil, playoutDelay: UInt8? = nil, captureTime: UInt8? = nil) {
+    package init(
+        mid: UInt8? = nil,
+        playoutDelay: UInt8? = nil,
+        captureTime: UInt8? = nil,
+        dependencyDescriptor: UInt8? = nil
+    ) {
         self.mid = mid
         self.playoutDelay = playoutDelay
         self.captureTime = captureTime
+        self.dependencyDescriptor = dependencyDescriptor
     }
 }
 
@@ -25,9 +33,11 @@ struct HeaderExtensionValues {
     var asksForImmediatePlayout = false
     /// When the picture was on the screen, on the sender's clock.
     var captureTime: NTPTime?
+    var dependency: DependencyDescriptor?
 
-    /// Bytes that extensions may take at most: the header, a mid of 16 bytes, playout delay and capture time.
-    static let maximumSize = 4 + 17 + 4 + 9 + 2
+    /// Bytes that extensions may take at most: the header, a mid of 16 bytes, playout delay, capture time and dependency
+    /// descriptor.
+    static let maximumSize = 4 + 17 + 4 + 9 + (1 + DependencyDescriptor.longest)
 
     /// Appends the extension header and its elements, if there are any (RFC 8285 §4.2).
     ///
@@ -47,6 +57,11 @@ struct HeaderExtensionValues {
         if let identifier = identifiers.captureTime, let captureTime {
             packet.append(identifier << 4 | 7)
             packet.append(bigEndian: captureTime.rawValue)
+        }
+        if let identifier = identifiers.dependencyDescriptor, let dependency {
+            let size = dependency.structure == nil ? 3 : DependencyDescriptor.longest
+            packet.append(identifier << 4 | UInt8(size - 1))
+            dependency.write(to: &packet)
         }
         let length = packet.count - start - 4
         if length == 0 {

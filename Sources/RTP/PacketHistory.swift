@@ -14,6 +14,17 @@ package struct PacketHistory: Sendable {
         package fileprivate(set) var appendedAt: UInt64
         package fileprivate(set) var isFirst: Bool
         package fileprivate(set) var isLast: Bool
+        /// One more for each picture, wrapping.
+        package fileprivate(set) var frameNumber: UInt16
+        /// Width and height in pixels of a keyframe; nil for a picture that needs the one before.
+        package fileprivate(set) var keyframe: (width: UInt16, height: UInt16)?
+
+        init(capacity: Int) {
+            payload = []
+            payload.reserveCapacity(capacity)
+            (capturedAt, ticks, appendedAt, frameNumber) = (0, 0, 0, 0)
+            (isFirst, isLast) = (false, false)
+        }
     }
 
     /// Where a picture begins that can be decoded without the ones before.
@@ -27,6 +38,7 @@ package struct PacketHistory: Sendable {
     private var slots: [Packet] = []
     private let capacity: Int
     private var lastTicks: UInt64 = 0
+    private var frameNumber: UInt16 = 0
     /// The number of the packet after the newest.
     package private(set) var end: UInt64 = 0
     /// The newest keyframe, whether or not it is still there.
@@ -78,8 +90,9 @@ package struct PacketHistory: Sendable {
         now: UInt64
     ) {
         lastTicks = max(RTPStream.ticks(capturedAt), lastTicks + 1)
+        frameNumber &+= 1
         if isKeyframe { keyframe = Keyframe(index: end, appendedAt: now) }
-        let fragments = packetizer.packetize(size: frame.count, isKeyframe: isKeyframe, dimensions: dimensions)
+        let fragments = packetizer.packetize(frame, isKeyframe: isKeyframe, dimensions: dimensions)
         for fragment in fragments {
             let slot = nextSlot()
             slots[slot].capturedAt = capturedAt
@@ -87,6 +100,8 @@ package struct PacketHistory: Sendable {
             slots[slot].appendedAt = now
             slots[slot].isFirst = fragment.isFirst
             slots[slot].isLast = fragment.isLast
+            slots[slot].frameNumber = frameNumber
+            slots[slot].keyframe = isKeyframe ? dimensions : nil
             slots[slot].payload.removeAll(keepingCapacity: true)
             fragments.write(fragment, of: frame, to: &slots[slot].payload)
             end += 1
@@ -98,8 +113,7 @@ package struct PacketHistory: Sendable {
 
     private mutating func nextSlot() -> Int {
         if slots.count < capacity {
-            slots.append(Packet(payload: [], capturedAt: 0, ticks: 0, appendedAt: 0, isFirst: false, isLast: false))
-            slots[slots.count - 1].payload.reserveCapacity(packetizer.maximumPacketSize)
+            slots.append(Packet(capacity: packetizer.maximumPacketSize))
             return slots.count - 1
         }
         return Int(end % UInt64(capacity))

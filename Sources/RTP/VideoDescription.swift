@@ -64,7 +64,11 @@ package struct VideoDescription: Equatable, Sendable, CustomStringConvertible {
         // RFC 8866 §5.8: kilobits a second.
         if let bitrate { lines.append("b=AS:\((bitrate + 999) / 1000)") }
         lines.append("a=rtpmap:\(payloadType) \(codec.rawValue)/\(RTPStream.clockRate)")
-        if codec == .vp9 { lines.append("a=fmtp:\(payloadType) profile-id=0") }
+        switch codec {
+        case .vp8: break
+        case .vp9: lines.append("a=fmtp:\(payloadType) profile-id=0")
+        case .av1: lines.append("a=fmtp:\(payloadType) profile=0")
+        }
         lines.append("a=rtcp-fb:\(payloadType) nack pli")
         lines.append("a=rtcp-fb:\(payloadType) ccm fir")
         if let frameRate { lines.append("a=framerate:\(frameRate)") }

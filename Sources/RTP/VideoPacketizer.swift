@@ -2,9 +2,11 @@
 package enum VideoCodec: String, Sendable, CaseIterable {
     case vp8 = "VP8"
     case vp9 = "VP9"
+    case av1 = "AV1"
 }
 
-/// Cuts encoded pictures into RTP payloads: VP8 (RFC 7741) or VP9 in non-flexible mode (RFC 9628).
+/// Cuts encoded pictures into RTP payloads: VP8 (RFC 7741), VP9 in non-flexible mode (RFC 9628) or AV1 (RTP Payload
+/// Format For AV1, version 1.0).
 ///
 /// One stream, one spatial and one temporal layer, every picture a reference for the next. Each picture must be one
 /// that goes out: a picture skipped by the encoder takes no picture ID.
@@ -12,7 +14,7 @@ package struct VideoPacketizer: Sendable {
     package let codec: VideoCodec
     /// Bytes of an RTP packet, header included.
     package let maximumPacketSize: Int
-    /// 0…32767; one more for each picture, wrapping.
+    /// 0…32767; one more for each picture, wrapping. AV1 has none.
     private var pictureID: UInt16
     /// 0…255; one more for each picture, wrapping. VP8 only.
     private var baseLayerIndex: UInt8
@@ -31,23 +33,24 @@ package struct VideoPacketizer: Sendable {
     /// The fragments of the next picture, of about the same size each.
     ///
     /// - Parameters:
-    ///   - size: bytes of the encoded picture, at least 1.
+    ///   - picture: the encoded picture, at least a byte; of AV1 a temporal unit.
     ///   - dimensions: width and height of the picture, 1…65535 pixels; goes out with VP9 keyframes.
     package mutating func packetize(
-        size: Int,
+        _ picture: Span<UInt8>,
         isKeyframe: Bool,
         dimensions: (width: UInt16, height: UInt16)
     ) -> PictureFragments {
-        precondition(size > 0)
+        precondition(!picture.isEmpty)
         defer {
             pictureID = (pictureID &+ 1) & 0x7FFF
             baseLayerIndex &+= 1
         }
-        let descriptor: PayloadDescriptor =
+        let format: PayloadFormat =
             switch codec {
             case .vp8: .vp8(VP8Descriptor(pictureID: pictureID, baseLayerIndex: baseLayerIndex))
             case .vp9: .vp9(VP9Descriptor(pictureID: pictureID, keyframe: isKeyframe ? dimensions : nil))
+            case .av1: .av1(AV1Aggregation(picture, isKeyframe: isKeyframe))
             }
-        return PictureFragments(descriptor, size: size, room: maximumPacketSize - RTPHeader.size)
+        return PictureFragments(format, size: picture.count, room: maximumPacketSize - RTPHeader.size)
     }
 }

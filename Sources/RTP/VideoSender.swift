@@ -286,7 +286,14 @@ package struct VideoSender: Sendable {
         let values = HeaderExtensionValues(
             mid: index < midEnd ? parameters.mid : nil,
             asksForImmediatePlayout: packet.isFirst,
-            captureTime: packet.isFirst ? clock.ntpTime(at: packet.capturedAt) : nil
+            captureTime: packet.isFirst ? clock.ntpTime(at: packet.capturedAt) : nil,
+            dependency: DependencyDescriptor(
+                isFirst: packet.isFirst,
+                isLast: packet.isLast,
+                frameNumber: packet.frameNumber,
+                isKeyframe: packet.keyframe != nil,
+                structure: packet.isFirst ? packet.keyframe : nil
+            )
         )
         if values.write(parameters.extensions, to: &bytes) { bytes[start] |= 0x10 }
     }

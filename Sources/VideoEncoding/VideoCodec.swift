@@ -1,6 +1,6 @@
-/// The codecs that libvpx encodes.
+/// The codecs that can be encoded: by libvpx, and AV1 by libaom.
 package enum VideoCodec: String, Sendable, CaseIterable {
-    case vp8, vp9
+    case vp8, vp9, av1
 
     /// A still picture coded with this quantizer (of 0...63) or a lower one gains nothing visible from more frames: on
     /// text it is then 47 dB from the original.
@@ -8,6 +8,7 @@ package enum VideoCodec: String, Sendable, CaseIterable {
         switch self {
         case .vp8: 8
         case .vp9: 16
+        case .av1: 24
         }
     }
 
@@ -16,6 +17,7 @@ package enum VideoCodec: String, Sendable, CaseIterable {
         switch self {
         case .vp8: 12
         case .vp9: 16
+        case .av1: 24
         }
     }
 }

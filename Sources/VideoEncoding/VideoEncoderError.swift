@@ -4,8 +4,8 @@ package enum VideoEncoderError: Error, Equatable {
     case configuration(String)
     /// Not later than the frame before; nanoseconds.
     case presentationTime(UInt64, previous: UInt64)
-    /// A call into libvpx failed: its name, its `vpx_codec_err_t`, and libvpx's words for both.
-    case libvpx(call: String, code: UInt32, reason: String)
+    /// A call into libvpx or libaom failed: its name, its error code, and the library's words for both.
+    case library(call: String, code: UInt32, reason: String)
 }
 
 extension VideoEncoderError: CustomStringConvertible {
@@ -14,7 +14,7 @@ extension VideoEncoderError: CustomStringConvertible {
         case .configuration(let problem): problem
         case .presentationTime(let time, let previous):
             "a frame at \(time) ns is not later than the one before, at \(previous) ns"
-        case .libvpx(let call, let code, let reason): "\(call): \(reason) (\(code))"
+        case .library(let call, let code, let reason): "\(call): \(reason) (\(code))"
         }
     }
 }

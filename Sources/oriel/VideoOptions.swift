@@ -11,7 +11,7 @@ struct VideoOptions: ParsableArguments {
     )
     var size = PixelSize(width: 1280, height: 720)
 
-    @Option(help: "Codec: auto, vp8 or vp9. auto takes vp8, and vp9 for a viewer who does not know vp8.")
+    @Option(help: "Codec: auto, vp8, vp9 or av1. auto takes vp8, and vp9 or av1 for a viewer who does not know vp8.")
     var codec = CodecChoice.auto
 
     @Option(
@@ -69,7 +69,7 @@ struct SenderOptions: ParsableArguments {
 }
 
 enum CodecChoice: String, ExpressibleByArgument, CaseIterable {
-    case auto, vp8, vp9
+    case auto, vp8, vp9, av1
 
     /// The preferred one first.
     var codecs: [VideoCodec] {
@@ -77,6 +77,7 @@ enum CodecChoice: String, ExpressibleByArgument, CaseIterable {
         case .auto: [.vp8, .vp9]
         case .vp8: [.vp8]
         case .vp9: [.vp9]
+        case .av1: [.av1]
         }
     }
 }

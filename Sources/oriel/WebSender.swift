@@ -133,6 +133,7 @@ extension RTP.VideoCodec {
         switch codec {
         case .vp8: self = .vp8
         case .vp9: self = .vp9
+        case .av1: self = .av1
         }
     }
 }
@@ -142,6 +143,7 @@ extension VideoEncoding.VideoCodec {
         switch codec {
         case .vp8: self = .vp8
         case .vp9: self = .vp9
+        case .av1: self = .av1
         }
     }
 }

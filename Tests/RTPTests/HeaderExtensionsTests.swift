@@ -3,7 +3,7 @@ import Testing
 @testable import RTP
 
 @Suite struct HeaderExtensionsTests {
-    private let all = HeaderExtensions(mid: 3, playoutDelay: 14, captureTime: 1)
+    private let all = HeaderExtensions(mid: 3, playoutDelay: 14, captureTime: 1, dependencyDescriptor: 2)
 
     private func bytes(_ values: HeaderExtensionValues, _ identifiers: HeaderExtensions) -> [UInt8]? {
         var bytes: [UInt8] = [9]
@@ -22,6 +22,16 @@ import Testing
         #expect(bytes(playout, all) == [0xBE, 0xDE, 0, 1, 0xE2, 0, 0, 0])
         let time = HeaderExtensionValues(captureTime: NTPTime(rawValue: 0x0102_0304_8000_0001))
         #expect(bytes(time, all) == [0xBE, 0xDE, 0, 3, 0x17, 1, 2, 3, 4, 0x80, 0, 0, 1, 0, 0, 0])
+        let dependency = HeaderExtensionValues(
+            dependency: DependencyDescriptor(
+                isFirst: true,
+                isLast: false,
+                frameNumber: 0x0304,
+                isKeyframe: false,
+                structure: nil
+            )
+        )
+        #expect(bytes(dependency, all) == [0xBE, 0xDE, 0, 1, 0x22, 0x81, 3, 4])
         let everything = HeaderExtensionValues(
             mid: "0",
             asksForImmediatePlayout: true,
@@ -65,9 +75,16 @@ import Testing
         let longest = HeaderExtensionValues(
             mid: String(repeating: "m", count: 16),
             asksForImmediatePlayout: true,
-            captureTime: NTPTime(rawValue: .max)
+            captureTime: NTPTime(rawValue: .max),
+            dependency: DependencyDescriptor(
+                isFirst: true,
+                isLast: true,
+                frameNumber: .max,
+                isKeyframe: true,
+                structure: (.max, .max)
+            )
         )
         let written = try #require(bytes(longest, all))
-        #expect(written.count <= HeaderExtensionValues.maximumSize)
+        #expect(written.count == HeaderExtensionValues.maximumSize)
     }
 }

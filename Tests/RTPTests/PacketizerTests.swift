@@ -7,12 +7,11 @@ func payloads(
     isKeyframe: Bool,
     _ packetizer: inout VideoPacketizer
 ) -> [(bytes: [UInt8], isLast: Bool)] {
-    let fragments = packetizer.packetize(size: picture.count, isKeyframe: isKeyframe, dimensions: (1280, 720))
+    let fragments = packetizer.packetize(picture.span, isKeyframe: isKeyframe, dimensions: (1280, 720))
     var result: [(bytes: [UInt8], isLast: Bool)] = []
     for fragment in fragments {
         var payload: [UInt8] = []
         fragments.write(fragment, of: picture.span, to: &payload)
-        #expect(payload.count == fragments.payloadSize(of: fragment))
         result.append((payload, fragment.isLast))
     }
     #expect(result.count == fragments.count)
@@ -129,7 +128,7 @@ struct ReadVP9: Equatable {
         return [1, 2, 3] + edges + (0..<60).map { _ in Int.random(in: 1...6000, using: &random) }
     }()
 
-    @Test(arguments: VideoCodec.allCases, [1200, 64])
+    @Test(arguments: [VideoCodec.vp8, .vp9], [1200, 64])
     func reassemblesToTheSameBytes(codec: VideoCodec, maximum: Int) {
         var packetizer = VideoPacketizer(codec: codec, maximumPacketSize: maximum, pictureID: 32_700)
         for (index, size) in Self.sizes.enumerated() {
@@ -159,6 +158,7 @@ struct ReadVP9: Equatable {
                     let structure = ReadVP9.Structure(width: 1280, height: 720, group: [1, 0b100, 1])
                     #expect(read.structure == (isKeyframe && isFirst ? structure : nil))
                     share = read.rest
+                case .av1: return
                 }
                 rebuilt += share
                 lengths.append(share.count)
@@ -171,11 +171,14 @@ struct ReadVP9: Equatable {
     @Test func exactlyFullPacketStaysOne() {
         var packetizer = VideoPacketizer(codec: .vp8, pictureID: 0)
         let room = 1200 - 12 - 6
-        expect(packetizer.packetize(size: room, isKeyframe: false, dimensions: (2, 2)).count == 1)
-        expect(packetizer.packetize(size: room + 1, isKeyframe: false, dimensions: (2, 2)).count == 2)
+        func count(_ size: Int) -> Int {
+            packetizer.packetize([UInt8](repeating: 1, count: size).span, isKeyframe: false, dimensions: (2, 2)).count
+        }
+        expect(count(room) == 1)
+        expect(count(room + 1) == 2)
     }
 
-    @Test(arguments: VideoCodec.allCases)
+    @Test(arguments: [VideoCodec.vp8, .vp9])
     func pictureIDWrapsAfter32767(codec: VideoCodec) {
         var packetizer = VideoPacketizer(codec: codec, pictureID: 32_767, baseLayerIndex: 255)
         expect(payloads([1], isKeyframe: false, &packetizer)[0].bytes.contains([0xFF, 0xFF]))
@@ -183,6 +186,7 @@ struct ReadVP9: Equatable {
         switch codec {
         case .vp8: #expect(ReadVP8(next).pictureID == 0 && ReadVP8(next).tl0 == 0)
         case .vp9: #expect(ReadVP9(next).pictureID == 0)
+        case .av1: break
         }
     }
 }

@@ -1,10 +1,16 @@
+import CAOM
 import CVPX
 import Pixels
 import VideoEncoding
 
-/// libvpx's decoder, keeping the newest picture.
+/// The decoder of libvpx or libaom, keeping the newest picture.
 struct Decoder: ~Copyable {
-    private let context = UnsafeMutablePointer<vpx_codec_ctx_t>.allocate(capacity: 1)
+    private enum Library {
+        case libvpx(UnsafeMutablePointer<vpx_codec_ctx_t>)
+        case libaom(UnsafeMutablePointer<aom_codec_ctx_t>)
+    }
+
+    private let library: Library
     private(set) var size = PixelSize(width: 0, height: 0)
     private(set) var luma: [UInt8] = []
     /// Half as wide and high.
@@ -12,29 +18,56 @@ struct Decoder: ~Copyable {
     private(set) var v: [UInt8] = []
 
     init(_ codec: VideoCodec) {
-        context.initialize(to: vpx_codec_ctx_t())
-        let interface = codec == .vp8 ? vpx_codec_vp8_dx() : vpx_codec_vp9_dx()
-        let code = vpx_codec_dec_init_ver(context, interface, nil, 0, oriel_vpx_decoder_abi_version)
-        precondition(code == VPX_CODEC_OK)
+        switch codec {
+        case .vp8, .vp9:
+            let context = UnsafeMutablePointer<vpx_codec_ctx_t>.allocate(capacity: 1)
+            context.initialize(to: vpx_codec_ctx_t())
+            let interface = codec == .vp8 ? vpx_codec_vp8_dx() : vpx_codec_vp9_dx()
+            let code = vpx_codec_dec_init_ver(context, interface, nil, 0, oriel_vpx_decoder_abi_version)
+            precondition(code == VPX_CODEC_OK)
+            library = .libvpx(context)
+        case .av1:
+            let context = UnsafeMutablePointer<aom_codec_ctx_t>.allocate(capacity: 1)
+            context.initialize(to: aom_codec_ctx_t())
+            let code = aom_codec_dec_init_ver(context, aom_codec_av1_dx(), nil, 0, oriel_aom_decoder_abi_version)
+            precondition(code == AOM_CODEC_OK)
+            library = .libaom(context)
+        }
     }
 
     deinit {
-        vpx_codec_destroy(context)
-        context.deallocate()
+        switch library {
+        case .libvpx(let context):
+            vpx_codec_destroy(context)
+            context.deallocate()
+        case .libaom(let context):
+            aom_codec_destroy(context)
+            context.deallocate()
+        }
     }
 
     /// Returns whether a picture came out without an error.
     mutating func decode(_ data: Span<UInt8>) -> Bool {
-        let code = data.withUnsafeBytes {
-            vpx_codec_decode(context, $0.baseAddress!.assumingMemoryBound(to: UInt8.self), UInt32($0.count), nil, 0)
+        data.withUnsafeBufferPointer {
+            switch library {
+            case .libvpx(let context): decode($0, context)
+            case .libaom(let context): decode($0, context)
+            }
         }
+    }
+
+    private mutating func decode(
+        _ data: UnsafeBufferPointer<UInt8>,
+        _ context: UnsafeMutablePointer<vpx_codec_ctx_t>
+    ) -> Bool {
+        let code = vpx_codec_decode(context, data.baseAddress, UInt32(data.count), nil, 0)
         var iterator: vpx_codec_iter_t?
-        guard code == VPX_CODEC_OK, let image = vpx_codec_get_frame(context, &iterator) else { return false }
-        size = PixelSize(width: Int(image.pointee.d_w), height: Int(image.pointee.d_h))
-        let (planes, strides) = (image.pointee.planes, image.pointee.stride)
-        luma = Self.bytes(planes.0!, Int(strides.0), size.width, size.height)
-        u = Self.bytes(planes.1!, Int(strides.1), size.width / 2, size.height / 2)
-        v = Self.bytes(planes.2!, Int(strides.2), size.width / 2, size.height / 2)
+        guard code == VPX_CODEC_OK, let image = vpx_codec_get_frame(context, &iterator)?.pointee else { return false }
+        keep(
+            PixelSize(width: Int(image.d_w), height: Int(image.d_h)),
+            (image.planes.0!, image.planes.1!, image.planes.2!),
+            strides: (Int(image.stride.0), Int(image.stride.1), Int(image.stride.2))
+        )
         var corrupted: Int32 = 0
         let status = vpx_codec_control_VP8D_GET_FRAME_CORRUPTED(
             context,
@@ -42,6 +75,32 @@ struct Decoder: ~Copyable {
             &corrupted
         )
         return status == VPX_CODEC_OK && corrupted == 0
+    }
+
+    private mutating func decode(
+        _ data: UnsafeBufferPointer<UInt8>,
+        _ context: UnsafeMutablePointer<aom_codec_ctx_t>
+    ) -> Bool {
+        let code = aom_codec_decode(context, data.baseAddress, data.count, nil)
+        var iterator: aom_codec_iter_t?
+        guard code == AOM_CODEC_OK, let image = aom_codec_get_frame(context, &iterator)?.pointee else { return false }
+        keep(
+            PixelSize(width: Int(image.d_w), height: Int(image.d_h)),
+            (image.planes.0!, image.planes.1!, image.planes.2!),
+            strides: (Int(image.stride.0), Int(image.stride.1), Int(image.stride.2))
+        )
+        return true
+    }
+
+    private mutating func keep(
+        _ size: PixelSize,
+        _ planes: (UnsafeMutablePointer<UInt8>, UnsafeMutablePointer<UInt8>, UnsafeMutablePointer<UInt8>),
+        strides: (Int, Int, Int)
+    ) {
+        self.size = size
+        luma = Self.bytes(planes.0, strides.0, size.width, size.height)
+        u = Self.bytes(planes.1, strides.1, size.width / 2, size.height / 2)
+        v = Self.bytes(planes.2, strides.2, size.width / 2, size.height / 2)
     }
 
     private static func bytes(_ plane: UnsafePointer<UInt8>, _ stride: Int, _ width: Int, _ height: Int) -> [UInt8] {

@@ -130,6 +130,24 @@ struct VideoEncoderTests {
         return bytes * 8 * 30 / (steps.upperBound - first)
     }
 
+    /// Also over the 32 bits of milliseconds, of microseconds and of nanoseconds; and frames may come close together.
+    @Test(arguments: VideoCodec.allCases)
+    func theStreamGoesOnForMonths(codec: VideoCodec) throws {
+        var encoder = try VideoEncoder(configuration(codec))
+        var decoder = Decoder(codec)
+        var picture = NV12Picture(size: Self.size)
+        var time: UInt64 = 1
+        let day: UInt64 = 24 * 3600 * 1_000_000_000
+        for (step, pause) in [0, 1, 33_000_000, 100, day, 49 * day, day, 33_000_000, 33_000_000, 100 * day].enumerated() {
+            time += pause
+            Scene.draw(step, into: &picture)
+            let isDecoded = try encoder.encode(picture, presentationTime: time + 1) { decoder.decode($1) }
+            #expect(isDecoded == true)
+            #expect(peakSignalToNoiseRatio(picture, decoder.luma) > 25)
+            time += 1
+        }
+    }
+
     @Test(arguments: VideoCodec.allCases)
     func theStreamGoesOnAfterDroppedFrames(codec: VideoCodec) throws {
         var starved = configuration(codec, bitrate: 30_000)

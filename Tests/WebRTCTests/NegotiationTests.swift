@@ -76,8 +76,8 @@ import WebRTC
 
     @Test func refusalsAreSentences() {
         #expect(
-            UnacceptableOffer.noCommonCodec(offered: ["H264", "AV1"]).description
-                == "none of the offered codecs (H264, AV1) is sent here: offer VP8 or VP9"
+            UnacceptableOffer.noCommonCodec(offered: ["H264", "H265"]).description
+                == "none of the offered codecs (H264, H265) is sent here: offer VP8, VP9 or AV1"
         )
         #expect(UnacceptableOffer.incomplete("is blank").description == "the offer is blank")
     }

@@ -25,6 +25,36 @@ import WebRTC
         }
     }
 
+    /// Some peers take an answer only if all three parameters are theirs.
+    @Test(
+        arguments: [
+            ("level-idx=5;profile=0;tier=0", "level-idx=5;profile=0;tier=0"), ("profile=0", "profile=0"),
+            ("level-idx=31; Tier=1; x=y", "level-idx=31;tier=1"), ("x=y", nil), ("profile=1;level-idx=5", ""),
+            ("profile=2", ""),
+        ]
+    )
+    func profile0OfAV1IsTakenWithItsParameters(offered: String, answered: String?) throws {
+        let coded = offer.replacing("a=rtpmap:96", with: "a=rtpmap:96 AV1/90000", "a=fmtp:96 \(offered)")
+        guard answered != "" else {
+            #expect(throws: UnacceptableOffer.noCommonCodec(offered: ["AV1", "RTX"])) { try coded.negotiate([.av1]) }
+            return
+        }
+        let negotiation = try coded.negotiate([.av1])
+        #expect(negotiation.codec == .av1)
+        let lines = negotiation.answer.media[0].attributes.filter { $0.name == "fmtp" }.compactMap(\.value)
+        #expect(lines.first { $0.hasPrefix("96 ") } == answered.map { "96 \($0)" })
+    }
+
+    @Test func theDependencyDescriptorGoesWithAV1() throws {
+        let uri = "https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension"
+        let extended = offer.adding("a=extmap:9 \(uri)")
+        #expect(try extended.negotiate().video.extensions.dependencyDescriptor == nil)
+        #expect(try !"\(extended.negotiate().answer)".contains(uri))
+        let coded = try extended.replacing("a=rtpmap:96", with: "a=rtpmap:96 AV1/90000").negotiate([.av1])
+        #expect(coded.video.extensions.dependencyDescriptor == 9)
+        #expect(coded.answer.media[0].attributes.contains(.init("extmap", "9 \(uri)")))
+    }
+
     @Test func theSendersPreferenceDecides() throws {
         var both = offer.replacing("m=video", with: "m=video 9 UDP/TLS/RTP/SAVPF 96 97 98")
         both = both.adding("a=rtpmap:98 VP9/90000")

@@ -86,7 +86,7 @@ package struct PlainRTPSession {
         precondition(!frame.isEmpty)
         if hasEnded { return false }
         var packetizer = packetizer
-        let fragments = packetizer.packetize(size: frame.count, isKeyframe: isKeyframe, dimensions: dimensions)
+        let fragments = packetizer.packetize(frame, isKeyframe: isKeyframe, dimensions: dimensions)
         guard queue.room >= fragments.count else {
             // `self.packetizer` stays: a picture that does not go out takes no picture ID.
             counted.picturesDropped += 1

@@ -13,7 +13,7 @@ package enum UnacceptableOffer: Error, Equatable, CustomStringConvertible {
         switch self {
         case .noVideo: "the offer asks for no video: offer a recvonly video description"
         case .noCommonCodec(let offered):
-            "none of the offered codecs (\(offered.joined(separator: ", "))) is sent here: offer VP8 or VP9"
+            "none of the offered codecs (\(offered.joined(separator: ", "))) is sent here: offer VP8, VP9 or AV1"
         case .incomplete(let what): "the offer \(what)"
         }
     }
@@ -29,6 +29,7 @@ package struct Negotiation: Equatable, Sendable {
     package let role: DTLSRole
     private let offer: SessionDescription
     private let section: Int
+    private let formatParameters: String?
     private let feedback: [String]
     private let extensions: [String]
 
@@ -51,10 +52,11 @@ package struct Negotiation: Equatable, Sendable {
             let format = offered.first(where: { $0.codec == codec })
         else { throw .noCommonCodec(offered: media.encodingNames) }
         let feedback = media.feedback(for: format.payloadType)
-        let (extensions, lines) = media.extensions(of: offer)
+        let (extensions, lines) = media.extensions(of: offer, for: codec)
         self.offer = offer
         self.section = section
         self.codec = codec
+        formatParameters = format.parameters
         self.feedback = ["ccm fir", "nack", "nack pli"].filter { feedback.contains($0) }
         self.extensions = lines
         remote = try Self.transport(of: media, in: offer)
@@ -128,7 +130,7 @@ package struct Negotiation: Equatable, Sendable {
         add("rtcp-mux")
         if offered.attributes.contains("rtcp-rsize") { add("rtcp-rsize") }
         add("rtpmap", "\(video.payloadType) \(codec.rawValue)/\(RTPStream.clockRate)")
-        if codec == .vp9 { add("fmtp", "\(video.payloadType) profile-id=0") }
+        if let formatParameters { add("fmtp", "\(video.payloadType) \(formatParameters)") }
         for kind in feedback { add("rtcp-fb", "\(video.payloadType) \(kind)") }
         if let payloadType = video.retransmissionPayloadType {
             add("rtpmap", "\(payloadType) rtx/\(RTPStream.clockRate)")

@@ -12,6 +12,8 @@ extension SessionDescription.Media {
         let codec: VideoCodec
         let payloadType: UInt8
         let retransmission: UInt8?
+        /// The format's parameters for the answer; nil where it has none.
+        let parameters: String?
     }
 
     /// The direction, which a description may inherit from the session.
@@ -55,7 +57,7 @@ extension SessionDescription.Media {
         return names
     }
 
-    /// The formats that this program can send: VP8, and VP9 of profile 0 (8 bits, 4:2:0).
+    /// The formats that this program can send: VP8, and VP9 and AV1 of profile 0 (8 bits, 4:2:0).
     var codecs: [Format] {
         let encodings = encodings
         let retransmissions = Dictionary(
@@ -66,10 +68,27 @@ extension SessionDescription.Media {
             guard
                 let codec = VideoCodec.allCases.first(where: {
                     encoding.name == "\($0.rawValue)/\(RTPStream.clockRate)"
-                }), codec != .vp9 || encoding.parameters["profile-id"] ?? "0" == "0"
+                })
             else { return nil }
-            let retransmission = retransmissions["\(encoding.payloadType)"]
-            return Format(codec: codec, payloadType: encoding.payloadType, retransmission: retransmission)
+            let parameters: String?
+            switch codec {
+            case .vp8: parameters = nil
+            case .vp9:
+                guard encoding.parameters["profile-id"] ?? "0" == "0" else { return nil }
+                parameters = "profile-id=0"
+            case .av1:
+                guard encoding.parameters["profile"] ?? "0" == "0" else { return nil }
+                // Some compare all three with what they offered.
+                parameters = ["level-idx", "profile", "tier"].compactMap { name in
+                    encoding.parameters[name].map { "\(name)=\($0)" }
+                }.joined(separator: ";")
+            }
+            return Format(
+                codec: codec,
+                payloadType: encoding.payloadType,
+                retransmission: retransmissions["\(encoding.payloadType)"],
+                parameters: parameters == "" ? nil : parameters
+            )
         }
     }
 
@@ -80,7 +99,7 @@ extension SessionDescription.Media {
     }
 
     /// The header extensions in use, and the values of the answer's `extmap` lines (RFC 8285 §5).
-    func extensions(of offer: SessionDescription) -> (HeaderExtensions, lines: [String]) {
+    func extensions(of offer: SessionDescription, for codec: VideoCodec) -> (HeaderExtensions, lines: [String]) {
         var extensions = HeaderExtensions()
         var lines: [String] = []
         for line in attributes.all("extmap") + offer.attributes.all("extmap") {
@@ -95,6 +114,9 @@ extension SessionDescription.Media {
             case "urn:ietf:params:rtp-hdrext:sdes:mid": slot = \.mid
             case "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay": slot = \.playoutDelay
             case "http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time": slot = \.captureTime
+            case "https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension":
+                guard codec == .av1 else { continue }
+                slot = \.dependencyDescriptor
             default: continue
             }
             guard extensions[keyPath: slot] == nil else { continue }

@@ -1,7 +1,7 @@
 internal import CVPX
 
 /// A libvpx encoder that has been initialized, destroyed with its owner.
-struct CodecContext: ~Copyable {
+struct VPXContext: ~Copyable {
     let pointer: UnsafeMutablePointer<vpx_codec_ctx_t>
 
     init(
@@ -40,6 +40,6 @@ struct CodecContext: ~Copyable {
     ) -> VideoEncoderError {
         var reason = String(cString: vpx_codec_err_to_string(code))
         if let detail = vpx_codec_error_detail(pointer) { reason += ": " + String(cString: detail) }
-        return .libvpx(call: "\(call)", code: code.rawValue, reason: reason)
+        return .library(call: "\(call)", code: code.rawValue, reason: reason)
     }
 }

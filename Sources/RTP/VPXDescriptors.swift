@@ -1,25 +1,3 @@
-/// What stands between the RTP header and the picture's bytes.
-enum PayloadDescriptor: Sendable {
-    case vp8(VP8Descriptor)
-    case vp9(VP9Descriptor)
-
-    /// Bytes; more on the first packet of a VP9 keyframe than on any other.
-    func size(isFirst: Bool) -> Int {
-        switch self {
-        case .vp8: VP8Descriptor.size
-        case .vp9(let descriptor):
-            isFirst && descriptor.keyframe != nil ? VP9Descriptor.sizeWithStructure : VP9Descriptor.size
-        }
-    }
-
-    func write(isFirst: Bool, isLast: Bool, to packet: inout [UInt8]) {
-        switch self {
-        case .vp8(let descriptor): descriptor.write(isFirst: isFirst, to: &packet)
-        case .vp9(let descriptor): descriptor.write(isFirst: isFirst, isLast: isLast, to: &packet)
-        }
-    }
-}
-
 /// The VP8 payload descriptor (RFC 7741 §4.2) of a reference picture of the only temporal layer.
 ///
 /// ```
@@ -68,13 +46,16 @@ struct VP8Descriptor: Sendable {
 /// Z, a hint about higher spatial layers, says nothing where there is one layer and no layer index; it stays 0. In
 /// non-flexible mode references follow from the picture group, so the scalability structure must hold one.
 struct VP9Descriptor: Sendable {
-    static let size = 3
-    static let sizeWithStructure = 11
+    private static let size = 3
+    private static let sizeWithStructure = 11
 
     /// 0…32767.
     let pictureID: UInt16
     /// Width and height in pixels; nil for an inter picture.
     let keyframe: (width: UInt16, height: UInt16)?
+
+    /// Bytes; more on the first packet of a keyframe than on any other.
+    func size(isFirst: Bool) -> Int { isFirst && keyframe != nil ? Self.sizeWithStructure : Self.size }
 
     func write(isFirst: Bool, isLast: Bool, to packet: inout [UInt8]) {
         let structure = isFirst ? keyframe : nil

@@ -4,18 +4,13 @@ internal import Pixels
 /// The settings for real-time screen content, chosen by measurement: 1280x720 at 2.5 Mb/s, pages of text that stand
 /// still, are typed and scrolled, and full-screen video.
 extension VideoEncoderConfiguration {
-    var interface: OpaquePointer {
-        switch codec {
-        case .vp8: vpx_codec_vp8_cx()
-        case .vp9: vpx_codec_vp9_cx()
-        }
-    }
+    var interface: OpaquePointer { codec == .vp8 ? vpx_codec_vp8_cx() : vpx_codec_vp9_cx() }
 
     func libvpxConfiguration() throws(VideoEncoderError) -> vpx_codec_enc_cfg_t {
         var configuration = vpx_codec_enc_cfg_t()
         let code = vpx_codec_enc_config_default(interface, &configuration, 0)
         guard code == VPX_CODEC_OK else {
-            throw .libvpx(
+            throw .library(
                 call: "vpx_codec_enc_config_default",
                 code: code.rawValue,
                 reason: String(cString: vpx_codec_err_to_string(code))
@@ -52,24 +47,18 @@ extension VideoEncoderConfiguration {
     /// VP8 without its third reference, which only look-ahead makes good use of: a twelfth cheaper, and 0.9 dB better on
     /// scrolled text.
     var interFrameFlags: vpx_enc_frame_flags_t {
-        switch codec {
-        case .vp8: vpx_enc_frame_flags_t(VP8_EFLAG_NO_REF_ARF | VP8_EFLAG_NO_UPD_ARF)
-        case .vp9: 0
-        }
+        codec == .vp8 ? vpx_enc_frame_flags_t(VP8_EFLAG_NO_REF_ARF | VP8_EFLAG_NO_UPD_ARF) : 0
     }
 
-    func applyControls(to context: borrowing CodecContext) throws(VideoEncoderError) {
+    func applyControls(to context: borrowing VPXContext) throws(VideoEncoderError) {
         // The change below which a block is skipped: saves an eighth of the time on a picture at rest.
         try context.check("VP8E_SET_STATIC_THRESHOLD") {
             vpx_codec_control_VP8E_SET_STATIC_THRESHOLD($0, Int32(VP8E_SET_STATIC_THRESHOLD.rawValue), 100)
         }
-        switch codec {
-        case .vp8: try applyVP8Controls(to: context)
-        case .vp9: try applyVP9Controls(to: context)
-        }
+        if codec == .vp8 { try applyVP8Controls(to: context) } else { try applyVP9Controls(to: context) }
     }
 
-    private func applyVP8Controls(to context: borrowing CodecContext) throws(VideoEncoderError) {
+    private func applyVP8Controls(to context: borrowing VPXContext) throws(VideoEncoderError) {
         // A negative speed is fixed; a positive one follows the wall clock. From -7 on, scrolled text loses 1 dB and,
         // when it moves by whole macroblocks, 10 dB.
         try context.check("VP8E_SET_CPUUSED") {
@@ -89,7 +78,7 @@ extension VideoEncoderConfiguration {
         }
     }
 
-    private func applyVP9Controls(to context: borrowing CodecContext) throws(VideoEncoderError) {
+    private func applyVP9Controls(to context: borrowing VPXContext) throws(VideoEncoderError) {
         // 9 would save a fifth of the time on scrolled text and lose 1.8 dB.
         try context.check("VP8E_SET_CPUUSED") {
             vpx_codec_control_VP8E_SET_CPUUSED($0, Int32(VP8E_SET_CPUUSED.rawValue), 8)
@@ -119,7 +108,7 @@ extension VideoEncoderConfiguration {
         }
     }
 
-    func setCyclicRefresh(_ isOn: Bool, of context: borrowing CodecContext) throws(VideoEncoderError) {
+    func setCyclicRefresh(_ isOn: Bool, of context: borrowing VPXContext) throws(VideoEncoderError) {
         try context.check("VP9E_SET_AQ_MODE") {
             vpx_codec_control_VP9E_SET_AQ_MODE($0, Int32(VP9E_SET_AQ_MODE.rawValue), isOn ? 3 : 0)
         }

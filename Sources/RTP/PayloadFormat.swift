@@ -1,0 +1,37 @@
+/// How one picture is laid out in RTP payloads.
+enum PayloadFormat: Sendable {
+    case vp8(VP8Descriptor)
+    case vp9(VP9Descriptor)
+    case av1(AV1Aggregation)
+
+    /// Bytes to cut up, of a picture that has so many.
+    func size(ofPicture size: Int) -> Int {
+        switch self {
+        case .vp8, .vp9: size
+        case .av1(let aggregation): aggregation.size
+        }
+    }
+
+    /// Bytes of a picture for which there is always room in a payload of so many. Sparing the longest descriptor in every
+    /// packet keeps them even.
+    func share(ofPayload size: Int) -> Int {
+        switch self {
+        case .vp8: size - VP8Descriptor.size
+        case .vp9(let descriptor): size - descriptor.size(isFirst: true)
+        case .av1(let aggregation): aggregation.share(ofPayload: size)
+        }
+    }
+
+    /// Appends a payload to a packet that holds its header.
+    func write(_ fragment: PictureFragments.Fragment, of picture: Span<UInt8>, to packet: inout [UInt8]) {
+        switch self {
+        case .vp8(let descriptor):
+            descriptor.write(isFirst: fragment.isFirst, to: &packet)
+            packet.append(contentsOf: picture.extracting(fragment.range))
+        case .vp9(let descriptor):
+            descriptor.write(isFirst: fragment.isFirst, isLast: fragment.isLast, to: &packet)
+            packet.append(contentsOf: picture.extracting(fragment.range))
+        case .av1(let aggregation): aggregation.write(fragment.range, of: picture, to: &packet)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+internal import CAOM
+
+/// A libaom encoder that has been initialized, destroyed with its owner.
+struct AV1Context: ~Copyable {
+    let pointer: UnsafeMutablePointer<aom_codec_ctx_t>
+
+    init(_ configuration: inout aom_codec_enc_cfg_t) throws(VideoEncoderError) {
+        let pointer = UnsafeMutablePointer<aom_codec_ctx_t>.allocate(capacity: 1)
+        pointer.initialize(to: aom_codec_ctx_t())
+        let version = oriel_aom_encoder_abi_version
+        let code = aom_codec_enc_init_ver(pointer, aom_codec_av1_cx(), &configuration, 0, version)
+        guard code == AOM_CODEC_OK else {
+            let error = Self.error(pointer, "aom_codec_enc_init", code)
+            pointer.deallocate()
+            throw error
+        }
+        self.pointer = pointer
+    }
+
+    deinit {
+        aom_codec_destroy(pointer)
+        pointer.deallocate()
+    }
+
+    /// Runs a call that takes the context and reports its failure by code.
+    func check(
+        _ call: StaticString,
+        _ body: (UnsafeMutablePointer<aom_codec_ctx_t>) -> aom_codec_err_t
+    ) throws(VideoEncoderError) {
+        let code = body(pointer)
+        if code != AOM_CODEC_OK { throw Self.error(pointer, call, code) }
+    }
+
+    private static func error(
+        _ pointer: UnsafeMutablePointer<aom_codec_ctx_t>,
+        _ call: StaticString,
+        _ code: aom_codec_err_t
+    ) -> VideoEncoderError {
+        var reason = String(cString: aom_codec_err_to_string(code))
+        if let detail = aom_codec_error_detail(pointer) { reason += ": " + String(cString: detail) }
+        return .library(call: "\(call)", code: code.rawValue, reason: reason)
+    }
+}

@@ -1,0 +1,120 @@
+internal import CAOM
+internal import Pixels
+
+/// libaom's AV1 encoder.
+final class AV1Encoder {
+    private let configuration: VideoEncoderConfiguration
+    private let context: AV1Context
+    private var libaomConfiguration: aom_codec_enc_cfg_t
+    /// One byte a macroblock, row by row; heeded while `isRestricted`.
+    private var activeMap: [UInt8]
+    private var isRestricted = false
+    private var clock = AV1Clock()
+
+    init(_ configuration: VideoEncoderConfiguration) throws(VideoEncoderError) {
+        var libaomConfiguration = try configuration.libaomConfiguration()
+        let context = try AV1Context(&libaomConfiguration)
+        try configuration.applyControls(to: context)
+        self.configuration = configuration
+        self.context = context
+        self.libaomConfiguration = libaomConfiguration
+        let blocks = BlockSet(configuration.size, side: BlockSet.macroblock)
+        activeMap = Array(repeating: 0, count: blocks.columns * blocks.rows)
+    }
+
+    func encode<Result: ~Copyable>(
+        _ picture: borrowing NV12Picture,
+        presentationTime: UInt64,
+        forceKeyframe: Bool,
+        coarsest: Int?,
+        active: BlockSet?,
+        _ body: (_ frame: EncodedFrame, _ data: Span<UInt8>) -> Result
+    ) throws(VideoEncoderError) -> Result? {
+        try setActive(forceKeyframe ? nil : active)
+        if let coarsest { try setQuantizerLimit(coarsest) }
+        let flags = forceKeyframe ? aom_enc_frame_flags_t(AOM_EFLAG_FORCE_KF) : 0
+        let time = clock.ticks(presentationTime)
+        let duration = UInt(max(AV1Clock.ticksPerSecond / configuration.framesPerSecond, 1))
+        let layout = picture.layout
+        try picture.withPlanes { luma, chroma throws(VideoEncoderError) in
+            var image = Self.image(luma, chroma, layout)
+            try context.check("aom_codec_encode") {
+                aom_codec_encode($0, &image, time, duration, flags)
+            }
+        }
+        if coarsest != nil { try setQuantizerLimit(nil) }
+        return try takeFrame(presentationTime, body)
+    }
+
+    func setBitrate(_ bitrate: Int) throws(VideoEncoderError) {
+        var changed = libaomConfiguration
+        changed.rc_target_bitrate = UInt32(bitrate / 1000)
+        try context.check("aom_codec_enc_config_set") { aom_codec_enc_config_set($0, &changed) }
+        libaomConfiguration = changed
+    }
+
+    /// Limits the quantizer of the frames that follow; nil sets the usual limit.
+    private func setQuantizerLimit(_ limit: Int?) throws(VideoEncoderError) {
+        var changed = libaomConfiguration
+        if let limit { changed.rc_max_quantizer = max(UInt32(limit), changed.rc_min_quantizer) }
+        try context.check("aom_codec_enc_config_set") { aom_codec_enc_config_set($0, &changed) }
+    }
+
+    /// Lets the encoder look at some macroblocks only, or at all again.
+    private func setActive(_ blocks: BlockSet?) throws(VideoEncoderError) {
+        if blocks == nil, !isRestricted { return }
+        isRestricted = blocks != nil
+        blocks?.writeBytes(to: &activeMap)
+        let (columns, rows) = ((configuration.size.width + 15) / 16, (configuration.size.height + 15) / 16)
+        try activeMap.withUnsafeMutableBufferPointer { buffer throws(VideoEncoderError) in
+            var map = aom_active_map_t(
+                active_map: isRestricted ? buffer.baseAddress : nil,
+                rows: UInt32(rows),
+                cols: UInt32(columns)
+            )
+            try context.check("AOME_SET_ACTIVEMAP") {
+                oriel_aom_exchange($0, Int32(AOME_SET_ACTIVEMAP.rawValue), &map)
+            }
+        }
+    }
+
+    /// Without look-ahead there is one packet for a picture, a temporal unit, or none.
+    private func takeFrame<Result: ~Copyable>(
+        _ presentationTime: UInt64,
+        _ body: (EncodedFrame, Span<UInt8>) -> Result
+    ) throws(VideoEncoderError) -> Result? {
+        var iterator: aom_codec_iter_t?
+        while let packet = aom_codec_get_cx_data(context.pointer, &iterator) {
+            guard packet.pointee.kind == AOM_CODEC_CX_FRAME_PKT else { continue }
+            let frame = packet.pointee.data.frame
+            if frame.sz == 0 { continue }
+            var quantizer: Int32 = 0
+            try context.check("AOME_GET_LAST_QUANTIZER_64") {
+                oriel_aom_exchange($0, Int32(AOME_GET_LAST_QUANTIZER_64.rawValue), &quantizer)
+            }
+            let encoded = EncodedFrame(
+                isKeyframe: frame.flags & UInt32(AOM_FRAME_IS_KEY) != 0,
+                quantizer: Int(quantizer),
+                presentationTime: presentationTime
+            )
+            let bytes = UnsafePointer(frame.buf.assumingMemoryBound(to: UInt8.self))
+            return body(encoded, Span(_unsafeStart: bytes, count: frame.sz))
+        }
+        return nil
+    }
+
+    /// A view of the planes. libaom reads them only.
+    private static func image(_ luma: RawSpan, _ chroma: RawSpan, _ layout: NV12Layout) -> aom_image_t {
+        func bytes(_ span: RawSpan) -> UnsafeMutablePointer<UInt8> {
+            span.withUnsafeBytes {
+                UnsafeMutableRawPointer(mutating: $0.baseAddress!).assumingMemoryBound(to: UInt8.self)
+            }
+        }
+        var image = aom_image_t()
+        let size = layout.size
+        aom_img_wrap(&image, AOM_IMG_FMT_NV12, UInt32(size.width), UInt32(size.height), 1, bytes(luma))
+        image.planes = (bytes(luma), bytes(chroma), bytes(chroma) + 1)
+        image.stride = (Int32(layout.lumaStride), Int32(layout.chromaStride), Int32(layout.chromaStride))
+        return image
+    }
+}

@@ -1,0 +1,180 @@
+internal import CVPX
+package import Pixels
+
+/// libvpx's VP8 or VP9 encoder, with patches for VP8.
+final class VPXEncoder {
+    private let configuration: VideoEncoderConfiguration
+    private let context: VPXContext
+    private var libvpxConfiguration: vpx_codec_enc_cfg_t
+    /// One byte a macroblock, row by row; heeded while `isRestricted`.
+    private var activeMap: [UInt8]
+    private var isRestricted = false
+    private(set) var patcher: PatchEncoder?
+
+    init(_ configuration: VideoEncoderConfiguration) throws(VideoEncoderError) {
+        var libvpxConfiguration = try configuration.libvpxConfiguration()
+        let context = try VPXContext(configuration.interface, &libvpxConfiguration)
+        try configuration.applyControls(to: context)
+        self.configuration = configuration
+        self.context = context
+        self.libvpxConfiguration = libvpxConfiguration
+        let blocks = BlockSet(configuration.size, side: BlockSet.macroblock)
+        activeMap = Array(repeating: 0, count: blocks.columns * blocks.rows)
+        patcher = configuration.codec == .vp8 ? PatchEncoder(configuration.size) : nil
+    }
+
+    func encode<Result: ~Copyable>(
+        _ picture: borrowing NV12Picture,
+        presentationTime: UInt64,
+        forceKeyframe: Bool,
+        coarsest: Int?,
+        active: BlockSet?,
+        _ body: (_ frame: EncodedFrame, _ data: Span<UInt8>) -> Result
+    ) throws(VideoEncoderError) -> Result? {
+        try setActive(forceKeyframe ? nil : active)
+        if let coarsest { try setQuantizerLimit(coarsest) }
+        let flags = forceKeyframe ? vpx_enc_frame_flags_t(VPX_EFLAG_FORCE_KF) : configuration.interFrameFlags
+        let duration = UInt(1_000_000_000 / configuration.framesPerSecond)
+        let layout = picture.layout
+        try picture.withPlanes { luma, chroma throws(VideoEncoderError) in
+            var image = Self.image(luma, chroma, layout)
+            try context.check("vpx_codec_encode") {
+                vpx_codec_encode(
+                    $0,
+                    &image,
+                    vpx_codec_pts_t(presentationTime),
+                    duration,
+                    flags,
+                    UInt(VPX_DL_REALTIME)
+                )
+            }
+        }
+        if coarsest != nil { try setQuantizerLimit(nil) }
+        return try takeFrame(presentationTime, body)
+    }
+
+    var canPatch: Bool { patcher?.canPatch ?? false }
+
+    var patchedBlocks: BlockSet? { patcher?.patched.nonEmpty }
+
+    func patch<Result: ~Copyable>(
+        _ picture: borrowing NV12Picture,
+        presentationTime: UInt64,
+        blocks: BlockSet,
+        scroll: Scroll?,
+        limit: Int,
+        _ body: (_ frame: EncodedFrame, _ data: Span<UInt8>) -> Result
+    ) -> Result? {
+        guard let image = vpx_codec_get_preview_frame(context.pointer)?.pointee else { return nil }
+        guard let y = image.planes.0, let u = image.planes.1, let v = image.planes.2 else { return nil }
+        let base = PatchEncoder.Planes(
+            pointers: (y, u, v),
+            strides: (Int(image.stride.0), Int(image.stride.1), Int(image.stride.2))
+        )
+        let frame = EncodedFrame(
+            isKeyframe: false,
+            quantizer: PatchEncoder.quantizer,
+            presentationTime: presentationTime
+        )
+        let version = UInt8(libvpxConfiguration.g_profile)
+        return patcher?.encode(
+            picture,
+            blocks,
+            scroll: scroll,
+            base: base,
+            version: version,
+            limit: limit
+        ) { body(frame, $0) }
+    }
+
+    func setBitrate(_ bitrate: Int) throws(VideoEncoderError) {
+        var changed = libvpxConfiguration
+        changed.rc_target_bitrate = UInt32(bitrate / 1000)
+        try context.check("vpx_codec_enc_config_set") { vpx_codec_enc_config_set($0, &changed) }
+        libvpxConfiguration = changed
+    }
+
+    /// Limits the quantizer of the frames that follow; nil sets the usual limit.
+    private func setQuantizerLimit(_ limit: Int?) throws(VideoEncoderError) {
+        var changed = libvpxConfiguration
+        if let limit { changed.rc_max_quantizer = max(UInt32(limit), changed.rc_min_quantizer) }
+        try context.check("vpx_codec_enc_config_set") { vpx_codec_enc_config_set($0, &changed) }
+    }
+
+    /// Lets the encoder look at some macroblocks only, or at all again.
+    private func setActive(_ blocks: BlockSet?) throws(VideoEncoderError) {
+        if blocks == nil, !isRestricted { return }
+        // Cyclic refresh does not heed the map.
+        if configuration.codec == .vp9, isRestricted != (blocks != nil) {
+            try configuration.setCyclicRefresh(blocks == nil, of: context)
+        }
+        isRestricted = blocks != nil
+        let (columns, rows) = ((configuration.size.width + 15) / 16, (configuration.size.height + 15) / 16)
+        if let blocks {
+            precondition(blocks.size == configuration.size && blocks.side == BlockSet.macroblock, "of another picture")
+            blocks.writeBytes(to: &activeMap)
+        }
+        try activeMap.withUnsafeMutableBufferPointer { buffer throws(VideoEncoderError) in
+            var map = vpx_active_map_t(
+                active_map: blocks == nil ? nil : buffer.baseAddress,
+                rows: UInt32(rows),
+                cols: UInt32(columns)
+            )
+            try context.check("VP8E_SET_ACTIVEMAP") {
+                vpx_codec_control_VP8E_SET_ACTIVEMAP($0, Int32(VP8E_SET_ACTIVEMAP.rawValue), &map)
+            }
+        }
+    }
+
+    /// Without look-ahead there is one packet for a picture, or none.
+    private func takeFrame<Result: ~Copyable>(
+        _ presentationTime: UInt64,
+        _ body: (EncodedFrame, Span<UInt8>) -> Result
+    ) throws(VideoEncoderError) -> Result? {
+        var iterator: vpx_codec_iter_t?
+        while let packet = vpx_codec_get_cx_data(context.pointer, &iterator) {
+            guard packet.pointee.kind == VPX_CODEC_CX_FRAME_PKT else { continue }
+            let frame = packet.pointee.data.frame
+            if frame.sz == 0 { continue }
+            var quantizer: Int32 = 0
+            try context.check("VP8E_GET_LAST_QUANTIZER_64") {
+                vpx_codec_control_VP8E_GET_LAST_QUANTIZER_64(
+                    $0,
+                    Int32(VP8E_GET_LAST_QUANTIZER_64.rawValue),
+                    &quantizer
+                )
+            }
+            let encoded = EncodedFrame(
+                isKeyframe: frame.flags & UInt32(VPX_FRAME_IS_KEY) != 0,
+                quantizer: Int(quantizer),
+                presentationTime: presentationTime
+            )
+            let bytes = UnsafePointer(frame.buf.assumingMemoryBound(to: UInt8.self))
+            let data = Span(_unsafeStart: bytes, count: frame.sz)
+            patcher?.noteFrame(data)
+            return body(encoded, data)
+        }
+        return nil
+    }
+
+    /// A view of the planes. libvpx reads them only.
+    private static func image(_ luma: RawSpan, _ chroma: RawSpan, _ layout: NV12Layout) -> vpx_image_t {
+        func bytes(_ span: RawSpan) -> UnsafeMutablePointer<UInt8> {
+            span.withUnsafeBytes {
+                UnsafeMutableRawPointer(mutating: $0.baseAddress!).assumingMemoryBound(to: UInt8.self)
+            }
+        }
+        var image = vpx_image_t()
+        let size = layout.size
+        vpx_img_wrap(&image, VPX_IMG_FMT_NV12, UInt32(size.width), UInt32(size.height), 1, bytes(luma))
+        image.planes = (bytes(luma), bytes(chroma), bytes(chroma) + 1, nil)
+        image.stride = (Int32(layout.lumaStride), Int32(layout.chromaStride), Int32(layout.chromaStride), 0)
+        image.cs = VPX_CS_BT_709
+        image.range = VPX_CR_STUDIO_RANGE
+        return image
+    }
+}
+
+extension BlockSet {
+    fileprivate var nonEmpty: BlockSet? { isEmpty ? nil : self }
+}
