@@ -22,6 +22,8 @@ build_peers() {
         rm -rf .build/peers
         /usr/bin/python3 -m venv .build/peers
         .build/peers/bin/pip install --quiet --requirement Tests/Peers/requirements.txt
+        ln -s "$PWD"/.build/peers/lib/python3*/site-packages/imageio_ffmpeg/binaries/ffmpeg-linux-* \
+            .build/peers/bin/ffmpeg
         cp Tests/Peers/requirements.txt .build/peers/
     fi
     Tests/Peers/pion/build.sh .build/pion

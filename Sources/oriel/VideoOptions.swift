@@ -74,7 +74,7 @@ enum CodecChoice: String, ExpressibleByArgument, CaseIterable {
     /// The preferred one first.
     var codecs: [VideoCodec] {
         switch self {
-        case .auto: [.vp8, .vp9]
+        case .auto: [.vp8, .vp9, .av1]
         case .vp8: [.vp8]
         case .vp9: [.vp9]
         case .av1: [.av1]

@@ -5,7 +5,7 @@ import Testing
 /// Real browsers open the page and see the screen.
 extension WebTests {
     @Suite struct BrowserTests {
-        @Test(arguments: Browser.Kind.allCases, ["vp8", "vp9"])
+        @Test(arguments: Browser.Kind.allCases, ["vp8", "vp9", "av1"])
         func aBrowserSeesTheScreen(kind: Browser.Kind, codec: String) throws {
             let web = try WebBroadcast("--codec", codec)
             let counter = try draw("counter", on: web.server)
@@ -18,6 +18,40 @@ extension WebTests {
             #expect(try browser.evaluate("document.querySelector('video').videoWidth", as: Int.self) == 1280)
             #expect(try browser.evaluate("oriel.pc.getReceivers()[0].jitterBufferTarget", as: Int.self) == 0)
             try browser.screenshot(try artefact("\(kind.rawValue)-\(codec).png"))
+            counter.stop()
+        }
+
+        /// Chromium offers the dependency descriptor only to who asks for it.
+        @Test func theDependencyDescriptorOfAV1IsUnderstood() throws {
+            let web = try WebBroadcast("--codec", "av1")
+            let counter = try draw("counter", on: web.server, "--fps", "30")
+            let browser = try web.open(.chromium)
+            try browser.wait(forState: "live")
+            let script = """
+                (async () => {
+                    const pc = new RTCPeerConnection();
+                    const transceiver = pc.addTransceiver('video', {direction: 'recvonly'});
+                    const extensions = transceiver.getHeaderExtensionsToNegotiate();
+                    for (const extension of extensions) {
+                        if (extension.uri.includes('dependency-descriptor')) extension.direction = 'sendrecv';
+                    }
+                    transceiver.setHeaderExtensionsToNegotiate(extensions);
+                    await pc.setLocalDescription();
+                    while (pc.iceGatheringState !== 'complete') await new Promise(resolve => setTimeout(resolve, 20));
+                    const headers = {'Content-Type': 'application/sdp', 'Authorization': 'Bearer \(WebBroadcast.token)'};
+                    const body = pc.localDescription.sdp;
+                    const answer = await (await fetch('/whep', {method: 'POST', headers, body})).text();
+                    await pc.setRemoteDescription({type: 'answer', sdp: answer});
+                    for (;;) {
+                        await new Promise(resolve => setTimeout(resolve, 100));
+                        const reports = [...(await pc.getStats()).values()];
+                        const frames = reports.find(report => report.type === 'inbound-rtp')?.framesDecoded ?? 0;
+                        if (frames >= 60) return answer;
+                    }
+                })()
+                """
+            let answer = try browser.evaluate(script, as: String.self)
+            #expect(answer.contains("#dependency-descriptor-rtp-header-extension"))
             counter.stop()
         }
 

@@ -38,7 +38,7 @@ import Testing
         capture.stop()
     }
 
-    @Test(arguments: ["vp8", "vp9"])
+    @Test(arguments: ["vp8", "vp9", "av1"])
     func theCodecIsNamed(codec: String) throws {
         let description = try sdp(ofStreamTo: "127.0.0.1", family: AF_INET, ["--codec", codec])
         #expect(description.contains(" \(codec.uppercased())/90000"))

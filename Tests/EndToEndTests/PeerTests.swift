@@ -15,8 +15,7 @@ extension WebTests {
         }
 
         static let cases: [Case] = Peers.Stack.allCases.flatMap { stack in
-            // aiortc has no VP9.
-            (stack == .aiortc ? ["VP8"] : ["VP8", "VP9"]).flatMap { codec in
+            stack.codecs.flatMap { codec in
                 [("actpass", "active"), ("active", "passive")].map { setup in
                     Case(stack: stack, codec: codec, setup: (setup.0, setup.1))
                 }
@@ -125,6 +124,16 @@ extension WebTests {
             let report = try Peers.report(Peers.viewer(.pion, of: web.whep, token: "wrong", in: web.network))
             #expect(report.status == 401)
             #expect(!report.connected)
+        }
+    }
+}
+
+extension Peers.Stack {
+    fileprivate var codecs: [String] {
+        switch self {
+        case .wrtc: ["VP8", "VP9", "AV1"]
+        case .aiortc: ["VP8"]
+        case .gstreamer, .pion: ["VP8", "VP9"]
         }
     }
 }

@@ -7,6 +7,8 @@ import TestSupport
 final class Receiver: Sendable {
     enum Kind: Sendable {
         case ffmpeg
+        /// Version 9, which takes AV1.
+        case newerFFmpeg
         case gstreamer
         /// Only a depacketizer and a decoder for VP8: it goes on when the sender comes back as a new source.
         case gstreamerWithoutSession
@@ -91,9 +93,10 @@ final class Receiver: Sendable {
 extension Receiver.Kind {
     fileprivate func command(_ sdp: String, _ port: UInt16) -> [String] {
         switch self {
-        case .ffmpeg:
+        case .ffmpeg, .newerFFmpeg:
             [
-                "ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "warning", "-protocol_whitelist", "file,udp,rtp",
+                self == .ffmpeg ? "ffmpeg" : Peers.ffmpeg, "-nostdin", "-hide_banner", "-loglevel", "warning",
+                "-protocol_whitelist", "file,udp,rtp",
                 "-i", sdp, "-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-pix_fmt", "yuv420p", "-f",
                 "rawvideo", "pipe:3",
             ]
@@ -113,7 +116,7 @@ extension Receiver.Kind {
 
     /// Warnings of all that handles the stream.
     fileprivate var environment: [String: String] {
-        self == .ffmpeg
+        self == .ffmpeg || self == .newerFFmpeg
             ? [:] : ["GST_DEBUG": "*rtp*:2,*rtcp*:2,*sdp*:2,*udp*:2,vp*:2,*video*:2", "GST_DEBUG_NO_COLOR": "1"]
     }
 
@@ -121,6 +124,7 @@ extension Receiver.Kind {
     fileprivate var harmless: [String] {
         switch self {
         case .ffmpeg: ["RTP/VP9 support is still experimental"]
+        case .newerFFmpeg: []
         case .gstreamer, .gstreamerWithoutSession: []
         }
     }

@@ -56,6 +56,33 @@ extension WebTests {
             try expectNoMalformedPacket(in: streams[0].tap, folder)
         }
 
+        /// AV1, by the one plain receiver at hand that takes it.
+        @Test func aNewerFFmpegDecodesAV1WithoutAComplaint() throws {
+            let server = try XServer(.virtual(width: 1920, height: 1080))
+            let broadcast = try Broadcast(on: server.display)
+            let capture = try broadcast.start("--no-cursor")
+            let stream = try Stream("av1", of: broadcast, to: [.newerFFmpeg])
+            for scene in ["typing", "scrolling"] {
+                let workload = try draw(scene, on: server)
+                sleep(5)
+                workload.kill(SIGSTOP)
+                let screen = try independentGrab(of: server, in: broadcast.folder)
+                for receiver in stream.receivers {
+                    try receiver.requireRunning()
+                    try wait(until: "\(receiver.kind) shows the screen") {
+                        receiver.lastFrame.map { lumaPSNR($0, screen) >= 45 } ?? false
+                    }
+                    #expect(receiver.complaints == [])
+                }
+                workload.kill(SIGCONT)
+                workload.stop()
+            }
+            #expect(stream.receivers.allSatisfy { $0.frameCount > 150 })
+            stream.receivers.forEach { $0.stop() }
+            stream.sender.stop()
+            capture.stop()
+        }
+
         /// tshark agrees that every packet is what it should be.
         private func expectNoMalformedPacket(in tap: RTPTap, _ folder: TemporaryDirectory) throws {
             let path = folder.file("stream.pcap")
@@ -92,11 +119,14 @@ extension WebTests {
             let sender: Subprocess
             let receivers: [Receiver]
 
-            init(_ codec: String, of broadcast: Broadcast) throws {
+            init(
+                _ codec: String,
+                of broadcast: Broadcast,
+                to kinds: [Receiver.Kind] = [.ffmpeg, .gstreamer]
+            ) throws {
                 self.codec = codec
                 let sdp = broadcast.folder.file("\(codec).sdp")
                 let description = try Self.description(codec, of: broadcast, sdp)
-                let kinds: [Receiver.Kind] = [.ffmpeg, .gstreamer]
                 let ports = try kinds.map { _ in try Ports.free() }
                 receivers = try zip(kinds, ports).map { kind, port in
                     try Receiver(kind, sdp: description, port: port, in: broadcast.folder)
@@ -125,7 +155,8 @@ extension WebTests {
 private func independentGrab(of server: XServer, in folder: TemporaryDirectory) throws -> [UInt8] {
     let path = folder.file("grab.yuv")
     try Subprocess.run([
-        "ffmpeg", "-nostdin", "-loglevel", "error", "-f", "x11grab", "-draw_mouse", "0", "-video_size", "1920x1080",
+        "ffmpeg", "-nostdin", "-y", "-loglevel", "error", "-f", "x11grab", "-draw_mouse", "0", "-video_size",
+        "1920x1080",
         "-i", server.display, "-frames:v", "1", "-vf",
         "scale=out_color_matrix=bt709:out_range=tv,format=yuv444p,scale=1280:720:flags=area,format=yuv420p",
         "-f", "rawvideo", path,

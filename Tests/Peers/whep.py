@@ -41,7 +41,7 @@ def parse_arguments(description, relay, png):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("url", help="where to POST the offer")
     parser.add_argument("--token", help="bearer token")
-    parser.add_argument("--codec", choices=["VP8", "VP9"], help="offer no other codec")
+    parser.add_argument("--codec", choices=["VP8", "VP9", "AV1"], help="offer no other codec")
     parser.add_argument("--seconds", type=float, default=10, help="stop so long after the answer (10)")
     parser.add_argument("--frames", type=int, help="stop after so many frames")
     parser.add_argument("--setup", choices=["actpass", "active", "passive"], help="the DTLS role that is offered")

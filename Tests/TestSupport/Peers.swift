@@ -10,6 +10,9 @@ package enum Peers {
     /// Many viewers in one process: `URL TOKEN COUNT SECONDS`.
     package static let load = "\(root)/.build/pion/pion_load"
 
+    /// ffmpeg 9.
+    package static let ffmpeg = "\(root)/.build/peers/bin/ffmpeg"
+
     package enum Stack: String, Sendable, CaseIterable {
         /// libwebrtc
         case wrtc

@@ -138,7 +138,8 @@ struct VideoEncoderTests {
         var picture = NV12Picture(size: Self.size)
         var time: UInt64 = 1
         let day: UInt64 = 24 * 3600 * 1_000_000_000
-        for (step, pause) in [0, 1, 33_000_000, 100, day, 49 * day, day, 33_000_000, 33_000_000, 100 * day].enumerated() {
+        for (step, pause) in [0, 1, 33_000_000, 100, day, 49 * day, day, 33_000_000, 33_000_000, 100 * day].enumerated()
+        {
             time += pause
             Scene.draw(step, into: &picture)
             let isDecoded = try encoder.encode(picture, presentationTime: time + 1) { decoder.decode($1) }
