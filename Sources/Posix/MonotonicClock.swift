@@ -7,6 +7,9 @@ package enum MonotonicClock {
     /// Wall-clock time in nanoseconds since 1970; for sender reports and people only.
     package static func wallClock() -> UInt64 { nanoseconds(CLOCK_REALTIME) }
 
+    /// Processor time of the calling thread, in nanoseconds.
+    package static func threadTime() -> UInt64 { nanoseconds(CLOCK_THREAD_CPUTIME_ID) }
+
     /// Sleeps until an instant of this clock.
     package static func sleep(until deadline: UInt64) {
         // Reading the clock needs no system call.

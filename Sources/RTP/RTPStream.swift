@@ -5,12 +5,12 @@ package struct RTPStream: Sendable {
 
     package let ssrc: UInt32
     /// 0…127.
-    package let payloadType: UInt8
+    package var payloadType: UInt8
     package private(set) var nextSequenceNumber: UInt16
     package private(set) var packetCount: UInt32 = 0
     /// Payload bytes, descriptors included, without RTP headers.
     package private(set) var octetCount: UInt32 = 0
-    package let timestampOffset: UInt32
+    package private(set) var timestampOffset: UInt32
     private var lastTicks: UInt64?
 
     package init(ssrc: UInt32, payloadType: UInt8, sequenceNumber: UInt16, timestampOffset: UInt32) {
@@ -73,6 +73,9 @@ package struct RTPStream: Sendable {
 
     /// The next packet takes this number.
     package mutating func skip(to sequenceNumber: UInt16) { nextSequenceNumber = sequenceNumber }
+
+    /// Puts later timestamps on what follows.
+    package mutating func delay(byTicks ticks: UInt64) { timestampOffset &+= UInt32(truncatingIfNeeded: ticks) }
 
     /// A packet went out, with so many bytes of payload.
     package mutating func notePacketSent(payloadSize: Int) {

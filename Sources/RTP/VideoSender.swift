@@ -19,7 +19,7 @@ package struct VideoSender: Sendable {
     /// one: what made it late would make that late too.
     private static let longestDelay: UInt64 = 500_000_000
 
-    private let parameters: Parameters
+    private var parameters: Parameters
     private let clock: ClockReading
     private let canonicalName: String
     private var stream: RTPStream
@@ -35,8 +35,9 @@ package struct VideoSender: Sendable {
     private var commands = FullIntraCommands()
     private var reachability = Reachability()
     private var keyframeNeed = KeyframeNeed()
-    /// The packet after the newest that was sent.
+    /// The packet after the newest that was sent, and when its picture was captured, on the RTP clock.
     private var sentEnd: UInt64 = 0
+    private var sentTicks: UInt64 = 0
     /// The first packet that goes without the mid, which the viewer has learnt.
     private var midEnd = UInt64.max
     package private(set) var statistics = VideoSenderStatistics()
@@ -133,6 +134,23 @@ package struct VideoSender: Sendable {
     /// Whether the viewer is out of reach: its regular reports have stopped, or tell that nothing arrives.
     package func isLost(at now: UInt64) -> Bool { reachability.isLost(at: now) }
 
+    /// Goes on with another codec, whose packets are in the history that is given from now on.
+    ///
+    /// - Parameter parameters: what was negotiated for that codec.
+    package mutating func change(to parameters: Parameters) {
+        if case .at(let index) = position { stream.skip(to: sequenceNumber(of: index)) }
+        self.parameters = parameters
+        stream.payloadType = parameters.payloadType
+        // Streams of retransmissions are announced once.
+        if let payloadType = parameters.retransmissionPayloadType {
+            retransmissionStream?.payloadType = payloadType
+        } else {
+            retransmissionStream = nil
+        }
+        retransmissions.removeAll()
+        position = .awaitingKeyframe(since: 0)
+    }
+
     /// Whether a viewer that comes now can begin with a keyframe that is there.
     package func canBegin(with history: borrowing PacketHistory, at now: UInt64) -> Bool {
         firstKeyframe(in: history, since: now.subtracting(clamped: Self.keyframeLifetime)) != nil
@@ -194,7 +212,7 @@ package struct VideoSender: Sendable {
         switch position {
         case .awaitingKeyframe(let since):
             let earliest = max(since, now.subtracting(clamped: Self.keyframeLifetime))
-            if let index = firstKeyframe(in: history, since: earliest) { go(to: index) }
+            if let index = firstKeyframe(in: history, since: earliest) { go(to: index, in: history) }
         case .at(let index):
             guard index < history.end else { return }
             let isGone = !history.contains(index)
@@ -202,7 +220,7 @@ package struct VideoSender: Sendable {
                 isGone || history[index].appendedAt.adding(clamped: Self.longestDelay) < now
             {
                 statistics.skips += 1
-                go(to: keyframe.index)
+                go(to: keyframe.index, in: history)
             } else if isGone {
                 statistics.skips += 1
                 stream.skip(to: sequenceNumber(of: index))
@@ -220,10 +238,14 @@ package struct VideoSender: Sendable {
     }
 
     /// Sequence numbers go on without a gap: what a viewer was not sent, it did not lose.
-    private mutating func go(to index: UInt64) {
+    private mutating func go(to index: UInt64, in history: borrowing PacketHistory) {
         if case .at(let old) = position { stream.skip(to: sequenceNumber(of: old)) }
         sequenceOffset = stream.nextSequenceNumber &- UInt16(truncatingIfNeeded: index)
         sequenceStart = index
+        // Another codec's pictures may show an earlier instant, and none may have the timestamp of one before.
+        if stream.packetCount > 0, history[index].ticks <= sentTicks {
+            stream.delay(byTicks: sentTicks + 1 - history[index].ticks)
+        }
         retransmissions.removeAll()
         keyframeNeed.beginKeyframe()
         position = .at(index)
@@ -246,6 +268,7 @@ package struct VideoSender: Sendable {
         append(header, of: packet, index, to: &bytes)
         bytes.append(contentsOf: packet.payload)
         sentEnd = index + 1
+        sentTicks = packet.ticks
         stream.notePacketSent(payloadSize: packet.payload.count)
         statistics.packets += 1
         statistics.bytes += UInt64(packet.payload.count)

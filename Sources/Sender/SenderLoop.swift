@@ -23,6 +23,8 @@ package struct SenderLoop: ~Copyable {
     private var reader: FrameReader
     private var streams: [VideoStream] = []
     private var picture: ScaledPicture
+    private var preference: CodecPreference
+    private var preferred = VideoCodec.vp8
     /// For use while a frame is read only.
     private var changed: BlockSet
     /// When the picture was captured; nil while there is none.
@@ -45,6 +47,7 @@ package struct SenderLoop: ~Copyable {
     ) {
         interval = settings.interval
         picture = ScaledPicture(size: settings.size)
+        preference = CodecPreference(interval: settings.interval)
         changed = BlockSet(settings.size, side: BlockSet.macroblock)
         self.settings = settings
         self.reader = reader
@@ -73,6 +76,7 @@ package struct SenderLoop: ~Copyable {
             }
             let now = MonotonicClock.now()
             for stream in streams { try encode(stream, at: now) }
+            tellPreference()
             if broadcastStopped(at: now) { return .broadcastStopped }
             if now >= reportAt {
                 eachSecond(statistics)
@@ -114,6 +118,8 @@ package struct SenderLoop: ~Copyable {
                 if changed.isEmpty, capturedAt != nil { break }
                 capturedAt = info.capturedAt
                 for stream in streams { stream.noteNewPicture(changed, scroll) }
+                let count = changed.count - (scroll?.blocks.count ?? 0)
+                preference.noteChange(Double(count) / Double(changed.columns * changed.rows), at: info.capturedAt)
             case .contended: retryAt = MonotonicClock.now() + interval / 8
             case .unchanged, .noFrame: break
             }
@@ -138,6 +144,12 @@ package struct SenderLoop: ~Copyable {
         }
     }
 
+    private mutating func tellPreference() {
+        guard preference.codec != preferred else { return }
+        preferred = preference.codec
+        call.prefer(preferred)
+    }
+
     private mutating func encode(_ stream: VideoStream, at now: UInt64) throws(VideoEncoderError) {
         guard let capturedAt else { return }
         if call.takeKeyframeRequest(stream.codec) { stream.noteKeyframeRequest() }
@@ -148,7 +160,8 @@ package struct SenderLoop: ~Copyable {
             retryAt = now + interval
             return
         }
-        try stream.encode(
+        let begin = MonotonicClock.threadTime()
+        let frame = try stream.encode(
             picture.nv12,
             capturedAt: capturedAt,
             action,
@@ -156,6 +169,9 @@ package struct SenderLoop: ~Copyable {
             to: call,
             &statistics
         )
+        if let frame, action != .keepAlive {
+            preference.noteFrame(frame, by: stream.codec, cost: MonotonicClock.threadTime() - begin, at: now)
+        }
     }
 
     /// Looks at times whether the capture process is well, and tells when that changes.

@@ -20,6 +20,9 @@ package protocol VideoCall {
     /// Whether a receiver has asked for a keyframe since the last call and it is time to grant it.
     func takeKeyframeRequest(_ codec: VideoCodec) -> Bool
 
+    /// The codec that suits the picture best now. A call with receivers who take several may move them over.
+    func prefer(_ codec: VideoCodec)
+
     /// How long the packets that wait to be sent will take, in nanoseconds.
     var backlog: UInt64 { get }
 

@@ -68,7 +68,7 @@ final class VideoStream {
 
     func action(at now: UInt64) -> Cadence.Action { cadence.action(at: now) }
 
-    /// Encodes the picture and gives it to the call.
+    /// Encodes the picture and gives it to the call. Returns nil when rate control dropped the frame.
     func encode(
         _ picture: borrowing NV12Picture,
         capturedAt: UInt64,
@@ -76,7 +76,7 @@ final class VideoStream {
         now: UInt64,
         to call: any VideoCall,
         _ statistics: inout SenderStatistics
-    ) throws(VideoEncoderError) {
+    ) throws(VideoEncoderError) -> EncodedFrame? {
         // A picture that is sent again shows the screen as it still is. So does one that was captured about when the one
         // before was sent again, or before there was a stream.
         let isLater = pictureIsNew && capturedAt > lastInstant + interval / 2
@@ -150,6 +150,7 @@ final class VideoStream {
         } else {
             statistics.framesDropped += 1
         }
+        return frame
     }
 }
 

@@ -85,6 +85,9 @@ package struct PeerSession: ~Copyable {
         sender.canBegin(with: history, at: now)
     }
 
+    /// Goes on with another codec, whose packets are in the history that is given from now on.
+    package mutating func change(to format: Negotiation.Format) { sender.change(to: format.video) }
+
     // MARK: - In
 
     /// ICE has a path that datagrams may take.

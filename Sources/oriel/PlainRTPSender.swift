@@ -42,7 +42,7 @@ struct PlainRTPSender {
         in folder: String,
         until signals: borrowing TerminationSignals
     ) throws -> SenderLoop.End {
-        let codec = video.codec.codecs[0]
+        let codec = video.codec.codecs[0][0]
         // No Unix socket leads to an X server; looking up a name may need one.
         let sandbox = Sandbox(
             folder: folder,

@@ -25,6 +25,9 @@ struct PlainRTPVideo: VideoCall {
 
     func takeKeyframeRequest(_: VideoEncoding.VideoCodec) -> Bool { call.takeKeyframeRequest() }
 
+    /// A plain receiver is told of one codec.
+    func prefer(_: VideoEncoding.VideoCodec) {}
+
     var backlog: UInt64 { call.backlog.duration }
 
     /// A plain receiver has no way to be told.

@@ -71,13 +71,13 @@ struct SenderOptions: ParsableArguments {
 enum CodecChoice: String, ExpressibleByArgument, CaseIterable {
     case auto, vp8, vp9, av1
 
-    /// The preferred one first.
-    var codecs: [VideoCodec] {
+    /// In groups: of each, a viewer gets the first that it takes.
+    var codecs: [[VideoCodec]] {
         switch self {
-        case .auto: [.vp8, .vp9, .av1]
-        case .vp8: [.vp8]
-        case .vp9: [.vp9]
-        case .av1: [.av1]
+        case .auto: [[.vp8, .vp9], [.av1]]
+        case .vp8: [[.vp8]]
+        case .vp9: [[.vp9]]
+        case .av1: [[.av1]]
         }
     }
 }

@@ -37,7 +37,7 @@ struct WebSender {
         let page = Deferred<WebService>()
         let call = try WebCall(
             WebCall.Configuration(
-                codecs: video.codec.codecs.map { RTP.VideoCodec($0) },
+                codecs: video.codec.codecs.map { $0.map { RTP.VideoCodec($0) } },
                 targetBitrate: UInt64(video.bitrate.bitsPerSecond),
                 pictureArea: video.size.width * video.size.height,
                 viewerLimit: options.maxViewers,
@@ -118,6 +118,8 @@ struct WebVideo: VideoCall {
     func takeKeyframeRequest(_ codec: VideoEncoding.VideoCodec) -> Bool {
         call.takeKeyframeRequest(RTP.VideoCodec(codec))
     }
+
+    func prefer(_ codec: VideoEncoding.VideoCodec) { call.prefer(RTP.VideoCodec(codec)) }
 
     /// Each viewer has a pace of its own, and none holds up the encoder.
     var backlog: UInt64 { 0 }

@@ -38,7 +38,7 @@ final class WebFixture {
     ) throws {
         call = try WebCall(
             WebCall.Configuration(
-                codecs: codecs,
+                codecs: [codecs],
                 targetBitrate: 1_000_000,
                 pictureArea: 1280 * 720,
                 viewerLimit: viewerLimit,

@@ -21,6 +21,31 @@ extension WebTests {
             counter.stop()
         }
 
+        /// Text that VP8 cannot show sharply at such a bitrate moves everybody who takes it to AV1, and film moves them back,
+        /// within one call.
+        @Test(arguments: Browser.Kind.allCases)
+        func theCodecFollowsTheContent(kind: Browser.Kind) throws {
+            let web = try WebBroadcast("--bitrate", "300k")
+            let text = try draw("scrolling", on: web.server)
+            let browser = try web.open(kind)
+            try browser.wait(forState: "live")
+            func codec() throws -> String { try browser.evaluate("(await oriel.stats()).codec", as: String.self) }
+            try wait(until: "it is AV1") { try codec() == "AV1" }
+            // Those that cannot take it stay with what they have.
+            let plain = try web.view(.pion, "--codec", "VP8", "--frames", "30", "--seconds", "20")
+            #expect(plain.frames >= 30)
+            let before = try browser.framesDecoded
+            try wait(until: "frames are decoded") { try browser.framesDecoded > before + 60 }
+            text.stop()
+            let film = try draw("motion", on: web.server)
+            try wait(until: "it is VP8 again") { try codec() == "VP8" }
+            film.stop()
+            let counter = try draw("counter", on: web.server)
+            try wait(until: "the picture is right") { try browser.number() != nil }
+            #expect(try browser.evaluate("oriel.pc.connectionState", as: String.self) == "connected")
+            counter.stop()
+        }
+
         /// Chromium offers the dependency descriptor only to who asks for it.
         @Test func theDependencyDescriptorOfAV1IsUnderstood() throws {
             let web = try WebBroadcast("--codec", "av1")

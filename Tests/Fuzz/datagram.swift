@@ -52,10 +52,15 @@ private struct Peer: ~Copyable {
             a=rtcp-mux
             a=rtpmap:96 VP8/90000
             """
-        let negotiation = try! Negotiation(offer: SessionDescription(parsing: offer), codecs: [.vp8])
+        let negotiation = try! Negotiation(offer: SessionDescription(parsing: offer), codecs: [[.vp8]])
         var random = SplitMix64(seed: 1)
         let clock = ClockReading(monotonic: now, wall: now)
-        let sender = VideoSender(negotiation.video, pace: .video(targetBitrate: 1 << 20), clock: clock, using: &random)
+        let sender = VideoSender(
+            negotiation.formats[0].video,
+            pace: .video(targetBitrate: 1 << 20),
+            clock: clock,
+            using: &random
+        )
         session = try! PeerSession(negotiation, sender: sender, identity: identity, now: now)
         var history = PacketHistory(codec: .vp8, maximumPayloadSize: 1000, capacity: 4, using: &random)
         history.append(frame: [1, 2, 3].span, isKeyframe: true, dimensions: (8, 8), capturedAt: now, now: now)

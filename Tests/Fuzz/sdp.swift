@@ -7,11 +7,11 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let text = String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     guard let offer = try? SessionDescription(parsing: text) else { return 0 }
     precondition(try! SessionDescription(parsing: "\(offer)") == offer)
-    for codecs in [[VideoCodec.vp8, .vp9], [.vp9]] {
+    for codecs in [[[VideoCodec.vp8, .vp9], [.av1]], [[.vp9]]] {
         guard let negotiation = try? Negotiation(offer: offer, codecs: codecs) else { continue }
         var random = SplitMix64(seed: 1)
         let sender = VideoSender(
-            negotiation.video,
+            negotiation.formats[0].video,
             pace: .video(targetBitrate: 1_000_000),
             clock: ClockReading(monotonic: 0, wall: 0),
             using: &random

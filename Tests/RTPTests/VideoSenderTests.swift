@@ -266,6 +266,64 @@ import Testing
         #expect(stream.sender.statistics.packetsLost == 7)
     }
 
+    /// To the receiver it is one stream: its numbers have no gap, no two pictures have one timestamp, and the payload types
+    /// tell which codec it is.
+    @Test func theCodecChangesAtAKeyframe() throws {
+        var stream = Stream(at: start)
+        stream.append(2, isKeyframe: true)
+        stream.append(3)
+        let old = stream.drain()
+        stream.append(2)
+        var random = SplitMix64(seed: 9)
+        stream.history = PacketHistory(codec: .av1, maximumPayloadSize: 1000, capacity: 200, using: &random)
+        let parameters = VideoSender.Parameters(payloadType: 45, retransmissionPayloadType: 46, mid: "0")
+        // Captured before what was sent last.
+        stream.now -= 20 * Self.millisecond
+        func append(_ packets: Int, isKeyframe: Bool) {
+            // A frame OBU of unknown length.
+            var unit = [UInt8](repeating: 7, count: packets * 990)
+            unit[0] = 0x30
+            stream.history.append(
+                frame: unit.span,
+                isKeyframe: isKeyframe,
+                dimensions: (64, 64),
+                capturedAt: stream.now,
+                now: start
+            )
+        }
+        append(1, isKeyframe: false)
+        expect(!stream.sender.canBegin(with: stream.history, at: start))
+        append(3, isKeyframe: true)
+        expect(stream.sender.canBegin(with: stream.history, at: start))
+        stream.sender.change(to: parameters)
+        stream.now = start
+        let new = try stream.drain().map { try RTPPacket(parsing: $0).header }
+        let before = try old.map { try RTPPacket(parsing: $0).header }
+        #expect(before.map(\.payloadType) == [96, 96, 96, 96, 96])
+        #expect(new.map(\.payloadType) == [45, 45, 45])
+        let numbers = (before + new).map(\.sequenceNumber)
+        #expect(numbers == (0..<8).map { numbers[0] &+ $0 })
+        #expect(new.allSatisfy { $0.ssrc == before[0].ssrc })
+        let later = Int32(bitPattern: new[0].timestamp &- before[4].timestamp)
+        #expect(later > 0 && Set(new.map(\.timestamp)).count == 1)
+        // What was lost before is not there any more, and what is lost now comes in the other stream.
+        stream.lose(numbers[4], numbers[6])
+        let repaired = try stream.drain().map { try RTPPacket(parsing: $0) }
+        #expect(repaired.map(\.header.payloadType) == [46])
+        #expect(repaired[0].payload.prefix(2) == [UInt8(numbers[6] >> 8), UInt8(truncatingIfNeeded: numbers[6])])
+        // The report goes with the new timestamps.
+        stream.now += 3600 * 1000 * Self.millisecond
+        append(1, isKeyframe: false)
+        let last = try RTPPacket(parsing: stream.drain()[0]).header
+        var bytes: [UInt8] = []
+        expect(stream.sender.writeReport(at: stream.now, to: &bytes))
+        guard case .senderReport(let report) = try RTCPPacket.parse(bytes)[0] else {
+            Issue.record("no sender report")
+            return
+        }
+        #expect(report.rtpTimestamp == last.timestamp)
+    }
+
     @Test func aRepeatedCommandIsNotANewOne() {
         var stream = Stream.playing(at: start)
         let ssrc = stream.sender.ssrc

@@ -29,7 +29,7 @@ import Testing
             bytes.damage(Self.words, using: &random)
             guard let offer = try? SessionDescription(parsing: String(decoding: bytes, as: UTF8.self)) else { continue }
             #expect(try SessionDescription(parsing: "\(offer)") == offer)
-            guard let negotiation = try? Negotiation(offer: offer, codecs: [.vp8, .vp9]) else { continue }
+            guard let negotiation = try? Negotiation(offer: offer, codecs: [[.vp8, .vp9], [.av1]]) else { continue }
             let answer = negotiation.answer
             #expect(try SessionDescription(parsing: "\(answer)") == answer)
             #expect(answer.media.count == offer.media.count)

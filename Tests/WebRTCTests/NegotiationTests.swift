@@ -187,7 +187,7 @@ import WebRTC
 
     /// Browsers trickle for the first description of a bundle, whichever that is.
     @Test func allDescriptionsOfABundleShareItsCandidates() throws {
-        let negotiation = try Negotiation(offer: Offers.description("chromium"), codecs: [.vp8])
+        let negotiation = try Negotiation(offer: Offers.description("chromium"), codecs: [[.vp8]])
         #expect(negotiation.bundledMids == ["0", "1", "2"])
         #expect(try offer.negotiate().bundledMids == ["0"])
     }

@@ -55,6 +55,38 @@ import WebRTC
         #expect(coded.answer.media[0].attributes.contains(.init("extmap", "9 \(uri)")))
     }
 
+    /// The usual codec, and another to go on with.
+    @Test func ofEachGroupOneFormatIsAnswered() throws {
+        let several = offer.replacing("m=video", with: "m=video 9 UDP/TLS/RTP/SAVPF 45 96 97 98 46").adding(
+            "a=rtpmap:45 AV1/90000",
+            "a=rtcp-fb:45 nack pli",
+            "a=rtcp-fb:45 nack",
+            "a=rtpmap:46 rtx/90000",
+            "a=fmtp:46 apt=45",
+            "a=rtpmap:98 VP9/90000",
+            "a=extmap:9 https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension"
+        )
+        let negotiation = try several.negotiate([[.vp8, .vp9], [.av1]])
+        #expect(negotiation.formats.map(\.codec) == [.vp8, .av1])
+        #expect(negotiation.formats.map(\.video.payloadType) == [96, 45])
+        #expect(negotiation.formats.map(\.video.retransmissionPayloadType) == [97, 46])
+        #expect(negotiation.formats.map(\.video.extensions.dependencyDescriptor) == [nil, 9])
+        #expect(negotiation.format(preferring: .av1).codec == .av1)
+        #expect(negotiation.format(preferring: .vp9).codec == .vp8)
+        let media = negotiation.answer.media[0]
+        #expect(media.formats == ["96", "97", "45", "46"])
+        let maps = media.attributes.filter { ["rtpmap", "fmtp", "rtcp-fb"].contains($0.name) }.compactMap(\.value)
+        #expect(
+            maps == [
+                "96 VP8/90000", "96 nack", "97 rtx/90000", "97 apt=96", "45 AV1/90000", "45 nack", "45 nack pli",
+                "46 rtx/90000", "46 apt=45",
+            ]
+        )
+        #expect(try several.negotiate([[.vp8, .vp9]]).answer.media[0].formats == ["96", "97"])
+        #expect(try offer.negotiate([[.vp8, .vp9], [.av1]]).formats.map(\.codec) == [.vp8])
+        #expect(try several.negotiate([[.vp9], [.av1]]).answer.media[0].formats == ["98", "45", "46"])
+    }
+
     @Test func theSendersPreferenceDecides() throws {
         var both = offer.replacing("m=video", with: "m=video 9 UDP/TLS/RTP/SAVPF 96 97 98")
         both = both.adding("a=rtpmap:98 VP9/90000")

@@ -55,8 +55,17 @@ struct Offer {
     var text: String { lines.map { $0 + "\r\n" }.joined() }
 
     func negotiate(_ codecs: [VideoCodec] = [.vp8, .vp9]) throws -> Negotiation {
+        try negotiate([codecs])
+    }
+
+    func negotiate(_ codecs: [[VideoCodec]]) throws -> Negotiation {
         try Negotiation(offer: SessionDescription(parsing: text), codecs: codecs)
     }
+}
+
+extension Negotiation {
+    var codec: VideoCodec { formats[0].codec }
+    var video: VideoSender.Parameters { formats[0].video }
 }
 
 extension Negotiation {

@@ -77,7 +77,7 @@ import WebRTC
     @Test(arguments: all)
     func isAnswered(expected: Expected) throws {
         let offer = try Offers.description(expected.name)
-        let negotiation = try Negotiation(offer: offer, codecs: expected.codecs)
+        let negotiation = try Negotiation(offer: offer, codecs: [expected.codecs])
         #expect(negotiation.codec == expected.codec)
         #expect(negotiation.mid == expected.mid)
         #expect(negotiation.role == .client)

@@ -44,12 +44,15 @@ final class Viewer {
     private var hasPath = false
     private var wantsFirstKeyframe = false
     private(set) var isConnected = false
+    /// What the viewer gets.
+    private(set) var format: Negotiation.Format
 
     init(
         id: String,
         number: Int,
         address: String,
         negotiation: Negotiation,
+        format: Negotiation.Format,
         sender: VideoSender,
         identity: DTLSIdentity,
         loop: ICELoop,
@@ -78,6 +81,7 @@ final class Viewer {
         self.number = number
         self.address = address
         self.negotiation = negotiation
+        self.format = format
         self.sender = sender
         self.identity = identity
         self.completion = completion
@@ -159,6 +163,16 @@ final class Viewer {
         session.poll(at: now, history) { agent.send($0) }
     }
 
+    /// What the viewer would get if such a codec suited best.
+    func format(preferring codec: VideoCodec) -> Negotiation.Format { negotiation.format(preferring: codec) }
+
+    /// Goes on with another codec, if there is a keyframe to begin with.
+    func change(to format: Negotiation.Format, at now: UInt64, _ history: borrowing PacketHistory) {
+        guard session.canBegin(with: history, at: now) else { return }
+        self.format = format
+        session.change(to: format)
+    }
+
     func nextDeadline(at now: UInt64, _ history: borrowing PacketHistory) -> UInt64? {
         let media = session.nextDeadline(at: now, history)
         guard completion != nil else { return media }
@@ -195,7 +209,7 @@ final class Viewer {
             number: number,
             address: address,
             since: since,
-            codec: negotiation.codec,
+            codec: format.codec,
             isConnected: isConnected,
             bitrate: lastBitrate,
             profile: session.profile,

@@ -17,6 +17,8 @@ final class ViewerLoop {
     private var random = SystemRandomNumberGenerator()
     private var histories: [VideoCodec: PacketHistory] = [:]
     private var viewers: [Viewer] = []
+    /// What the encoder's side thinks best.
+    private var preferred = VideoCodec.vp8
     private var departed = WebCallTotals()
     private var lastNumber = 0
     private var statusAt: UInt64 = 0
@@ -38,14 +40,16 @@ final class ViewerLoop {
 
     func run(for call: WebCall) {
         while true {
-            let (requests, frames, isClosed, forgetsPast) = call.shared.withLock { shared in
+            let (requests, frames, isClosed, forgetsPast, preferred) = call.shared.withLock { shared in
                 defer {
                     shared.requests.removeAll()
                     shared.frames.removeAll(keepingCapacity: true)
                     shared.forgetsPast = false
                 }
-                return (shared.requests, shared.frames, shared.isClosed, shared.forgetsPast)
+                return (shared.requests, shared.frames, shared.isClosed, shared.forgetsPast, shared.preferredCodec)
             }
+            let isPreferenceNew = preferred != self.preferred
+            self.preferred = preferred
             let now = MonotonicClock.now()
             let countBefore = viewers.count
             var requestedKeyframes: [VideoCodec] = []
@@ -54,7 +58,7 @@ final class ViewerLoop {
             for frame in frames { append(frame, now: now) }
             if forgetsPast { forgetPast(&requestedKeyframes) }
             poll(at: now, &requestedKeyframes)
-            let changed = removeEnded() || countBefore != viewers.count
+            let changed = removeEnded() || countBefore != viewers.count || isPreferenceNew
             publish(to: call, requestedKeyframes, isDue: changed || !events.isEmpty, now: now)
             for event in events { report(event) }
             events.removeAll()
@@ -71,8 +75,8 @@ final class ViewerLoop {
                 let viewer = try admit(offer, from: address, now: now, completion: completion)
                 // The picture is encoded while the path is sought, unless others pay for it: who never finds one shall
                 // not cost them anything.
-                let codec = viewer.negotiation.codec
-                if !viewers.contains(where: { $0.isConnected && $0.negotiation.codec == codec }) {
+                let codec = viewer.format.codec
+                if !viewers.contains(where: { $0.isConnected && $0.format.codec == codec }) {
                     requestedKeyframes.append(codec)
                 }
                 viewers.append(viewer)
@@ -102,8 +106,9 @@ final class ViewerLoop {
     ) throws(Refusal) -> Viewer {
         let negotiation = try negotiate(offer)
         guard viewers.count < configuration.viewerLimit else { throw .full(limit: configuration.viewerLimit) }
+        let format = negotiation.format(preferring: preferred)
         let sender = VideoSender(
-            negotiation.video,
+            format.video,
             pace: .video(targetBitrate: configuration.targetBitrate),
             clock: clock,
             using: &random
@@ -114,6 +119,7 @@ final class ViewerLoop {
             number: lastNumber,
             address: address,
             negotiation: negotiation,
+            format: format,
             sender: sender,
             identity: identity,
             loop: loop,
@@ -152,7 +158,7 @@ final class ViewerLoop {
     /// Also of what came together with the news: a keyframe that was asked for may be gone with it.
     private func forgetPast(_ requestedKeyframes: inout [VideoCodec]) {
         for codec in histories.keys { histories[codec]?.forgetKeyframe() }
-        requestedKeyframes += Set(viewers.map(\.negotiation.codec))
+        requestedKeyframes += Set(viewers.map(\.format.codec))
     }
 
     private func withHistory<Result>(of codec: VideoCodec, _ body: (inout PacketHistory) -> Result) -> Result {
@@ -171,7 +177,9 @@ final class ViewerLoop {
     /// Lets every viewer receive and send, and notes the codecs of which one needs a keyframe.
     private func poll(at now: UInt64, _ requestedKeyframes: inout [VideoCodec]) {
         for viewer in viewers {
-            let codec = viewer.negotiation.codec
+            let wanted = viewer.format(preferring: preferred)
+            if wanted != viewer.format { withHistory(of: wanted.codec) { viewer.change(to: wanted, at: now, $0) } }
+            let codec = viewer.format.codec
             withHistory(of: codec) { viewer.poll(at: now, $0) }
             viewer.answerIfReady(at: now)
             if viewer.takeKeyframeRequest(at: now) { requestedKeyframes.append(codec) }
@@ -185,7 +193,7 @@ final class ViewerLoop {
         if viewers.isEmpty { return nil }
         var deadline = statusAt
         for viewer in viewers {
-            let next = withHistory(of: viewer.negotiation.codec) { viewer.nextDeadline(at: now, $0) }
+            let next = withHistory(of: viewer.format.codec) { viewer.nextDeadline(at: now, $0) }
             deadline = min(deadline, next ?? .max)
         }
         return deadline
@@ -227,7 +235,9 @@ final class ViewerLoop {
         guard statuses != nil || !keyframes.isEmpty else { return }
         var totals = departed
         for status in statuses ?? [] { totals.add(status.statistics) }
-        let codecs = configuration.codecs.filter { codec in viewers.contains { $0.negotiation.codec == codec } }
+        // Also those that viewers wait for.
+        let inUse = Set(viewers.flatMap { [$0.format.codec, $0.format(preferring: preferred).codec] })
+        let codecs = VideoCodec.allCases.filter { inUse.contains($0) }
         let isNews = call.shared.withLock { shared in
             for codec in keyframes { shared.keyframeRequests[codec, default: KeyframeRequests()].request() }
             guard let statuses else { return true }

@@ -35,6 +35,7 @@ package final class WebCall: Sendable {
         var requests: [Request] = []
         /// Codecs that somebody receives, or will as soon as there is a path.
         var codecsInUse: [VideoCodec] = []
+        var preferredCodec = VideoCodec.vp8
         var keyframeRequests: [VideoCodec: KeyframeRequests] = [:]
         var viewers: [ViewerStatus] = []
         var totals = WebCallTotals()
@@ -113,6 +114,12 @@ package final class WebCall: Sendable {
     package func takeKeyframeRequest(_ codec: VideoCodec) -> Bool {
         let now = MonotonicClock.now()
         return shared.withLock { $0.keyframeRequests[codec]?.take(at: now) ?? false }
+    }
+
+    /// The codec that suits the picture best: viewers who take it go on with it, at a keyframe.
+    package func prefer(_ codec: VideoCodec) {
+        shared.withLock { $0.preferredCodec = codec }
+        waker.wake()
     }
 
     /// The broadcast was paused: who joins from now on must not see what was shown before.

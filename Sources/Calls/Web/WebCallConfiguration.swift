@@ -3,8 +3,8 @@ package import WebRTC
 
 extension WebCall {
     package struct Configuration: Sendable {
-        /// Codecs that may be sent, the preferred one first.
-        package var codecs: [VideoCodec]
+        /// Codecs that may be sent, in groups: of each, a viewer gets the first that it takes.
+        package var codecs: [[VideoCodec]]
         /// The encoders', in bits a second; packets of each viewer leave at up to five times that.
         package var targetBitrate: UInt64
         /// Pixels of the picture: the largest keyframe grows with it.
@@ -13,7 +13,7 @@ extension WebCall {
         package var ice: ICEAgent.Configuration
 
         package init(
-            codecs: [VideoCodec],
+            codecs: [[VideoCodec]],
             targetBitrate: UInt64,
             pictureArea: Int,
             viewerLimit: Int,

@@ -23,18 +23,24 @@ package enum UnacceptableOffer: Error, Equatable, CustomStringConvertible {
 ///
 /// The first description that asks for video gets the stream; all others are rejected.
 package struct Negotiation: Equatable, Sendable {
-    package let codec: VideoCodec
-    package let video: VideoSender.Parameters
+    /// A codec and all that goes with it.
+    package struct Format: Equatable, Sendable {
+        package let codec: VideoCodec
+        package let video: VideoSender.Parameters
+        let parameters: String?
+        let feedback: [String]
+    }
+
+    /// What may be sent, the usual format first; never empty.
+    package let formats: [Format]
     package let remote: TransportParameters
     package let role: DTLSRole
     private let offer: SessionDescription
     private let section: Int
-    private let formatParameters: String?
-    private let feedback: [String]
     private let extensions: [String]
 
-    /// - Parameter codecs: those that can be sent, the preferred one first.
-    package init(offer: SessionDescription, codecs: [VideoCodec]) throws(UnacceptableOffer) {
+    /// - Parameter codecs: those that can be sent, in groups: of each, the first that is offered is agreed on.
+    package init(offer: SessionDescription, codecs: [[VideoCodec]]) throws(UnacceptableOffer) {
         let section = offer.media.firstIndex { media in
             media.kind == "video" && (media.port != 0 || media.attributes.contains("bundle-only"))
                 && media.direction(in: offer).receives
@@ -48,30 +54,37 @@ package struct Negotiation: Equatable, Sendable {
             throw .incomplete("keeps RTCP on a port of its own: offer a=rtcp-mux")
         }
         let offered = media.codecs
-        guard let codec = codecs.first(where: { codec in offered.contains { $0.codec == codec } }),
-            let format = offered.first(where: { $0.codec == codec })
-        else { throw .noCommonCodec(offered: media.encodingNames) }
-        let feedback = media.feedback(for: format.payloadType)
-        let (extensions, lines) = media.extensions(of: offer, for: codec)
+        let agreed = codecs.compactMap { group in
+            group.lazy.compactMap { codec in offered.first { $0.codec == codec } }.first
+        }
+        guard !agreed.isEmpty else { throw .noCommonCodec(offered: media.encodingNames) }
+        let (extensions, lines) = media.extensions(of: offer, for: agreed.map(\.codec))
         self.offer = offer
         self.section = section
-        self.codec = codec
-        formatParameters = format.parameters
-        self.feedback = ["ccm fir", "nack", "nack pli"].filter { feedback.contains($0) }
         self.extensions = lines
         remote = try Self.transport(of: media, in: offer)
         role = try Self.role(of: media, in: offer)
-        video = VideoSender.Parameters(
-            payloadType: format.payloadType,
-            retransmissionPayloadType: feedback.contains("nack") ? format.retransmission : nil,
-            canAskForRepair: !self.feedback.isEmpty,
-            extensions: extensions,
-            mid: media.attributes.first("mid") ?? ""
-        )
+        formats = agreed.map { format in
+            let offered = media.feedback(for: format.payloadType)
+            let feedback = ["ccm fir", "nack", "nack pli"].filter { offered.contains($0) }
+            var extensions = extensions
+            if format.codec != .av1 { extensions.dependencyDescriptor = nil }
+            let video = VideoSender.Parameters(
+                payloadType: format.payloadType,
+                retransmissionPayloadType: offered.contains("nack") ? format.retransmission : nil,
+                canAskForRepair: !feedback.isEmpty,
+                extensions: extensions,
+                mid: media.attributes.first("mid") ?? ""
+            )
+            return Format(codec: format.codec, video: video, parameters: format.parameters, feedback: feedback)
+        }
     }
 
+    /// The format of a codec, or the usual one where that was not agreed on.
+    package func format(preferring codec: VideoCodec) -> Format { formats.first { $0.codec == codec } ?? formats[0] }
+
     /// Identifies the accepted media description; empty if the offer gives it no name.
-    package var mid: String { video.mid }
+    package var mid: String { formats[0].video.mid }
 
     /// The media descriptions whose candidates are those of this one: all of its bundle (RFC 9143 §7.3.1).
     package var bundledMids: [String] { bundle ?? [mid] }
@@ -110,7 +123,9 @@ package struct Negotiation: Equatable, Sendable {
         local: TransportParameters,
         sender: borrowing VideoSender
     ) -> SessionDescription.Media {
-        let payloadTypes = [video.payloadType] + [video.retransmissionPayloadType].compactMap { $0 }
+        let payloadTypes = formats.flatMap {
+            [$0.video.payloadType, $0.video.retransmissionPayloadType].compactMap(\.self)
+        }
         var media = SessionDescription.Media(
             kind: offered.kind,
             port: 9,
@@ -129,12 +144,15 @@ package struct Negotiation: Equatable, Sendable {
         add("msid", "oriel screen")
         add("rtcp-mux")
         if offered.attributes.contains("rtcp-rsize") { add("rtcp-rsize") }
-        add("rtpmap", "\(video.payloadType) \(codec.rawValue)/\(RTPStream.clockRate)")
-        if let formatParameters { add("fmtp", "\(video.payloadType) \(formatParameters)") }
-        for kind in feedback { add("rtcp-fb", "\(video.payloadType) \(kind)") }
-        if let payloadType = video.retransmissionPayloadType {
-            add("rtpmap", "\(payloadType) rtx/\(RTPStream.clockRate)")
-            add("fmtp", "\(payloadType) apt=\(video.payloadType)")
+        for format in formats {
+            let payloadType = format.video.payloadType
+            add("rtpmap", "\(payloadType) \(format.codec.rawValue)/\(RTPStream.clockRate)")
+            if let parameters = format.parameters { add("fmtp", "\(payloadType) \(parameters)") }
+            for kind in format.feedback { add("rtcp-fb", "\(payloadType) \(kind)") }
+            if let retransmission = format.video.retransmissionPayloadType {
+                add("rtpmap", "\(retransmission) rtx/\(RTPStream.clockRate)")
+                add("fmtp", "\(retransmission) apt=\(payloadType)")
+            }
         }
         if let retransmission = sender.retransmissionSSRC {
             add("ssrc-group", "FID \(sender.ssrc) \(retransmission)")

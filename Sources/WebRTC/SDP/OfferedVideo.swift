@@ -99,7 +99,7 @@ extension SessionDescription.Media {
     }
 
     /// The header extensions in use, and the values of the answer's `extmap` lines (RFC 8285 §5).
-    func extensions(of offer: SessionDescription, for codec: VideoCodec) -> (HeaderExtensions, lines: [String]) {
+    func extensions(of offer: SessionDescription, for codecs: [VideoCodec]) -> (HeaderExtensions, lines: [String]) {
         var extensions = HeaderExtensions()
         var lines: [String] = []
         for line in attributes.all("extmap") + offer.attributes.all("extmap") {
@@ -115,7 +115,7 @@ extension SessionDescription.Media {
             case "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay": slot = \.playoutDelay
             case "http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time": slot = \.captureTime
             case "https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension":
-                guard codec == .av1 else { continue }
+                guard codecs.contains(.av1) else { continue }
                 slot = \.dependencyDescriptor
             default: continue
             }

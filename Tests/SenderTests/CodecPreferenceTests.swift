@@ -1,0 +1,101 @@
+import Testing
+
+@testable import Sender
+@testable import VideoEncoding
+
+@Suite struct CodecPreferenceTests {
+    private static let interval: UInt64 = 33_333_333
+    private static let second: UInt64 = 1_000_000_000
+
+    /// A sender at work, frame by frame.
+    private struct Work {
+        var preference = CodecPreference(interval: interval)
+        var now: UInt64 = 1_000_000_000_000
+
+        /// - Parameters:
+        ///   - seconds: how long, at 30 frames a second.
+        ///   - share: of the picture, changes with each frame.
+        ///   - quantizer: of the frames, in either codec.
+        ///   - cost: of a frame in AV1, of the time between frames.
+        mutating func go(_ seconds: Double, share: Double, quantizer: Int, cost: Double = 0.4) {
+            for _ in 0..<Int(seconds * 30) {
+                now += interval
+                preference.noteChange(share, at: now)
+                let frame = EncodedFrame(isKeyframe: false, quantizer: quantizer, presentationTime: now)
+                let nanoseconds = UInt64(Double(interval) * (preference.codec == .av1 ? cost : 0.1))
+                preference.noteFrame(frame, by: preference.codec, cost: nanoseconds, at: now)
+            }
+        }
+    }
+
+    @Test func sharpTextStaysWithVP8() {
+        var work = Work()
+        work.go(60, share: 0.2, quantizer: 12)
+        #expect(work.preference.codec == .vp8)
+    }
+
+    @Test func coarseTextMovesToAV1() {
+        var work = Work()
+        work.go(0.9, share: 0.2, quantizer: 50)
+        #expect(work.preference.codec == .vp8)
+        work.go(0.5, share: 0.2, quantizer: 50)
+        #expect(work.preference.codec == .av1)
+        work.go(60, share: 0.2, quantizer: 20)
+        #expect(work.preference.codec == .av1)
+    }
+
+    /// Half a second of coarse frames with each page is bearable every half a minute, and not every other second.
+    @Test(arguments: [(30.0, VideoCodec.vp8), (2.0, .av1)])
+    func pagesThatTurnFastMoveToAV1(pause: Double, codec: VideoCodec) {
+        var work = Work()
+        for _ in 0..<10 where work.preference.codec == .vp8 {
+            work.go(0.5, share: 0.03, quantizer: 50)
+            work.go(pause, share: 0, quantizer: 12)
+        }
+        #expect(work.preference.codec == codec)
+    }
+
+    @Test func filmStaysWithVP8() {
+        var work = Work()
+        work.go(60, share: 1, quantizer: 50)
+        #expect(work.preference.codec == .vp8)
+    }
+
+    @Test(arguments: [(1.0, 0.4), (0.2, 0.9)])
+    func filmAndCostMoveBackAndAV1RestsLongerEachTime(share: Double, cost: Double) {
+        var work = Work()
+        for rest in [30.0, 60, 120] {
+            work.go(3, share: 0.2, quantizer: 50)
+            #expect(work.preference.codec == .av1)
+            // Until AV1 gives way.
+            for _ in 0..<200 where work.preference.codec == .av1 {
+                work.go(0.1, share: share, quantizer: 20, cost: cost)
+            }
+            #expect(work.preference.codec == .vp8)
+            work.go(rest - 4, share: 0.2, quantizer: 50)
+            #expect(work.preference.codec == .vp8)
+            work.go(2, share: 0, quantizer: 12)
+        }
+    }
+
+    @Test func aCalmPictureMovesBack() {
+        var work = Work()
+        work.go(3, share: 0.2, quantizer: 50)
+        work.go(19, share: 0.001, quantizer: 20, cost: 0.05)
+        #expect(work.preference.codec == .av1)
+        work.go(2, share: 0.001, quantizer: 20, cost: 0.05)
+        #expect(work.preference.codec == .vp8)
+        // There was nothing wrong with AV1.
+        work.go(3, share: 0.2, quantizer: 50)
+        #expect(work.preference.codec == .av1)
+    }
+
+    /// Where no receiver takes AV1, none of its frames tell how it does.
+    @Test func withoutAV1FramesTheWishEndsToo() {
+        var work = Work()
+        work.go(3, share: 0.2, quantizer: 50)
+        let frame = EncodedFrame(isKeyframe: false, quantizer: 12, presentationTime: 0)
+        work.preference.noteFrame(frame, by: .vp8, cost: 1, at: work.now + 21 * Self.second)
+        #expect(work.preference.codec == .vp8)
+    }
+}
