@@ -1,5 +1,5 @@
 internal import CVPX
-package import Pixels
+internal import Pixels
 
 /// libvpx's VP8 or VP9 encoder, with patches for VP8.
 final class VPXEncoder {
