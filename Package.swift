@@ -22,6 +22,7 @@ let package = Package(
     products: [
         .executable(name: "oriel", targets: ["oriel"]),
         .library(name: "FrameBridge", targets: ["FrameBridge"]),
+        .library(name: "AllocationCounter", type: .dynamic, targets: ["AllocationCounter"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -101,6 +102,7 @@ let package = Package(
             path: "Benchmarks/Workload",
             swiftSettings: swift
         ),
+        .target(name: "AllocationCounter", path: "Benchmarks/AllocationCounter"),
         .executableTarget(
             name: "bench",
             dependencies: [

@@ -8,7 +8,7 @@ struct Bench: ParsableCommand {
         abstract: "Measures Oriel beside its rivals.",
         subcommands: [
             All.self, KernelsCommand.self, BridgeCommand.self, EncodeCommand.self, PipelineCommand.self,
-            RecoveryCommand.self, WebCommand.self, BridgeReader.self,
+            ChangeCommand.self, RecoveryCommand.self, WebCommand.self, BridgeReader.self,
         ],
         defaultSubcommand: All.self
     )
@@ -39,7 +39,11 @@ struct All: ParsableCommand {
     func run() throws {
         stopChildrenOnSignals()
         var report = Report()
-        for part in [kernelSections, bridgeSections, encodeSections, pipelineSections, recoverySections, webSections] {
+        let parts = [
+            kernelSections, bridgeSections, encodeSections, pipelineSections, changeSections, recoverySections,
+            webSections,
+        ]
+        for part in parts {
             for section in part(options) {
                 section.print()
                 report.sections.append(section)
@@ -79,6 +83,17 @@ struct PipelineCommand: ParsableCommand {
     @OptionGroup var options: RunOptions
 
     func run() { show(pipelineSections, options) }
+}
+
+struct ChangeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "change",
+        abstract: "How cost follows change: by stage, by area, on a 4K screen; bytes and allocations."
+    )
+
+    @OptionGroup var options: RunOptions
+
+    func run() { show(changeSections, options) }
 }
 
 struct RecoveryCommand: ParsableCommand {

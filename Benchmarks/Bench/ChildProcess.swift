@@ -16,13 +16,23 @@ final class ChildProcess: @unchecked Sendable {  // Process guards its own state
     private let errors: TemporaryFolder
     private let name: String
 
-    /// - Parameter executable: A path, or a name to look for in PATH.
-    init(_ executable: String, _ arguments: [String], capturingOutput: Bool = false) throws {
+    /// - Parameters:
+    ///   - executable: A path, or a name to look for in PATH.
+    ///   - environment: in addition to this process's own.
+    init(
+        _ executable: String,
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        capturingOutput: Bool = false
+    ) throws {
         errors = try TemporaryFolder()
         name = (executable as NSString).lastPathComponent
         let isPath = executable.contains("/")
         process.executableURL = URL(fileURLWithPath: isPath ? executable : "/usr/bin/env")
         process.arguments = isPath ? arguments : [executable] + arguments
+        if !environment.isEmpty {
+            process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
+        }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = capturingOutput ? output : FileHandle.nullDevice
         _ = FileManager.default.createFile(atPath: errors.path + "/stderr", contents: nil)
@@ -79,12 +89,19 @@ final class ChildProcess: @unchecked Sendable {  // Process guards its own state
     }
 }
 
-/// An executable built beside this one.
+/// A file of the repository that this program was built from.
+func repositoryPath(_ name: String) throws -> String {
+    let path = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/" + name
+    guard FileManager.default.fileExists(atPath: path) else { throw BenchError("\(path) is not there") }
+    return path
+}
+
+/// An executable or library built beside this one.
 func sibling(_ name: String) throws -> String {
     let folder = (try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") as NSString)
         .deletingLastPathComponent
     let path = folder + "/" + name
-    guard FileManager.default.isExecutableFile(atPath: path) else {
+    guard FileManager.default.isReadableFile(atPath: path) else {
         throw BenchError("\(name) is not built; run: swift build -c release --product \(name)")
     }
     return path

@@ -4,36 +4,57 @@ import Pixels
 struct Contender: Sendable {
     let name: String
     let isOurs: Bool
-    /// Starts it on a display, sending to a port of this machine.
-    let start: @Sendable (_ display: String, _ port: UInt16) throws -> Broadcast
+    private let launch: @Sendable (_ stage: Stage, _ port: UInt16) throws -> Broadcast
 
-    static let oriel = Contender(name: "oriel", isOurs: true) { display, port in
-        try orielBroadcast(display, port, [])
+    /// Starts it on what is to be seen, sending to a port of this machine.
+    func start(_ stage: Stage, _ port: UInt16) throws -> Broadcast { try launch(stage, port) }
+
+    static let oriel = Contender(name: "oriel", isOurs: true) { stage, port in
+        try orielBroadcast(stage, port, [])
     }
 
-    static let orielWithoutWake = Contender(name: "oriel --no-wake", isOurs: true) { display, port in
-        try orielBroadcast(display, port, ["--no-wake"])
+    static let orielWithoutWake = Contender(name: "oriel --no-wake", isOurs: true) { stage, port in
+        try orielBroadcast(stage, port, ["--no-wake"])
     }
 
-    static let ffmpeg = Contender(name: "ffmpeg", isOurs: false) { display, port in
+    static let ffmpeg = Contender(name: "ffmpeg", isOurs: false) { stage, port in
+        try ffmpegBroadcast(
+            stage,
+            port,
+            filter: "," + EncoderSettings.ffmpegFilter,
+            EncoderSettings.ffmpeg
+        )
+    }
+
+    /// With the settings that its manual has for live video, and none of Oriel's.
+    static let plainFFmpeg = Contender(name: "ffmpeg, plain", isOurs: false) { stage, port in
+        try ffmpegBroadcast(stage, port, filter: "", EncoderSettings.plainFFmpeg)
+    }
+
+    private static func ffmpegBroadcast(
+        _ stage: Stage,
+        _ port: UInt16,
+        filter: String,
+        _ encoder: [String]
+    ) throws -> Broadcast {
         let arguments =
             [
                 "-loglevel", "error", "-nostdin", "-fflags", "nobuffer", "-f", "x11grab", "-framerate", "30",
-                "-video_size", "\(Stage.size)", "-i", display,
+                "-video_size", "\(stage.size)", "-i", stage.display,
                 "-vf",
-                "scale=\(EncoderSettings.size.width):\(EncoderSettings.size.height),\(EncoderSettings.ffmpegFilter)",
-            ] + EncoderSettings.ffmpeg + [
+                "scale=\(EncoderSettings.size.width):\(EncoderSettings.size.height)\(filter)",
+            ] + encoder + [
                 "-flags", "low_delay", "-flush_packets", "1", "-max_delay", "0", "-payload_type", "96", "-f", "rtp",
                 "rtp://127.0.0.1:\(port)?pkt_size=1200",
             ]
         return Broadcast([try ChildProcess("ffmpeg", arguments)])
     }
 
-    static let gstreamer = Contender(name: "gstreamer", isOurs: false) { display, port in
+    static let gstreamer = Contender(name: "gstreamer", isOurs: false) { stage, port in
         let size = EncoderSettings.size
         let arguments =
             [
-                "-q", "ximagesrc", "display-name=\(display)", "use-damage=false", "!", "video/x-raw,framerate=30/1",
+                "-q", "ximagesrc", "display-name=\(stage.display)", "use-damage=false", "!", "video/x-raw,framerate=30/1",
                 "!", "videoscale", "!", "video/x-raw,width=\(size.width),height=\(size.height)",
                 "!", "videoconvert", "!", "video/x-raw,format=I420", "!",
             ] + EncoderSettings.gstreamer + [
@@ -42,21 +63,44 @@ struct Contender: Sendable {
         return Broadcast([try ChildProcess("gst-launch-1.0", arguments)])
     }
 
-    private static func orielBroadcast(_ display: String, _ port: UInt16, _ options: [String]) throws -> Broadcast {
+    /// Captures and encodes at the size of the screen, and does not packetize: its packets are counted as they are.
+    static let pixelflux = Contender(name: "pixelflux", isOurs: false) { stage, port in
+        let script = try repositoryPath("Benchmarks/pixelflux_sender.py")
+        let python = try repositoryPath(".build/peers/bin/python")
+        return Broadcast([
+            try ChildProcess(
+                python,
+                [script, "\(stage.size)", "\(EncoderSettings.bitrate / 1000)", "\(port)"],
+                environment: ["DISPLAY": stage.display]
+            )
+        ])
+    }
+
+    private static func orielBroadcast(_ stage: Stage, _ port: UInt16, _ options: [String]) throws -> Broadcast {
         let folder = try TemporaryFolder()
-        let capture = try startCapture(display, in: folder)
+        let capture = try startCapture(stage.display, in: folder)
         let sender = try startSender(port, in: folder, options)
         return Broadcast([capture, sender], folder: folder)
     }
 
-    static func startCapture(_ display: String, in folder: TemporaryFolder) throws -> ChildProcess {
-        try ChildProcess(sibling("oriel"), ["start", "--display", display, "--dir", folder.path + "/bridge"])
+    static func startCapture(
+        _ display: String,
+        in folder: TemporaryFolder,
+        _ options: [String] = [],
+        environment: [String: String] = [:]
+    ) throws -> ChildProcess {
+        try ChildProcess(
+            sibling("oriel"),
+            ["start", "--display", display, "--dir", folder.path + "/bridge"] + options,
+            environment: environment
+        )
     }
 
     static func startSender(
         _ port: UInt16,
         in folder: TemporaryFolder,
-        _ options: [String] = []
+        _ options: [String] = [],
+        environment: [String: String] = [:]
     ) throws -> ChildProcess {
         try ChildProcess(
             sibling("oriel"),
@@ -64,7 +108,8 @@ struct Contender: Sendable {
                 "attach", "rtp://127.0.0.1:\(port)", "--dir", folder.path + "/bridge",
                 "--sdp", folder.path + "/oriel.sdp", "--codec", "vp8", "--size", "\(EncoderSettings.size)",
                 "--bitrate", "\(EncoderSettings.bitrate / 1000)k", "--keyframe-interval", "0",
-            ] + options
+            ] + options,
+            environment: environment
         )
     }
 }

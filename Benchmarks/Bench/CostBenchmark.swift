@@ -1,3 +1,4 @@
+import Pixels
 import Posix
 
 /// What share of ffmpeg's CPU time each workload may take.
@@ -8,72 +9,131 @@ private let limits = [
 
 /// CPU time of each contender on each workload.
 func costSection(_ options: RunOptions) -> Section {
-    let contenders = [Contender.oriel, .ffmpeg, .gstreamer]
-    var samples: [String: [Samples]] = [:]
-    for kind in workloads { samples[kind] = contenders.map { _ in Samples() } }
+    let contenders = [Contender.oriel, .ffmpeg, .plainFFmpeg, .gstreamer, .pixelflux]
+    let costs = costs(of: contenders, on: workloads, size: Stage.size, options)
+    func samples(of kind: String) -> [Samples] { costs.first { $0.kind == kind }!.samples }
+    var section = section(costs, contenders, size: Stage.size)
+    section.notes.append(
+        "ffmpeg and gstreamer with Oriel's settings of libvpx, which make them cheaper and better; \"ffmpeg, plain\" with "
+            + "-deadline realtime -cpu-used 8. pixelflux 2.2.1 does not scale: it encodes 1920x1080."
+    )
+    for kind in workloads {
+        func ratio(to contender: Int) -> Double? {
+            samples(of: kind)[0].median().flatMap { ours in samples(of: kind)[contender].median().map { ours / $0 } }
+        }
+        func goal(_ name: String, _ contender: Int, _ limit: Double) -> Goal {
+            Goal(
+                "CPU per tick, \(kind)",
+                ratio(to: contender),
+                atMost: limit,
+                unit: "× \(name)",
+                digits: 3,
+                command: pipelineCommand
+            )
+        }
+        section.goals.append(goal("ffmpeg", 1, limits[kind]!))
+        section.goals.append(goal("pixelflux", 4, kind == "typing" ? 0.2 : 1))
+    }
+    section.goals.append(
+        Goal(
+            "wake-ups of each process, still",
+            samples(of: "still")[0].median(2),
+            atMost: 5,
+            unit: "a second",
+            digits: 1,
+            command: pipelineCommand
+        )
+    )
+    return section
+}
+
+/// The same beside ffmpeg on a screen of four times as many pixels.
+func largeCostSection(_ options: RunOptions) -> Section {
+    let size = PixelSize(width: 3840, height: 2160)
+    let contenders = [Contender.oriel, .ffmpeg]
+    return section(
+        costs(of: contenders, on: ["still", "typing", "scrolling", "motion"], size: size, options),
+        contenders,
+        size: size
+    )
+}
+
+/// By workload, and by contender.
+private func costs(
+    of contenders: [Contender],
+    on kinds: [String],
+    size: PixelSize,
+    _ options: RunOptions
+) -> [(kind: String, samples: [Samples])] {
+    var costs = kinds.map { ($0, contenders.map { _ in Samples() }) }
     for _ in 0..<options.rounds {
-        for kind in workloads {
+        for kind in kinds.indices {
             for (index, contender) in contenders.enumerated() {
-                samples[kind]![index].record { try cost(of: contender, on: kind, seconds: options.seconds) }
+                costs[kind].1[index].record {
+                    try cost(of: contender, on: kinds[kind], size: size, seconds: options.seconds)
+                }
             }
         }
     }
+    return costs
+}
 
-    var table = Table(["workload", "contender", "CPU ms per tick", "to ffmpeg", "kb/s"], labels: 2)
-    var chart = Chart(title: "CPU per 1/30 s", unit: "ms")
-    var goals: [Goal] = []
-    var notes = ["User and system time of all processes of a contender, without the X server."]
-    for kind in workloads {
-        let ffmpeg = samples[kind]![1].median()
+private func section(
+    _ costs: [(kind: String, samples: [Samples])],
+    _ contenders: [Contender],
+    size: PixelSize
+) -> Section {
+    var table = Table(["workload", "contender", "CPU ms per tick", "to ffmpeg", "wake-ups/s", "kb/s"], labels: 2)
+    var chart = Chart(title: "CPU per 1/30 s, \(size)", unit: "ms")
+    var notes = [
+        "User and system time of all processes of a contender, without the X server. Wake-ups are those of the process "
+            + "that has most."
+    ]
+    for (kind, samples) in costs {
+        let ffmpeg = samples[1].median()
         var bars: [Chart.Bar] = []
-        for (contender, sample) in zip(contenders, samples[kind]!) {
-            guard let time = sample.median(), let rate = sample.median(1) else {
-                table.rows.append([kind, contender.name, "failed", "", ""])
+        for (contender, sample) in zip(contenders, samples) {
+            guard let time = sample.median(), let rate = sample.median(1), let wakeUps = sample.median(2) else {
+                table.rows.append([kind, contender.name, "failed", "", "", ""])
                 notes.append("\(contender.name), \(kind): \(sample.failureText)")
                 continue
             }
             let ratio = ffmpeg.map { (time / $0).text(3) + " ×" } ?? ""
-            table.rows.append([kind, contender.name, time.text(3), ratio, rate.text(0)])
+            table.rows.append([kind, contender.name, time.text(3), ratio, wakeUps.text(1), rate.text(0)])
             bars.append(Chart.Bar(label: contender.name, value: time, isOurs: contender.isOurs))
         }
         chart.groups.append((kind, bars))
-        let ratio = samples[kind]![0].median().flatMap { ours in ffmpeg.map { ours / $0 } }
-        goals.append(
-            Goal(
-                "CPU per tick, \(kind)",
-                ratio,
-                atMost: limits[kind]!,
-                unit: "× ffmpeg",
-                digits: 3,
-                command: pipelineCommand
-            )
-        )
     }
     return Section(
-        title: "CPU per 1/30 s, 1920x1080 to 1280x720 VP8 at 2.5 Mb/s",
+        title: "CPU per 1/30 s, \(size) to 1280x720 VP8 at 2.5 Mb/s",
         table: table,
-        goals: goals,
         chart: chart,
         notes: notes
     )
 }
 
-/// CPU milliseconds in 1/30 s, and kb/s.
-private func cost(of contender: Contender, on kind: String, seconds: Double) throws -> [Double] {
-    let stage = try Stage(kind)
+/// CPU milliseconds in 1/30 s, kb/s, and wake-ups a second of the process that has most of them.
+private func cost(of contender: Contender, on kind: String, size: PixelSize, seconds: Double) throws -> [Double] {
+    let stage = try Stage(kind, size: size)
     let drain = try PortDrain()
     defer { drain.stop() }
-    let broadcast = try contender.start(stage.display, drain.port)
-    sleep(seconds: 3)
+    let broadcast = try contender.start(stage, drain.port)
+    // Long enough for a still picture to be as good as it gets.
+    sleep(seconds: 4)
     try broadcast.requireRunning()
-    guard drain.bytes > 0 else { throw BenchError("\(contender.name) sent nothing within 3 s") }
-    func used() throws -> Double { try broadcast.processes.map { try $0.cpuSeconds() }.reduce(0, +) }
-    let before = (cpu: try used(), bytes: drain.bytes)
+    guard drain.bytes > 0 else { throw BenchError("\(contender.name) sent nothing within 4 s") }
+    let bytes = drain.bytes
+    let before = try broadcast.processes.map { (cpu: try $0.cpuSeconds(), wakeUps: try $0.wakeUps()) }
     let start = MonotonicClock.now()
     sleep(seconds: seconds)
     let elapsed = secondsSince(start)
     try broadcast.requireRunning()
     try stage.workload.requireRunning()
-    let ticks = elapsed * 30
-    return [(try used() - before.cpu) * 1000 / ticks, Double(drain.bytes - before.bytes) * 8 / 1000 / elapsed]
+    let used = try zip(broadcast.processes, before).map { process, before in
+        (cpu: try process.cpuSeconds() - before.cpu, wakeUps: try process.wakeUps() - before.wakeUps)
+    }
+    return [
+        used.map(\.cpu).reduce(0, +) * 1000 / (elapsed * 30), Double(drain.bytes - bytes) * 8 / 1000 / elapsed,
+        used.map(\.wakeUps).max()! / elapsed,
+    ]
 }

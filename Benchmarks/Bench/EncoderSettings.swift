@@ -29,6 +29,12 @@ enum EncoderSettings {
         "-drop-threshold", "0",
     ]
 
+    static let plainFFmpeg: [String] = [
+        "-c:v", "libvpx", "-pix_fmt", "yuv420p", "-deadline", "realtime", "-cpu-used", "8", "-threads", "1",
+        "-b:v", "\(bitrate)", "-minrate", "\(bitrate)", "-maxrate", "\(bitrate)", "-bufsize", "\(bitrate)",
+        "-g", "\(keyframeDistance)", "-lag-in-frames", "0", "-auto-alt-ref", "0",
+    ]
+
     static let gstreamer: [String] = [
         "vp8enc", "deadline=1", "cpu-used=\(speed)", "threads=1", "end-usage=cbr", "target-bitrate=\(bitrate)",
         "buffer-size=\(buffer)", "buffer-initial-size=\(bufferInitial)", "buffer-optimal-size=\(bufferOptimal)",

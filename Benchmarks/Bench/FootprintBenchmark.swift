@@ -48,7 +48,7 @@ private func memoryInUse(seconds: Double) throws -> Double {
     let stage = try Stage("typing")
     let drain = try PortDrain()
     defer { drain.stop() }
-    let broadcast = try Contender.oriel.start(stage.display, drain.port)
+    let broadcast = try Contender.oriel.start(stage, drain.port)
     sleep(seconds: seconds)
     try broadcast.requireRunning()
     return try broadcast.processes.map { try $0.memory() }.reduce(0, +)

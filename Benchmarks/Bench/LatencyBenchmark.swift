@@ -68,7 +68,7 @@ private func latency(of contender: Contender, seconds: Double) throws -> [Double
         if let value = reader.value(in: frame) { seen.note(value, at: time) }
     }
     defer { receiver.stop() }
-    let broadcast = try contender.start(stage.display, port)
+    let broadcast = try contender.start(stage, port)
     sleep(seconds: 3)
     let from = MonotonicClock.now()
     sleep(seconds: seconds)

@@ -16,6 +16,7 @@ private func isFree(_ port: UInt16) -> Bool { (try? UDPSocket(family: AF_INET, p
 final class PortDrain: Sendable {
     let port: UInt16
     private let counted = Atomic<Int>(0)
+    private let markers = Atomic<Int>(0)
     private let isOver = Atomic<Bool>(false)
 
     init() throws {
@@ -25,11 +26,12 @@ final class PortDrain: Sendable {
         let control = try UDPSocket(family: AF_INET, port: port + 1)
         let sockets = Sockets(media, control)
         _ = try Thread { [self] in
-            var buffer = [UInt8](repeating: 0, count: 2048)
+            var buffer = [UInt8](repeating: 0, count: 65536)
             while !isOver.load(ordering: .relaxed) {
                 waitReadable([sockets.media.raw, sockets.control.raw], until: MonotonicClock.now() + 100_000_000)
                 while let datagram = try? sockets.media.receive(into: &buffer) {
                     counted.add(datagram.count, ordering: .relaxed)
+                    if buffer[1] & 0x80 != 0 { markers.add(1, ordering: .relaxed) }
                 }
                 while (try? sockets.control.receive(into: &buffer)) != nil {}
             }
@@ -38,6 +40,9 @@ final class PortDrain: Sendable {
 
     /// Bytes of media so far.
     var bytes: Int { counted.load(ordering: .relaxed) }
+
+    /// RTP packets with the marker bit so far: the last ones of their pictures.
+    var pictures: Int { markers.load(ordering: .relaxed) }
 
     func stop() { isOver.store(true, ordering: .relaxed) }
 

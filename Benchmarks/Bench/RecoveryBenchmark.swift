@@ -62,7 +62,7 @@ private final class RecoveryScene {
         receiver = try Receiver(port: port) { frame, _ in
             if let number = reader.value(in: frame) { lastSeen.note(number) }
         }
-        let stage = try Stage("counter", rate: 30)
+        let stage = try Stage("counter", ["--rate", "30"])
         self.stage = stage
         display = stage.display
         capture = try Contender.startCapture(display, in: folder)

@@ -42,6 +42,8 @@ struct Section {
     let table: Table
     var goals: [Goal] = []
     var chart: Chart?
+    /// Written to a file of its own.
+    var plot: Plot?
     var notes: [String] = []
 
     func print() {
@@ -51,7 +53,8 @@ struct Section {
     }
 
     var markdown: String {
-        (["## \(title)", table.markdown] + notes).joined(separator: "\n\n")
+        let picture = plot.map { ["![\($0.title)](\($0.file))"] } ?? []
+        return (["## \(title)", table.markdown] + picture + notes).joined(separator: "\n\n")
     }
 }
 
@@ -84,6 +87,9 @@ struct Report {
         try text.write(toFile: directory + "/results.md", atomically: true, encoding: .utf8)
         try svg(of: sections.compactMap(\.chart))
             .write(toFile: directory + "/results.svg", atomically: true, encoding: .utf8)
+        for plot in sections.compactMap(\.plot) {
+            try svg(of: plot).write(toFile: "\(directory)/\(plot.file)", atomically: true, encoding: .utf8)
+        }
     }
 
     private static var machine: String {

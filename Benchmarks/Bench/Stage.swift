@@ -8,14 +8,23 @@ import TestSupport
 final class Stage {
     static let size = PixelSize(width: 1920, height: 1080)
 
+    let size: PixelSize
     let display: String
     let workload: ChildProcess
     private let server: ChildProcess
 
     /// Starts a server and lets the workload settle.
-    init(_ kind: String, rate: Double? = nil, capturingOutput: Bool = false) throws {
-        (server, display) = try Self.startServer()
-        workload = try Self.startWorkload(kind, rate, display, capturingOutput)
+    ///
+    /// - Parameter options: of the workload.
+    init(
+        _ kind: String,
+        _ options: [String] = [],
+        size: PixelSize = Stage.size,
+        capturingOutput: Bool = false
+    ) throws {
+        self.size = size
+        (server, display) = try Self.startServer(size)
+        workload = try Self.startWorkload(kind, options, display, capturingOutput)
         sleep(seconds: 1)
         try workload.requireRunning()
     }
@@ -23,9 +32,10 @@ final class Stage {
     /// Starts a server again, on the display that it had, and returns at once.
     init(_ kind: String, rate: Double, on display: String) throws {
         self.display = display
-        server = try Self.launchServer(display)
+        size = Self.size
+        server = try Self.launchServer(display, size)
         try Self.wait(for: server, display)
-        workload = try Self.startWorkload(kind, rate, display, false)
+        workload = try Self.startWorkload(kind, ["--rate", "\(rate)"], display, false)
     }
 
     deinit {
@@ -43,21 +53,20 @@ final class Stage {
 
     private static func startWorkload(
         _ kind: String,
-        _ rate: Double?,
+        _ options: [String],
         _ display: String,
         _ capturingOutput: Bool
     ) throws -> ChildProcess {
-        let pace = rate.map { ["--rate", "\($0)"] } ?? []
-        return try ChildProcess(
+        try ChildProcess(
             sibling("workload"),
-            [kind, "--display", display] + pace,
+            [kind, "--display", display] + options,
             capturingOutput: capturingOutput
         )
     }
 
-    private static func startServer() throws -> (ChildProcess, String) {
+    private static func startServer(_ size: PixelSize) throws -> (ChildProcess, String) {
         for number in 70..<80 where !FileManager.default.fileExists(atPath: socket(of: ":\(number)")) {
-            let server = try launchServer(":\(number)")
+            let server = try launchServer(":\(number)", size)
             do {
                 try wait(for: server, ":\(number)")
                 return (server, ":\(number)")
@@ -68,7 +77,7 @@ final class Stage {
         throw BenchError("no Xvfb could be started on the displays :70 to :79")
     }
 
-    private static func launchServer(_ display: String) throws -> ChildProcess {
+    private static func launchServer(_ display: String, _ size: PixelSize) throws -> ChildProcess {
         try ChildProcess("Xvfb", [display, "-screen", "0", "\(size)x24", "-nolisten", "tcp", "-noreset"])
     }
 

@@ -13,7 +13,7 @@ final class WebStage {
     private let folder: TemporaryFolder
 
     init(_ kind: String, rate: Double? = nil, codec: String = "vp8", capturingOutput: Bool = false) throws {
-        stage = try Stage(kind, rate: rate, capturingOutput: capturingOutput)
+        stage = try Stage(kind, rate.map { ["--rate", "\($0)"] } ?? [], capturingOutput: capturingOutput)
         network = try Network()
         folder = try TemporaryFolder()
         capture = try Contender.startCapture(stage.display, in: folder)

@@ -21,7 +21,11 @@ package struct CaptureLoop: ~Copyable {
     private let interval: UInt64
     private var writer: FrameWriter
     /// Nil while the X server is away.
-    private var session: XSession?
+    private var session: XSession? {
+        willSet { if let session { past = past + session.statistics } }
+    }
+    /// Of the sessions before.
+    private var past = CaptureStatistics()
     private var schedule: CaptureSchedule
     private var backoff: Backoff
     private var isPaused: Bool
@@ -68,7 +72,13 @@ package struct CaptureLoop: ~Copyable {
     package var region: CaptureRegion? { session?.region }
 
     /// Runs until a signal or a request to stop comes. Says `stopped` before it returns.
-    package consuming func run(until signals: borrowing TerminationSignals) throws(BridgeError) {
+    ///
+    /// - Parameter eachSecond: gets the statistics about once a second.
+    package consuming func run(
+        until signals: borrowing TerminationSignals,
+        eachSecond: (CaptureStatistics) -> Void
+    ) throws(BridgeError) {
+        var reportAt = MonotonicClock.now() + 1_000_000_000
         do throws(BridgeError) {
             if isPaused {
                 report("still paused, as the process before was: go on with \"oriel resume\"")
@@ -82,10 +92,14 @@ package struct CaptureLoop: ~Copyable {
                     if now >= heartbeatAt { heartbeatAt = now + Self.heartbeatInterval }
                     if try tick(at: now) { break }
                 }
+                if now >= reportAt {
+                    eachSecond(statistics)
+                    reportAt = max(reportAt + 1_000_000_000, now)
+                }
                 try look(at: now)
                 // While something waits for its time, what the server may tell would only wake us in vain.
                 let server = isLooking && !schedule.isWaiting ? session?.fileDescriptor : nil
-                waitReadable([signals.descriptor.raw, watch.descriptor, server ?? -1], until: deadline)
+                waitReadable(signals.descriptor.raw, watch.descriptor, server ?? -1, until: deadline)
             }
         } catch {
             try? writer.stop(reason: "\(error)")
@@ -93,6 +107,8 @@ package struct CaptureLoop: ~Copyable {
         }
         try writer.stop()
     }
+
+    private var statistics: CaptureStatistics { session.map { past + $0.statistics } ?? past }
 
     private var isLooking: Bool { session != nil && !isPaused && MonotonicClock.now() < watchedAt + Self.unwatchedTime }
 
@@ -198,8 +214,8 @@ package struct CaptureLoop: ~Copyable {
 
     private mutating func noteEvents(of session: XSession) throws(X11Error) {
         let events = try session.drainEvents()
-        if !events.isDisjoint(with: [.damaged, .geometryChanged]) { schedule.noteDamage() }
-        if settings.showsCursor, !events.isDisjoint(with: [.pointerMoved, .cursorChanged]) { schedule.notePointer() }
+        if events.concernPicture { schedule.noteDamage() }
+        if settings.showsCursor, events.concernPointer { schedule.notePointer() }
     }
 
     private mutating func noteMiss(at now: UInt64) {

@@ -32,7 +32,7 @@ final class XSession {
     private let converter: NV12Converter
     private var cursor: Cursor?
     private var publishedCursor: Cursor?
-    private var cursorEvents: XEvents = []
+    private var cursorEvents = XEvents()
     /// Tiles that were damaged and have not been looked at.
     private var suspects: BlockSet
     /// Tiles that differ from the picture published last.
@@ -42,6 +42,16 @@ final class XSession {
     private var found: BlockSet
     /// When the present picture was taken, or the pointer in it last looked for.
     private(set) var capturedAt: UInt64 = 0
+
+    private var counted = CaptureStatistics()
+
+    var statistics: CaptureStatistics {
+        var statistics = counted
+        statistics.grabTime = grabber.statistics.requestTime
+        statistics.compareTime = grabber.statistics.compareTime
+        statistics.bytesGrabbed = grabber.statistics.bytes
+        return statistics
+    }
 
     /// One sentence to tell the user when grabbing will be slow.
     var warning: String? { grabber.warning }
@@ -76,6 +86,7 @@ final class XSession {
 
     /// Looks at the screen and for the pointer.
     func look(_ look: CaptureSchedule.Look) throws(X11Error) -> Finding {
+        counted.looks += 1
         var sight = Sight(isDamaged: look.takesDamage)
         let now = MonotonicClock.now()
         let pointer = tracker?.ask()
@@ -108,7 +119,7 @@ final class XSession {
             found.subtract(suspects)
             suspects.removeAll()
             // What is drawn before a grab is told of before its answer. It may be the other half of what was grabbed.
-            sight.isDamaged = !(try drainEvents().isDisjoint(with: [.damaged, .geometryChanged]))
+            sight.isDamaged = try drainEvents().concernPicture
             if attempt == 0, look.sweep != .none { sight.isMissed = !found.isEmpty && !sight.isDamaged }
             if !sight.isDamaged { break }
         }
@@ -130,7 +141,7 @@ final class XSession {
         guard let tracker else { return false }
         let before = cursor
         let seen = try tracker.answer(question, after: cursorEvents)
-        cursorEvents = []
+        cursorEvents = XEvents()
         // A pointer beside the picture is none.
         cursor = seen.flatMap { $0.region.intersection(region).isEmpty ? nil : $0 }
         return cursor != before
@@ -160,6 +171,8 @@ final class XSession {
 
     /// Draws what differs from the picture published last, with the pointer in it.
     func draw(on planes: inout FramePlanes) {
+        let start = MonotonicClock.threadTime()
+        defer { counted.convertTime += MonotonicClock.threadTime() - start }
         let size = pictureSize
         let layout = NV12Layout(size: size, lumaStride: planes.stride, chromaStride: planes.stride)
         if planes.followsAnother {
@@ -187,6 +200,7 @@ final class XSession {
 
     /// What was drawn last is what readers see.
     func notePublished() {
+        counted.framesPublished += 1
         unpublished.removeAll()
         publishedCursor = cursor
     }
@@ -199,6 +213,7 @@ final class XSession {
         _ layout: NV12Layout
     ) {
         let area = unpublished.pixels(columns: columns, rows: row..<row + 1)
+        counted.bytesConverted += UInt64(area.width * area.height * 3 / 2)
         grabber.withTile(column: columns.lowerBound, row: row) { pixels in
             converter.convert(
                 pixels,

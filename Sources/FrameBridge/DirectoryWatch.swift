@@ -18,7 +18,7 @@ public struct DirectoryWatch: ~Copyable {
 
     /// Whether anything happened since the last call.
     public borrowing func take() -> Bool {
-        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
+        withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 8) { buffer in
             var found = false
             while Glibc.read(descriptor, buffer.baseAddress, buffer.count) > 0 { found = true }
             return found

@@ -26,11 +26,11 @@ package struct ScrollDetector: Sendable {
         places.removeAll(keepingCapacity: true)
         votes.removeAll(keepingCapacity: true)
         votes.append(contentsOf: repeatElement(0, count: 2 * height))
-        forEachHash(old, region) { row, hash in
+        Self.forEachHash(old, region) { row, hash in
             // Of rows that are alike none can be told from the others.
             places[hash] = places[hash] == nil ? row : -1
         }
-        forEachHash(new, region) { row, hash in
+        Self.forEachHash(new, region) { row, hash in
             if let place = places[hash], place >= 0 { votes[place - row + height] += 1 }
         }
         votes[height] = 0
@@ -38,7 +38,11 @@ package struct ScrollDetector: Sendable {
         return votes.firstIndex(of: most)! - height
     }
 
-    private func forEachHash(_ picture: borrowing NV12Picture, _ region: PixelRect, _ body: (Int, UInt64) -> Void) {
+    private static func forEachHash(
+        _ picture: borrowing NV12Picture,
+        _ region: PixelRect,
+        _ body: (Int, UInt64) -> Void
+    ) {
         let layout = picture.layout
         picture.withPlanes { luma, _ in
             withRows(luma, stride: layout.lumaStride) { rows in

@@ -17,31 +17,54 @@ package struct PollItem {
 
 /// Waits until a descriptor is ready or, unless nil, an instant of the monotonic clock.
 package func poll(_ items: inout [PollItem], until deadline: UInt64?) throws(SystemError) {
-    var descriptors = items.map { item in
-        pollfd(fd: item.descriptor, events: Int16(item.wantsWrite ? POLLIN | POLLOUT : POLLIN), revents: 0)
-    }
-    try check("ppoll") {
-        guard let deadline else { return posix_poll(&descriptors, descriptors.count, nil) }
-        let now = MonotonicClock.now()
-        var timeout = timespec(nanoseconds: deadline > now ? deadline - now : 0)
-        return posix_poll(&descriptors, descriptors.count, &timeout)
-    }
-    for index in items.indices {
-        let events = Int32(descriptors[index].revents)
-        items[index].isReadable = events & (POLLIN | POLLERR | POLLHUP) != 0
-        items[index].isWritable = events & POLLOUT != 0
+    try withUnsafeTemporaryAllocation(of: pollfd.self, capacity: items.count) { descriptors throws(SystemError) in
+        for (index, item) in items.enumerated() {
+            let events = Int16(item.wantsWrite ? POLLIN | POLLOUT : POLLIN)
+            descriptors[index] = pollfd(fd: item.descriptor, events: events, revents: 0)
+        }
+        try wait(for: descriptors, until: deadline)
+        for index in items.indices {
+            items[index].isReadable = descriptors[index].isReadable
+            items[index].isWritable = Int32(descriptors[index].revents) & POLLOUT != 0
+        }
     }
 }
 
-/// Waits until one of the descriptors can be read, or until an instant of the monotonic clock.
+private func wait(for descriptors: UnsafeMutableBufferPointer<pollfd>, until deadline: UInt64?) throws(SystemError) {
+    try check("ppoll") {
+        guard let deadline else { return posix_poll(descriptors.baseAddress, descriptors.count, nil) }
+        let now = MonotonicClock.now()
+        var timeout = timespec(nanoseconds: deadline > now ? deadline - now : 0)
+        return posix_poll(descriptors.baseAddress, descriptors.count, &timeout)
+    }
+}
+
+extension pollfd {
+    /// Something can be read, or an error is to be fetched.
+    fileprivate var isReadable: Bool { Int32(revents) & (POLLIN | POLLERR | POLLHUP) != 0 }
+}
+
+/// Waits until one of the descriptors can be read, or until an instant of the monotonic clock. Negative ones count for
+/// nothing.
 ///
 /// - Returns: whether one can be read, or is broken.
 @discardableResult
-package func waitReadable(_ descriptors: [Int32], until deadline: UInt64) -> Bool {
-    var items = descriptors.map { PollItem($0) }
-    // What is wrong with a descriptor shows when it is read.
-    try? poll(&items, until: deadline)
-    return items.contains { $0.isReadable }
+package func waitReadable(_ descriptors: borrowing Span<Int32>, until deadline: UInt64) -> Bool {
+    withUnsafeTemporaryAllocation(of: pollfd.self, capacity: descriptors.count) { items in
+        for index in descriptors.indices {
+            items[index] = pollfd(fd: descriptors[index], events: Int16(POLLIN), revents: 0)
+        }
+        // What is wrong with a descriptor shows when it is read.
+        try? wait(for: items, until: deadline)
+        return items.contains { $0.isReadable }
+    }
+}
+
+/// The same for up to three descriptors.
+@discardableResult
+package func waitReadable(_ first: Int32, _ second: Int32 = -1, _ third: Int32 = -1, until deadline: UInt64) -> Bool {
+    let descriptors: InlineArray<3, Int32> = [first, second, third]
+    return waitReadable(descriptors.span, until: deadline)
 }
 
 /// Whether a descriptor takes a few bytes, such as a line, without delay. A broken one does.

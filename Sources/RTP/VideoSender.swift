@@ -109,7 +109,7 @@ package struct VideoSender: Sendable {
             packet = pacer.earliest(forPacketOf: packetSize(history[index]))
         }
         let report = stream.packetCount > 0 ? reports.nextDeadline : nil
-        return [packet, report, keyframeNeed.deadline, reachability.deadline].compactMap { $0 }.min()
+        return earliest(packet, report, keyframeNeed.deadline, reachability.deadline)
     }
 
     /// Appends a sender report with the stream's name if one is due (RFC 3550 §6.1). Returns whether it was.

@@ -83,6 +83,9 @@ struct ScaledPicture: ~Copyable {
         return scroll.blocks.isEmpty ? nil : scroll
     }
 
+    /// Bytes of the frame in the tiles that were rescaled last.
+    var bytesDrafted: Int { drafted.count * BlockSet.tile * BlockSet.tile * 3 / 2 }
+
     /// What scrolls is worth looking for where it is much.
     private var mayScroll: Bool { drafted.count * Self.scrollShare >= drafted.columns * drafted.rows }
 

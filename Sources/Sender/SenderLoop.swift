@@ -109,12 +109,15 @@ package struct SenderLoop: ~Copyable {
     }
 
     private mutating func readPicture() {
+        let start = MonotonicClock.threadTime()
+        defer { statistics.scaleTime += MonotonicClock.threadTime() - start }
         do {
             switch try takeFrame() {
             case .frame(let info):
                 changed.removeAll()
                 let scroll = picture.commit(info, changed: &changed)
                 statistics.framesRead += 1
+                statistics.bytesScaled += UInt64(picture.bytesDrafted)
                 if changed.isEmpty, capturedAt != nil { break }
                 capturedAt = info.capturedAt
                 for stream in streams { stream.noteNewPicture(changed, scroll) }
@@ -160,7 +163,7 @@ package struct SenderLoop: ~Copyable {
             retryAt = now + interval
             return
         }
-        let begin = MonotonicClock.threadTime()
+        let (begin, sentBefore) = (MonotonicClock.threadTime(), statistics.sendTime)
         let frame = try stream.encode(
             picture.nv12,
             capturedAt: capturedAt,
@@ -169,8 +172,10 @@ package struct SenderLoop: ~Copyable {
             to: call,
             &statistics
         )
+        let cost = MonotonicClock.threadTime() - begin - (statistics.sendTime - sentBefore)
+        statistics.encodeTime += cost
         if let frame, action != .keepAlive {
-            preference.noteFrame(frame, by: stream.codec, cost: MonotonicClock.threadTime() - begin, at: now)
+            preference.noteFrame(frame, by: stream.codec, cost: cost, at: now)
         }
     }
 

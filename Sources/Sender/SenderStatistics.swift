@@ -17,6 +17,13 @@ package struct SenderStatistics: Sendable {
     /// Nanoseconds from the grab to the call, of the last frame that showed a new picture.
     package internal(set) var latency: UInt64 = 0
 
+    /// Processor time of rescaling, encoding and packetizing, in nanoseconds.
+    package internal(set) var scaleTime: UInt64 = 0
+    package internal(set) var encodeTime: UInt64 = 0
+    package internal(set) var sendTime: UInt64 = 0
+    /// Bytes of NV12 that were rescaled.
+    package internal(set) var bytesScaled: UInt64 = 0
+
     package init() {}
 
     mutating func note(_ frame: EncodedFrame, byteCount: Int) {

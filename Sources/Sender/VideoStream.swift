@@ -7,6 +7,13 @@ final class VideoStream {
     /// A picture that has not changed for so long is taken to stay a while.
     private static let restTime: UInt64 = 500_000_000
 
+    /// A frame that was given to the call: its bytes, and the processor time that took.
+    private struct Delivery {
+        let frame: EncodedFrame
+        let byteCount: Int
+        let time: UInt64
+    }
+
     let codec: VideoCodec
     private let interval: UInt64
     /// Whether a fine keyframe of a page of text, a bit a pixel, is sent in a quarter of a second at five times the bitrate.
@@ -87,13 +94,13 @@ final class VideoStream {
         } else if pictureIsNew || !encoder.canPatch || !sharpness.choosePolishing() {
             sharpness.choose(isRefinement: !pictureIsNew)
         }
-        var byteCount = 0
-        func deliver(_ frame: EncodedFrame, _ data: Span<UInt8>) -> EncodedFrame {
-            byteCount = data.count
+        let codec = codec
+        func deliver(_ frame: EncodedFrame, _ data: Span<UInt8>) -> Delivery {
+            let start = MonotonicClock.threadTime()
             call.send(data, codec: codec, isKeyframe: frame.isKeyframe, capturedAt: instant)
-            return frame
+            return Delivery(frame: frame, byteCount: data.count, time: MonotonicClock.threadTime() - start)
         }
-        var frame: EncodedFrame?
+        var delivery: Delivery?
         if action != .keyframe, encoder.canPatch {
             let chosen = sharpness
             if let (scroll, quantizers) = scroll {
@@ -101,7 +108,7 @@ final class VideoStream {
                 sharpness.noteMoved(scroll, from: quantizers)
             }
             if let limit = patchBudget.limit(sharpness.active.count, at: now) {
-                frame = try encoder.patch(
+                delivery = try encoder.patch(
                     picture,
                     presentationTime: instant,
                     blocks: sharpness.active,
@@ -110,16 +117,16 @@ final class VideoStream {
                     deliver
                 )
             }
-            if frame != nil { patchBudget.note(byteCount) } else { sharpness = chosen }
+            if let delivery { patchBudget.note(delivery.byteCount) } else { sharpness = chosen }
         }
         scroll = nil
-        if frame == nil {
+        if delivery == nil {
             // What was patched is unknown to the encoder.
             if let patched = encoder.patchedBlocks {
                 sharpness.noteChanges(patched)
                 sharpness.choose(isRefinement: !pictureIsNew)
             }
-            frame = try encoder.encode(
+            delivery = try encoder.encode(
                 picture,
                 presentationTime: instant,
                 forceKeyframe: action == .keyframe,
@@ -130,6 +137,7 @@ final class VideoStream {
                 deliver
             )
         }
+        let frame = delivery?.frame
         if let frame {
             if frame.isKeyframe {
                 sharpness.noteKeyframe(quantizer: frame.quantizer)
@@ -143,8 +151,9 @@ final class VideoStream {
             isDropped: frame == nil,
             isFine: sharpness.isFine
         )
-        if let frame {
-            statistics.note(frame, byteCount: byteCount)
+        if let delivery {
+            statistics.note(delivery.frame, byteCount: delivery.byteCount)
+            statistics.sendTime += delivery.time
             if pictureIsNew { statistics.latency = MonotonicClock.now() - instant }
             pictureIsNew = false
         } else {

@@ -58,8 +58,10 @@ final class HeldPicture {
     }
 
     /// How to grab all tiles of a set, and more where that is cheaper, in few requests.
-    func pieces(covering suspects: BlockSet) -> [Piece] {
-        var pieces: [Piece] = []
+    ///
+    /// - Parameter pieces: gets them, in place of what it held.
+    func findPieces(covering suspects: BlockSet, _ pieces: inout [Piece]) {
+        pieces.removeAll(keepingCapacity: true)
         var scratchBytes = 0
         for row in 0..<suspects.rows {
             let bounds = suspects.columnBounds(ofRow: row)
@@ -78,7 +80,6 @@ final class HeldPicture {
                 pieces.append(Piece(columns: columns, rows: row..<row + 1, place: place))
             }
         }
-        return pieces
     }
 
     /// Where the server is to write a piece: its name for the memory, and the offset in it in bytes.

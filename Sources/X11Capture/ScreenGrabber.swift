@@ -1,6 +1,7 @@
 import CXCB
 import Glibc
 package import Pixels
+import Posix
 
 /// What became of a grab that did not fail.
 package enum GrabOutcome: Equatable, Sendable {
@@ -25,9 +26,14 @@ package final class ScreenGrabber {
     /// Where the source lies, or lay when it was last seen.
     package var region: CaptureRegion { placement.region }
 
+    package private(set) var statistics = GrabStatistics()
+
     private var placement: Placement
     private let connection: XConnection
     private var picture: HeldPicture
+    /// What is being grabbed, and the requests for it.
+    private var pieces: [HeldPicture.Piece] = []
+    private var sequences: [UInt32] = []
     /// Whether nothing was grabbed since the picture's memory was made.
     private var isBlank = true
     private var isLost = false
@@ -124,16 +130,20 @@ package final class ScreenGrabber {
 
     /// Asks for all pieces before it waits for the first one: one round trip.
     private func read(_ wanted: BlockSet, changed: inout BlockSet) throws(X11Error) {
-        let pieces = picture.pieces(covering: wanted)
-        let requests = pieces.map { piece in
+        let start = MonotonicClock.threadTime()
+        picture.findPieces(covering: wanted, &pieces)
+        sequences.removeAll(keepingCapacity: true)
+        for piece in pieces {
             let area = wanted.pixels(columns: piece.columns, rows: piece.rows)
-            return (piece, request(area, into: picture.destination(of: piece)))
+            sequences.append(request(area, into: picture.destination(of: piece)))
         }
-        for (index, (piece, sequence)) in requests.enumerated() {
+        var asked = MonotonicClock.threadTime() - start
+        for index in pieces.indices {
             do throws(X11Error) {
-                try take(piece, sequence, changed: &changed)
+                try take(pieces[index], sequences[index], asked: asked, changed: &changed)
+                asked = 0
             } catch {
-                for (_, sequence) in requests[(index + 1)...] { xcb_discard_reply(connection.raw, sequence) }
+                for sequence in sequences[(index + 1)...] { xcb_discard_reply(connection.raw, sequence) }
                 throw error
             }
         }
@@ -162,13 +172,28 @@ package final class ScreenGrabber {
         ).sequence
     }
 
-    private func take(_ piece: HeldPicture.Piece, _ sequence: UInt32, changed: inout BlockSet) throws(X11Error) {
+    /// - Parameter asked: processor time that went into the request.
+    private func take(
+        _ piece: HeldPicture.Piece,
+        _ sequence: UInt32,
+        asked: UInt64,
+        changed: inout BlockSet
+    ) throws(X11Error) {
+        let area = changed.pixels(columns: piece.columns, rows: piece.rows)
+        let start = MonotonicClock.threadTime()
+        var answered = start
+        defer {
+            let end = MonotonicClock.threadTime()
+            let count = area.width * area.height * format.pixelFormat.bytesPerPixel
+            statistics.note(request: asked + answered - start, compare: end - answered, bytes: count)
+        }
         guard piece.place == .answer else {
             _ = try connection.reply("ShmGetImage", sequence, as: xcb_shm_get_image_reply_t.self)
+            answered = MonotonicClock.threadTime()
             return picture.take(piece, isFirst: isBlank, changed: &changed)
         }
         let image = try connection.reply("GetImage", sequence, as: xcb_get_image_reply_t.self)
-        let area = changed.pixels(columns: piece.columns, rows: piece.rows)
+        answered = MonotonicClock.threadTime()
         let count = Int(xcb_get_image_data_length(image.pointer))
         guard count >= format.bytesPerRow(area.width) * area.height else {
             throw .connectionLost(display: connection.display)

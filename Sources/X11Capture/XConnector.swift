@@ -82,7 +82,7 @@ final class XConnector: Sendable {
     }
 
     private func take(timeout: UInt64) -> Handle? {
-        waitReadable([waiting.raw], until: MonotonicClock.now() + timeout)
+        waitReadable(waiting.raw, until: MonotonicClock.now() + timeout)
         return state.withLock { state in
             if case .connected(let handle) = state { return handle }
             state = .abandoned

@@ -7,6 +7,9 @@ package struct XEvents: OptionSet, Sendable {
 
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
+    /// Nothing was told.
+    package init() { rawValue = 0 }
+
     /// Something was drawn: see `DamageMonitor`.
     package static let damaged = XEvents(rawValue: 1)
     /// The screen, a monitor or their arrangement changed, or a window that is shared.
@@ -15,12 +18,19 @@ package struct XEvents: OptionSet, Sendable {
     package static let cursorChanged = XEvents(rawValue: 4)
     /// The pointer has moved: see `CursorTracker`.
     package static let pointerMoved = XEvents(rawValue: 8)
+
+    // Not by sets that are written as literals: those are put together anew, in memory of their own, each time.
+
+    /// The picture may be another one.
+    package var concernPicture: Bool { contains(.damaged) || contains(.geometryChanged) }
+    /// The pointer may be another one.
+    package var concernPointer: Bool { contains(.pointerMoved) || contains(.cursorChanged) }
 }
 
 extension XConnection {
     /// Reads all waiting events without blocking and tells what they said. Throws `.connectionLost`.
     package func drainEvents() throws(X11Error) -> XEvents {
-        var seen: XEvents = []
+        var seen = XEvents()
         while let event = xcb_poll_for_event(raw) {
             seen.formUnion(meaning(of: event))
             free(event)
@@ -45,8 +55,9 @@ extension XConnection {
 
     private func meaning(of event: UnsafeMutablePointer<xcb_generic_event_t>) -> XEvents {
         let type = event.pointee.response_type & 0x7f
-        if [XCB_CONFIGURE_NOTIFY, XCB_MAP_NOTIFY, XCB_UNMAP_NOTIFY, XCB_DESTROY_NOTIFY].contains(Int32(type)) {
-            return .geometryChanged
+        switch Int32(type) {
+        case XCB_CONFIGURE_NOTIFY, XCB_MAP_NOTIFY, XCB_UNMAP_NOTIFY, XCB_DESTROY_NOTIFY: return .geometryChanged
+        default: break
         }
         if let first = extensions.damage?.firstEvent, type == first + UInt8(XCB_DAMAGE_NOTIFY) { return .damaged }
         if let first = extensions.fixes?.firstEvent, type == first + UInt8(XCB_XFIXES_CURSOR_NOTIFY) {
@@ -60,9 +71,9 @@ extension XConnection {
         if type == XCB_GE_GENERIC, let input = extensions.input {
             return event.withMemoryRebound(to: xcb_ge_generic_event_t.self, capacity: 1) {
                 let isMotion = $0.pointee.event_type == XCB_INPUT_RAW_MOTION
-                return $0.pointee.extension == input.opcode && isMotion ? .pointerMoved : []
+                return $0.pointee.extension == input.opcode && isMotion ? .pointerMoved : XEvents()
             }
         }
-        return []
+        return XEvents()
     }
 }

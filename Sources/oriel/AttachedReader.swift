@@ -35,7 +35,7 @@ enum AttachedReader {
                 Console.note("\(obstacle): waiting for it (\"oriel start\")")
                 said = obstacle
             }
-            waitReadable([signals.descriptor.raw], until: MonotonicClock.now() + 50_000_000)
+            waitReadable(signals.descriptor.raw, until: MonotonicClock.now() + 50_000_000)
         }
         return nil
     }

@@ -94,7 +94,7 @@ private struct SDPPublisher: ~Copyable {
     init(path: String?) throws {
         let job = try Job()
         let thread = try Thread {
-            waitReadable([job.isThere.raw], until: .max)
+            waitReadable(job.isThere.raw, until: .max)
             guard let text = job.text.value else { return }
             do { try Self.write(text, to: path) } catch { job.failure.value = error }
         }

@@ -71,9 +71,9 @@ struct Share: ParsableCommand {
                 case .failed(let code): throw ExitCode(code)
                 }
             }
-            let descriptors = [capture, sender].flatMap(\.descriptors)
+            let descriptors = [signals.descriptor.raw] + [capture, sender].flatMap(\.descriptors)
             let deadline = [capture, sender].compactMap(\.nextDeadline).min() ?? .max
-            waitReadable([signals.descriptor.raw] + descriptors, until: deadline)
+            waitReadable(descriptors.span, until: deadline)
         }
     }
 }

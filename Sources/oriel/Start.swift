@@ -17,15 +17,19 @@ struct Start: ParsableCommand {
     @Flag(help: "Return once the broadcast is live; its messages go to the file \"log\" in its folder.")
     var detach = false
 
+    @Option(help: ArgumentHelp("Append statistics, one JSON object a second.", valueName: "file"))
+    var stats: String?
+
     func run() throws {
         if detach { return try Detachment.start(broadcast) }
         let signals = try TerminationSignals()
         let settings = try source.settings()
         let directory = try broadcast.directory(create: true)
+        let log = try stats.map { try CaptureLog(path: $0) }
         try sandbox(directory.path).enter()
         let loop = try CaptureLoop(settings, in: directory, report: Console.note)
         Console.note("sharing \(settings.source)\(loop.region.map { " (\($0))" } ?? "") in \(directory.path)")
-        try loop.run(until: signals)
+        try loop.run(until: signals) { log?.append($0) }
     }
 
     /// The X server is reached by a Unix socket, unless the display names a host. Nothing else is reached at all.

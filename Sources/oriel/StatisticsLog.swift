@@ -1,10 +1,9 @@
 import Calls
-import Glibc
 import Posix
 import RTP
 import Sender
 
-/// The file of `--stats`: one JSON object a line, about one line a second.
+/// Statistics of a sender. Times are processor time.
 final class StatisticsLog {
     private struct Line: Encodable {
         /// Since the sender began.
@@ -17,6 +16,12 @@ final class StatisticsLog {
         let ticksSkipped: Int
         let quantizer: Int
         let latencyMs: Double
+        /// Since the sender began.
+        let scaleMs: Double
+        let encodeMs: Double
+        let sendMs: Double
+        let bytesScaled: UInt64
+        let bytesEncoded: Int
         /// Of a plain RTP call.
         var packetsSent: UInt64?
         var bytesSent: UInt64?
@@ -31,17 +36,12 @@ final class StatisticsLog {
         var viewers: Int?
     }
 
-    private let file: FileDescriptor
-    private let start = MonotonicClock.now()
-    private var lastTime: UInt64
+    private let file: StatisticsFile
     private var last = SenderStatistics()
 
-    init(path: String) throws {
-        do { file = try OutputFile.open(path, O_APPEND) } catch { throw OutputFile.failure(path, error.reason) }
-        lastTime = start
-    }
+    init(path: String) throws { file = try StatisticsFile(path: path) }
 
-    /// Appends a line about a plain RTP call. A full disk loses the line and nothing else.
+    /// Appends a line about a plain RTP call.
     func append(_ sender: SenderStatistics, _ call: PlainRTPStatistics) {
         append(sender) { line in
             line.packetsSent = call.packets
@@ -67,23 +67,27 @@ final class StatisticsLog {
     }
 
     private func append(_ sender: SenderStatistics, _ fill: (inout Line) -> Void) {
-        let now = MonotonicClock.now()
-        let seconds = max(milliseconds(from: lastTime, to: now) / 1000, 0.001)
-        var line = Line(
-            timeS: milliseconds(from: start, to: now) / 1000,
-            fps: rate(sender.framesEncoded - last.framesEncoded, seconds),
-            bitrateBps: rate((sender.encodedBytes - last.encodedBytes) * 8, seconds),
-            framesEncoded: sender.framesEncoded,
-            framesDropped: sender.framesDropped,
-            keyframes: sender.keyframes,
-            ticksSkipped: sender.ticksSkipped,
-            quantizer: sender.quantizer,
-            latencyMs: milliseconds(from: 0, to: sender.latency)
-        )
-        fill(&line)
-        (last, lastTime) = (sender, now)
-        guard let text = try? json(line) else { return }
-        try? file.write(text + "\n")
+        file.append { time, seconds in
+            var line = Line(
+                timeS: time,
+                fps: rate(sender.framesEncoded - last.framesEncoded, seconds),
+                bitrateBps: rate((sender.encodedBytes - last.encodedBytes) * 8, seconds),
+                framesEncoded: sender.framesEncoded,
+                framesDropped: sender.framesDropped,
+                keyframes: sender.keyframes,
+                ticksSkipped: sender.ticksSkipped,
+                quantizer: sender.quantizer,
+                latencyMs: milliseconds(from: 0, to: sender.latency),
+                scaleMs: milliseconds(from: 0, to: sender.scaleTime),
+                encodeMs: milliseconds(from: 0, to: sender.encodeTime),
+                sendMs: milliseconds(from: 0, to: sender.sendTime),
+                bytesScaled: sender.bytesScaled,
+                bytesEncoded: sender.encodedBytes
+            )
+            fill(&line)
+            return line
+        }
+        last = sender
     }
 
     private func rate(_ count: Int, _ seconds: Double) -> Double { (Double(count) / seconds * 10).rounded() / 10 }

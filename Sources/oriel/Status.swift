@@ -30,7 +30,7 @@ struct Status: ParsableCommand {
                 if report.isLive { return }
                 throw ExitCode(Failure.Code.tryAgain.rawValue)
             }
-            waitReadable([signals.descriptor.raw], until: MonotonicClock.now() + 1_000_000_000)
+            waitReadable(signals.descriptor.raw, until: MonotonicClock.now() + 1_000_000_000)
             if signals.take() { return }
         }
     }

@@ -111,10 +111,10 @@ final class SupervisedProcess {
     func end(patience: UInt64 = 3_000_000_000) {
         guard case .running(let child, _) = state else { return }
         child.terminate()
-        waitReadable([child.descriptor.raw], until: MonotonicClock.now() + patience)
+        waitReadable(child.descriptor.raw, until: MonotonicClock.now() + patience)
         if child.takeExit() == nil {
             child.kill()
-            waitReadable([child.descriptor.raw], until: MonotonicClock.now() + patience)
+            waitReadable(child.descriptor.raw, until: MonotonicClock.now() + patience)
             _ = child.takeExit()
         }
         state = .waiting(until: .max)

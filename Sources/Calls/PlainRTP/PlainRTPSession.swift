@@ -174,7 +174,7 @@ package struct PlainRTPSession {
     package var nextDeadline: UInt64? {
         if hasEnded { return nil }
         let report = stream.packetCount > 0 ? reports.nextDeadline : nil
-        return [queue.nextDeadline, listener.nextDeadline, report].compactMap { $0 }.min()
+        return earliest(queue.nextDeadline, listener.nextDeadline, report)
     }
 
     /// What waits in the queue. A sender that skips pictures while more than 100 ms wait stays current.

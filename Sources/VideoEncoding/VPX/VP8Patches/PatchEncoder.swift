@@ -44,6 +44,7 @@ struct PatchEncoder {
     /// Whether the blocks above have coefficients: for each column 4 of luma, 2 of U, 2 of V, and the means.
     private var above: [UInt8]
     private var left = [UInt8](repeating: 0, count: 9)
+    private var vectors: VectorField
 
     init(_ size: PixelSize) {
         patched = BlockSet(size, side: BlockSet.macroblock)
@@ -51,6 +52,7 @@ struct PatchEncoder {
         reconstruction = PlaneMemory(columns: patched.columns, rows: patched.rows)
         spare = PlaneMemory(columns: patched.columns, rows: patched.rows)
         above = Array(repeating: 0, count: patched.columns * 9)
+        vectors = VectorField(columns: patched.columns, rows: patched.rows)
     }
 
     /// Whether there is a frame to patch.
@@ -151,7 +153,7 @@ struct PatchEncoder {
         limit: Int
     ) -> Bool {
         let height = 16 * patched.rows
-        var vectors = VectorField(columns: patched.columns, rows: patched.rows)
+        vectors.reset()
         for row in 0..<patched.rows {
             for index in left.indices { left[index] = 0 }
             var run: (start: Int, motion: Int?) = (0, nil)

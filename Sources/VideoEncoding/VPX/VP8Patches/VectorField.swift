@@ -17,6 +17,12 @@ struct VectorField {
         current = above
     }
 
+    /// Begins a frame.
+    mutating func reset() {
+        for index in above.indices { above[index] = nil }
+        for index in current.indices { current[index] = nil }
+    }
+
     /// Codes the motion of the next macroblock, from left to right and from top to bottom.
     ///
     /// - Parameter motion: where it is predicted from, in rows further down.

@@ -1,0 +1,7 @@
+/// How cost follows change.
+func changeSections(_ options: RunOptions) -> [Section] {
+    [
+        stagesSection(options), trafficSection(options), areaSection(options), allocationSection(options),
+        largeCostSection(options),
+    ]
+}

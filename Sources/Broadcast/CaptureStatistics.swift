@@ -1,0 +1,28 @@
+/// What a capture process has done since it began. Times are processor time in nanoseconds.
+package struct CaptureStatistics: Sendable {
+    /// How often it looked at the screen.
+    package internal(set) var looks = 0
+    package internal(set) var framesPublished = 0
+    /// Asking the X server for pixels.
+    package internal(set) var grabTime: UInt64 = 0
+    /// Finding the tiles that differ.
+    package internal(set) var compareTime: UInt64 = 0
+    /// Converting them to NV12 in the frames file.
+    package internal(set) var convertTime: UInt64 = 0
+    /// Bytes of pixels that came from the X server.
+    package internal(set) var bytesGrabbed: UInt64 = 0
+    /// Bytes of NV12 that were converted to.
+    package internal(set) var bytesConverted: UInt64 = 0
+
+    static func + (one: Self, other: Self) -> Self {
+        var sum = one
+        sum.looks += other.looks
+        sum.framesPublished += other.framesPublished
+        sum.grabTime += other.grabTime
+        sum.compareTime += other.compareTime
+        sum.convertTime += other.convertTime
+        sum.bytesGrabbed += other.bytesGrabbed
+        sum.bytesConverted += other.bytesConverted
+        return sum
+    }
+}
