@@ -8,7 +8,7 @@ struct Bench: ParsableCommand {
         abstract: "Measures Oriel beside its rivals.",
         subcommands: [
             All.self, KernelsCommand.self, BridgeCommand.self, EncodeCommand.self, PipelineCommand.self,
-            ChangeCommand.self, RecoveryCommand.self, WebCommand.self, BridgeReader.self,
+            QualityCommand.self, ChangeCommand.self, RecoveryCommand.self, WebCommand.self, BridgeReader.self,
         ],
         defaultSubcommand: All.self
     )
@@ -40,7 +40,7 @@ struct All: ParsableCommand {
         stopChildrenOnSignals()
         var report = Report()
         let parts = [
-            kernelSections, bridgeSections, encodeSections, pipelineSections, changeSections, recoverySections,
+            kernelSections, bridgeSections, encodeSections, pipelineSections, qualitySections, changeSections, recoverySections,
             webSections,
         ]
         for part in parts {
@@ -69,7 +69,7 @@ struct BridgeCommand: ParsableCommand {
 }
 
 struct EncodeCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "encode", abstract: "VP8 and VP9 on four workloads.")
+    static let configuration = CommandConfiguration(commandName: "encode", abstract: "Each codec on each workload.")
     @OptionGroup var options: RunOptions
 
     func run() { show(encodeSections, options) }
@@ -83,6 +83,17 @@ struct PipelineCommand: ParsableCommand {
     @OptionGroup var options: RunOptions
 
     func run() { show(pipelineSections, options) }
+}
+
+struct QualityCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "quality",
+        abstract: "How near the received pictures are to the screen."
+    )
+
+    @OptionGroup var options: RunOptions
+
+    func run() { show(qualitySections, options) }
 }
 
 struct ChangeCommand: ParsableCommand {

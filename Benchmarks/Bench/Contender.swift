@@ -13,6 +13,10 @@ struct Contender: Sendable {
         try orielBroadcast(stage, port, [])
     }
 
+    static let orielAV1 = Contender(name: "oriel, AV1", isOurs: true) { stage, port in
+        try orielBroadcast(stage, port, ["--codec", "av1"])
+    }
+
     static let orielWithoutWake = Contender(name: "oriel --no-wake", isOurs: true) { stage, port in
         try orielBroadcast(stage, port, ["--no-wake"])
     }
@@ -54,7 +58,8 @@ struct Contender: Sendable {
         let size = EncoderSettings.size
         let arguments =
             [
-                "-q", "ximagesrc", "display-name=\(stage.display)", "use-damage=false", "!", "video/x-raw,framerate=30/1",
+                "-q", "ximagesrc", "display-name=\(stage.display)", "use-damage=false", "!",
+                "video/x-raw,framerate=30/1",
                 "!", "videoscale", "!", "video/x-raw,width=\(size.width),height=\(size.height)",
                 "!", "videoconvert", "!", "video/x-raw,format=I420", "!",
             ] + EncoderSettings.gstreamer + [
@@ -106,7 +111,7 @@ struct Contender: Sendable {
             sibling("oriel"),
             [
                 "attach", "rtp://127.0.0.1:\(port)", "--dir", folder.path + "/bridge",
-                "--sdp", folder.path + "/oriel.sdp", "--codec", "vp8", "--size", "\(EncoderSettings.size)",
+                "--sdp", folder.path + "/oriel.sdp", "--size", "\(EncoderSettings.size)",
                 "--bitrate", "\(EncoderSettings.bitrate / 1000)k", "--keyframe-interval", "0",
             ] + options,
             environment: environment

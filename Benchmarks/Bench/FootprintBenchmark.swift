@@ -75,7 +75,7 @@ private func startUp(on stage: Stage) throws -> (start: Double, attach: Double) 
     var buffer = [UInt8](repeating: 0, count: 2048)
     let attached = MonotonicClock.now()
     let sender = try Contender.startSender(port, in: folder)
-    waitReadable([media.raw], until: attached + 5_000_000_000)
+    waitReadable(media.raw, until: attached + 5_000_000_000)
     let attach = secondsSince(attached) * 1000
     guard (try? media.receive(into: &buffer)) != nil else {
         try sender.requireRunning()

@@ -29,6 +29,20 @@ final class Picture {
         }
     }
 
+    /// Takes over the luma of a picture of the same size, without padding.
+    func takeLuma(_ other: [UInt8]) {
+        let layout = nv12.layout
+        nv12.withMutablePlanes { luma, _ in
+            luma.withUnsafeMutableBytes { luma in
+                for row in 0..<layout.size.height {
+                    for x in 0..<layout.size.width {
+                        luma[layout.lumaOffset(x: x, y: row)] = other[row * layout.size.width + x]
+                    }
+                }
+            }
+        }
+    }
+
     /// Peak signal-to-noise ratio of the luma against a plane of the same size without padding, in dB.
     func lumaPSNR(of other: [UInt8]) -> Double { lumaPSNR(of: other, rowStep: 1) }
 

@@ -1,6 +1,6 @@
 /// Everything about the way from the screen to the receiver.
 func pipelineSections(_ options: RunOptions) -> [Section] {
-    [costSection(options), latencySection(options), qualitySection(options), footprintSection(options)]
+    [costSection(options), latencySection(options), footprintSection(options)]
 }
 
 let pipelineCommand = "tools/bench pipeline"

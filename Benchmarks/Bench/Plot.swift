@@ -34,11 +34,15 @@ func svg(of plot: Plot) -> String {
         let x = Geometry.left + Int(share * Double(inner.width))
         let y = Geometry.height - Geometry.bottom - Int(share * Double(inner.height))
         body.append("<path class=\"grid\" d=\"M\(Geometry.left) \(y)h\(inner.width)\"/>")
-        body.append("<text x=\"\(Geometry.left - 8)\" y=\"\(y + 4)\" class=\"label\">\((share * largest.y).text(1))</text>")
+        body.append(
+            "<text x=\"\(Geometry.left - 8)\" y=\"\(y + 4)\" class=\"label\">\((share * largest.y).text(1))</text>"
+        )
         let below = Geometry.height - Geometry.bottom + 20
         body.append("<text x=\"\(x)\" y=\"\(below)\" class=\"below\">\((share * largest.x).text(0))</text>")
     }
-    body.append("<text x=\"\(Geometry.left + inner.width / 2)\" y=\"\(Geometry.height - 8)\" class=\"below\">\(plot.x)</text>")
+    body.append(
+        "<text x=\"\(Geometry.left + inner.width / 2)\" y=\"\(Geometry.height - 8)\" class=\"below\">\(plot.x)</text>"
+    )
     body.append("<polyline class=\"line\" points=\"\(plot.points.map(place).joined(separator: " "))\"/>")
     for point in plot.points {
         let place = place(point).split(separator: ",")

@@ -91,18 +91,28 @@ final class Stage {
 
     private static func socket(of display: String) -> String { "/tmp/.X11-unix/X\(display.dropFirst())" }
 
-    /// Grabs the screen with an independent program, at 30 fps, and gives each grab as BGRX rows without padding.
-    func grab(count: Int, _ body: ([UInt8]) -> Void) throws {
+    /// Grabs the screen with an independent program, so many times a second, and gives each grab as BGRX rows without padding.
+    func grab(count: Int, rate: Int = 30, _ body: ([UInt8]) -> Void) throws {
+        try grab(count, rate, ["-pix_fmt", "bgr0"], bytes: Self.size.width * Self.size.height * 4, body)
+    }
+
+    /// The same, scaled and converted to I420 by that program.
+    func grabScaled(count: Int, rate: Int, to size: PixelSize, _ body: ([UInt8]) -> Void) throws {
+        let filter = ["-vf", "scale=\(size.width):\(size.height)", "-pix_fmt", "yuv420p"]
+        try grab(count, rate, filter, bytes: size.width * size.height * 3 / 2, body)
+    }
+
+    private func grab(_ count: Int, _ rate: Int, _ format: [String], bytes: Int, _ body: ([UInt8]) -> Void) throws {
         let grabber = try ChildProcess(
             "ffmpeg",
             [
-                "-loglevel", "error", "-f", "x11grab", "-framerate", "30", "-video_size", "\(Self.size)", "-i", display,
-                "-frames:v", "\(count)", "-pix_fmt", "bgr0", "-f", "rawvideo", "pipe:1",
-            ],
+                "-loglevel", "error", "-f", "x11grab", "-framerate", "\(rate)", "-video_size", "\(Self.size)", "-i",
+                display, "-frames:v", "\(count)",
+            ] + format + ["-f", "rawvideo", "pipe:1"],
             capturingOutput: true
         )
         defer { grabber.stop() }
-        let frames = FrameStream(grabber.outputDescriptor, frameBytes: Self.size.width * Self.size.height * 4)
+        let frames = FrameStream(grabber.outputDescriptor, frameBytes: bytes)
         for _ in 0..<count {
             guard let frame = frames.next() else { throw BenchError("ffmpeg could not grab the screen") }
             body(frame)

@@ -1,13 +1,15 @@
 import Foundation
+import Pixels
 import Posix
 
 /// Where the processor time and the bytes of each workload go, by Oriel's own account (`--stats`).
 func stagesSection(_ options: RunOptions) -> Section {
-    let stages = ["grab", "compare", "convert", "scale", "encode", "send"]
-    var times = Table(["ms per tick"] + stages + ["all else", "sum"])
+    let stages = ["grab", "compare", "convert", "capture in all", "scale", "encode", "send", "sender in all"]
+    var times = Table(["ms per tick"] + stages)
+    var goals: [Goal] = []
     var notes = [
-        "User and system time of the capture process (grab, compare, convert) and of the sender. All else is waking up, "
-            + "events, the pointer, heartbeats and the network thread."
+        "User and system time of both processes. What is not in a stage is waking up, events, the pointer, heartbeats and "
+            + "the network thread."
     ]
     for kind in workloads {
         var sample = Samples()
@@ -18,8 +20,20 @@ func stagesSection(_ options: RunOptions) -> Section {
         }
         let medians = (0..<8).map { sample.median($0)! }
         times.rows.append([kind] + medians.map { $0.text(3) })
+        if kind == "typing" {
+            goals.append(captureGoal("capture process, typing", medians[3], 0.1, "ms per tick"))
+        }
+        if kind == "motion" {
+            let copies = copyMilliseconds()
+            notes.append(
+                "A copy of the picture as it is grabbed and one as it is published take \(copies.text(2)) ms together."
+            )
+            goals.append(
+                captureGoal("capture process, all of 1080p changes", medians[3] / copies, 3.6, "× the two copies")
+            )
+        }
     }
-    return Section(title: "CPU per 1/30 s by stage, 1080p to 720p VP8", table: times, notes: notes)
+    return Section(title: "CPU per 1/30 s by stage, 1080p to 720p VP8", table: times, goals: goals, notes: notes)
 }
 
 /// Bytes that are touched for each frame that is published.
@@ -41,14 +55,35 @@ func trafficSection(_ options: RunOptions) -> Section {
     return Section(title: "Bytes moved", table: table, notes: notes)
 }
 
-/// Milliseconds in 1/30 s, of the six stages, of all else, and in sum.
+private func captureGoal(_ measure: String, _ value: Double, _ limit: Double, _ unit: String) -> Goal {
+    Goal(measure, value, atMost: limit, unit: unit, command: "tools/bench change")
+}
+
+/// Of one copy of a BGRX picture and one of an NV12 picture of 1080p.
+private func copyMilliseconds() -> Double {
+    let pixels = Stage.size.width * Stage.size.height
+    let source = UnsafeMutableRawBufferPointer.allocate(byteCount: pixels * 4, alignment: 64)
+    let target = UnsafeMutableRawBufferPointer.allocate(byteCount: pixels * 4, alignment: 64)
+    defer {
+        source.deallocate()
+        target.deallocate()
+    }
+    source.initializeMemory(as: UInt8.self, repeating: 1)
+    let times = interleavedMilliseconds(
+        turns: 50,
+        [pixels * 4, pixels * 3 / 2].map { count in
+            { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[..<count])) }
+        }
+    )
+    return times.reduce(0, +)
+}
+
+/// Milliseconds in 1/30 s, of the stages and the whole of each process.
 private func stageTimes(on kind: String, seconds: Double) throws -> [Double] {
     let work = try AccountedWork(kind, seconds: seconds)
-    let stages =
-        ["grab_ms", "compare_ms", "convert_ms"].map { work.capture($0) / work.captureTicks }
-        + ["scale_ms", "encode_ms", "send_ms"].map { work.sender($0) / work.senderTicks }
-    let sum = work.cpu * 1000 / work.ticks
-    return stages + [sum - stages.reduce(0, +), sum]
+    let capture = ["grab_ms", "compare_ms", "convert_ms"].map { work.capture($0) / work.captureTicks }
+    let sender = ["scale_ms", "encode_ms", "send_ms"].map { work.sender($0) / work.senderTicks }
+    return capture + [work.captureCPU * 1000 / work.ticks] + sender + [work.senderCPU * 1000 / work.ticks]
 }
 
 private func traffic(on kind: String, seconds: Double) throws -> [Double] {
@@ -67,8 +102,9 @@ private func traffic(on kind: String, seconds: Double) throws -> [Double] {
 private struct AccountedWork {
     private let capture: (first: [String: Double], last: [String: Double])
     private let sender: (first: [String: Double], last: [String: Double])
-    /// Seconds of processor time of both processes, and 1/30 s in the time over which they were taken.
-    let cpu: Double
+    /// Seconds of processor time, and 1/30 s in the time over which they were taken.
+    let captureCPU: Double
+    let senderCPU: Double
     let ticks: Double
 
     init(_ kind: String, seconds: Double) throws {
@@ -80,11 +116,12 @@ private struct AccountedWork {
         let capture = try Contender.startCapture(stage.display, in: folder, ["--stats", files.capture])
         let sender = try Contender.startSender(drain.port, in: folder, ["--stats", files.sender])
         sleep(seconds: 3)
-        func used() throws -> Double { try capture.cpuSeconds() + sender.cpuSeconds() }
         let first = (try Self.lastLine(of: files.capture), try Self.lastLine(of: files.sender))
-        let (start, cpuBefore) = (MonotonicClock.now(), try used())
+        let (start, before) = (MonotonicClock.now(), (try capture.cpuSeconds(), try sender.cpuSeconds()))
         sleep(seconds: seconds)
-        (cpu, ticks) = (try used() - cpuBefore, secondsSince(start) * 30)
+        captureCPU = try capture.cpuSeconds() - before.0
+        senderCPU = try sender.cpuSeconds() - before.1
+        ticks = secondsSince(start) * 30
         try capture.requireRunning()
         try sender.requireRunning()
         self.capture = (first.0, try Self.lastLine(of: files.capture))

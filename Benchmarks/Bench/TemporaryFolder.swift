@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// A private folder that goes away with its owner.
-final class TemporaryFolder {
+final class TemporaryFolder: Sendable {
     private static let paths = Mutex<Set<String>>([])
     let path: String
 

@@ -32,7 +32,7 @@ private let watchShownNumbers = """
     """
 
 func webLatencySection(_ options: RunOptions) -> Section {
-    let codecs = ["vp8", "vp9"]
+    let codecs = ["vp8", "vp9", "av1"]
     var samples = codecs.map { _ in Samples() }
     for _ in 0..<options.rounds {
         for (index, codec) in codecs.enumerated() {

@@ -44,7 +44,7 @@ final class RTPTap: Sendable {
         _ = try Thread { [self] in
             var buffer = [UInt8](repeating: 0, count: 65_536)
             while !isOver.load(ordering: .relaxed) {
-                waitReadable([sockets.media.raw, sockets.control.raw], until: MonotonicClock.now() + 50_000_000)
+                waitReadable(sockets.media.raw, sockets.control.raw, until: MonotonicClock.now() + 50_000_000)
                 takeMedia(&buffer, targets)
                 takeControl(&buffer, targets)
             }

@@ -76,7 +76,7 @@ import Testing
             let isInside = try EventSignal()
             let descriptor = isInside.raw
             let thread = try Thread {
-                waitReadable([descriptor], until: .max)
+                waitReadable(descriptor, until: .max)
                 expectRefused { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
             }
             try Sandbox(folder: folder.path, limitsReading: false, socketFamilies: [], mayListen: false).enter {
