@@ -40,7 +40,8 @@ struct All: ParsableCommand {
         stopChildrenOnSignals()
         var report = Report()
         let parts = [
-            kernelSections, bridgeSections, encodeSections, pipelineSections, qualitySections, changeSections, recoverySections,
+            kernelSections, bridgeSections, encodeSections, pipelineSections, qualitySections, changeSections,
+            recoverySections,
             webSections,
         ]
         for part in parts {

@@ -22,17 +22,23 @@ struct Contender: Sendable {
     }
 
     static let ffmpeg = Contender(name: "ffmpeg", isOurs: false) { stage, port in
-        try ffmpegBroadcast(
-            stage,
-            port,
-            filter: "," + EncoderSettings.ffmpegFilter,
-            EncoderSettings.ffmpeg
-        )
+        try ffmpegBroadcast(stage, port, filter: tunedFilter, EncoderSettings.ffmpeg)
     }
+
+    /// Scales as Oriel does, so that both encode the same pictures.
+    static let ffmpegByArea = Contender(name: "ffmpeg", isOurs: false) { stage, port in
+        try ffmpegBroadcast(stage, port, filter: ":flags=area" + tunedFilter, EncoderSettings.ffmpeg)
+    }
+
+    private static var tunedFilter: String { "," + EncoderSettings.ffmpegFilter }
 
     /// With the settings that its manual has for live video, and none of Oriel's.
     static let plainFFmpeg = Contender(name: "ffmpeg, plain", isOurs: false) { stage, port in
         try ffmpegBroadcast(stage, port, filter: "", EncoderSettings.plainFFmpeg)
+    }
+
+    static let plainFFmpegByArea = Contender(name: "ffmpeg, plain", isOurs: false) { stage, port in
+        try ffmpegBroadcast(stage, port, filter: ":flags=area", EncoderSettings.plainFFmpeg)
     }
 
     private static func ffmpegBroadcast(

@@ -96,9 +96,9 @@ final class Stage {
         try grab(count, rate, ["-pix_fmt", "bgr0"], bytes: Self.size.width * Self.size.height * 4, body)
     }
 
-    /// The same, scaled and converted to I420 by that program.
+    /// The same, scaled by area and converted to I420 by that program.
     func grabScaled(count: Int, rate: Int, to size: PixelSize, _ body: ([UInt8]) -> Void) throws {
-        let filter = ["-vf", "scale=\(size.width):\(size.height)", "-pix_fmt", "yuv420p"]
+        let filter = ["-vf", "scale=\(size.width):\(size.height):flags=area", "-pix_fmt", "yuv420p"]
         try grab(count, rate, filter, bytes: size.width * size.height * 3 / 2, body)
     }
 

@@ -101,6 +101,7 @@ final class VideoStream {
             return Delivery(frame: frame, byteCount: data.count, time: MonotonicClock.threadTime() - start)
         }
         var delivery: Delivery?
+        var isPatch = false
         if action != .keyframe, encoder.canPatch {
             let chosen = sharpness
             if let (scroll, quantizers) = scroll {
@@ -117,7 +118,12 @@ final class VideoStream {
                     deliver
                 )
             }
-            if let delivery { patchBudget.note(delivery.byteCount) } else { sharpness = chosen }
+            if let delivery {
+                patchBudget.note(delivery.byteCount)
+                isPatch = true
+            } else {
+                sharpness = chosen
+            }
         }
         scroll = nil
         if delivery == nil {
@@ -142,7 +148,7 @@ final class VideoStream {
             if frame.isKeyframe {
                 sharpness.noteKeyframe(quantizer: frame.quantizer)
             } else {
-                sharpness.noteEncoded(quantizer: frame.quantizer)
+                sharpness.noteEncoded(quantizer: frame.quantizer, isPatch: isPatch)
             }
         }
         cadence.noteEncoded(

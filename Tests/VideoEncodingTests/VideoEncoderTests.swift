@@ -48,7 +48,8 @@ struct VideoEncoderTests {
             }
             quantizer = try #require(result)
         }
-        #expect(quantizer <= codec.convergedQuantizer)
+        // Where that is not fine enough, patches are finer.
+        #expect(quantizer <= max(codec.convergedQuantizer, 8))
         #expect(peakSignalToNoiseRatio(picture, decoder.luma) > 40)
     }
 

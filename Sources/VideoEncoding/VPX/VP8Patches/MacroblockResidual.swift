@@ -3,12 +3,12 @@ import Pixels
 /// What a macroblock shows more than its prediction, transformed and quantized.
 final class MacroblockResidual {
     /// The quantizer index of RFC 6386 §14.1, fine enough for text that stays, and its steps.
-    static let quantizerIndex = 5
-    private static let lumaStep: Int32 = 9
-    private static let firstMeanStep: Int32 = 18
-    private static let meanStep: Int32 = 13
-    private static let firstChromaStep: Int32 = 9
-    private static let chromaStep: Int32 = 9
+    static let quantizerIndex = 3
+    private static let lumaStep: Int32 = 7
+    private static let firstMeanStep: Int32 = 14
+    private static let meanStep: Int32 = 10
+    private static let firstChromaStep: Int32 = 7
+    private static let chromaStep: Int32 = 7
 
     /// The number of the block of means; 0 to 15 are luma, 16 to 19 U, 20 to 23 V.
     static let means = 24

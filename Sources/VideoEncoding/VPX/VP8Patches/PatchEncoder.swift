@@ -12,7 +12,7 @@ import Pixels
 /// frame follows its own last one. It has to encode anew what was patched in between.
 struct PatchEncoder {
     /// The quantizer of patches, in libvpx's numbers from 0 to 63.
-    static let quantizer = 5
+    static let quantizer = 3
 
     /// A picture as VP8 decoders keep it: planes of Y, U and V, complete macroblocks.
     ///
