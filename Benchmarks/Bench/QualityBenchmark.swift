@@ -92,7 +92,8 @@ private func quality(of contender: Contender, on kind: String) throws -> Double 
     // A pointer that moves faster than anybody grabs is never at the same place for two.
     let stage = try Stage(kind, kind == "pointer" ? ["--rate", "15"] : [])
     let port = try freePortPair()
-    let control = try UDPSocket(family: AF_INET, port: port + 1)
+    // What nobody takes would be refused; ffmpeg takes it itself.
+    let control = try UDPSocket(family: AF_INET, port: contender.codec == "VP8" ? port + 1 : freePortPair())
     defer { _ = control.raw }
     let received = Received()
     let receiver = try Receiver(port: port, codec: contender.codec) { received.note($0, $1) }
