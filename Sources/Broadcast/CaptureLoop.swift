@@ -36,6 +36,7 @@ package struct CaptureLoop: ~Copyable {
     /// How often in a row a sweep found what no damage had told of, and when it did last.
     private var misses = 0
     private var missedAt: UInt64 = 0
+    private var hasToldOfMisses = false
 
     /// Connects to the X server, finds the source, and takes the writer lock.
     ///
@@ -221,8 +222,9 @@ package struct CaptureLoop: ~Copyable {
     private mutating func noteMiss(at now: UInt64) {
         misses = now < missedAt + CaptureSchedule.trustTime ? misses + 1 : 1
         missedAt = now
-        if misses == Self.missesToTell {
-            report("the X server does not tell of all that is drawn: while it is so, I compare the whole screen")
+        if misses >= Self.missesToTell, !hasToldOfMisses {
+            hasToldOfMisses = true
+            report("the X server does not tell of all that is drawn: while it is so, I look at the whole screen")
         }
     }
 
