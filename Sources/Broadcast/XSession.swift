@@ -165,7 +165,11 @@ final class XSession {
             width: pictureSize.width,
             height: pictureSize.height,
             capturedAt: capturedAt,
-            source: SourceRectangle(x: region.x, y: region.y, width: region.width, height: region.height)
+            source: SourceRectangle(x: region.x, y: region.y, width: region.width, height: region.height),
+            orientation: Orientation(
+                quarterTurns: grabber.orientation.quarterTurns,
+                isMirrored: grabber.orientation.isMirrored
+            )
         )
     }
 

@@ -22,6 +22,8 @@ public struct FrameInfo: Sendable, Equatable {
     public var capturedAt: UInt64
     /// What part of the screen the picture shows.
     public var source: SourceRectangle
+    /// How the monitor stands that shows that part, or most of it.
+    public var orientation: Orientation
     /// The frames file that holds the frame: another one after a change of size, and after a restart of the capture
     /// process. What was known of the frames of one generation says nothing about those of another.
     public internal(set) var generation: UInt64 = 0
@@ -31,17 +33,23 @@ public struct FrameInfo: Sendable, Equatable {
     public internal(set) var publishedAt: UInt64 = 0
 
     /// What the writer knows before it publishes.
-    public init(width: Int, height: Int, capturedAt: UInt64, source: SourceRectangle) {
+    public init(
+        width: Int,
+        height: Int,
+        capturedAt: UInt64,
+        source: SourceRectangle,
+        orientation: Orientation = .upright
+    ) {
         self.width = width
         self.height = height
         self.capturedAt = capturedAt
         self.source = source
+        self.orientation = orientation
     }
 }
 
-/// Colour of all frames of this layout version: BT.709 (ITU-R BT.709-6 §3), limited range (luma 16-235), no rotation.
+/// Colour of all frames of this layout version: BT.709 (ITU-R BT.709-6 §3), limited range (luma 16-235).
 enum Colour {
     static let bt709: UInt8 = 1
     static let limited: UInt8 = 0
-    static let upright: UInt8 = 0
 }

@@ -36,7 +36,7 @@ struct SlotMetadata: Equatable {
         put(Layout.nv12, S.fourCC)
         put(Colour.bt709, S.matrix)
         put(Colour.limited, S.range)
-        put(Colour.upright, S.orientation)
+        put(info.orientation.code, S.orientation)
         put(UInt8(0), S.flags)
         put(Int32(clamping: info.source.x), S.sourceX)
         put(Int32(clamping: info.source.y), S.sourceY)
@@ -72,6 +72,9 @@ struct SlotMetadata: Equatable {
         guard get(S.matrix, as: UInt8.self) == Colour.bt709, get(S.range, as: UInt8.self) == Colour.limited else {
             throw Malformed("colour")
         }
+        guard let orientation = Orientation(code: get(S.orientation, as: UInt8.self)) else {
+            throw Malformed("orientation")
+        }
         guard let plan = SlotPlan(width: int(S.width), height: int(S.height)) else { throw Malformed("picture size") }
         // Both are below 2^32, and a plane below 2^46: nothing here can overflow 64 bits.
         let lumaStride = int(S.lumaStride), chromaStride = int(S.chromaStride)
@@ -96,7 +99,8 @@ struct SlotMetadata: Equatable {
                 y: signed(S.sourceY),
                 width: signed(S.sourceWidth),
                 height: signed(S.sourceHeight)
-            )
+            ),
+            orientation: orientation
         )
         info.number = get(S.frameNumber, as: UInt64.self)
         info.publishedAt = get(S.publishedAt, as: UInt64.self)

@@ -4,6 +4,7 @@ import CXCB
 struct Placement {
     /// On the screen.
     let region: CaptureRegion
+    let orientation: MonitorOrientation
     /// What holds the pixels: the root window, or the pixmap of a window.
     let drawable: xcb_drawable_t
     /// The region's top left corner in there.
@@ -54,13 +55,28 @@ extension XConnection {
     /// Where a source is now. Throws as `region(of:)` does.
     func place(_ source: CaptureSource) throws(X11Error) -> Placement {
         let region = try region(of: source)
+        let orientation = try orientation(of: region)
         guard case .window(let window) = source else {
-            return Placement(region: region, drawable: root, x: region.x, y: region.y, pixmap: nil)
+            return Placement(
+                region: region,
+                orientation: orientation,
+                drawable: root,
+                x: region.x,
+                y: region.y,
+                pixmap: nil
+            )
         }
         do throws(X11Error) {
             let border = Int(try geometry(of: window).border_width)
             let pixmap = try WindowPixmap(of: window, connection: self)
-            return Placement(region: region, drawable: pixmap.id, x: border, y: border, pixmap: pixmap)
+            return Placement(
+                region: region,
+                orientation: orientation,
+                drawable: pixmap.id,
+                x: border,
+                y: border,
+                pixmap: pixmap
+            )
         } catch .requestFailed(_, .badMatch) {
             throw .windowHidden(window)
         } catch .requestFailed(_, .badWindow), .requestFailed(_, .badDrawable) {

@@ -7,7 +7,7 @@ import Posix
 package enum GrabOutcome: Equatable, Sendable {
     /// The tiles asked for are as the screen was.
     case grabbed
-    /// The source has moved or has another size: `region` is new, and the picture is not there yet; grab all of it.
+    /// The source has moved, was turned or has another size: `region` is new, and the picture is not there yet; grab all of it.
     case geometryChanged
     /// The source is not there at present. Later grabs look for it and say `geometryChanged` when it is back.
     case sourceLost
@@ -25,6 +25,8 @@ package final class ScreenGrabber {
     package let warning: String?
     /// Where the source lies, or lay when it was last seen.
     package var region: CaptureRegion { placement.region }
+    /// How the monitor stands that shows most of it.
+    package var orientation: MonitorOrientation { placement.orientation }
 
     package private(set) var statistics = GrabStatistics()
 
@@ -108,15 +110,16 @@ package final class ScreenGrabber {
         do throws(X11Error) {
             let now = try connection.place(source)
             geometrySerial = serial
-            let before = region
+            let before = placement
             let wasLost = isLost
             isLost = false
             placement = now
-            if !wasLost, region == before || (now.pixmap != nil && region.size == before.size) {
+            let isInPlace = region == before.region || now.pixmap != nil && region.size == before.region.size
+            if !wasLost, isInPlace, orientation == before.orientation {
                 // A window may have got new memory, whose contents are told of as damage.
                 return .grabbed
             }
-            if region.size != before.size {
+            if region.size != before.region.size {
                 picture = try HeldPicture(size: region.size, format: format, method: method, connection: connection)
             }
             isBlank = true

@@ -49,6 +49,7 @@ private struct InspectionReport: Encodable {
         let frame: UInt64?
         let width: Int?
         let height: Int?
+        let orientation: String?
         let capturedAgeMs: Double?
         let captureToPublishMs: Double?
     }
@@ -89,6 +90,7 @@ private struct InspectionReport: Encodable {
                 frame: slot.info?.number,
                 width: slot.info?.width,
                 height: slot.info?.height,
+                orientation: slot.info?.orientation.name,
                 capturedAgeMs: slot.info.map { milliseconds(from: $0.capturedAt, to: now) },
                 captureToPublishMs: slot.info.map { milliseconds(from: $0.capturedAt, to: $0.publishedAt) }
             )
@@ -109,13 +111,22 @@ private struct InspectionReport: Encodable {
         if let heartbeatAgeMs { lines.append("heartbeat   \(rounded(heartbeatAgeMs)) ms ago") }
         for (index, slot) in slots.enumerated() {
             var line = "slot \(index)      sequence \(slot.sequence)\(slot.isBeingWritten ? " (being written)" : "")"
-            if let frame = slot.frame, let width = slot.width, let height = slot.height, let age = slot.capturedAgeMs {
-                line += ", frame \(frame), \(width)x\(height), captured \(rounded(age)) ms ago"
+            if let frame = slot.frame, let width = slot.width, let height = slot.height,
+                let orientation = slot.orientation, let age = slot.capturedAgeMs
+            {
+                line += ", frame \(frame), \(width)x\(height), monitor \(orientation), captured \(rounded(age)) ms ago"
             } else {
                 line += ", empty"
             }
             lines.append(line + (slot.isLatest ? "  <- latest" : ""))
         }
         return lines.joined(separator: "\n")
+    }
+}
+
+extension Orientation {
+    /// In the words of xrandr.
+    fileprivate var name: String {
+        ["normal", "left", "inverted", "right"][quarterTurns] + (isMirrored ? ", mirrored" : "")
     }
 }

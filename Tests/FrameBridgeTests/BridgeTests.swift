@@ -26,7 +26,8 @@ func info(_ width: Int, _ height: Int, capturedAt: UInt64 = MonotonicClock.now()
         width: width,
         height: height,
         capturedAt: capturedAt,
-        source: SourceRectangle(x: -5, y: 7, width: width, height: height)
+        source: SourceRectangle(x: -5, y: 7, width: width, height: height),
+        orientation: Orientation(quarterTurns: 3, isMirrored: true)
     )
 }
 
@@ -53,6 +54,7 @@ func info(_ width: Int, _ height: Int, capturedAt: UInt64 = MonotonicClock.now()
         #expect(read.capturedAt == 42)
         #expect(read.publishedAt > 42)
         #expect(read.source == SourceRectangle(x: -5, y: 7, width: 130, height: 34))
+        #expect(read.orientation == Orientation(quarterTurns: -1, isMirrored: true))
         #expect((read.width, read.height) == (130, 34))
         #expect(seen == 9)
         #expect(versions == [1, 1, 1])

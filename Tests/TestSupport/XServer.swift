@@ -16,6 +16,8 @@ package final class XServer {
         case dummy
         /// Xvnc: any size, also later (`xrandr --output VNC-0 --mode 640x480`).
         case vnc(width: Int, height: Int)
+        /// Xwayland on a Wayland compositor whose socket this is; its monitor stands as the compositor's does.
+        case wayland(socket: String)
     }
 
     /// Starts a server and waits until it takes connections.
@@ -94,6 +96,8 @@ extension XServer.Kind {
                 "Xvnc", "-geometry", "\(width)x\(height)", "-depth", "24", "-SecurityTypes", "None", "-localhost",
                 "-rfbunixpath", directory.file("rfb"), "-rfbport", "-1",
             ]
+        case .wayland(let socket):
+            return ["env", "WAYLAND_DISPLAY=\(socket)", "Xwayland"]
         case .dummy:
             let configuration = directory.file("xorg.conf")
             try FileDescriptor.open(configuration, O_WRONLY | O_CREAT).write(dummyConfiguration)

@@ -1,0 +1,25 @@
+/// How a monitor shows its part of the screen: turned, and perhaps mirrored, one of eight ways. Pictures are as people see
+/// them, upright, however the monitor is mounted; this is for who wants to know how it is.
+public struct Orientation: Sendable, Hashable {
+    /// As a picture comes from a monitor that is not turned.
+    public static let upright = Orientation(quarterTurns: 0, isMirrored: false)
+
+    /// Counter-clockwise, 0...3, after mirroring; RandR's `left` is one.
+    public let quarterTurns: Int
+    /// Whether left and right are exchanged. Up and down exchanged is this and two quarter turns.
+    public let isMirrored: Bool
+
+    /// - Parameter quarterTurns: any number of them.
+    public init(quarterTurns: Int, isMirrored: Bool) {
+        self.quarterTurns = quarterTurns & 3
+        self.isMirrored = isMirrored
+    }
+
+    /// As it is written: the turns, and 4 for mirrored. Nil for a value above 7.
+    init?(code: UInt8) {
+        guard code < 8 else { return nil }
+        self.init(quarterTurns: Int(code), isMirrored: code & 4 != 0)
+    }
+
+    var code: UInt8 { UInt8(quarterTurns) | (isMirrored ? 4 : 0) }
+}
