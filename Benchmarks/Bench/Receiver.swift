@@ -43,7 +43,8 @@ final class Receiver: Sendable {
         return try ChildProcess(
             repositoryPath(".build/peers/bin/ffmpeg"),
             [
-                "-loglevel", "error", "-nostdin", "-protocol_whitelist", "file,udp,rtp", "-i", path, "-fps_mode",
+                "-loglevel", "error", "-nostdin", "-protocol_whitelist", "file,udp,rtp", "-fpsprobesize", "0", "-i",
+                path, "-fps_mode",
                 "passthrough", "-enc_time_base", "1:90000", "-pix_fmt", "yuv420p", "-f", "rawvideo", "pipe:1",
             ],
             capturingOutput: true

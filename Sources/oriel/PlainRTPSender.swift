@@ -120,6 +120,6 @@ private struct SDPPublisher: ~Copyable {
         } catch let error as SystemError {
             throw OutputFile.failure(path, error.reason)
         }
-        Console.note("watch it with: ffplay -protocol_whitelist file,udp,rtp -flags low_delay \(path)")
+        Console.note("watch it with: ffplay -protocol_whitelist file,udp,rtp -flags low_delay -fpsprobesize 0 \(path)")
     }
 }

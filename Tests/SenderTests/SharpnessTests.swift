@@ -60,6 +60,38 @@ import Testing
         #expect(frames == [100, 100, 100, 800, 100, 100, 800, 100])
     }
 
+    /// Where rate control stays a little above what is fine, it would go on for ever.
+    @Test func besideMotionTheRestIsRefinedAtTheFinestQuantizerAndThenLeftAlone() {
+        var sharpness = sharpness(10)
+        let window = blocks(0..<10, 0..<10)
+        var frames: [Int] = []
+        for _ in 0..<70 {
+            sharpness.noteChanges(window)
+            sharpness.choose(isRefinement: false)
+            frames.append(sharpness.active.count)
+            sharpness.noteEncoded(quantizer: 10)
+        }
+        #expect(frames == Array(repeating: 800, count: 60) + Array(repeating: 100, count: 10))
+        #expect(sharpness.coarseCount == 100)
+        // What changes begins anew.
+        sharpness.noteChanges(blocks(20..<22, 5..<6))
+        sharpness.choose(isRefinement: false)
+        #expect(sharpness.active.count == 102)
+        sharpness.noteEncoded(quantizer: 10)
+        #expect(sharpness.coarseCount == 102)
+    }
+
+    @Test func patchesSayNothingOfRateControl() {
+        var sharpness = sharpness(40)
+        sharpness.noteChanges(blocks(0..<2, 0..<2))
+        sharpness.choose(isRefinement: false)
+        sharpness.noteEncoded(quantizer: 3, isPatch: true)
+        #expect(sharpness.coarseCount == 796)
+        // At a quantizer of 3 all the rest would be worth refining.
+        sharpness.choose(isRefinement: false)
+        #expect(sharpness.active.isEmpty)
+    }
+
     @Test func aNearlyFinePictureIsPolishedPieceByPiece() {
         var sharpness = sharpness(21)
         let polishes = sharpness.choosePolishing()

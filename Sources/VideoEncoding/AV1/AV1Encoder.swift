@@ -72,9 +72,7 @@ final class AV1Encoder {
                 rows: UInt32(rows),
                 cols: UInt32(columns)
             )
-            try context.check("AOME_SET_ACTIVEMAP") {
-                oriel_aom_exchange($0, Int32(AOME_SET_ACTIVEMAP.rawValue), &map)
-            }
+            try context.exchange("AOME_SET_ACTIVEMAP", AOME_SET_ACTIVEMAP, &map)
         }
     }
 
@@ -89,9 +87,7 @@ final class AV1Encoder {
             let frame = packet.pointee.data.frame
             if frame.sz == 0 { continue }
             var quantizer: Int32 = 0
-            try context.check("AOME_GET_LAST_QUANTIZER_64") {
-                oriel_aom_exchange($0, Int32(AOME_GET_LAST_QUANTIZER_64.rawValue), &quantizer)
-            }
+            try context.exchange("AOME_GET_LAST_QUANTIZER_64", AOME_GET_LAST_QUANTIZER_64, &quantizer)
             let encoded = EncodedFrame(
                 isKeyframe: frame.flags & UInt32(AOM_FRAME_IS_KEY) != 0,
                 quantizer: Int(quantizer),

@@ -39,39 +39,36 @@ extension VideoEncoderConfiguration {
     }
 
     func applyControls(to context: borrowing AV1Context) throws(VideoEncoderError) {
-        func set(_ name: StaticString, _ control: aome_enc_control_id, _ value: Int) throws(VideoEncoderError) {
-            try context.check(name) { oriel_aom_set($0, Int32(control.rawValue), Int32(value)) }
-        }
         // 10 would not be cheaper on text, and coarser; 8 costs twice as much on scrolled text.
-        try set("AOME_SET_CPUUSED", AOME_SET_CPUUSED, 9)
+        try context.set("AOME_SET_CPUUSED", AOME_SET_CPUUSED, 9)
         // Palettes: a page of text takes half the bits.
-        try set("AV1E_SET_TUNE_CONTENT", AV1E_SET_TUNE_CONTENT, Int(AOM_CONTENT_SCREEN.rawValue))
-        try set("AV1E_SET_ENABLE_PALETTE", AV1E_SET_ENABLE_PALETTE, 1)
+        try context.set("AV1E_SET_TUNE_CONTENT", AV1E_SET_TUNE_CONTENT, Int(AOM_CONTENT_SCREEN.rawValue))
+        try context.set("AV1E_SET_ENABLE_PALETTE", AV1E_SET_ENABLE_PALETTE, 1)
         // Cyclic refresh does not heed the map of active macroblocks.
-        try set("AV1E_SET_AQ_MODE", AV1E_SET_AQ_MODE, 0)
-        try set("AV1E_SET_TILE_COLUMNS", AV1E_SET_TILE_COLUMNS, 0)
-        try set("AV1E_SET_DELTAQ_MODE", AV1E_SET_DELTAQ_MODE, 0)
-        try set("AV1E_SET_COLOR_PRIMARIES", AV1E_SET_COLOR_PRIMARIES, Int(AOM_CICP_CP_BT_709.rawValue))
-        try set(
+        try context.set("AV1E_SET_AQ_MODE", AV1E_SET_AQ_MODE, 0)
+        try context.set("AV1E_SET_TILE_COLUMNS", AV1E_SET_TILE_COLUMNS, 0)
+        try context.set("AV1E_SET_DELTAQ_MODE", AV1E_SET_DELTAQ_MODE, 0)
+        try context.set("AV1E_SET_COLOR_PRIMARIES", AV1E_SET_COLOR_PRIMARIES, Int(AOM_CICP_CP_BT_709.rawValue))
+        try context.set(
             "AV1E_SET_TRANSFER_CHARACTERISTICS",
             AV1E_SET_TRANSFER_CHARACTERISTICS,
             Int(AOM_CICP_TC_BT_709.rawValue)
         )
-        try set("AV1E_SET_MATRIX_COEFFICIENTS", AV1E_SET_MATRIX_COEFFICIENTS, Int(AOM_CICP_MC_BT_709.rawValue))
-        try set("AV1E_SET_COLOR_RANGE", AV1E_SET_COLOR_RANGE, Int(AOM_CR_STUDIO_RANGE.rawValue))
+        try context.set("AV1E_SET_MATRIX_COEFFICIENTS", AV1E_SET_MATRIX_COEFFICIENTS, Int(AOM_CICP_MC_BT_709.rawValue))
+        try context.set("AV1E_SET_COLOR_RANGE", AV1E_SET_COLOR_RANGE, Int(AOM_CR_STUDIO_RANGE.rawValue))
         // As libwebrtc has it: tools that cost time and gain nothing on screens.
-        try set("AV1E_SET_COEFF_COST_UPD_FREQ", AV1E_SET_COEFF_COST_UPD_FREQ, 3)
-        try set("AV1E_SET_MODE_COST_UPD_FREQ", AV1E_SET_MODE_COST_UPD_FREQ, 3)
-        try set("AV1E_SET_MV_COST_UPD_FREQ", AV1E_SET_MV_COST_UPD_FREQ, 3)
-        try set("AV1E_SET_ENABLE_ORDER_HINT", AV1E_SET_ENABLE_ORDER_HINT, 0)
-        try set("AV1E_SET_ENABLE_GLOBAL_MOTION", AV1E_SET_ENABLE_GLOBAL_MOTION, 0)
-        try set("AV1E_SET_ENABLE_WARPED_MOTION", AV1E_SET_ENABLE_WARPED_MOTION, 0)
-        try set("AV1E_SET_ENABLE_OBMC", AV1E_SET_ENABLE_OBMC, 0)
-        try set("AV1E_SET_ENABLE_TPL_MODEL", AV1E_SET_ENABLE_TPL_MODEL, 0)
-        try set("AV1E_SET_ENABLE_CFL_INTRA", AV1E_SET_ENABLE_CFL_INTRA, 0)
-        try set("AV1E_SET_ENABLE_SMOOTH_INTRA", AV1E_SET_ENABLE_SMOOTH_INTRA, 0)
-        try set("AV1E_SET_ENABLE_ANGLE_DELTA", AV1E_SET_ENABLE_ANGLE_DELTA, 0)
-        try set("AV1E_SET_ENABLE_FILTER_INTRA", AV1E_SET_ENABLE_FILTER_INTRA, 0)
-        try set("AV1E_SET_INTRA_DEFAULT_TX_ONLY", AV1E_SET_INTRA_DEFAULT_TX_ONLY, 1)
+        try context.set("AV1E_SET_COEFF_COST_UPD_FREQ", AV1E_SET_COEFF_COST_UPD_FREQ, 3)
+        try context.set("AV1E_SET_MODE_COST_UPD_FREQ", AV1E_SET_MODE_COST_UPD_FREQ, 3)
+        try context.set("AV1E_SET_MV_COST_UPD_FREQ", AV1E_SET_MV_COST_UPD_FREQ, 3)
+        try context.set("AV1E_SET_ENABLE_ORDER_HINT", AV1E_SET_ENABLE_ORDER_HINT, 0)
+        try context.set("AV1E_SET_ENABLE_GLOBAL_MOTION", AV1E_SET_ENABLE_GLOBAL_MOTION, 0)
+        try context.set("AV1E_SET_ENABLE_WARPED_MOTION", AV1E_SET_ENABLE_WARPED_MOTION, 0)
+        try context.set("AV1E_SET_ENABLE_OBMC", AV1E_SET_ENABLE_OBMC, 0)
+        try context.set("AV1E_SET_ENABLE_TPL_MODEL", AV1E_SET_ENABLE_TPL_MODEL, 0)
+        try context.set("AV1E_SET_ENABLE_CFL_INTRA", AV1E_SET_ENABLE_CFL_INTRA, 0)
+        try context.set("AV1E_SET_ENABLE_SMOOTH_INTRA", AV1E_SET_ENABLE_SMOOTH_INTRA, 0)
+        try context.set("AV1E_SET_ENABLE_ANGLE_DELTA", AV1E_SET_ENABLE_ANGLE_DELTA, 0)
+        try context.set("AV1E_SET_ENABLE_FILTER_INTRA", AV1E_SET_ENABLE_FILTER_INTRA, 0)
+        try context.set("AV1E_SET_INTRA_DEFAULT_TX_ONLY", AV1E_SET_INTRA_DEFAULT_TX_ONLY, 1)
     }
 }

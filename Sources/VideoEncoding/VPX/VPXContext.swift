@@ -33,6 +33,18 @@ struct VPXContext: ~Copyable {
         if code != VPX_CODEC_OK { throw Self.error(pointer, call, code) }
     }
 
+    /// Sets a control that takes an integer.
+    func set(_ name: StaticString, _ control: vp8e_enc_control_id, _ value: Int) throws(VideoEncoderError) {
+        try check(name) { oriel_vpx_set($0, Int32(control.rawValue), Int32(value)) }
+    }
+
+    /// Uses a control that takes a pointer to data, for the library to read or to write.
+    func exchange<Data: BitwiseCopyable>(_ name: StaticString, _ control: vp8e_enc_control_id, _ data: inout Data)
+        throws(VideoEncoderError)
+    {
+        try check(name) { oriel_vpx_exchange($0, Int32(control.rawValue), &data) }
+    }
+
     private static func error(
         _ pointer: UnsafeMutablePointer<vpx_codec_ctx_t>,
         _ call: StaticString,

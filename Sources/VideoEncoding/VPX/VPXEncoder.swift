@@ -109,20 +109,15 @@ final class VPXEncoder {
             try configuration.setCyclicRefresh(blocks == nil, of: context)
         }
         isRestricted = blocks != nil
+        blocks?.writeBytes(to: &activeMap)
         let (columns, rows) = ((configuration.size.width + 15) / 16, (configuration.size.height + 15) / 16)
-        if let blocks {
-            precondition(blocks.size == configuration.size && blocks.side == BlockSet.macroblock, "of another picture")
-            blocks.writeBytes(to: &activeMap)
-        }
         try activeMap.withUnsafeMutableBufferPointer { buffer throws(VideoEncoderError) in
             var map = vpx_active_map_t(
-                active_map: blocks == nil ? nil : buffer.baseAddress,
+                active_map: isRestricted ? buffer.baseAddress : nil,
                 rows: UInt32(rows),
                 cols: UInt32(columns)
             )
-            try context.check("VP8E_SET_ACTIVEMAP") {
-                vpx_codec_control_VP8E_SET_ACTIVEMAP($0, Int32(VP8E_SET_ACTIVEMAP.rawValue), &map)
-            }
+            try context.exchange("VP8E_SET_ACTIVEMAP", VP8E_SET_ACTIVEMAP, &map)
         }
     }
 
@@ -137,13 +132,7 @@ final class VPXEncoder {
             let frame = packet.pointee.data.frame
             if frame.sz == 0 { continue }
             var quantizer: Int32 = 0
-            try context.check("VP8E_GET_LAST_QUANTIZER_64") {
-                vpx_codec_control_VP8E_GET_LAST_QUANTIZER_64(
-                    $0,
-                    Int32(VP8E_GET_LAST_QUANTIZER_64.rawValue),
-                    &quantizer
-                )
-            }
+            try context.exchange("VP8E_GET_LAST_QUANTIZER_64", VP8E_GET_LAST_QUANTIZER_64, &quantizer)
             let encoded = EncodedFrame(
                 isKeyframe: frame.flags & UInt32(VPX_FRAME_IS_KEY) != 0,
                 quantizer: Int(quantizer),

@@ -52,65 +52,34 @@ extension VideoEncoderConfiguration {
 
     func applyControls(to context: borrowing VPXContext) throws(VideoEncoderError) {
         // The change below which a block is skipped: saves an eighth of the time on a picture at rest.
-        try context.check("VP8E_SET_STATIC_THRESHOLD") {
-            vpx_codec_control_VP8E_SET_STATIC_THRESHOLD($0, Int32(VP8E_SET_STATIC_THRESHOLD.rawValue), 100)
-        }
+        try context.set("VP8E_SET_STATIC_THRESHOLD", VP8E_SET_STATIC_THRESHOLD, 100)
         if codec == .vp8 { try applyVP8Controls(to: context) } else { try applyVP9Controls(to: context) }
     }
 
     private func applyVP8Controls(to context: borrowing VPXContext) throws(VideoEncoderError) {
         // A negative speed is fixed; a positive one follows the wall clock. From -7 on, scrolled text loses 1 dB and,
         // when it moves by whole macroblocks, 10 dB.
-        try context.check("VP8E_SET_CPUUSED") {
-            vpx_codec_control_VP8E_SET_CPUUSED($0, Int32(VP8E_SET_CPUUSED.rawValue), -6)
-        }
+        try context.set("VP8E_SET_CPUUSED", VP8E_SET_CPUUSED, -6)
         // Mode 1 gains 0.1 dB on a page of text and loses 0.6 dB on video. Mode 2 drops the first frame after a change of
         // the whole screen and sends the rest of it in crumbs.
-        try context.check("VP8E_SET_SCREEN_CONTENT_MODE") {
-            vpx_codec_control_VP8E_SET_SCREEN_CONTENT_MODE($0, Int32(VP8E_SET_SCREEN_CONTENT_MODE.rawValue), 0)
-        }
-        try context.check("VP8E_SET_TOKEN_PARTITIONS") {
-            vpx_codec_control_VP8E_SET_TOKEN_PARTITIONS(
-                $0,
-                Int32(VP8E_SET_TOKEN_PARTITIONS.rawValue),
-                Int32(VP8_ONE_TOKENPARTITION.rawValue)
-            )
-        }
+        try context.set("VP8E_SET_SCREEN_CONTENT_MODE", VP8E_SET_SCREEN_CONTENT_MODE, 0)
+        let one = Int(VP8_ONE_TOKENPARTITION.rawValue)
+        try context.set("VP8E_SET_TOKEN_PARTITIONS", VP8E_SET_TOKEN_PARTITIONS, one)
     }
 
     private func applyVP9Controls(to context: borrowing VPXContext) throws(VideoEncoderError) {
         // 9 would save a fifth of the time on scrolled text and lose 1.8 dB.
-        try context.check("VP8E_SET_CPUUSED") {
-            vpx_codec_control_VP8E_SET_CPUUSED($0, Int32(VP8E_SET_CPUUSED.rawValue), 8)
-        }
+        try context.set("VP8E_SET_CPUUSED", VP8E_SET_CPUUSED, 8)
         // Without it, the frame after a change of the whole screen is 13 times as large: most of a second of silence.
-        try context.check("VP9E_SET_TUNE_CONTENT") {
-            vpx_codec_control_VP9E_SET_TUNE_CONTENT(
-                $0,
-                Int32(VP9E_SET_TUNE_CONTENT.rawValue),
-                Int32(VP9E_CONTENT_SCREEN.rawValue)
-            )
-        }
+        try context.set("VP9E_SET_TUNE_CONTENT", VP9E_SET_TUNE_CONTENT, Int(VP9E_CONTENT_SCREEN.rawValue))
         // Cyclic refresh: sharp a quarter of a second earlier after such a change.
         try setCyclicRefresh(true, of: context)
-        try context.check("VP9E_SET_ROW_MT") {
-            vpx_codec_control_VP9E_SET_ROW_MT($0, Int32(VP9E_SET_ROW_MT.rawValue), 0)
-        }
-        try context.check("VP9E_SET_TILE_COLUMNS") {
-            vpx_codec_control_VP9E_SET_TILE_COLUMNS($0, Int32(VP9E_SET_TILE_COLUMNS.rawValue), 0)
-        }
-        try context.check("VP9E_SET_FRAME_PARALLEL_DECODING") {
-            vpx_codec_control_VP9E_SET_FRAME_PARALLEL_DECODING(
-                $0,
-                Int32(VP9E_SET_FRAME_PARALLEL_DECODING.rawValue),
-                0
-            )
-        }
+        try context.set("VP9E_SET_ROW_MT", VP9E_SET_ROW_MT, 0)
+        try context.set("VP9E_SET_TILE_COLUMNS", VP9E_SET_TILE_COLUMNS, 0)
+        try context.set("VP9E_SET_FRAME_PARALLEL_DECODING", VP9E_SET_FRAME_PARALLEL_DECODING, 0)
     }
 
     func setCyclicRefresh(_ isOn: Bool, of context: borrowing VPXContext) throws(VideoEncoderError) {
-        try context.check("VP9E_SET_AQ_MODE") {
-            vpx_codec_control_VP9E_SET_AQ_MODE($0, Int32(VP9E_SET_AQ_MODE.rawValue), isOn ? 3 : 0)
-        }
+        try context.set("VP9E_SET_AQ_MODE", VP9E_SET_AQ_MODE, isOn ? 3 : 0)
     }
 }
