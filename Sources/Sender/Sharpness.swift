@@ -17,7 +17,7 @@ struct Sharpness {
     /// Rate control never gets to a fine quantizer where there is much motion. With the finest that it chooses, each
     /// encoding of what stands still beside it makes that a little better; after so many it is as good as fine: on text
     /// the first one gives 45 dB, and these 50.
-    private static let mostPasses: UInt8 = 60
+    private static let mostPasses: UInt8 = 120
 
     /// At this quantizer, 0...63, more encodings gain nothing visible.
     private let fineQuantizer: Int

@@ -65,13 +65,13 @@ import Testing
         var sharpness = sharpness(10)
         let window = blocks(0..<10, 0..<10)
         var frames: [Int] = []
-        for _ in 0..<70 {
+        for _ in 0..<130 {
             sharpness.noteChanges(window)
             sharpness.choose(isRefinement: false)
             frames.append(sharpness.active.count)
             sharpness.noteEncoded(quantizer: 10)
         }
-        #expect(frames == Array(repeating: 800, count: 60) + Array(repeating: 100, count: 10))
+        #expect(frames == Array(repeating: 800, count: 120) + Array(repeating: 100, count: 10))
         #expect(sharpness.coarseCount == 100)
         // What changes begins anew.
         sharpness.noteChanges(blocks(20..<22, 5..<6))
