@@ -55,23 +55,27 @@ package struct ScrollDetector: Sendable {
 }
 
 extension NV12Picture {
-    /// The macroblocks of a region whose luma is exactly, and whose chroma is nearly, what stood some rows further down in
-    /// another picture.
+    /// Finds the macroblocks of a region whose luma is exactly, and whose chroma is nearly, what stood some rows further
+    /// down in another picture.
     ///
     /// - Parameters:
     ///   - region: of the picture; nothing from outside of it counts.
     ///   - old: of the same size.
     ///   - rows: negative for further up. With an odd number, two rows of chroma must agree.
-    /// - Returns: all of them, and those whose chroma differs.
-    package func blocksMoved(
+    ///   - moved: gets all of them, in place of what it held.
+    ///   - tinted: gets those whose chroma differs.
+    package func findBlocksMoved(
         in region: PixelRect,
         from old: borrowing NV12Picture,
-        rows: Int
-    ) -> (all: BlockSet, tinted: BlockSet) {
+        rows: Int,
+        _ moved: inout BlockSet,
+        tinted: inout BlockSet
+    ) {
         precondition(old.layout == layout && PixelRect(size).contains(region), "beyond the pictures")
         let side = BlockSet.macroblock
-        var moved = BlockSet(size, side: side)
-        var tinted = moved
+        precondition(moved.size == size && moved.side == side && tinted.size == size && tinted.side == side)
+        moved.removeAll()
+        tinted.removeAll()
         let end = (x: (region.x + region.width) / side, y: (region.y + region.height) / side)
         let lines = region.y..<region.y + region.height
         for row in (region.y + side - 1) / side..<max((region.y + side - 1) / side, end.y) {
@@ -84,7 +88,6 @@ extension NV12Picture {
                 if difference > 0 { tinted.insert(column: column, row: row) }
             }
         }
-        return (moved, tinted)
     }
 
     /// The largest difference of chroma that one overlooks while the picture moves.

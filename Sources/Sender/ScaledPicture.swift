@@ -21,6 +21,8 @@ struct ScaledPicture: ~Copyable {
     /// The tiles among those drafted that are as before: they make the draft whole within the bounds of what changed.
     private var unchanged: BlockSet
     private var detector = ScrollDetector()
+    /// The one found last.
+    private var scroll: Scroll
     private var searchesInVain = 0
 
     /// Black.
@@ -30,6 +32,8 @@ struct ScaledPicture: ~Copyable {
         draft = NV12Picture(size: size)
         drafted = BlockSet(size, side: BlockSet.tile)
         unchanged = drafted
+        let blocks = BlockSet(size, side: BlockSet.macroblock)
+        scroll = Scroll(rows: 0, blocks: blocks, tinted: blocks)
     }
 
     /// Rescales what changed since the frame that was committed last. Until it is committed the picture stays.
@@ -64,8 +68,8 @@ struct ScaledPicture: ~Copyable {
     /// - Parameter changed: gets the macroblocks in which the picture is another one now; empty before.
     /// - Returns: what of it has only moved.
     mutating func commit(_ info: FrameInfo, changed: inout BlockSet) -> Scroll? {
-        let scroll = committed != nil && mayScroll ? findScroll() : nil
-        if mayScroll { searchesInVain = scroll == nil ? searchesInVain + 1 : 0 }
+        let hasScrolled = committed != nil && mayScroll && findScroll()
+        if mayScroll { searchesInVain = hasScrolled ? 0 : searchesInVain + 1 }
         let isFirst = committed == nil
         committed = info
         guard let rescaler, !isFirst else {
@@ -76,7 +80,7 @@ struct ScaledPicture: ~Copyable {
             let region = rescaler.outputRegion(of: drafted.pixels(columns: columns, rows: rows))
             nv12.update(region, from: draft, changed: &changed)
         }
-        guard var scroll else { return nil }
+        guard hasScrolled else { return nil }
         // What is as it was needs no motion.
         scroll.blocks.formIntersection(changed)
         scroll.tinted.formIntersection(changed)
@@ -103,12 +107,13 @@ struct ScaledPicture: ~Copyable {
         }
     }
 
-    private mutating func findScroll() -> Scroll? {
-        guard let rescaler, isSearchDue else { return nil }
+    private mutating func findScroll() -> Bool {
+        guard let rescaler, isSearchDue else { return false }
         let region = rescaler.outputRegion(of: drafted.bounds)
-        guard let rows = detector.rows(from: nv12, to: draft, in: region) else { return nil }
-        let (blocks, tinted) = draft.blocksMoved(in: region, from: nv12, rows: rows)
-        return Scroll(rows: rows, blocks: blocks, tinted: tinted)
+        guard let rows = detector.rows(from: nv12, to: draft, in: region) else { return false }
+        scroll.rows = rows
+        draft.findBlocksMoved(in: region, from: nv12, rows: rows, &scroll.blocks, tinted: &scroll.tinted)
+        return true
     }
 
     /// Forgets which frame the picture shows: the next one is rescaled as a whole.

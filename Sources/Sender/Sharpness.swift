@@ -22,7 +22,9 @@ struct Sharpness {
     /// At this quantizer, 0...63, more encodings gain nothing visible.
     private let fineQuantizer: Int
     /// The finest quantizer that each macroblock has been encoded with since it changed, row by row.
-    private(set) var quantizers: [UInt8]
+    private var quantizers: [UInt8]
+    /// What they were when the picture was about to scroll.
+    private var past: [UInt8]
     /// How often each macroblock has been encoded with about the finest quantizer that rate control chooses.
     private var passes: [UInt8]
     private let columns: Int
@@ -39,6 +41,7 @@ struct Sharpness {
         columns = active.columns
         coarseCount = active.columns * active.rows
         quantizers = Array(repeating: Self.unknown, count: coarseCount)
+        past = quantizers
         passes = Array(repeating: 0, count: coarseCount)
     }
 
@@ -63,8 +66,13 @@ struct Sharpness {
         }
     }
 
-    /// These macroblocks will be shown by moving them, as fine as they were where they come from.
-    mutating func noteMoved(_ scroll: Scroll, from quantizers: [UInt8]) {
+    /// The picture scrolls: remembers how fine it was before what has changed is noted.
+    mutating func noteScroll() {
+        for index in past.indices { past[index] = quantizers[index] }
+    }
+
+    /// These macroblocks were shown by moving them, as fine as they were where they come from.
+    mutating func noteMoved(_ scroll: Scroll) {
         scroll.blocks.forEachRectangle { columns, rows in
             for row in rows {
                 // A macroblock may come from two.
@@ -74,9 +82,9 @@ struct Sharpness {
                     let index = row * self.columns + column
                     let wasFine = isFine(index)
                     let isTinted = scroll.tinted.contains(column: column, row: row)
-                    self.quantizers[index] = max(
-                        quantizers[first * self.columns + column],
-                        quantizers[last * self.columns + column],
+                    quantizers[index] = max(
+                        past[first * self.columns + column],
+                        past[last * self.columns + column],
                         isTinted ? Self.nearlyFine : 0
                     )
                     passes[index] = 0

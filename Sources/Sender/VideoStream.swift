@@ -23,8 +23,8 @@ final class VideoStream {
     private var sharpness: Sharpness
     private var patchBudget: PatchBudget
     private var pictureIsNew = true
-    /// What of the new picture has only moved, and how fine the macroblocks of the picture before were.
-    private var scroll: (Scroll, quantizers: [UInt8])?
+    /// What of the new picture has only moved.
+    private var scroll: Scroll?
     /// The instant of the last frame that was encoded.
     private var lastInstant: UInt64
 
@@ -61,11 +61,8 @@ final class VideoStream {
     /// - Parameter scroll: those of them that have only moved since the picture before.
     func noteNewPicture(_ changed: BlockSet, _ scroll: Scroll?) {
         // Receivers have the picture before only if it was sent.
-        if !pictureIsNew, let scroll, encoder.canPatch {
-            self.scroll = (scroll, sharpness.quantizers)
-        } else {
-            self.scroll = nil
-        }
+        self.scroll = !pictureIsNew && encoder.canPatch ? scroll : nil
+        if self.scroll != nil { sharpness.noteScroll() }
         sharpness.noteChanges(changed)
         pictureIsNew = true
         cadence.noteNewPicture()
@@ -103,17 +100,13 @@ final class VideoStream {
         var delivery: Delivery?
         var isPatch = false
         if action != .keyframe, encoder.canPatch {
-            let chosen = sharpness
-            if let (scroll, quantizers) = scroll {
-                sharpness.leaveOut(scroll)
-                sharpness.noteMoved(scroll, from: quantizers)
-            }
+            if let scroll { sharpness.leaveOut(scroll) }
             if let limit = patchBudget.limit(sharpness.active.count, at: now) {
                 delivery = try encoder.patch(
                     picture,
                     presentationTime: instant,
                     blocks: sharpness.active,
-                    scroll: scroll?.0,
+                    scroll: scroll,
                     limit: limit,
                     deliver
                 )
@@ -121,8 +114,9 @@ final class VideoStream {
             if let delivery {
                 patchBudget.note(delivery.byteCount)
                 isPatch = true
-            } else {
-                sharpness = chosen
+                if let scroll { sharpness.noteMoved(scroll) }
+            } else if scroll != nil {
+                sharpness.choose(isRefinement: false)
             }
         }
         scroll = nil

@@ -96,9 +96,9 @@ extension Receiver.Kind {
         case .ffmpeg, .newerFFmpeg:
             [
                 self == .ffmpeg ? "ffmpeg" : Peers.ffmpeg, "-nostdin", "-hide_banner", "-loglevel", "warning",
-                "-protocol_whitelist", "file,udp,rtp",
-                "-i", sdp, "-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-pix_fmt", "yuv420p", "-f",
-                "rawvideo", "pipe:3",
+                // It would wait for 20 frames to guess their rate, which a picture at rest does not have.
+                "-protocol_whitelist", "file,udp,rtp", "-fpsprobesize", "0", "-i", sdp, "-fps_mode", "passthrough",
+                "-enc_time_base", "1:90000", "-pix_fmt", "yuv420p", "-f", "rawvideo", "pipe:3",
             ]
         case .gstreamer:
             [

@@ -85,8 +85,13 @@ import Testing
             }
             changed.insert(region)
             guard rows != 0 else { return nil }
-            let (all, tinted) = picture.blocksMoved(in: region, from: before, rows: rows)
-            return all.isEmpty ? nil : Scroll(rows: rows, blocks: all, tinted: tinted)
+            var scroll = Scroll(
+                rows: rows,
+                blocks: BlockSet(picture.size, side: BlockSet.macroblock),
+                tinted: BlockSet(picture.size, side: BlockSet.macroblock)
+            )
+            picture.findBlocksMoved(in: region, from: before, rows: rows, &scroll.blocks, tinted: &scroll.tinted)
+            return scroll.blocks.isEmpty ? nil : scroll
         }
 
         /// Draws noise, text or a flat field on a few macroblocks.
