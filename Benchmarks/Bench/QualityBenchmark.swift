@@ -37,7 +37,7 @@ private func qualitySection(_ options: RunOptions) -> Section {
                 gain,
                 atLeast: 0,
                 unit: "dB",
-                digits: 1,
+                digits: 2,
                 command: qualityCommand
             )
         )
