@@ -26,6 +26,10 @@ package struct CaptureLoop: ~Copyable {
     }
     /// Of the sessions before.
     private var past = CaptureStatistics()
+    /// Tells the lives of an X server apart.
+    private var serverMark: UInt32
+    /// The window that was shown is gone with its X server.
+    private var isOrphaned = false
     private var schedule: CaptureSchedule
     private var backoff: Backoff
     private var isPaused: Bool
@@ -61,6 +65,7 @@ package struct CaptureLoop: ~Copyable {
         isPaused = writer.state == .paused
         self.writer = writer
         self.session = session
+        serverMark = session.serverMark
         interval = 1_000_000_000 / UInt64(settings.framesPerSecond)
         schedule = session.schedule(interval: interval)
         backoff = Backoff(now: now)
@@ -114,7 +119,7 @@ package struct CaptureLoop: ~Copyable {
     private var isLooking: Bool { session != nil && !isPaused && MonotonicClock.now() < watchedAt + Self.unwatchedTime }
 
     private var deadline: UInt64 {
-        if session == nil { return min(heartbeatAt, backoff.nextAttempt) }
+        if session == nil { return isOrphaned ? heartbeatAt : min(heartbeatAt, backoff.nextAttempt) }
         return isLooking ? min(heartbeatAt, max(schedule.deadline, writeAfter)) : heartbeatAt
     }
 
@@ -179,6 +184,10 @@ package struct CaptureLoop: ~Copyable {
             settings = changed
             schedule = session.schedule(interval: interval)
             self.session = session
+            isOrphaned = false
+            serverMark = session.serverMark
+            // At once, though nobody watches: who comes next must not see what was shown before.
+            watchedAt = MonotonicClock.now()
             writer.setSource("\(source) of \(session.display)")
             report("sharing \(source) (\(session.region)) now")
         } catch {
@@ -199,6 +208,7 @@ package struct CaptureLoop: ~Copyable {
                 try enterSourceLost("\(settings.source) is gone")
             case .seen(let sight):
                 schedule.note(look, at: now, sight)
+                if settings.showsCursor, sight.pointerIsNews { schedule.notePointer() }
                 if sight.isMissed { noteMiss(at: now) }
                 if sight.isNew || writer.state == .sourceLost { try publish(session) }
             }
@@ -252,11 +262,19 @@ package struct CaptureLoop: ~Copyable {
     }
 
     private mutating func reconnect(at now: UInt64) throws(BridgeError) {
-        guard now >= backoff.nextAttempt else { return }
+        guard !isOrphaned, now >= backoff.nextAttempt else { return }
         do {
             let session = try XSession(settings)
+            if case .window = settings.source, session.serverMark != serverMark {
+                // Another window may have got its identifier.
+                isOrphaned = true
+                return report("\(settings.source) is gone with its X server: choose what to show with \"oriel source\"")
+            }
+            serverMark = session.serverMark
             schedule = session.schedule(interval: interval)
             self.session = session
+            // Another X server, or another life of it.
+            writer.startOver()
         } catch {
             backoff.noteFailure(at: MonotonicClock.now())
         }

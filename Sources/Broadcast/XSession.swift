@@ -20,10 +20,14 @@ final class XSession {
         var isMissed = false
         /// There is damage that has not been looked at.
         var isDamaged = false
+        /// The pointer may have changed since it was asked for.
+        var pointerIsNews = false
     }
 
     /// How often at the most to grab again what was drawn during a grab.
     private static let mostGrabs = 3
+    /// How often at the most to begin anew for a source that changes its size all the while.
+    private static let mostSizes = 10
 
     private let connection: XConnection
     private let grabber: ScreenGrabber
@@ -32,6 +36,8 @@ final class XSession {
     private let converter: NV12Converter
     private var cursor: Cursor?
     private var publishedCursor: Cursor?
+    /// Where in the picture it was drawn.
+    private var publishedPlace: PixelRect?
     private var cursorEvents = XEvents()
     /// Tiles that were damaged and have not been looked at.
     private var suspects: BlockSet
@@ -56,11 +62,14 @@ final class XSession {
     /// One sentence to tell the user when grabbing will be slow.
     var warning: String? { grabber.warning }
     var display: String { connection.display }
+    /// Another one after the X server was started again.
+    let serverMark: UInt32
     var fileDescriptor: Int32 { connection.fileDescriptor }
     var region: CaptureRegion { grabber.region }
 
     init(_ settings: CaptureSettings) throws(X11Error) {
         connection = try XConnection(display: settings.display, timeout: .seconds(1))
+        serverMark = try connection.serverMark()
         grabber = try ScreenGrabber(connection: connection, source: settings.source)
         damage = try DamageMonitor(connection: connection, source: settings.source)
         tracker = settings.showsCursor ? try CursorTracker(connection: connection) : nil
@@ -95,8 +104,8 @@ final class XSession {
         let pointerMoved = if let pointer { try updateCursor(pointer) } else { false }
         guard isPresent else { return .sourceLost }
         sight.pointerMoved = pointerMoved
-        if !unpublished.isEmpty || pointerMoved { capturedAt = now }
-        sight.isNew = !unpublished.isEmpty || cursor != publishedCursor
+        sight.isNew = !unpublished.isEmpty || cursor != publishedCursor || cursorPlace != publishedPlace
+        if sight.isNew || pointerMoved { capturedAt = now }
         return .seen(sight)
     }
 
@@ -107,19 +116,21 @@ final class XSession {
             wanted.removeAll()
             wanted.formUnion(suspects)
             if attempt == 0 { addSweep(look.sweep) }
-            if wanted.isEmpty, !grabber.mayHaveMoved { break }
-            switch try grabber.grab(wanted, changed: &found) {
-            case .grabbed: break
-            case .sourceLost: return false
-            case .geometryChanged:
+            if wanted.isEmpty, !grabber.mayHaveMoved, !grabber.isBlank { break }
+            var outcome = try grabber.grab(wanted, changed: &found)
+            for _ in 0..<Self.mostSizes where outcome == .geometryChanged {
                 forgetPublished()
-                guard try grabber.grab(grabber.noTiles, changed: &found) == .grabbed else { return false }
+                outcome = try grabber.grab(grabber.noTiles, changed: &found)
             }
+            if outcome == .geometryChanged { forgetPublished() }
+            guard outcome == .grabbed else { return false }
             unpublished.formUnion(found)
             found.subtract(suspects)
             suspects.removeAll()
             // What is drawn before a grab is told of before its answer. It may be the other half of what was grabbed.
-            sight.isDamaged = try drainEvents().concernPicture
+            let events = try drainEvents()
+            sight.isDamaged = events.concernPicture
+            if events.concernPointer { sight.pointerIsNews = true }
             if attempt == 0, look.sweep != .none { sight.isMissed = !found.isEmpty && !sight.isDamaged }
             if !sight.isDamaged { break }
         }
@@ -154,6 +165,7 @@ final class XSession {
         unpublished = grabber.noTiles
         unpublished.insertAll()
         publishedCursor = nil
+        publishedPlace = nil
     }
 
     /// The size of the picture: the region's, rounded up to even.
@@ -180,10 +192,11 @@ final class XSession {
         let size = pictureSize
         let layout = NV12Layout(size: size, lumaStride: planes.stride, chromaStride: planes.stride)
         if planes.followsAnother {
-            if cursor != publishedCursor {
-                for cursor in [cursor, publishedCursor] { if let cursor { unpublished.insert(place(of: cursor)) } }
-            } else if let cursor, unpublished.containsAny(of: place(of: cursor)) {
-                unpublished.insert(place(of: cursor))
+            if cursor != publishedCursor || cursorPlace != publishedPlace {
+                if let publishedPlace { unpublished.insert(publishedPlace) }
+                if let cursorPlace { unpublished.insert(cursorPlace) }
+            } else if let cursorPlace, unpublished.containsAny(of: cursorPlace) {
+                unpublished.insert(cursorPlace)
             }
             planes.keepAll()
             for row in 0..<unpublished.rows {
@@ -196,8 +209,7 @@ final class XSession {
             for row in 0..<unpublished.rows {
                 unpublished.forEachRun(inRow: row) { convert($0, row: row, &luma, &chroma, layout) }
             }
-            guard let cursor, unpublished.containsAny(of: place(of: cursor)) else { return }
-            let place = place(of: cursor)
+            guard let cursor, let place = cursorPlace, unpublished.containsAny(of: place) else { return }
             cursor.shape.draw(left: place.x, top: place.y, luma: &luma, chroma: &chroma, layout: layout)
         }
     }
@@ -207,6 +219,7 @@ final class XSession {
         counted.framesPublished += 1
         unpublished.removeAll()
         publishedCursor = cursor
+        publishedPlace = cursorPlace
     }
 
     private func convert(
@@ -233,12 +246,14 @@ final class XSession {
     }
 
     /// Where in the picture the pointer's image lies; may reach beyond.
-    private func place(of cursor: Cursor) -> PixelRect {
-        PixelRect(
-            x: cursor.region.x - region.x,
-            y: cursor.region.y - region.y,
-            width: cursor.shape.width,
-            height: cursor.shape.height
-        )
+    private var cursorPlace: PixelRect? {
+        cursor.map {
+            PixelRect(
+                x: $0.region.x - region.x,
+                y: $0.region.y - region.y,
+                width: $0.shape.width,
+                height: $0.shape.height
+            )
+        }
     }
 }

@@ -110,6 +110,12 @@ public struct FrameReader: ~Copyable {
         if hasSeenLatest(of: source) { source.wait(while: word, or: bell, while: count, until: deadline) }
     }
 
+    /// Whether a new capture process has begun and not yet shown anything: it cannot wake who waits for that.
+    package var awaitsGeneration: Bool {
+        guard let source else { return false }
+        return (try? source.state) == .retired
+    }
+
     private borrowing func hasSeenLatest(of source: FrameSource) -> Bool {
         guard let latest = try? source.load64(Layout.Header.latest) else { return false }
         return latest == 0 || seen == (source.header.generation, latest)

@@ -15,6 +15,7 @@ public struct FrameWriter: ~Copyable {
     private let framesPerSecond: Int
     private var status: BridgeStatus
     private var frames: FramesFile?
+    private var startsOver = false
     private var frameNumber: UInt64 = 0
     private var checkAt: UInt64 = 0
     /// What was published last; its publish time is not filled in.
@@ -65,6 +66,9 @@ public struct FrameWriter: ~Copyable {
         frames?.setSource(source)
     }
 
+    /// The next frame has nothing in common with those before, and begins a new generation.
+    public mutating func startOver() { startsOver = true }
+
     /// Whether any reader is attached.
     public var hasReaders: Bool { (try? readerLock.isLockedByAnother(against: .exclusive)) ?? true }
 
@@ -83,11 +87,16 @@ public struct FrameWriter: ~Copyable {
         leavingNothingElse: Bool = false,
         _ body: (inout FramePlanes) -> Void
     ) throws(BridgeError) {
-        for _ in 0..<(leavingNothingElse ? Layout.slotCount : 1) { try publishOnce(info, body) }
+        // What must not be seen any more goes at once, also where there is no room for another file.
+        let usesPresentFile = !startsOver || leavingNothingElse
+        for _ in 0..<(leavingNothingElse ? Layout.slotCount : 1) {
+            try publishOnce(info, usesPresentFile: usesPresentFile, body)
+        }
     }
 
     private mutating func publishOnce(
         _ info: FrameInfo,
+        usesPresentFile: Bool,
         _ body: (inout FramePlanes) -> Void
     ) throws(BridgeError) {
         guard let plan = SlotPlan(width: info.width, height: info.height) else {
@@ -96,7 +105,8 @@ public struct FrameWriter: ~Copyable {
         frameNumber += 1
         var info = info
         info.number = frameNumber
-        let written = if let frames, frames.holds(plan) { frames.write(info, plan, body) } else { false }
+        let written =
+            if usesPresentFile, let frames, frames.holds(plan) { frames.write(info, plan, body) } else { false }
         if !written {
             guard try beginGeneration(plan).write(info, plan, body) else {
                 throw .damaged(path: directory.path, problem: "shrunk while it was written")
@@ -152,9 +162,14 @@ public struct FrameWriter: ~Copyable {
             framesPerSecond: framesPerSecond
         )
         status.generation = generation
-        try directory.replaceText(BridgeStatus.fileName, with: status.text)
+        do { try directory.replaceText(BridgeStatus.fileName, with: status.text) } catch {
+            status.generation = previous
+            directory.remove(BridgeStatus.framesFile(generation))
+            throw error
+        }
         frames?.setState(.retired)
         frames = next
+        startsOver = false
         if previous != 0 { directory.remove(BridgeStatus.framesFile(previous)) }
         return next
     }

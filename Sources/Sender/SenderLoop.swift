@@ -100,7 +100,8 @@ package struct SenderLoop: ~Copyable {
             nextTick = max(nextTick + interval, now)
             return MonotonicClock.sleep(until: nextTick)
         }
-        let longest = now + (now < attentiveUntil ? interval : Self.livenessInterval)
+        let isAttentive = now < attentiveUntil || reader.awaitsGeneration
+        let longest = now + (isAttentive ? interval : Self.livenessInterval)
         if streams.isEmpty { return call.bell.wait(while: rings, until: longest) }
         let earliest = max(streams.reduce(.max) { min($0, $1.earliest) }, retryAt)
         MonotonicClock.sleep(until: earliest)

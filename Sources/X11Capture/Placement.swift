@@ -54,24 +54,28 @@ extension XConnection {
 
     /// Where a source is now. Throws as `region(of:)` does.
     func place(_ source: CaptureSource) throws(X11Error) -> Placement {
+        if case .window(let window) = source { return try place(window) }
         let region = try region(of: source)
-        let orientation = try orientation(of: region)
-        guard case .window(let window) = source else {
-            return Placement(
-                region: region,
-                orientation: orientation,
-                drawable: root,
-                x: region.x,
-                y: region.y,
-                pixmap: nil
-            )
-        }
+        return Placement(
+            region: region,
+            orientation: try orientation(of: region),
+            drawable: root,
+            x: region.x,
+            y: region.y,
+            pixmap: nil
+        )
+    }
+
+    private func place(_ window: xcb_window_t) throws(X11Error) -> Placement {
+        if destroyedWindows.contains(window) { throw .noWindow(window) }
         do throws(X11Error) {
+            try watchAncestors(of: window)
+            let region = try regionOfShownWindow(window)
             let border = Int(try geometry(of: window).border_width)
             let pixmap = try WindowPixmap(of: window, connection: self)
             return Placement(
                 region: region,
-                orientation: orientation,
+                orientation: try orientation(of: region),
                 drawable: pixmap.id,
                 x: border,
                 y: border,
@@ -81,6 +85,17 @@ extension XConnection {
             throw .windowHidden(window)
         } catch .requestFailed(_, .badWindow), .requestFailed(_, .badDrawable) {
             throw .noWindow(window)
+        }
+    }
+
+    /// A window is hidden, and gets other memory when it is shown again, also together with a window that it lies in, of
+    /// which it is not told itself.
+    private func watchAncestors(of window: xcb_window_t) throws(X11Error) {
+        var ancestor = try parent(of: window)
+        while ancestor != root, ancestor != XCB_WINDOW_NONE.rawValue {
+            var mask = XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue
+            xcb_change_window_attributes(raw, ancestor, XCB_CW_EVENT_MASK.rawValue, &mask)
+            ancestor = try parent(of: ancestor)
         }
     }
 

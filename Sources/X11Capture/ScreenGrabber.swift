@@ -37,7 +37,7 @@ package final class ScreenGrabber {
     private var pieces: [HeldPicture.Piece] = []
     private var sequences: [UInt32] = []
     /// Whether nothing was grabbed since the picture's memory was made.
-    private var isBlank = true
+    package private(set) var isBlank = true
     private var isLost = false
     private var geometrySerial: Int
 
@@ -78,11 +78,13 @@ package final class ScreenGrabber {
     ///   - suspects: tiles that may have changed; others may be looked at too.
     ///   - changed: gets the tiles that did change, in place of what it held.
     package func grab(_ suspects: BlockSet, changed: inout BlockSet) throws(X11Error) -> GrabOutcome {
+        var wanted = suspects
         if mayHaveMoved {
             let outcome = try followSource()
             if outcome != .grabbed { return outcome }
+            // A window may have got other memory.
+            if placement.pixmap != nil { wanted.insertAll() }
         }
-        var wanted = suspects
         if isBlank { wanted.insertAll() }
         precondition(wanted.size == region.size, "tiles of another picture")
         if changed.size == region.size { changed.removeAll() } else { changed = noTiles }
@@ -116,7 +118,6 @@ package final class ScreenGrabber {
             placement = now
             let isInPlace = region == before.region || now.pixmap != nil && region.size == before.region.size
             if !wasLost, isInPlace, orientation == before.orientation {
-                // A window may have got new memory, whose contents are told of as damage.
                 return .grabbed
             }
             if region.size != before.region.size {

@@ -25,6 +25,10 @@ extension XConnection {
         return windows
     }
 
+    func parent(of window: xcb_window_t) throws(X11Error) -> xcb_window_t {
+        try reply("QueryTree", xcb_query_tree(raw, window).sequence, as: xcb_query_tree_reply_t.self).value.parent
+    }
+
     private func childrenOfRoot() throws(X11Error) -> [xcb_window_t] {
         let tree = try reply("QueryTree", xcb_query_tree(raw, root).sequence, as: xcb_query_tree_reply_t.self)
         let children = UnsafeBufferPointer(
@@ -70,17 +74,21 @@ extension XConnection {
         return String(String.UnicodeScalarView(latin1.map { Unicode.Scalar($0) }))
     }
 
+    private func atom(_ name: String, isMade: Bool) throws(X11Error) -> xcb_atom_t {
+        try reply(
+            "InternAtom",
+            xcb_intern_atom(raw, isMade ? 0 : 1, UInt16(name.utf8.count), name).sequence,
+            as: xcb_intern_atom_reply_t.self
+        ).value.atom
+    }
+
     /// The value of a property in items of 8 or 32 bits; empty when it is not set.
     private func property<Item: FixedWidthInteger>(
         _ window: xcb_window_t,
         named name: String,
         as item: Item.Type
     ) throws(X11Error) -> [Item] {
-        let atom = try reply(
-            "InternAtom",
-            xcb_intern_atom(raw, 1, UInt16(name.utf8.count), name).sequence,
-            as: xcb_intern_atom_reply_t.self
-        ).value.atom
+        let atom = try atom(name, isMade: false)
         guard atom != XCB_ATOM_NONE.rawValue else { return [] }
         let words: UInt32 = 65_536
         let answer = try reply(
@@ -94,5 +102,17 @@ extension XConnection {
             count: Int(xcb_get_property_value_length(answer.pointer))
         )
         return Array(bytes.bindMemory(to: Item.self))
+    }
+
+    /// A number that the first who asks leaves on the root window: another one after the server was started again, when
+    /// windows of old identifiers are others.
+    package func serverMark() throws(X11Error) -> UInt32 {
+        let name = "_ORIEL_SERVER"
+        if let mark = try property(root, named: name, as: UInt32.self).first { return mark }
+        var mark = UInt32.random(in: .min ... .max)
+        let mode = UInt8(XCB_PROP_MODE_REPLACE.rawValue)
+        let atom = try atom(name, isMade: true)
+        xcb_change_property(raw, mode, root, atom, XCB_ATOM_CARDINAL.rawValue, 32, 1, &mark)
+        return try property(root, named: name, as: UInt32.self).first ?? mark
     }
 }

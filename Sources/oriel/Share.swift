@@ -3,6 +3,7 @@ import Calls
 import FrameBridge
 import Glibc
 import Posix
+import X11Capture
 
 struct Share: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -43,7 +44,11 @@ struct Share: ParsableCommand {
         sender += sending.arguments + ["--fps", "\(min(source.fps, 60))"]
         let capture = ["start"] + broadcast.arguments + source.arguments
         try supervise(
-            SupervisedProcess("capture process", arguments: capture),
+            SupervisedProcess("capture process", arguments: capture) {
+                // Not what it was first told to show, if "oriel source" has told it something else since.
+                let shown = (try? BridgeInspection(directory)).flatMap { CaptureSource(ofBroadcast: $0.source) }
+                return shown.map { ["start"] + broadcast.arguments + source.arguments(showing: $0) }
+            },
             SupervisedProcess("sender", arguments: sender, environment: secrets),
             until: signals
         )

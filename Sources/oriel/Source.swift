@@ -17,18 +17,24 @@ struct Source: ParsableCommand {
         let before = try BridgeInspection(directory)
         let source = try choice.source()
         // Here, where a person can be told: the capture process would only go on as before.
-        let display = before.source.components(after: " of ")
-        if let display { _ = try XConnection(display: display).region(of: source) }
+        if let display = parts(ofBroadcast: before.source)?.display {
+            _ = try XConnection(display: String(display)).region(of: source)
+        }
         try Control.ask(broadcast, for: .show("\(source)")) { _ in
             ((try? BridgeInspection(directory))?.source.hasPrefix("\(source) of ")) ?? false
         }
     }
 }
 
-extension String {
-    /// What comes after the last occurrence of a separator; nil when there is none.
-    fileprivate func components(after separator: String) -> String? {
-        guard let range = self.ranges(of: separator).last else { return nil }
-        return String(self[range.upperBound...])
+/// What a broadcast says of its source: what is shown, and the display it is on.
+private func parts(ofBroadcast source: String) -> (source: Substring, display: Substring)? {
+    source.ranges(of: " of ").last.map { (source[..<$0.lowerBound], source[$0.upperBound...]) }
+}
+
+extension CaptureSource {
+    /// What a broadcast shows; nil when it has not said so yet.
+    init?(ofBroadcast source: String) {
+        guard let shown = parts(ofBroadcast: source)?.source else { return nil }
+        self.init(String(shown))
     }
 }

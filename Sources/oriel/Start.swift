@@ -59,8 +59,12 @@ struct SourceOptions: ParsableArguments {
     }
 
     /// The same options for a child process.
-    var arguments: [String] {
-        var arguments = ["--fps", "\(fps)", cursor ? "--cursor" : "--no-cursor"] + choice.arguments
+    var arguments: [String] { arguments(showing: nil) }
+
+    /// - Parameter source: instead of the one that was chosen.
+    func arguments(showing source: CaptureSource?) -> [String] {
+        var arguments = ["--fps", "\(fps)", cursor ? "--cursor" : "--no-cursor"]
+        arguments += source?.arguments ?? choice.arguments
         if let display { arguments += ["--display", display] }
         return arguments
     }
@@ -108,16 +112,24 @@ struct SourceChoice: ParsableArguments {
     }
 
     /// The same options for a child process.
-    var arguments: [String] {
-        if let monitor { return ["--monitor", monitor] }
-        if let region { return ["--region", region] }
-        return window.map { ["--window", "\($0)"] } ?? []
-    }
+    var arguments: [String] { (try? source())?.arguments ?? [] }
 
     func source() throws(X11Error) -> CaptureSource {
         if let monitor { return .monitor(monitor) }
         if let region { return .region(try CaptureRegion(region)) }
         return window.map { .window($0) } ?? .screen
+    }
+}
+
+extension CaptureSource {
+    /// The options that choose it.
+    fileprivate var arguments: [String] {
+        switch self {
+        case .screen: []
+        case .monitor(let name): ["--monitor", name]
+        case .region(let region): ["--region", "\(region)"]
+        case .window(let id): ["--window", "\(id)"]
+        }
     }
 }
 

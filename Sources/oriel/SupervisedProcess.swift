@@ -25,6 +25,7 @@ final class SupervisedProcess {
 
     let name: String
     private let arguments: [String]
+    private let laterArguments: () -> [String]?
     private let environment: [String: String]
     private let results: Results
     private var state = State.waiting(until: 0)
@@ -35,10 +36,17 @@ final class SupervisedProcess {
 
     /// - Parameters:
     ///   - arguments: of this program.
+    ///   - laterArguments: those after a crash; nil for the same.
     ///   - environment: variables on top of this program's own.
-    init(_ name: String, arguments: [String], environment: [String: String] = [:]) throws {
+    init(
+        _ name: String,
+        arguments: [String],
+        laterArguments: @escaping () -> [String]? = { nil },
+        environment: [String: String] = [:]
+    ) throws {
         self.name = name
-        self.arguments = ["oriel"] + arguments
+        self.arguments = arguments
+        self.laterArguments = laterArguments
         self.environment = environment
         results = try Results()
     }
@@ -60,10 +68,11 @@ final class SupervisedProcess {
     }
 
     private func start() throws -> ChildProcess {
+        let arguments = hasRun ? laterArguments() ?? arguments : arguments
         do {
             return try ChildProcess(
                 "/proc/self/exe",
-                arguments: arguments,
+                arguments: ["oriel"] + arguments,
                 environment: environment,
                 output: results.writing.raw
             )

@@ -11,7 +11,12 @@ struct VideoOptions: ParsableArguments {
     )
     var size = PixelSize(width: 1280, height: 720)
 
-    @Option(help: "Codec: auto, vp8, vp9 or av1. auto takes vp8, and vp9 or av1 for a viewer who does not know vp8.")
+    @Option(
+        help: """
+            Codec: auto, vp8, vp9 or av1. auto is vp8, or vp9 for who does not take it; browsers that take av1 go on \
+            with it while text stays coarse.
+            """
+    )
     var codec = CodecChoice.auto
 
     @Option(

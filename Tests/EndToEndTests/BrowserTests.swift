@@ -36,10 +36,20 @@ extension WebTests {
             #expect(plain.frames >= 30)
             let before = try browser.framesDecoded
             try wait(until: "frames are decoded") { try browser.framesDecoded > before + 60 }
+            // Also where somebody receives VP8 all the while, so that it does not begin with a keyframe.
+            let other = try Peers.viewer(
+                .pion,
+                of: web.whep,
+                token: WebBroadcast.token,
+                in: web.network,
+                ["--codec", "VP8", "--frames", "100000", "--seconds", "100"]
+            )
+            try wait(until: "both look in") { try web.broadcast.run("status").output.contains("vp8") }
             text.stop()
             let film = try draw("motion", on: web.server)
             try wait(until: "it is VP8 again") { try codec() == "VP8" }
             film.stop()
+            other.stop()
             let counter = try draw("counter", on: web.server)
             try wait(until: "the picture is right") { try browser.number() != nil }
             #expect(try browser.evaluate("oriel.pc.connectionState", as: String.self) == "connected")

@@ -119,6 +119,25 @@ import Testing
         #expect(list.output.contains("\"windows\":["))
     }
 
+    @Test func anXServerThatComesBackIsANewGeneration() throws {
+        var server = try XServer(display: ":\(Int.random(in: 1000..<50_000))")
+        let broadcast = try Broadcast(on: server.display)
+        let capture = try broadcast.start()
+        func generation() throws -> String {
+            let fields = try broadcast.run("inspect", "--json").output.split(separator: ",")
+            return String(try #require(fields.first { $0.contains("\"generation\":") }))
+        }
+        let before = try generation()
+        try server.crash()
+        try wait(until: "the source is lost") { try broadcast.run("status").output.hasPrefix("source_lost") }
+        #expect(try generation() == before)
+        server = try XServer(display: broadcast.display)
+        try wait(until: "the source is back") { try broadcast.run("status").output.hasPrefix("active") }
+        #expect(try generation() != before)
+        #expect(capture.status() == nil)
+        capture.stop()
+    }
+
     @Test func aResizedScreenGoesOnInItsNewSize() throws {
         let server = try XServer(.vnc(width: 800, height: 600))
         let broadcast = try Broadcast(on: server.display)
@@ -168,6 +187,94 @@ import Testing
         try shows("640x480,")
         #expect(sender.status() == nil && capture.status() == nil)
         for program in [sender, capture, logo] { program.stop() }
+    }
+
+    /// Who comes next must not see what was shown before.
+    @Test func theSourceChangesAlsoWhileNobodyWatches() throws {
+        let server = try XServer()
+        let broadcast = try Broadcast(on: server.display)
+        let capture = try broadcast.start()
+        // It no longer looks at the screen then.
+        sleep(6)
+        #expect(try broadcast.run("source", "--region", "200x100+5+5").code == 0)
+        try wait(until: "the region is there") { try broadcast.run("status").output.contains("200x100,") }
+        capture.stop()
+    }
+
+    @Test func aWindowIsFollowedWhateverItsSize() throws {
+        let server = try XServer()
+        let logo = try Subprocess(["xlogo", "-geometry", "120x90+300+200"], environment: server.environment)
+        let window = try server.xdotool("search", "--sync", "--onlyvisible", "--class", "xlogo")
+        let id = String(window.split(separator: "\n")[0])
+        let broadcast = try Broadcast(on: server.display)
+        let capture = try broadcast.start("--window", id, "--fps", "240")
+        let sender = try broadcast.attach(toPort: Ports.free())
+        for _ in 0..<20 {
+            let sizes = (0..<20).flatMap { _ in
+                ["windowsize", id, "\(Int.random(in: 10...500))", "\(Int.random(in: 10...400))"]
+            }
+            try Subprocess.run(["xdotool"] + sizes, environment: server.environment)
+        }
+        try server.xdotool("windowsize", id, "222", "144")
+        try wait(until: "the last size is there: \(capture.errorOutput)") {
+            try broadcast.run("status").output.contains("222x144,")
+        }
+        for program in [sender, capture, logo] {
+            #expect(program.status() == nil)
+            program.stop()
+        }
+    }
+
+    @Test func aWindowThatMovesAwayFromThePointerLeavesItBehind() throws {
+        let server = try XServer()
+        let logo = try Subprocess(["xlogo", "-geometry", "120x90+300+200"], environment: server.environment)
+        let window = try server.xdotool("search", "--sync", "--onlyvisible", "--class", "xlogo")
+        let id = String(window.split(separator: "\n")[0])
+        let broadcast = try Broadcast(on: server.display)
+        try server.xdotool("mousemove", "5", "400")
+        let capture = try broadcast.start("--window", id)
+        let path = broadcast.folder.file("picture.png")
+        func picture() throws -> [UInt8] {
+            #expect(try broadcast.run("inspect", "--png", path).code == 0)
+            return try contents(of: path)
+        }
+        let sender = try broadcast.attach(toPort: Ports.free())
+        var clean = try picture()
+        try wait(until: "the window is drawn") {
+            usleep(300_000)
+            let next = try picture()
+            defer { clean = next }
+            return next == clean
+        }
+        try server.xdotool("mousemove", "340", "240")
+        try wait(until: "the pointer shows") { try picture() != clean }
+        try server.xdotool("windowmove", id, "10", "20")
+        try wait(until: "the pointer is gone") { try picture() == clean }
+        try server.xdotool("windowmove", id, "300", "200")
+        try wait(until: "the pointer is back") { try picture() != clean }
+        for program in [sender, capture, logo] { program.stop() }
+    }
+
+    /// Another window may have its identifier.
+    @Test func aWindowIsGoneWithItsXServer() throws {
+        var server = try XServer(display: ":\(Int.random(in: 1000..<50_000))")
+        func openLogo() throws -> (program: Subprocess, id: String) {
+            let logo = try Subprocess(["xlogo", "-geometry", "120x90+300+200"], environment: server.environment)
+            let window = try server.xdotool("search", "--sync", "--onlyvisible", "--class", "xlogo")
+            return (logo, String(window.split(separator: "\n")[0]))
+        }
+        let first = try openLogo()
+        let broadcast = try Broadcast(on: server.display)
+        let capture = try broadcast.start("--window", first.id)
+        try server.crash()
+        try first.program.wait()
+        server = try XServer(display: broadcast.display)
+        let second = try openLogo()
+        try wait(until: "it says so") { capture.errorOutput.contains("is gone with its X server") }
+        #expect(try broadcast.run("status").output.hasPrefix("source_lost"))
+        #expect(try broadcast.run("source", "--window", second.id).code == 0)
+        try wait(until: "the window shows") { try broadcast.run("status").output.hasPrefix("active") }
+        for program in [capture, second.program] { program.stop() }
     }
 
     @Test func aMonitorThatGoesLeavesItsPictureAndIsFoundAgain() throws {

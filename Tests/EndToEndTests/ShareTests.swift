@@ -112,6 +112,26 @@ extension WebTests {
             shared.process.stop()
         }
 
+        /// What a person took out of sight does not come back by itself.
+        @Test func whatWasChosenLastOutlivesTheCaptureProcess() throws {
+            let shared = try Shared()
+            func run(_ command: String, _ arguments: String...) throws -> CommandResult {
+                try CommandResult([Programs.oriel, command, "--dir", shared.folder.file("bridge")] + arguments)
+            }
+            #expect(try run("source", "--region", "200x100+5+5").code == 0)
+            for _ in 0..<2 {
+                let before = try #require(try shared.child("start"))
+                kill(before, SIGKILL)
+                try wait(until: "it runs again") {
+                    try shared.child("start").map { $0 != before } ?? false
+                        && run("status").output.hasPrefix("active")
+                }
+                let status = try run("status").output
+                #expect(status.contains("region 200x100+5+5 of") && status.contains("200x100,"), "\(status)")
+            }
+            shared.process.stop()
+        }
+
         /// As nohup starts it.
         @Test func itOutlivesATerminalIfToldTo() throws {
             let shared = try Shared(shell: "trap '' HUP; exec \"$@\"")

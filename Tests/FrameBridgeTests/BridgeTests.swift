@@ -64,6 +64,40 @@ func info(_ width: Int, _ height: Int, capturedAt: UInt64 = MonotonicClock.now()
         guard case .frame = try reader.read({ _ in }) else { throw Unexpected("unchanged") }
     }
 
+    @Test func startingOverBeginsANewGeneration() throws {
+        let directory = try folder.bridge()
+        var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        var reader = try FrameReader(directory: directory)
+        var infos: [FrameInfo] = []
+        for number in 1...4 as ClosedRange<UInt8> {
+            if number == 3 {
+                writer.startOver()
+                // Until there is another, the last picture stays.
+                reader.forget()
+                guard case .frame = try reader.read({ _ in }) else { throw Unexpected("the picture is gone") }
+            }
+            try writer.publish(info(64, 64)) { planes in
+                #expect(planes.followsAnother == (number == 2 || number == 4))
+                fill(&planes, number)
+            }
+            guard case .frame(let read) = try reader.read({ _ in }) else { throw Unexpected(number) }
+            infos.append(read)
+        }
+        #expect(infos.map(\.number) == [1, 2, 3, 4])
+        #expect(infos[0].generation == infos[1].generation)
+        #expect(infos[1].generation != infos[2].generation)
+        #expect(infos[2].generation == infos[3].generation)
+
+        // What must go at once goes from the file that there is.
+        writer.startOver()
+        try writer.publish(info(64, 64), leavingNothingElse: true) { fill(&$0, 9) }
+        guard case .frame(let placard) = try reader.read({ _ in }) else { throw Unexpected("no placard") }
+        #expect(placard.generation == infos[3].generation)
+        try writer.publish(info(64, 64)) { fill(&$0, 10) }
+        guard case .frame(let next) = try reader.read({ _ in }) else { throw Unexpected("no picture") }
+        #expect(next.generation != placard.generation)
+    }
+
     @Test func aLargerPictureBeginsANewGenerationAndASmallerOneDoesNot() throws {
         let directory = try folder.bridge()
         var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)

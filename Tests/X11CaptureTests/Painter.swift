@@ -78,8 +78,10 @@ struct Painter {
     }
 
     /// A window with a title, shown at once. Returns its identifier.
-    func openWindow(title: String, at region: CaptureRegion) throws -> UInt32 {
-        let window = xcb_generate_id(connection.raw)
+    ///
+    /// - Parameter id: of a window that was destroyed; nil for a new one.
+    func openWindow(title: String, at region: CaptureRegion, id: UInt32? = nil) throws -> UInt32 {
+        let window = id ?? xcb_generate_id(connection.raw)
         xcb_create_window(
             connection.raw,
             UInt8(XCB_COPY_FROM_PARENT),
@@ -120,6 +122,12 @@ extension Painter {
             values += [UInt32(width), UInt32(height)]
         }
         xcb_configure_window(connection.raw, window, UInt16(mask), values)
+        try connection.synchronize()
+    }
+
+    /// Puts a window into another one.
+    func reparent(_ window: UInt32, into parent: UInt32, x: Int, y: Int) throws {
+        xcb_reparent_window(connection.raw, window, parent, Int16(x), Int16(y))
         try connection.synchronize()
     }
 

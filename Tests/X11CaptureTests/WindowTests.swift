@@ -81,6 +81,41 @@ import Testing
 
         try painter.destroy(window)
         #expect(try look(grabber, connection) == .sourceLost)
+        // Another one that has got its identifier is not it.
+        #expect(try painter.openWindow(title: "another", at: place, id: window) == window)
+        #expect(try look(grabber, connection) == .sourceLost)
+    }
+
+    /// Window managers hide the frame that they have put around a window, and not the window.
+    @Test func followsTheFrameAroundIt() throws {
+        let server = try XServer()
+        let painter = try Painter(server)
+        let whole = CaptureRegion(x: 0, y: 0, width: 200, height: 120)
+        let frame = try painter.openWindow(title: "frame", at: CaptureRegion(x: 30, y: 40, width: 220, height: 150))
+        let window = try painter.openWindow(title: "it", at: place)
+        let connection = try XConnection(display: server.display)
+        let grabber = try ScreenGrabber(connection: connection, source: .window(window))
+        // A frame also comes later, when the window manager does.
+        try painter.reparent(window, into: frame, x: 10, y: 20)
+        try painter.fill(whole, 0x010203, on: window)
+        #expect(try look(grabber, connection) == .grabbed)
+        #expect(grabber.region.x == 40 && grabber.region.y == 60)
+        #expect(grabber.firstDifference { _, _ in 0x010203 } == nil)
+
+        try painter.hide(frame)
+        #expect(try look(grabber, connection) == .sourceLost)
+        try painter.show(frame)
+        try painter.fill(whole, 0x040506, on: window)
+        #expect(try look(grabber, connection) == .geometryChanged)
+        #expect(try look(grabber, connection) == .grabbed)
+        #expect(grabber.firstDifference { _, _ in 0x040506 } == nil)
+
+        // So fast that nobody has seen it.
+        try painter.hide(frame)
+        try painter.show(frame)
+        try painter.fill(whole, 0x070809, on: window)
+        #expect(try look(grabber, connection) == .grabbed)
+        #expect(grabber.firstDifference { _, _ in 0x070809 } == nil)
     }
 
     @Test func saysWhatIsWrongWithAWindow() throws {

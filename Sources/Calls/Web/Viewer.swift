@@ -6,6 +6,9 @@ final class Viewer {
     /// How long an answer waits for STUN and TURN servers.
     private static let gatheringLimit: UInt64 = 2_000_000_000
 
+    /// Between two requests for a keyframe to change the codec with.
+    private static let changeInterval: UInt64 = 1_000_000_000
+
     /// Addresses of one viewer that are tried, in each generation.
     private static let candidateLimit = 32
 
@@ -46,6 +49,7 @@ final class Viewer {
     private(set) var isConnected = false
     /// What the viewer gets.
     private(set) var format: Negotiation.Format
+    private var changeAskedAt: UInt64 = 0
 
     init(
         id: String,
@@ -167,10 +171,17 @@ final class Viewer {
     func format(preferring codec: VideoCodec) -> Negotiation.Format { negotiation.format(preferring: codec) }
 
     /// Goes on with another codec, if there is a keyframe to begin with.
-    func change(to format: Negotiation.Format, at now: UInt64, _ history: borrowing PacketHistory) {
-        guard session.canBegin(with: history, at: now) else { return }
-        self.format = format
-        session.change(to: format)
+    ///
+    /// - Returns: whether to ask for one: where others receive that codec already, none comes by itself.
+    func change(to format: Negotiation.Format, at now: UInt64, _ history: borrowing PacketHistory) -> Bool {
+        if session.canBegin(with: history, at: now) {
+            self.format = format
+            session.change(to: format)
+            return false
+        }
+        guard isConnected, now >= changeAskedAt.adding(clamped: Self.changeInterval) else { return false }
+        changeAskedAt = now
+        return true
     }
 
     func nextDeadline(at now: UInt64, _ history: borrowing PacketHistory) -> UInt64? {

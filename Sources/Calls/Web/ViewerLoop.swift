@@ -158,7 +158,7 @@ final class ViewerLoop {
     /// Also of what came together with the news: a keyframe that was asked for may be gone with it.
     private func forgetPast(_ requestedKeyframes: inout [VideoCodec]) {
         for codec in histories.keys { histories[codec]?.forgetKeyframe() }
-        requestedKeyframes += Set(viewers.map(\.format.codec))
+        requestedKeyframes += Set(viewers.flatMap { [$0.format.codec, $0.format(preferring: preferred).codec] })
     }
 
     private func withHistory<Result>(of codec: VideoCodec, _ body: (inout PacketHistory) -> Result) -> Result {
@@ -178,7 +178,10 @@ final class ViewerLoop {
     private func poll(at now: UInt64, _ requestedKeyframes: inout [VideoCodec]) {
         for viewer in viewers {
             let wanted = viewer.format(preferring: preferred)
-            if wanted != viewer.format { withHistory(of: wanted.codec) { viewer.change(to: wanted, at: now, $0) } }
+            if wanted != viewer.format {
+                let isAsking = withHistory(of: wanted.codec) { viewer.change(to: wanted, at: now, $0) }
+                if isAsking { requestedKeyframes.append(wanted.codec) }
+            }
             let codec = viewer.format.codec
             withHistory(of: codec) { viewer.poll(at: now, $0) }
             viewer.answerIfReady(at: now)
