@@ -11,7 +11,8 @@ package struct CaptureLoop: ~Copyable {
     /// Between two attempts to write what could not be written.
     private static let retryTime: UInt64 = 1_000_000_000
     /// A reader takes a writer that is silent for four times as long for stalled.
-    private static let heartbeatInterval: UInt64 = 500_000_000
+    /// A little longer than it takes from sweep to sweep: a heartbeat with each of those needs no waking of its own.
+    private static let heartbeatInterval: UInt64 = 550_000_000
     /// Three finds in a row are no accident.
     private static let missesToTell = 3
 
@@ -94,8 +95,9 @@ package struct CaptureLoop: ~Copyable {
             while !signals.take() {
                 let now = MonotonicClock.now()
                 let isCalled = watch.take()
-                if isCalled || now >= heartbeatAt {
-                    if now >= heartbeatAt { heartbeatAt = now + Self.heartbeatInterval }
+                let isDue = now >= heartbeatAt || isLooking && schedule.isSweepDue(at: now)
+                if isCalled || isDue {
+                    if isDue { heartbeatAt = now + Self.heartbeatInterval }
                     if try tick(at: now) { break }
                 }
                 if now >= reportAt {

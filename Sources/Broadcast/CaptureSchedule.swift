@@ -55,6 +55,8 @@ struct CaptureSchedule {
     /// Whether something waits for the frame rate to allow it: nothing the server may tell meanwhile matters.
     var isWaiting: Bool { isDamaged || pointerHasMoved }
 
+    func isSweepDue(at now: UInt64) -> Bool { now >= sweepAt }
+
     /// When the next look is due; at once when there was none yet.
     var deadline: UInt64 {
         guard let lastLook else { return 0 }
