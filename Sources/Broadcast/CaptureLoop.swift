@@ -266,12 +266,12 @@ package struct CaptureLoop: ~Copyable {
     private mutating func reconnect(at now: UInt64) throws(BridgeError) {
         guard !isOrphaned, now >= backoff.nextAttempt else { return }
         do {
-            let session = try XSession(settings)
-            if case .window = settings.source, session.serverMark != serverMark {
+            if case .window = settings.source, try XSession.serverMark(for: settings) != serverMark {
                 // Another window may have got its identifier.
                 isOrphaned = true
                 return report("\(settings.source) is gone with its X server: choose what to show with \"oriel source\"")
             }
+            let session = try XSession(settings)
             serverMark = session.serverMark
             schedule = session.schedule(interval: interval)
             self.session = session

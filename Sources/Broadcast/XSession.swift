@@ -67,8 +67,16 @@ final class XSession {
     var fileDescriptor: Int32 { connection.fileDescriptor }
     var region: CaptureRegion { grabber.region }
 
+    private static func connect(_ settings: CaptureSettings) throws(X11Error) -> XConnection {
+        try XConnection(display: settings.display, timeout: .seconds(1))
+    }
+
+    static func serverMark(for settings: CaptureSettings) throws(X11Error) -> UInt32 {
+        try connect(settings).serverMark()
+    }
+
     init(_ settings: CaptureSettings) throws(X11Error) {
-        connection = try XConnection(display: settings.display, timeout: .seconds(1))
+        connection = try Self.connect(settings)
         serverMark = try connection.serverMark()
         grabber = try ScreenGrabber(connection: connection, source: settings.source)
         damage = try DamageMonitor(connection: connection, source: settings.source)
