@@ -10,8 +10,8 @@ package struct CaptureLoop: ~Copyable {
     private static let unwatchedTime: UInt64 = 5_000_000_000
     /// Between two attempts to write what could not be written.
     private static let retryTime: UInt64 = 1_000_000_000
-    /// A reader takes a writer that is silent for four times as long for stalled.
-    /// A little longer than it takes from sweep to sweep: a heartbeat with each of those needs no waking of its own.
+    /// A little longer than from sweep to sweep: a heartbeat goes with each of those, and needs no waking of its own. A
+    /// reader takes a writer that is silent for two seconds for stalled.
     private static let heartbeatInterval: UInt64 = 550_000_000
     /// Three finds in a row are no accident.
     private static let missesToTell = 3

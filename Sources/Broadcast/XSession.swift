@@ -125,6 +125,8 @@ final class XSession {
             wanted.formUnion(suspects)
             if attempt == 0 { addSweep(look.sweep) }
             if wanted.isEmpty, !grabber.mayHaveMoved, !grabber.isBlank { break }
+            // Then more is grabbed than is suspected.
+            let hadMoved = grabber.mayHaveMoved
             var outcome = try grabber.grab(wanted, changed: &found)
             for _ in 0..<Self.mostSizes where outcome == .geometryChanged {
                 forgetPublished()
@@ -139,7 +141,9 @@ final class XSession {
             let events = try drainEvents()
             sight.isDamaged = events.concernPicture
             if events.concernPointer { sight.pointerIsNews = true }
-            if attempt == 0, look.sweep != .none { sight.isMissed = !found.isEmpty && !sight.isDamaged }
+            if attempt == 0, look.sweep != .none, !hadMoved {
+                sight.isMissed = !found.isEmpty && !sight.isDamaged
+            }
             if !sight.isDamaged { break }
         }
         return true
