@@ -14,6 +14,11 @@ package struct CaptureRegion: Equatable, Hashable, Sendable, CustomStringConvert
         self.height = height
     }
 
+    /// As the X protocol has it.
+    init(x: Int16, y: Int16, width: UInt16, height: UInt16) {
+        self.init(x: Int(x), y: Int(y), width: Int(width), height: Int(height))
+    }
+
     /// The notation of X geometries, such as `1280x720+100+50`.
     package var description: String { "\(width)x\(height)+\(x)+\(y)" }
 

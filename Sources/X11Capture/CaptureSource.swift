@@ -50,7 +50,7 @@ extension XConnection {
             xcb_get_geometry(raw, root).sequence,
             as: xcb_get_geometry_reply_t.self
         ).value
-        return CaptureRegion(x: 0, y: 0, width: Int(geometry.width), height: Int(geometry.height))
+        return CaptureRegion(x: 0, y: 0, width: geometry.width, height: geometry.height)
     }
 
     /// Where a source lies on the screen now; never empty.

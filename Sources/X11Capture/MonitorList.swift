@@ -26,30 +26,12 @@ extension XConnection {
             monitors.append(
                 MonitorInfo(
                     name: try atomName(monitor.name),
-                    region: CaptureRegion(
-                        x: Int(monitor.x),
-                        y: Int(monitor.y),
-                        width: Int(monitor.width),
-                        height: Int(monitor.height)
-                    ),
+                    region: CaptureRegion(x: monitor.x, y: monitor.y, width: monitor.width, height: monitor.height),
                     isPrimary: monitor.primary != 0
                 )
             )
             xcb_randr_monitor_info_next(&iterator)
         }
         return monitors
-    }
-
-    private func atomName(_ atom: xcb_atom_t) throws(X11Error) -> String {
-        let answer = try reply(
-            "GetAtomName",
-            xcb_get_atom_name(raw, atom).sequence,
-            as: xcb_get_atom_name_reply_t.self
-        )
-        let bytes = UnsafeRawBufferPointer(
-            start: xcb_get_atom_name_name(answer.pointer),
-            count: Int(xcb_get_atom_name_name_length(answer.pointer))
-        )
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -51,12 +51,8 @@ extension XConnection {
         var (largest, found) = (0, MonitorOrientation.upright)
         for question in questions {
             let answer = try reply("RRGetCrtcInfo", question, as: xcb_randr_get_crtc_info_reply_t.self).value
-            let shown = CaptureRegion(
-                x: Int(answer.x),
-                y: Int(answer.y),
-                width: Int(answer.width),
-                height: Int(answer.height)
-            ).intersection(region)
+            let shown = CaptureRegion(x: answer.x, y: answer.y, width: answer.width, height: answer.height)
+                .intersection(region)
             if shown.width * shown.height > largest {
                 largest = shown.width * shown.height
                 found = MonitorOrientation(rotation: answer.rotation)

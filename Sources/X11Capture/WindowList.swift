@@ -59,12 +59,7 @@ extension XConnection {
             xcb_translate_coordinates(raw, window, root, 0, 0).sequence,
             as: xcb_translate_coordinates_reply_t.self
         ).value
-        return CaptureRegion(
-            x: Int(place.dst_x),
-            y: Int(place.dst_y),
-            width: Int(geometry.width),
-            height: Int(geometry.height)
-        )
+        return CaptureRegion(x: place.dst_x, y: place.dst_y, width: geometry.width, height: geometry.height)
     }
 
     private func title(of window: xcb_window_t) throws(X11Error) -> String {
@@ -72,47 +67,5 @@ extension XConnection {
         if !modern.isEmpty { return String(decoding: modern, as: UTF8.self) }
         let latin1 = try property(window, named: "WM_NAME", as: UInt8.self)
         return String(String.UnicodeScalarView(latin1.map { Unicode.Scalar($0) }))
-    }
-
-    private func atom(_ name: String, isMade: Bool) throws(X11Error) -> xcb_atom_t {
-        try reply(
-            "InternAtom",
-            xcb_intern_atom(raw, isMade ? 0 : 1, UInt16(name.utf8.count), name).sequence,
-            as: xcb_intern_atom_reply_t.self
-        ).value.atom
-    }
-
-    /// The value of a property in items of 8 or 32 bits; empty when it is not set.
-    private func property<Item: FixedWidthInteger>(
-        _ window: xcb_window_t,
-        named name: String,
-        as item: Item.Type
-    ) throws(X11Error) -> [Item] {
-        let atom = try atom(name, isMade: false)
-        guard atom != XCB_ATOM_NONE.rawValue else { return [] }
-        let words: UInt32 = 65_536
-        let answer = try reply(
-            "GetProperty",
-            xcb_get_property(raw, 0, window, atom, XCB_ATOM_ANY.rawValue, 0, words).sequence,
-            as: xcb_get_property_reply_t.self
-        )
-        guard answer.value.format == UInt8(Item.bitWidth) else { return [] }
-        let bytes = UnsafeRawBufferPointer(
-            start: xcb_get_property_value(answer.pointer),
-            count: Int(xcb_get_property_value_length(answer.pointer))
-        )
-        return Array(bytes.bindMemory(to: Item.self))
-    }
-
-    /// A number that the first who asks leaves on the root window: another one after the server was started again, when
-    /// windows of old identifiers are others.
-    package func serverMark() throws(X11Error) -> UInt32 {
-        let name = "_ORIEL_SERVER"
-        if let mark = try property(root, named: name, as: UInt32.self).first { return mark }
-        var mark = UInt32.random(in: .min ... .max)
-        let mode = UInt8(XCB_PROP_MODE_REPLACE.rawValue)
-        let atom = try atom(name, isMade: true)
-        xcb_change_property(raw, mode, root, atom, XCB_ATOM_CARDINAL.rawValue, 32, 1, &mark)
-        return try property(root, named: name, as: UInt32.self).first ?? mark
     }
 }
