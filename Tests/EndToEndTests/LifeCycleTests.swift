@@ -157,7 +157,7 @@ import Testing
 
     @Test func theSourceChangesWithoutANewCall() throws {
         let server = try XServer()
-        let logo = try Subprocess(["xlogo", "-geometry", "120x90+300+200"], environment: server.environment)
+        let logo = try openLogo(on: server)
         let broadcast = try Broadcast(on: server.display)
         let capture = try broadcast.start("--region", "320x200+10+20")
         let sender = try broadcast.attach(toPort: 6116)
@@ -174,8 +174,7 @@ import Testing
         #expect(unknown.errorOutput.contains("nowhere"))
         try shows("200x100,")
 
-        let window = try server.xdotool("search", "--sync", "--onlyvisible", "--class", "xlogo")
-        let id = String(window.split(separator: "\n")[0])
+        let id = try identifier(ofLogoOn: server)
         #expect(try broadcast.run("source", "--window", id).code == 0)
         try shows("120x90,")
         try server.xdotool("windowunmap", id)
@@ -203,9 +202,8 @@ import Testing
 
     @Test func aWindowIsFollowedWhateverItsSize() throws {
         let server = try XServer()
-        let logo = try Subprocess(["xlogo", "-geometry", "120x90+300+200"], environment: server.environment)
-        let window = try server.xdotool("search", "--sync", "--onlyvisible", "--class", "xlogo")
-        let id = String(window.split(separator: "\n")[0])
+        let logo = try openLogo(on: server)
+        let id = try identifier(ofLogoOn: server)
         let broadcast = try Broadcast(on: server.display)
         let capture = try broadcast.start("--window", id, "--fps", "240")
         let sender = try broadcast.attach(toPort: Ports.free())
@@ -227,9 +225,8 @@ import Testing
 
     @Test func aWindowThatMovesAwayFromThePointerLeavesItBehind() throws {
         let server = try XServer()
-        let logo = try Subprocess(["xlogo", "-geometry", "120x90+300+200"], environment: server.environment)
-        let window = try server.xdotool("search", "--sync", "--onlyvisible", "--class", "xlogo")
-        let id = String(window.split(separator: "\n")[0])
+        let logo = try openLogo(on: server)
+        let id = try identifier(ofLogoOn: server)
         let broadcast = try Broadcast(on: server.display)
         try server.xdotool("mousemove", "5", "400")
         let capture = try broadcast.start("--window", id)
@@ -258,23 +255,19 @@ import Testing
     /// Another window may have its identifier.
     @Test func aWindowIsGoneWithItsXServer() throws {
         var server = try XServer(display: ":\(Int.random(in: 1000..<50_000))")
-        func openLogo() throws -> (program: Subprocess, id: String) {
-            let logo = try Subprocess(["xlogo", "-geometry", "120x90+300+200"], environment: server.environment)
-            let window = try server.xdotool("search", "--sync", "--onlyvisible", "--class", "xlogo")
-            return (logo, String(window.split(separator: "\n")[0]))
-        }
-        let first = try openLogo()
+        let first = try openLogo(on: server)
         let broadcast = try Broadcast(on: server.display)
-        let capture = try broadcast.start("--window", first.id)
+        let capture = try broadcast.start("--window", identifier(ofLogoOn: server))
         try server.crash()
-        try first.program.wait()
+        try first.wait()
         server = try XServer(display: broadcast.display)
-        let second = try openLogo()
+        let second = try openLogo(on: server)
+        let id = try identifier(ofLogoOn: server)
         try wait(until: "it says so") { capture.errorOutput.contains("is gone with its X server") }
         #expect(try broadcast.run("status").output.hasPrefix("source_lost"))
-        #expect(try broadcast.run("source", "--window", second.id).code == 0)
+        #expect(try broadcast.run("source", "--window", id).code == 0)
         try wait(until: "the window shows") { try broadcast.run("status").output.hasPrefix("active") }
-        for program in [capture, second.program] { program.stop() }
+        for program in [capture, second] { program.stop() }
     }
 
     @Test func aMonitorThatGoesLeavesItsPictureAndIsFoundAgain() throws {
@@ -299,6 +292,17 @@ import Testing
         sender.stop()
         capture.stop()
     }
+}
+
+/// A window of 120x90 at (300, 200).
+private func openLogo(on server: XServer) throws -> Subprocess {
+    try Subprocess(["xlogo", "-geometry", "120x90+300+200"], environment: server.environment)
+}
+
+/// Waits until it is there.
+private func identifier(ofLogoOn server: XServer) throws -> String {
+    let windows = try server.xdotool("search", "--sync", "--onlyvisible", "--class", "xlogo")
+    return String(windows.split(separator: "\n")[0])
 }
 
 func contents(of path: String) throws -> [UInt8] {
