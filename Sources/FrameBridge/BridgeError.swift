@@ -13,6 +13,8 @@ public enum BridgeError: Error, Equatable, CustomStringConvertible {
     case noBroadcast(path: String)
     /// Another capture process holds the writer lock. `pid` is what its status file says.
     case alreadyRunning(path: String, pid: Int32?)
+    /// The capture process does not hand out its memory: it does not get to run, perhaps.
+    case noAnswer(path: String)
     /// The file system cannot hold the frames file.
     case noSpace(path: String, bytes: Int)
     /// The frames file breaks its own layout; `problem` names the first field that is wrong.
@@ -38,6 +40,8 @@ public enum BridgeError: Error, Equatable, CustomStringConvertible {
         case .alreadyRunning(let path, let pid):
             "a broadcast already runs in \(path)\(pid.map { " (process \($0))" } ?? ""): "
                 + "stop it with \"oriel stop\" or choose another --name"
+        case .noAnswer(let path):
+            "the capture process of \(path) does not answer: let it run again (kill -CONT), or restart it"
         case .noSpace(let path, let bytes):
             "no space for \(bytes < 1_048_576 ? "\(bytes) bytes" : "\((bytes + 1_048_575) / 1_048_576) MiB of frames") "
                 + "in \(path): free some or choose another --dir"

@@ -51,6 +51,10 @@ package final class Mapping {
     package func loadAcquiring64(_ offset: Int) -> UInt64 { atomic64(offset).pointee.load(ordering: .acquiring) }
     package func loadAcquiring32(_ offset: Int) -> UInt32 { atomic32(offset).pointee.load(ordering: .acquiring) }
     package func store64(_ value: UInt64, _ offset: Int) { atomic64(offset).pointee.store(value, ordering: .relaxed) }
+    package func store32(_ value: UInt32, _ offset: Int) { atomic32(offset).pointee.store(value, ordering: .relaxed) }
+    package func store(_ bytes: UnsafeRawBufferPointer, _ offset: Int) {
+        base.advanced(by: offset).copyMemory(from: bytes.baseAddress!, byteCount: bytes.count)
+    }
     package func storeReleasing64(_ value: UInt64, _ offset: Int) {
         atomic64(offset).pointee.store(value, ordering: .releasing)
     }

@@ -88,3 +88,20 @@ int posix_landlock_create(uint64_t files, uint64_t network, uint64_t scopes);
 /// Lets rights to files pass below an open path.
 int posix_landlock_allow(int rules, int path, uint64_t access);
 int posix_landlock_enter(int rules);
+
+/// Anonymous memory that can be sealed (memfd_create). Returns a descriptor, or -1 with errno set.
+int posix_memory_create(const char *name);
+/// Seals its size, and against all writing but through the mappings that there are; no seal can be added after that.
+/// Returns -1 with errno set on failure: EINVAL before Linux 5.1.
+int posix_memory_seal(int descriptor);
+/// Whether it is memory that was sealed so.
+bool posix_memory_is_sealed(int descriptor);
+
+/// Gives a Unix socket a name in the file system. Returns -1 with errno set on failure.
+int posix_bind_path(int socket, const char *path);
+/// Sends a copy of a descriptor and one byte, without waiting, to the datagram socket at `path`, or where `path` is NULL to
+/// the peer. Returns -1 with errno set on failure.
+int posix_send_descriptor(int socket, const char *path, int descriptor);
+/// Waits for a message with one descriptor. Returns that, or -1 with errno set: ECONNRESET when the socket was shut down,
+/// EBADMSG for any other message.
+int posix_receive_descriptor(int socket);

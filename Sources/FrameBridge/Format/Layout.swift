@@ -26,12 +26,13 @@ enum Layout {
         static let slotsOffset = 48
         static let writerPID = 56  // for people
         static let checksum = 60  // CRC-32C of bytes 0 to 59
+        static let constantBytes = 64
         static let latest = 64  // frame number << 8 | slot; 0 while there is none
         static let heartbeat = 72
         static let state = 80
         static let published = 88
         static let stateSince = 104
-        static let wake = 128  // futex word, alone on its cache line
+        static let wake = 128  // 32 bits, alone on its cache line
         static let source = 192  // UTF-8, zero-padded
         static let sourceBytes = 128
         static let framesPerSecond = 320

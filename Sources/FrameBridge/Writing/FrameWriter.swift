@@ -13,6 +13,7 @@ public struct FrameWriter: ~Copyable {
     private let readerLock: FileDescriptor
     private var source: String
     private let framesPerSecond: Int
+    private let storage: FrameStorage
     private var status: BridgeStatus
     private var frames: FramesFile?
     private var startsOver = false
@@ -28,8 +29,14 @@ public struct FrameWriter: ~Copyable {
     ///   - directory: the broadcast's folder.
     ///   - source: what is shown, for people; cut after 127 bytes.
     ///   - framesPerSecond: the nominal rate.
+    ///   - storage: where the frames lie.
     /// - Throws: `alreadyRunning` when another process holds the lock.
-    public init(directory: BridgeDirectory, source: String, framesPerSecond: Int) throws(BridgeError) {
+    public init(
+        directory: BridgeDirectory,
+        source: String,
+        framesPerSecond: Int,
+        storage: FrameStorage = .file
+    ) throws(BridgeError) {
         let lock = try directory.openLock(Self.lockFile)
         let readerLock = try directory.openLock(FrameReader.lockFile)
         let taken = try directory.calling(on: Self.lockFile) { () throws(SystemError) in try lock.tryLock(.exclusive) }
@@ -54,6 +61,7 @@ public struct FrameWriter: ~Copyable {
         self.readerLock = readerLock
         self.source = source
         self.framesPerSecond = framesPerSecond
+        self.storage = storage
         self.status = status
     }
 
@@ -155,8 +163,8 @@ public struct FrameWriter: ~Copyable {
         let previous = status.generation
         let next = try FramesFile(
             in: directory,
-            generation: generation,
-            plan: plan,
+            storage: storage,
+            header: HeaderMetadata(generation: generation, plan: plan),
             state: status.state,
             source: source,
             framesPerSecond: framesPerSecond

@@ -67,25 +67,22 @@ public struct FrameReader: ~Copyable {
     /// - Throws: `noBroadcast`, `damaged`, `newerLayout`, `notPrivate` or `system`; calling again later is always right.
     public mutating func read(_ body: (borrowing Frame) -> Void) throws(BridgeError) -> Outcome {
         guard let source = try current() else { return .noFrame }
-        let generation = source.header.generation
-        do {
-            for _ in 0..<3 {
-                let latest = try source.load64(Layout.Header.latest)
-                if latest == 0 { return .noFrame }
-                if seen == (generation, latest) { return .unchanged }
-                let slot = Int(latest & 0xFF)
-                guard slot < Layout.slotCount else { throw Failure.malformed(Malformed("latest slot")) }
-                if let info = try source.read(slot: slot, number: latest >> 8, body) {
-                    seen = (generation, latest)
-                    return .frame(info)
-                }
-                overruns += 1
+        do throws(Failure) {
+            let (outcome, info) = try source.read(after: seenLatest(of: source), overruns: &overruns, body)
+            switch outcome {
+            case .noFrame: return .noFrame
+            case .unchanged: return .unchanged
+            case .contended: return .contended
+            case .noSuchSlot: throw Failure.malformed(Malformed("latest slot"))
+            case .whole(let latest):
+                seen = (source.header.generation, latest)
+                return .frame(info!)
             }
-            return .contended
-        } catch Failure.malformed(let malformed) {
-            throw lose(problem: malformed.field)
         } catch {
-            throw lose(problem: "shrunk while it was read")
+            switch error {
+            case .malformed(let malformed): throw lose(problem: malformed.field)
+            case .lost: throw lose(problem: "shrunk while it was read")
+            }
         }
     }
 
@@ -98,16 +95,13 @@ public struct FrameReader: ~Copyable {
     /// `deadline` (nanoseconds of CLOCK_MONOTONIC). May return early.
     public borrowing func wait(until deadline: UInt64) {
         guard let source else { return MonotonicClock.sleep(until: deadline) }
-        // In this order: a frame that comes in between has changed the word, and the sleep ends at once.
-        let word = source.wakeWord
-        if hasSeenLatest(of: source) { source.wait(while: word, until: deadline) }
+        source.wait(after: seenLatest(of: source), until: deadline)
     }
 
     /// Sleeps likewise, and only while `bell` was rung `count` times.
     package borrowing func wait(until deadline: UInt64, or bell: Bell, while count: UInt32) {
         guard let source else { return bell.wait(while: count, until: deadline) }
-        let word = source.wakeWord
-        if hasSeenLatest(of: source) { source.wait(while: word, or: bell, while: count, until: deadline) }
+        source.wait(after: seenLatest(of: source), or: bell, while: count, until: deadline)
     }
 
     /// Whether a new capture process has begun and not yet shown anything: it cannot wake who waits for that.
@@ -116,9 +110,9 @@ public struct FrameReader: ~Copyable {
         return (try? source.state) == .retired
     }
 
-    private borrowing func hasSeenLatest(of source: FrameSource) -> Bool {
-        guard let latest = try? source.load64(Layout.Header.latest) else { return false }
-        return latest == 0 || seen == (source.header.generation, latest)
+    /// The `latest` word of the frame that was read last; 0 when that was of another generation.
+    private borrowing func seenLatest(of source: FrameSource) -> UInt64 {
+        seen.generation == source.header.generation ? seen.latest : 0
     }
 
     /// How the broadcast is: what it says of itself, checked against the writer lock and the heartbeat.

@@ -9,6 +9,11 @@ public final class BridgeDirectory: Sendable {
     /// The folder's path, for messages.
     public let path: String
     let descriptor: FileDescriptor
+    /// Asks writers for sealed memory. Made early: a process may give up making sockets. -1 when it already has.
+    private let asker: FileDescriptor
+
+    /// How long a writer may take to hand out its memory, in nanoseconds: one that does not get to run never does.
+    private static let answerTime: UInt64 = 100_000_000
 
     /// `$XDG_RUNTIME_DIR/oriel/NAME`, or `oriel-<uid>/NAME` in `$TMPDIR` or `/tmp` where that variable is not set.
     public static func defaultPath(name: String) throws(BridgeError) -> String {
@@ -47,6 +52,7 @@ public final class BridgeDirectory: Sendable {
         } catch {
             throw .noRuntimeDirectory(path: path, error)
         }
+        asker = (try? FileDescriptor.datagramSocket()) ?? FileDescriptor(taking: -1)
         self.path = path
         try Self.checkPrivate(descriptor, path: path, type: S_IFDIR)
     }
@@ -105,6 +111,26 @@ public final class BridgeDirectory: Sendable {
         return opened
     }
 
+    /// Opens a generation's frames for reading, a file or sealed memory; nil when there are none.
+    func openFrames(_ name: String) throws(BridgeError) -> FileDescriptor? {
+        guard kind(of: name) == S_IFSOCK else { return try open(name, O_RDONLY) }
+        let deadline = MonotonicClock.now() + Self.answerTime
+        let memory: FileDescriptor
+        do {
+            memory = try DescriptorService.ask(at: name, in: descriptor, with: asker, until: deadline)
+        } catch {
+            switch error.code {
+            // The writer is gone, or has made another.
+            case ENOENT, ECONNREFUSED: return nil
+            case ETIMEDOUT, EAGAIN: throw .noAnswer(path: path)
+            default: throw .system(path: path(of: name), error)
+            }
+        }
+        // What is not sealed could shrink under us.
+        guard memory.isSealed else { throw .notPrivate(path: path(of: name), problem: "is not sealed") }
+        return memory
+    }
+
     /// Runs system calls on a file of the folder, and names the file when one fails.
     func calling<Result: ~Copyable>(
         on file: String,
@@ -144,6 +170,12 @@ public final class BridgeDirectory: Sendable {
     /// Returns whether there is no such file any more.
     @discardableResult
     func remove(_ file: String) -> Bool { unlinkat(descriptor.raw, file, 0) == 0 || errno == ENOENT }
+
+    /// The kind of an entry of the folder, such as `S_IFREG`; nil when there is none.
+    func kind(of file: String) -> mode_t? {
+        var info = stat()
+        return fstatat(descriptor.raw, file, &info, AT_SYMLINK_NOFOLLOW) == 0 ? info.st_mode & S_IFMT : nil
+    }
 
     /// The size in bytes of a plain file of the folder; nil when there is none.
     func size(of file: String) -> Int? {

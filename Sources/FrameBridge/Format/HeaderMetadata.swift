@@ -1,9 +1,39 @@
+import Glibc
+
 /// The part of the header page that never changes while a generation lives (bytes 0 to 63), as a checked copy.
 struct HeaderMetadata: Equatable {
     let generation: UInt64
     let fileBytes: Int
     let slotStride: Int
     let slotsOffset: Int
+
+    /// Of a new generation whose slots are as large as `plan`.
+    init(generation: UInt64, plan: SlotPlan) {
+        self.generation = generation
+        slotStride = plan.byteCount
+        slotsOffset = Layout.page
+        fileBytes = slotsOffset + Layout.slotCount * slotStride
+    }
+
+    /// Writes the first 64 bytes of the file.
+    func encode(into bytes: UnsafeMutableRawBufferPointer) {
+        typealias H = Layout.Header
+        func put<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, _ offset: Int) {
+            bytes.storeBytes(of: value, toByteOffset: offset, as: Value.self)
+        }
+        put(Layout.magic, H.magic)
+        put(Layout.byteOrderMark, H.byteOrderMark)
+        put(Layout.major, H.major)
+        put(Layout.minor, H.minor)
+        put(UInt32(Layout.page), H.headerBytes)
+        put(UInt32(Layout.slotCount), H.slotCount)
+        put(generation, H.generation)
+        put(UInt64(fileBytes), H.fileBytes)
+        put(UInt64(slotStride), H.slotStride)
+        put(UInt64(slotsOffset), H.slotsOffset)
+        put(UInt32(bitPattern: getpid()), H.writerPID)
+        put(CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[..<H.checksum]).bytes), H.checksum)
+    }
 
     /// - Parameters:
     ///   - copy: at least the first 64 bytes of the file.
@@ -43,4 +73,13 @@ struct HeaderMetadata: Equatable {
     }
 
     func slotOffset(_ slot: Int) -> Int { slotsOffset + slot * slotStride }
+
+    /// Where a word of the protocol stands, in bytes from the start of the file.
+    func offset(of word: SharedWord) -> Int {
+        switch word {
+        case .sequence(let slot): slotOffset(slot) + Layout.Slot.sequence
+        case .latest: Layout.Header.latest
+        case .wake: Layout.Header.wake
+        }
+    }
 }

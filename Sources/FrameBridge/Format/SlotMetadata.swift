@@ -16,17 +16,17 @@ struct SlotMetadata: Equatable {
         tileRows = plan.tileRows
     }
 
-    /// Writes everything but the sequence number.
+    /// Writes the first 128 bytes of a slot but for the sequence number, which is left as it is.
     ///
     /// - Parameter changedTiles: how many tiles changed; nil for all.
-    func store(at base: UnsafeMutableRawPointer, publishedAt: UInt64, changedTiles: Int? = nil) {
+    func encode(into bytes: UnsafeMutableRawBufferPointer, changedTiles: Int? = nil) {
         typealias S = Layout.Slot
         func put<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, _ offset: Int) {
-            base.storeBytes(of: value, toByteOffset: offset, as: Value.self)
+            bytes.storeBytes(of: value, toByteOffset: offset, as: Value.self)
         }
         put(info.number, S.frameNumber)
         put(info.capturedAt, S.capturedAt)
-        put(publishedAt, S.publishedAt)
+        put(info.publishedAt, S.publishedAt)
         put(UInt32(info.width), S.width)
         put(UInt32(info.height), S.height)
         put(UInt32(lumaStride), S.lumaStride)
@@ -51,8 +51,8 @@ struct SlotMetadata: Equatable {
         let tilePixels = Layout.tileSize * Layout.tileSize
         put(UInt32(changedTiles.map { min($0 * tilePixels, pixels) } ?? pixels), S.changedPixels)
         put(UInt32(0), S.rectangleCount)
-        let sum = CRC32C.checksum(UnsafeRawBufferPointer(start: base + 8, count: S.checksum - 8).bytes)
-        put(sum, S.checksum)
+        put(CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[S.frameNumber..<S.checksum]).bytes), S.checksum)
+        put(UInt32(0), S.checksum + 4)
     }
 
     /// Reads and checks a private copy of the first 128 bytes.
@@ -66,7 +66,7 @@ struct SlotMetadata: Equatable {
         func int(_ offset: Int) -> Int { Int(get(offset, as: UInt32.self)) }
         func signed(_ offset: Int) -> Int { Int(get(offset, as: Int32.self)) }
 
-        let sum = CRC32C.checksum(copy.extracting(8..<S.checksum))
+        let sum = CRC32C.checksum(copy.extracting(S.frameNumber..<S.checksum))
         guard get(S.checksum, as: UInt32.self) == sum else { throw Malformed("slot checksum") }
         guard get(S.fourCC, as: UInt32.self) == Layout.nv12 else { throw Malformed("pixel format") }
         guard get(S.matrix, as: UInt8.self) == Colour.bt709, get(S.range, as: UInt8.self) == Colour.limited else {

@@ -65,7 +65,7 @@ public struct BridgeInspection: Sendable {
         said: BroadcastState,
         isWriting: Bool
     ) throws(BridgeError) {
-        guard let file = try directory.open(name, O_RDONLY) else { return }
+        guard let file = try directory.openFrames(name) else { return }
         let page = try directory.calling(on: name) { () throws(SystemError) in try file.readBytes(Layout.page) }
         let size = try directory.calling(on: name) { () throws(SystemError) in Int(try file.status().st_size) }
         let header = try HeaderMetadata(

@@ -1,0 +1,69 @@
+/// A word that writer and readers share, and by which they agree on whole pictures.
+enum SharedWord: Hashable {
+    /// Of one slot: odd while the slot is being written, and another even number after each time.
+    case sequence(slot: Int)
+    /// The newest whole frame: its number << 8 | its slot; 0 while there is none.
+    case latest
+    /// Advanced with every piece of news; readers sleep on it.
+    case wake
+}
+
+/// How one frame is published: the order of its shared stores, and nothing of how they are done. Whoever drives it does
+/// what each step says before asking for the next, and may be killed between any two.
+///
+/// It is the writing half of a sequence lock (H.-J. Boehm, "Can seqlocks get along with programming language memory
+/// models?", MSPC 2012), once for each slot.
+struct Publication: Hashable {
+    enum Step: Hashable {
+        /// A relaxed store.
+        case store(UInt64, SharedWord)
+        /// Whoever sees one of the stores after it also sees all of those before it: a release fence.
+        case fence
+        /// Write metadata, tile map and planes of the slot.
+        case draw(slot: Int)
+        /// A releasing store: whoever acquires it sees all before it.
+        case release(UInt64, SharedWord)
+        /// A releasing addition of one to the wake word, then wake whoever sleeps on it.
+        case wake
+    }
+
+    let slot: Int
+    private let number: UInt64
+    private let sequence: UInt64
+    private var position = 0
+
+    fileprivate init(of number: UInt64, in slot: Int, sequence: UInt64) {
+        self.number = number
+        self.slot = slot
+        self.sequence = sequence
+    }
+
+    /// What is to be done next; nil when the frame is out.
+    mutating func next() -> Step? {
+        position += 1
+        return switch position {
+        case 1: .store(sequence &+ 1, .sequence(slot: slot))
+        case 2: .fence
+        case 3: .draw(slot: slot)
+        case 4: .release(sequence &+ 2, .sequence(slot: slot))
+        case 5: .release(number << 8 | UInt64(slot), .latest)
+        case 6: .wake
+        default: nil
+        }
+    }
+}
+
+/// What the writer knows of the slots of its file. Its own copy: what stands in the file may have been changed by
+/// somebody else.
+struct SlotRotation {
+    private var sequences = [UInt64](repeating: 0, count: Layout.slotCount)
+    /// The slot that was written last.
+    private(set) var slot = 0
+
+    /// Takes the slot that was not written for longest: never the latest one, nor the one before, where a reader may be.
+    mutating func publication(of number: UInt64) -> Publication {
+        slot = (slot + 1) % Layout.slotCount
+        defer { sequences[slot] &+= 2 }
+        return Publication(of: number, in: slot, sequence: sequences[slot])
+    }
+}

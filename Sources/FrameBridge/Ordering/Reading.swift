@@ -1,0 +1,110 @@
+/// How the latest frame is read: the order of its shared loads, and what they mean. Whoever drives it does what each step
+/// says, and gives what was loaded to `next`. The reading half of the sequence lock of `Publication`.
+struct Reading: Hashable {
+    enum Step: Hashable {
+        /// A load with acquire ordering: what was stored before the value was released is visible from then on.
+        case load(SharedWord)
+        /// A relaxed load.
+        case loadRelaxed(SharedWord)
+        /// No later load is done before an earlier one: an acquire fence.
+        case fence
+        /// Copy the metadata of a slot, and give the frame number in it to `next`.
+        case copy(slot: Int)
+        /// Check the copy, and look at the picture.
+        case show(slot: Int)
+        case end(Outcome)
+    }
+
+    enum Outcome: Hashable {
+        case noFrame
+        case unchanged
+        /// What was shown is a whole frame, and the one that `latest` told of.
+        case whole(latest: UInt64)
+        /// The writer was faster, three times in a row.
+        case contended
+        /// The word names a slot that there is not.
+        case noSuchSlot
+    }
+
+    private enum State: Hashable {
+        case begin
+        case loadingLatest
+        case loadingSequence(latest: UInt64)
+        case copying(Version)
+        case copied(Version, number: UInt64)
+        case rechecking(Version, number: UInt64)
+        case showing(Version)
+        case shown(Version)
+        case checking(Version)
+    }
+
+    /// What the slot must still hold when all is read.
+    private struct Version: Hashable {
+        let latest: UInt64
+        let sequence: UInt64
+        var slot: Int { Reading.slot(of: latest) }
+    }
+
+    private static let mostTries = 3
+
+    /// The `latest` word of the frame that need not be read again; 0 for none.
+    private let seen: UInt64
+    /// Whether `copy` copies the picture too, so that nobody can change what is shown.
+    private let copiesPicture: Bool
+    private var state = State.begin
+    /// How many times the writer was in the way.
+    private(set) var overruns = 0
+
+    init(after seen: UInt64, copiesPicture: Bool) {
+        self.seen = seen
+        self.copiesPicture = copiesPicture
+    }
+
+    /// What is to be done next.
+    ///
+    /// - Parameter value: what the step before loaded; anything when it loaded nothing.
+    mutating func next(_ value: UInt64 = 0) -> Step {
+        switch state {
+        case .begin:
+            return go(to: .loadingLatest, .load(.latest))
+        case .loadingLatest:
+            if value == 0 { return .end(.noFrame) }
+            if value == seen { return .end(.unchanged) }
+            let slot = Self.slot(of: value)
+            guard slot < Layout.slotCount else { return .end(.noSuchSlot) }
+            return go(to: .loadingSequence(latest: value), .load(.sequence(slot: slot)))
+        case .loadingSequence(let latest):
+            guard value.isMultiple(of: 2) else { return tryAgain() }
+            let version = Version(latest: latest, sequence: value)
+            return go(to: .copying(version), .copy(slot: version.slot))
+        case .copying(let version):
+            return go(to: .copied(version, number: value), .fence)
+        case .copied(let version, let number):
+            return go(to: .rechecking(version, number: number), .loadRelaxed(.sequence(slot: version.slot)))
+        case .rechecking(let version, let number):
+            // Another whole frame may have come into the slot before the first look at its sequence number.
+            guard value == version.sequence, number == version.latest >> 8 else { return tryAgain() }
+            return go(to: .showing(version), .show(slot: version.slot))
+        case .showing(let version):
+            if copiesPicture { return .end(.whole(latest: version.latest)) }
+            return go(to: .shown(version), .fence)
+        case .shown(let version):
+            return go(to: .checking(version), .loadRelaxed(.sequence(slot: version.slot)))
+        case .checking(let version):
+            return value == version.sequence ? .end(.whole(latest: version.latest)) : tryAgain()
+        }
+    }
+
+    private mutating func go(to state: State, _ step: Step) -> Step {
+        self.state = state
+        return step
+    }
+
+    private mutating func tryAgain() -> Step {
+        overruns += 1
+        guard overruns < Self.mostTries else { return .end(.contended) }
+        return go(to: .loadingLatest, .load(.latest))
+    }
+
+    private static func slot(of latest: UInt64) -> Int { Int(latest & 0xFF) }
+}

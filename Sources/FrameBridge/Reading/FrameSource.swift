@@ -1,0 +1,199 @@
+import Glibc
+import Posix
+import Synchronization
+
+/// One generation's frames file, opened for reading.
+///
+/// Nothing here believes the file: metadata is copied and checked, pixels are taken for good only when the slot's
+/// sequence number did not move, and a file that shrinks ends in `Lost` instead of a signal.
+final class FrameSource {
+    /// The file was shrunk, or a read failed.
+    struct Lost: Error {}
+
+    private enum Backing {
+        case mapped(Mapping)
+        /// Read into a private buffer that holds one slot.
+        case copied(UnsafeMutableRawBufferPointer)
+    }
+
+    let header: HeaderMetadata
+    private let name: String
+    private let directory: BridgeDirectory
+    private let file: FileDescriptor
+    private let backing: Backing
+
+    init(_ name: String, in directory: BridgeDirectory, access: FrameReader.Access) throws(BridgeError) {
+        let path = directory.path(of: name)
+        guard let file = try directory.openFrames(name) else { throw .noBroadcast(path: directory.path) }
+        let size = try directory.calling(on: name) { () throws(SystemError) in Int(try file.status().st_size) }
+        let copy = try directory.calling(on: name) { () throws(SystemError) in try file.readBytes(64) }
+        let header = try HeaderMetadata(checking: copy.span.bytes, fileSize: size, path: path)
+        switch access {
+        case .mapped:
+            backing = .mapped(
+                try directory.calling(on: name) { () throws(SystemError) in
+                    try Mapping(file, size: header.fileBytes, writable: false)
+                }
+            )
+        case .copied:
+            backing = .copied(.allocate(byteCount: header.slotStride, alignment: 64))
+        }
+        self.header = header
+        self.name = name
+        self.directory = directory
+        self.file = file
+    }
+
+    deinit {
+        if case .copied(let buffer) = backing { buffer.deallocate() }
+    }
+
+    /// Whether new readers would find these frames.
+    var isInPlace: Bool { directory.kind(of: name) != nil }
+
+    func load64(_ offset: Int) throws(Lost) -> UInt64 {
+        switch backing {
+        case .mapped(let mapping):
+            guard let value = mapping.guarded({ mapping.loadAcquiring64(offset) }) else { throw Lost() }
+            return value
+        case .copied:
+            var value: UInt64 = 0
+            let count = withUnsafeMutableBytes(of: &value) { try? file.read(into: $0, at: offset) }
+            guard count == 8 else { throw Lost() }
+            return value
+        }
+    }
+
+    /// Nil when the number is none of the states.
+    var state: BroadcastState? {
+        get throws(Lost) {
+            BroadcastState(rawValue: UInt32(truncatingIfNeeded: try load64(Layout.Header.state)))
+        }
+    }
+
+    /// The state and the time of the last heartbeat.
+    func pulse() throws(Lost) -> (state: BroadcastState?, heartbeat: UInt64) {
+        (try state, try load64(Layout.Header.heartbeat))
+    }
+
+    /// Shows the latest frame to `body`, unless it is `seen`.
+    ///
+    /// - Parameters:
+    ///   - seen: the `latest` word of the frame that was read last; 0 for none.
+    ///   - overruns: counts how often the writer was in the way.
+    /// - Returns: the word and the information of a frame that was whole all the while.
+    func read(
+        after seen: UInt64,
+        overruns: inout Int,
+        _ body: (borrowing Frame) -> Void
+    ) throws(FrameReader.Failure) -> (outcome: Reading.Outcome, info: FrameInfo?) {
+        switch backing {
+        case .mapped(let mapping):
+            let result = mapping.guarded {
+                follow(Reading(after: seen, copiesPicture: false), &overruns, body) { offset, isAcquiring in
+                    isAcquiring ? mapping.loadAcquiring64(offset) : mapping.load64(offset)
+                } slot: {
+                    mapping.base + header.slotOffset($0)
+                }
+            }
+            guard let result else { throw .lost }
+            return try result.get()
+        case .copied(let buffer):
+            return try follow(Reading(after: seen, copiesPicture: true), &overruns, body) { offset, _ in
+                try? load64(offset)
+            } slot: {
+                (try? file.read(into: buffer, at: header.slotOffset($0))) == buffer.count ? buffer.baseAddress : nil
+            }.get()
+        }
+    }
+
+    /// Does what `reading` says.
+    ///
+    /// - Parameters:
+    ///   - load: the 64-bit word at an offset; nil when it is gone.
+    ///   - slot: the start of a slot, or of a copy of it; nil when it is gone.
+    private func follow(
+        _ reading: consuming Reading,
+        _ overruns: inout Int,
+        _ body: (borrowing Frame) -> Void,
+        load: (_ offset: Int, _ isAcquiring: Bool) -> UInt64?,
+        slot: (Int) -> UnsafeMutableRawPointer?
+    ) -> Result<(outcome: Reading.Outcome, info: FrameInfo?), FrameReader.Failure> {
+        var reading = reading
+        defer { overruns += reading.overruns }
+        return withUnsafeTemporaryAllocation(byteCount: Layout.Slot.metadataBytes, alignment: 8) { copy in
+            var base: UnsafeMutableRawPointer?
+            var shown: FrameInfo?
+            var step = reading.next()
+            while true {
+                switch step {
+                case .load(let word), .loadRelaxed(let word):
+                    guard let value = load(header.offset(of: word), step == .load(word)) else { return .failure(.lost) }
+                    step = reading.next(value)
+                case .fence:
+                    atomicMemoryFence(ordering: .acquiring)
+                    step = reading.next()
+                case .copy(let index):
+                    base = slot(index)
+                    guard let base else { return .failure(.lost) }
+                    copy.copyMemory(from: UnsafeRawBufferPointer(start: base, count: copy.count))
+                    step = reading.next(copy.load(fromByteOffset: Layout.Slot.frameNumber, as: UInt64.self))
+                case .show:
+                    do throws(Malformed) {
+                        let bytes = UnsafeRawBufferPointer(copy).bytes
+                        var metadata = try SlotMetadata(checking: bytes, slotBytes: header.slotStride)
+                        metadata.info.generation = header.generation
+                        body(Frame(base: base!, metadata: metadata))
+                        shown = metadata.info
+                    } catch {
+                        return .failure(.malformed(error))
+                    }
+                    step = reading.next()
+                case .end(let outcome): return .success((outcome, shown))
+                }
+            }
+        }
+    }
+
+    /// Sleeps until there is something newer than `seen`, or other news, at the longest until `deadline`; always that long
+    /// in copied mode.
+    ///
+    /// - Parameter seen: the `latest` word of the frame that was read last; 0 for none.
+    func wait(after seen: UInt64, until deadline: UInt64) {
+        guard let word = wakeWord(after: seen) else { return }
+        switch backing {
+        case .mapped(let mapping): mapping.wait(Layout.Header.wake, while: word, until: deadline)
+        case .copied: MonotonicClock.sleep(until: deadline)
+        }
+    }
+
+    /// Sleeps likewise, and only while `bell` was rung `count` times.
+    func wait(after seen: UInt64, or bell: Bell, while count: UInt32, until deadline: UInt64) {
+        guard let word = wakeWord(after: seen) else { return }
+        switch backing {
+        case .mapped(let mapping):
+            mapping.wait(Layout.Header.wake, while: word, or: bell, while: count, until: deadline)
+        case .copied: bell.wait(while: count, until: deadline)
+        }
+    }
+
+    /// The word to sleep on; nil when there is something to read.
+    private func wakeWord(after seen: UInt64) -> UInt32? {
+        guard case .mapped(let mapping) = backing else {
+            guard let latest = try? load64(Layout.Header.latest) else { return nil }
+            return latest == 0 || latest == seen ? 0 : nil
+        }
+        return mapping.guarded {
+            var waiting = Waiting(after: seen)
+            var step = waiting.next()
+            while true {
+                switch step {
+                case .load(.wake): step = waiting.next(UInt64(mapping.loadAcquiring32(Layout.Header.wake)))
+                case .load(let word): step = waiting.next(mapping.loadAcquiring64(header.offset(of: word)))
+                case .sleep(let value): return UInt32(truncatingIfNeeded: value)
+                case .end: return nil
+                }
+            }
+        } ?? nil
+    }
+}

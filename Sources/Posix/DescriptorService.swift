@@ -1,0 +1,97 @@
+import CPosix
+import Glibc
+
+/// Gives copies of one descriptor to whoever asks at a datagram socket in the file system.
+///
+/// Who asks sends one end of a pair of sockets (SCM_RIGHTS, unix(7)), and receives the descriptor on the other end: for that
+/// it needs no socket that could connect to a server.
+package final class DescriptorService {
+    private let socket: FileDescriptor
+    private let gift: FileDescriptor
+    private var thread: Thread?
+
+    /// Starts to serve, on a thread of its own.
+    ///
+    /// - Parameters:
+    ///   - gift: what is given away.
+    ///   - name: where to ask, in `directory`; made with mode 0600, and left there in the end.
+    package init(
+        giving gift: consuming FileDescriptor,
+        at name: String,
+        in directory: borrowing FileDescriptor
+    ) throws(SystemError) {
+        let socket = try FileDescriptor.datagramSocket()
+        let (asked, given) = (socket.raw, gift.raw)
+        // What a socket's file may be used for is settled before it has a name.
+        try check("fchmod") { fchmod(asked, 0o600) }
+        let path = directory.path(of: name)
+        try check("bind") { posix_bind_path(asked, path) }
+        thread = try Thread { Self.serve(given, at: asked) }
+        self.socket = socket
+        self.gift = gift
+    }
+
+    /// Both descriptors stay open until the thread has ended.
+    deinit {
+        shutdown(socket.raw, Int32(SHUT_RDWR))
+        thread.take()?.join()
+    }
+
+    private static func serve(_ gift: Int32, at socket: Int32) {
+        while true {
+            let answer = posix_receive_descriptor(socket)
+            if answer < 0 {
+                guard errno == EBADMSG || errno == EINTR else { return }
+                continue
+            }
+            // Whoever does not wait for it gets nothing.
+            _ = posix_send_descriptor(answer, nil, gift)
+            close(answer)
+        }
+    }
+
+    /// Asks a service for its descriptor.
+    ///
+    /// - Parameters:
+    ///   - asker: any datagram socket.
+    ///   - deadline: when to give up, in nanoseconds of CLOCK_MONOTONIC.
+    /// - Throws: `ECONNREFUSED` or `ENOENT` when nobody serves there, `ETIMEDOUT` when nobody answers.
+    package static func ask(
+        at name: String,
+        in directory: borrowing FileDescriptor,
+        with asker: borrowing FileDescriptor,
+        until deadline: UInt64
+    ) throws(SystemError) -> FileDescriptor {
+        var ends: (Int32, Int32) = (-1, -1)
+        try check("socketpair") {
+            withUnsafeMutableBytes(of: &ends) {
+                socketpair(AF_UNIX, datagram, 0, $0.baseAddress!.assumingMemoryBound(to: Int32.self))
+            }
+        }
+        let answer = FileDescriptor(taking: ends.0)
+        let path = directory.path(of: name)
+        do {
+            let other = FileDescriptor(taking: ends.1)
+            while posix_send_descriptor(asker.raw, path, other.raw) != 0 {
+                // Many others ask just now.
+                guard errno == EAGAIN, MonotonicClock.now() < deadline else { throw SystemError("sendmsg") }
+                MonotonicClock.sleep(until: MonotonicClock.now() + 1_000_000)
+            }
+        }
+        guard waitReadable(answer.raw, until: deadline) else { throw SystemError("recvmsg", code: ETIMEDOUT) }
+        let raw = answer.raw
+        return FileDescriptor(taking: try check("recvmsg") { posix_receive_descriptor(raw) })
+    }
+
+    fileprivate static let datagram = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
+}
+
+extension FileDescriptor {
+    /// A Unix datagram socket.
+    package static func datagramSocket() throws(SystemError) -> FileDescriptor {
+        FileDescriptor(taking: try check("socket") { socket(AF_UNIX, DescriptorService.datagram, 0) })
+    }
+
+    /// A path that leads to an entry of this directory whatever it is called now, and is short enough for a socket.
+    fileprivate borrowing func path(of name: String) -> String { "/proc/self/fd/\(raw)/\(name)" }
+}
