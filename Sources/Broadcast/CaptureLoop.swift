@@ -56,7 +56,8 @@ package struct CaptureLoop: ~Copyable {
         let writer = try FrameWriter(
             directory: directory,
             source: "\(settings.source) of \(session.display)",
-            framesPerSecond: settings.framesPerSecond
+            framesPerSecond: settings.framesPerSecond,
+            storage: settings.storage
         )
         let now = MonotonicClock.now()
         self.settings = settings

@@ -1,3 +1,4 @@
+package import FrameBridge
 package import X11Capture
 
 /// What a broadcast shows.
@@ -8,11 +9,19 @@ package struct CaptureSettings: Sendable {
     /// At most this many frames a second; 1 to 240.
     package var framesPerSecond: Int
     package var showsCursor: Bool
+    package var storage: FrameStorage
 
-    package init(display: String?, source: CaptureSource, framesPerSecond: Int, showsCursor: Bool) {
+    package init(
+        display: String?,
+        source: CaptureSource,
+        framesPerSecond: Int,
+        showsCursor: Bool,
+        storage: FrameStorage
+    ) {
         self.display = display
         self.source = source
         self.framesPerSecond = framesPerSecond
         self.showsCursor = showsCursor
+        self.storage = storage
     }
 }

@@ -11,8 +11,10 @@ package struct SenderLoop: ~Copyable {
     /// No encoding while the packets of earlier frames need longer than this to leave: the newest picture then goes
     /// out next, instead of an old one.
     private static let longestBacklog: UInt64 = 100_000_000
-    /// The longest sleep while nothing happens, after which to see whether the capture process is well.
-    private static let livenessInterval: UInt64 = 350_000_000
+    /// The longest sleep while nothing happens, after which to see whether the capture process gets to run; ...
+    private static let livenessInterval: UInt64 = 1_000_000_000
+    /// ... and where nothing tells of its death.
+    private static let unwatchedInterval: UInt64 = 350_000_000
     /// For so long after the call rang, it is asked for what it needs at the frame rate: it may grant it only then.
     private static let attentionTime: UInt64 = 1_000_000_000
 
@@ -34,6 +36,7 @@ package struct SenderLoop: ~Copyable {
     private var retryAt: UInt64 = 0
     private var rings: UInt32 = 0
     private var attentiveUntil: UInt64 = 0
+    private var livenessInterval = Self.livenessInterval
     private var livenessAt: UInt64 = 0
     private var liveness: Liveness?
     private var problem: BridgeError?
@@ -63,6 +66,9 @@ package struct SenderLoop: ~Copyable {
         eachSecond: (SenderStatistics) -> Void
     ) throws(VideoEncoderError) -> End {
         var reportAt = MonotonicClock.now() + 1_000_000_000
+        let watch = reader.watchWriter(orWhenReadable: signals.descriptor.raw, ringing: call.bell)
+        if watch == nil { livenessInterval = Self.unwatchedInterval }
+        defer { withExtendedLifetime(watch) {} }
         while !signals.take() {
             listen()
             try followCodecs()
@@ -87,11 +93,13 @@ package struct SenderLoop: ~Copyable {
         return .interrupted
     }
 
-    /// Notes whether the call rang since the last time.
+    /// Notes whether the bell rang since the last time: for the call, for the capture process, or for a signal.
     private mutating func listen() {
         let count = call.bell.count
-        if count != rings { attentiveUntil = MonotonicClock.now() + Self.attentionTime }
+        guard count != rings else { return }
         rings = count
+        attentiveUntil = MonotonicClock.now() + Self.attentionTime
+        livenessAt = 0
     }
 
     /// Sleeps until the next tick, or in waking mode until there is something to do.
@@ -100,8 +108,7 @@ package struct SenderLoop: ~Copyable {
             nextTick = max(nextTick + interval, now)
             return MonotonicClock.sleep(until: nextTick)
         }
-        let isAttentive = now < attentiveUntil || reader.awaitsGeneration
-        let longest = now + (isAttentive ? interval : Self.livenessInterval)
+        let longest = now + (now < attentiveUntil ? interval : livenessInterval)
         if streams.isEmpty { return call.bell.wait(while: rings, until: longest) }
         let earliest = max(streams.reduce(.max) { min($0, $1.earliest) }, retryAt)
         MonotonicClock.sleep(until: earliest)
@@ -183,7 +190,7 @@ package struct SenderLoop: ~Copyable {
     /// Looks at times whether the capture process is well, and tells when that changes.
     private mutating func broadcastStopped(at now: UInt64) -> Bool {
         guard now >= livenessAt, let found = try? reader.liveness() else { return false }
-        livenessAt = now + Self.livenessInterval
+        livenessAt = now + livenessInterval
         defer { liveness = found }
         guard found != liveness else { return false }
         call.noteLiveness(found)

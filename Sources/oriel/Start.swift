@@ -54,8 +54,24 @@ struct SourceOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Draw the pointer into the picture.")
     var cursor = true
 
+    @Option(
+        help: ArgumentHelp(
+            "Where frames lie: \"file\", which readers map, or \"memfd\", sealed memory that they ask for.",
+            valueName: "storage"
+        ),
+        transform: Self.storage
+    )
+    var bridge = FrameStorage.file
+
     func validate() throws {
         guard 1...240 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 240.") }
+    }
+
+    private static func storage(_ text: String) throws -> FrameStorage {
+        guard let storage = FrameStorage(rawValue: text) else {
+            throw ValidationError("\"\(text)\" is neither file nor memfd.")
+        }
+        return storage
     }
 
     /// The same options for a child process.
@@ -63,7 +79,7 @@ struct SourceOptions: ParsableArguments {
 
     /// - Parameter source: instead of the one that was chosen.
     func arguments(showing source: CaptureSource?) -> [String] {
-        var arguments = ["--fps", "\(fps)", cursor ? "--cursor" : "--no-cursor"]
+        var arguments = ["--fps", "\(fps)", cursor ? "--cursor" : "--no-cursor", "--bridge", bridge.rawValue]
         arguments += source?.arguments ?? choice.arguments
         if let display { arguments += ["--display", display] }
         return arguments
@@ -74,7 +90,8 @@ struct SourceOptions: ParsableArguments {
             display: display,
             source: try choice.source(),
             framesPerSecond: fps,
-            showsCursor: cursor
+            showsCursor: cursor,
+            storage: bridge
         )
     }
 }

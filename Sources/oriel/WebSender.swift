@@ -23,6 +23,8 @@ struct WebSender {
         until signals: borrowing TerminationSignals
     ) throws -> SenderLoop.End {
         let path = try broadcast.path
+        // Before this process gives up making Unix sockets.
+        let directory = try broadcast.directory()
         let token = options.chosenToken()
         let (ice, links) = try options.ice()
         let tls = try options.tls()
@@ -53,7 +55,7 @@ struct WebSender {
                 token: token,
                 names: (tls?.names ?? []) + [options.listen.host].compactMap(\.self),
                 iceServerLinks: links,
-                snapshots: Self.snapshots(of: path)
+                snapshots: Self.snapshots(of: directory)
             ),
             call: call
         )
@@ -78,14 +80,13 @@ struct WebSender {
     }
 
     /// Pictures of full size, by a reader of their own.
-    private static func snapshots(of path: String) -> WebService.SnapshotSource {
+    private static func snapshots(of directory: BridgeDirectory) -> WebService.SnapshotSource {
         WebService.SnapshotSource {
-            let directory = try? BridgeDirectory(path: path, create: false)
-            return directory.flatMap { try? BridgeInspection($0).liveness.name } ?? ""
+            (try? BridgeInspection(directory).liveness.name) ?? ""
         } picture: {
             do {
-                var reader = try FrameReader(directory: try BridgeDirectory(path: path, create: false))
-                let picture = try BridgePicture(&reader, in: path)
+                var reader = try FrameReader(directory: directory)
+                let picture = try BridgePicture(&reader, in: directory.path)
                 return .success(try PNGFile.bytes(rgb: picture.rgb, size: picture.size))
             } catch {
                 let sentence = Failure(describing: error)?.sentence ?? "there is no picture"

@@ -36,6 +36,12 @@ public struct BridgeStatus: Sendable, Equatable {
         """
     }
 
+    /// Replaces the status file, and tells those who watch the writer's lock.
+    func write(to directory: BridgeDirectory, holding lock: borrowing FileDescriptor) throws(BridgeError) {
+        try directory.replaceText(Self.fileName, with: text)
+        lock.touch()
+    }
+
     init(state: BroadcastState, reason: String, generation: UInt64, pid: Int32, startedAt: UInt64) {
         self.state = state
         self.reason = reason

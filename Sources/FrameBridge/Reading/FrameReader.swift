@@ -37,7 +37,7 @@ public struct FrameReader: ~Copyable {
     private let directory: BridgeDirectory
     private let access: Access
     private let lock: FileDescriptor
-    private let writerLock: FileDescriptor
+    let writerLock: FileDescriptor
     private var source: FrameSource?
     /// The generation whose file turned out to be unusable: not opened again.
     private var lostGeneration: UInt64 = 0
@@ -51,8 +51,7 @@ public struct FrameReader: ~Copyable {
         let lock = try directory.openLock(Self.lockFile)
         let writerLock = try directory.openLock(FrameWriter.lockFile)
         _ = try directory.calling(on: Self.lockFile) { () throws(SystemError) in try lock.tryLock(.shared) }
-        // Changes nothing, but wakes a writer that watches the file.
-        fchmod(lock.raw, 0o600)
+        lock.touch()
         self.directory = directory
         self.access = access
         self.lock = lock
@@ -104,12 +103,6 @@ public struct FrameReader: ~Copyable {
         source.wait(after: seenLatest(of: source), or: bell, while: count, until: deadline)
     }
 
-    /// Whether a new capture process has begun and not yet shown anything: it cannot wake who waits for that.
-    package var awaitsGeneration: Bool {
-        guard let source else { return false }
-        return (try? source.state) == .retired
-    }
-
     /// The `latest` word of the frame that was read last; 0 when that was of another generation.
     private borrowing func seenLatest(of source: FrameSource) -> UInt64 {
         seen.generation == source.header.generation ? seen.latest : 0
@@ -124,8 +117,10 @@ public struct FrameReader: ~Copyable {
             let status = try directory.status()
             return status == nil || status?.state == .stopped ? .stopped : .dead
         }
-        // A retired file waits for its successor, whose state is so far in the status file alone.
-        guard let (state, heartbeat) = try? current()?.pulse(), let state, state != .retired else {
+        // Frames that are retired, or nowhere to be found, wait for their successor: its state is in the status file alone.
+        guard let source = try? current(), source.isInPlace, let (state, heartbeat) = try? source.pulse(), let state,
+            state != .retired
+        else {
             return .live(try directory.status()?.state ?? .starting)
         }
         return Liveness(state: state, heartbeat: heartbeat)

@@ -51,7 +51,7 @@ public struct FrameWriter: ~Copyable {
             pid: getpid(),
             startedAt: MonotonicClock.now()
         )
-        try directory.replaceText(BridgeStatus.fileName, with: status.text)
+        try status.write(to: directory, holding: lock)
         for name in directory.fileNames() where name != BridgeStatus.fileName {
             if name.hasPrefix("frames.") { FramesFile.retire(name, in: directory) }
             if name.hasPrefix("frames.") || name.hasPrefix(".") || name == "request" { directory.remove(name) }
@@ -146,7 +146,7 @@ public struct FrameWriter: ~Copyable {
         status.state = state
         status.reason = reason
         frames?.setState(state)
-        try directory.replaceText(BridgeStatus.fileName, with: status.text)
+        try status.write(to: directory, holding: lock)
     }
 
     /// Says `stopped`, removes the frames file and gives the lock back.
@@ -170,7 +170,7 @@ public struct FrameWriter: ~Copyable {
             framesPerSecond: framesPerSecond
         )
         status.generation = generation
-        do { try directory.replaceText(BridgeStatus.fileName, with: status.text) } catch {
+        do { try status.write(to: directory, holding: lock) } catch {
             status.generation = previous
             directory.remove(BridgeStatus.framesFile(generation))
             throw error

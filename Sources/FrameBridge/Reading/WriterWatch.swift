@@ -1,0 +1,67 @@
+import Glibc
+package import Posix
+
+/// Rings a bell as soon as a capture process comes, goes, or says something new of itself (inotify). A hint: where nothing
+/// can be watched, whoever looks a few times a second finds out too.
+///
+/// It watches `writer.lock`: that is closed when its holder ends, however it ends, and touched when `status` has changed.
+package final class WriterWatch {
+    /// The kernel tells that a file is closed an instant before it lets go of its lock.
+    private static let unlockTime: UInt64 = 10_000_000
+
+    private let notices: FileDescriptor
+    private let end: EventSignal
+    private var thread: Thread?
+
+    /// - Parameters:
+    ///   - lock: of the writer.
+    ///   - signals: also rings, once, when this can be read.
+    fileprivate init(
+        of lock: borrowing FileDescriptor,
+        orWhenReadable signals: Int32,
+        ringing bell: Bell
+    ) throws(SystemError) {
+        let notices = FileDescriptor(taking: try check("inotify_init1") { inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC)) })
+        let (raw, path) = (notices.raw, "/proc/self/fd/\(lock.raw)")
+        try check("inotify_add_watch") { inotify_add_watch(raw, path, UInt32(IN_CLOSE_WRITE | IN_ATTRIB)) }
+        let end = try EventSignal()
+        thread = try Thread { [end = end.raw] in Self.watch(raw, signals, until: end, ringing: bell) }
+        self.notices = notices
+        self.end = end
+    }
+
+    /// The descriptors stay open until the thread has ended.
+    deinit {
+        end.set()
+        thread.take()?.join()
+    }
+
+    private static func watch(_ notices: Int32, _ signals: Int32, until end: Int32, ringing bell: Bell) {
+        var items = [PollItem(end), PollItem(notices), PollItem(signals)]
+        while (try? poll(&items, until: nil)) != nil, !items[0].isReadable {
+            if items.count > 2, items[2].isReadable { items.removeLast() }
+            bell.ring()
+            guard items[1].isReadable else { continue }
+            MonotonicClock.sleep(until: MonotonicClock.now() + unlockTime)
+            drain(notices)
+            bell.ring()
+        }
+    }
+
+    private static func drain(_ notices: Int32) {
+        withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 8) { buffer in
+            while Glibc.read(notices, buffer.baseAddress, buffer.count) > 0 {}
+        }
+    }
+}
+
+extension FrameReader {
+    /// Starts to watch the capture process, for as long as the result lives; nil where it cannot be watched.
+    ///
+    /// - Parameters:
+    ///   - signals: a descriptor that also rings the bell, once, when it can be read.
+    ///   - bell: what is rung, from a thread of its own.
+    package borrowing func watchWriter(orWhenReadable signals: Int32, ringing bell: Bell) -> WriterWatch? {
+        try? WriterWatch(of: writerLock, orWhenReadable: signals, ringing: bell)
+    }
+}
