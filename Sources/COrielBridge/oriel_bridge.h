@@ -1,0 +1,100 @@
+/* The layout of an Oriel bridge, version 1.0, for programs that read or write frames in C or C++.
+ *
+ * What the fields mean, in which order to load and store them, and how to find and follow a broadcast is told in the article
+ * "The format of a bridge" of the library FrameBridge. All integers are little-endian, all times nanoseconds of
+ * CLOCK_MONOTONIC. Load the words that the writer changes while others read (latest, heartbeat_ns, state, wake, sequence)
+ * with atomic loads, __atomic_load_n(&header->latest, __ATOMIC_ACQUIRE) for example. */
+#ifndef ORIEL_BRIDGE_H
+#define ORIEL_BRIDGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define ORIEL_BRIDGE_MAGIC UINT64_C(0x3156464C4549524F) /* "ORIELFV1" */
+#define ORIEL_BRIDGE_BYTE_ORDER UINT32_C(0x01020304)
+#define ORIEL_BRIDGE_NV12 UINT32_C(0x3231564E) /* "NV12" */
+
+enum {
+    ORIEL_BRIDGE_MAJOR = 1,
+    ORIEL_BRIDGE_MINOR = 0,
+    ORIEL_BRIDGE_PAGE = 4096,
+    ORIEL_BRIDGE_SLOTS = 3,
+    ORIEL_BRIDGE_TILE = 64,
+    ORIEL_BRIDGE_MAX_SIDE = 16384,
+    ORIEL_BRIDGE_BT709 = 1,
+    ORIEL_BRIDGE_LIMITED = 0
+};
+
+enum oriel_bridge_state {
+    ORIEL_BRIDGE_STARTING = 1,
+    ORIEL_BRIDGE_ACTIVE = 2,
+    ORIEL_BRIDGE_PAUSED = 3,
+    ORIEL_BRIDGE_STOPPING = 4,
+    ORIEL_BRIDGE_STOPPED = 5,
+    ORIEL_BRIDGE_RETIRED = 6,
+    ORIEL_BRIDGE_ERROR = 7,
+    ORIEL_BRIDGE_SOURCE_LOST = 8
+};
+
+/* The first page. */
+struct oriel_bridge_header {
+    uint64_t magic;
+    uint32_t byte_order;
+    uint16_t major, minor;
+    uint32_t header_bytes;
+    uint32_t slot_count;
+    uint64_t generation;
+    uint64_t file_bytes;
+    uint64_t slot_stride;
+    uint64_t slots_offset;
+    uint32_t writer_pid;
+    uint32_t checksum; /* CRC-32C of bytes 0 to 59 */
+    uint64_t latest;   /* frame number << 8 | slot */
+    uint64_t heartbeat_ns;
+    uint32_t state; /* enum oriel_bridge_state */
+    uint32_t reserved_84;
+    uint64_t published;
+    uint64_t reserved_96;
+    uint64_t state_since_ns;
+    uint64_t reserved_112[2];
+    uint32_t wake;
+    uint32_t reserved_132[15];
+    char source[128];
+    uint32_t frames_per_second;
+};
+
+/* The start of each slot. */
+struct oriel_bridge_slot {
+    uint64_t sequence; /* odd while it is being written */
+    uint64_t frame_number;
+    uint64_t captured_ns;
+    uint64_t published_ns;
+    uint32_t width, height;
+    uint32_t luma_stride, chroma_stride;
+    uint32_t luma_offset, chroma_offset;
+    uint32_t pixel_format;
+    uint8_t matrix, range, orientation, reserved_63;
+    int32_t source_x, source_y, source_width, source_height;
+    uint32_t reserved_80[4];
+    uint32_t tile_size;
+    uint32_t tile_columns, tile_rows;
+    uint32_t tiles_offset;
+    uint32_t changed_pixels;
+    uint32_t reserved_116;
+    uint32_t checksum; /* CRC-32C of bytes 8 to 119 */
+    uint32_t reserved_124;
+};
+
+#ifdef __cplusplus
+#define ORIEL_BRIDGE_ASSERT(condition) static_assert(condition, #condition)
+#else
+#define ORIEL_BRIDGE_ASSERT(condition) _Static_assert(condition, #condition)
+#endif
+ORIEL_BRIDGE_ASSERT(offsetof(struct oriel_bridge_header, latest) == 64);
+ORIEL_BRIDGE_ASSERT(offsetof(struct oriel_bridge_header, wake) == 128);
+ORIEL_BRIDGE_ASSERT(offsetof(struct oriel_bridge_header, source) == 192);
+ORIEL_BRIDGE_ASSERT(offsetof(struct oriel_bridge_header, frames_per_second) == 320);
+ORIEL_BRIDGE_ASSERT(sizeof(struct oriel_bridge_slot) == 128);
+#undef ORIEL_BRIDGE_ASSERT
+
+#endif
