@@ -94,6 +94,7 @@ let package = Package(
         .systemLibrary(name: "CNice", pkgConfig: "nice", providers: [.apt(["libnice-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSRTP", pkgConfig: "libsrtp2", providers: [.apt(["libsrtp2-dev"])]),
+        .systemLibrary(name: "COrielBridge"),
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
 
         .executableTarget(
@@ -112,6 +113,12 @@ let package = Package(
             swiftSettings: swift
         ),
 
+        .executableTarget(
+            name: "bridge-peer",
+            dependencies: ["FrameBridge", "Posix"],
+            path: "Tests/BridgePeer",
+            swiftSettings: swift
+        ),
         .target(name: "TestSupport", dependencies: ["Posix"], path: "Tests/TestSupport", swiftSettings: swift),
         .testTarget(name: "PosixTests", dependencies: ["Posix", "TestSupport"], swiftSettings: swift),
         .testTarget(

@@ -7,7 +7,7 @@ import Testing
 @Suite struct OrderingTests {
     /// Every slot is written, and one of them again.
     private static let lap: [WriterTrace.Act] = [.publish, .publish, .publish, .publish]
-    private static let resize: [WriterTrace.Act] = [.publish, .resize, .publish, .publish]
+    private static let resize: [WriterTrace.Act] = [.publish, .publish, .resize, .publish]
 
     @Test func twoReadersSeeWholeFramesOnlyAndMissNone() throws {
         let states = try OrderingModel(WriterTrace(Self.lap), mistake: nil).explore(reads: [1, 1])

@@ -19,6 +19,7 @@ struct WriterTrace {
         case name(generation: Int)
     }
 
+    /// A resize publishes too.
     enum Act { case publish, resize }
 
     static let pixels = 0..<2
@@ -53,7 +54,7 @@ struct WriterTrace {
         trace.frameNumber = 0
         trace.fence = 0
         trace.retire(generation)
-        trace.startGeneration()
+        trace.beginGeneration()
         for act in acts { trace.perform(act) }
         trace.hasDied = false
         return trace
@@ -79,7 +80,7 @@ struct WriterTrace {
         switch act {
         case .publish: publish()
         case .resize:
-            startGeneration()
+            beginGeneration()
             retire(generation - 1)
         }
     }
@@ -106,10 +107,11 @@ struct WriterTrace {
         }
     }
 
-    /// As the file was made, and then named.
-    private mutating func startGeneration() {
+    /// With its first frame, and only then named.
+    private mutating func beginGeneration() {
         generation += 1
         rotation = SlotRotation()
+        publish()
         events.append(.name(generation: generation))
     }
 

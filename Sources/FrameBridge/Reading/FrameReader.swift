@@ -66,6 +66,18 @@ public struct FrameReader: ~Copyable {
     /// - Throws: `noBroadcast`, `damaged`, `newerLayout`, `notPrivate` or `system`; calling again later is always right.
     public mutating func read(_ body: (borrowing Frame) -> Void) throws(BridgeError) -> Outcome {
         guard let source = try current() else { return .noFrame }
+        let outcome = try read(source, body)
+        // Only an idle reader asks the kernel: where there are new frames, there is a writer.
+        guard outcome == .unchanged || outcome == .noFrame, let successor = try replacement(of: source) else {
+            return outcome
+        }
+        return try read(successor, body)
+    }
+
+    private mutating func read(
+        _ source: FrameSource,
+        _ body: (borrowing Frame) -> Void
+    ) throws(BridgeError) -> Outcome {
         do throws(Failure) {
             let (outcome, info) = try source.read(after: seenLatest(of: source), overruns: &overruns, body)
             switch outcome {
@@ -118,24 +130,29 @@ public struct FrameReader: ~Copyable {
             return status == nil || status?.state == .stopped ? .stopped : .dead
         }
         // Frames that are retired, or nowhere to be found, wait for their successor: its state is in the status file alone.
-        guard let source = try? current(), source.isInPlace, let (state, heartbeat) = try? source.pulse(), let state,
-            state != .retired
-        else {
+        guard var source = try? current() else { return .live(try directory.status()?.state ?? .starting) }
+        if let successor = try replacement(of: source) { source = successor }
+        guard source.isInPlace, let (state, heartbeat) = try? source.pulse(), let state, state != .retired else {
             return .live(try directory.status()?.state ?? .starting)
         }
         return Liveness(state: state, heartbeat: heartbeat)
     }
 
-    /// The frames file of the current generation; nil when there is none, or none that is fit to read.
+    /// The frames of the current generation, unless somebody has removed them; nil when there are none, or none that are fit
+    /// to read.
     private mutating func current() throws(BridgeError) -> FrameSource? {
-        if let source {
-            let state: BroadcastState?
-            do { state = try source.state } catch { throw lose(problem: "shrunk") }
-            guard let state else { throw lose(problem: "state") }
-            // Somebody may have removed the file before a new writer could mark it.
-            if state != .retired, source.isInPlace { return source }
-        }
-        return try follow()
+        guard let source else { return try follow() }
+        let state: BroadcastState?
+        do { state = try source.state } catch { throw lose(problem: "shrunk") }
+        guard let state else { throw lose(problem: "state") }
+        return state == .retired ? try follow() : source
+    }
+
+    /// The successor of frames that were removed before they could be marked as retired; nil while they are in place, or
+    /// have none.
+    private mutating func replacement(of source: FrameSource) throws(BridgeError) -> FrameSource? {
+        guard !source.isInPlace, let successor = try follow(), successor !== source else { return nil }
+        return successor
     }
 
     /// Opens the frames file that the status file names, unless it is open.

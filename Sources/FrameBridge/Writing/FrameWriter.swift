@@ -113,13 +113,9 @@ public struct FrameWriter: ~Copyable {
         frameNumber += 1
         var info = info
         info.number = frameNumber
-        let written =
+        let isWritten =
             if usesPresentFile, let frames, frames.holds(plan) { frames.write(info, plan, body) } else { false }
-        if !written {
-            guard try beginGeneration(plan).write(info, plan, body) else {
-                throw .damaged(path: directory.path, problem: "shrunk while it was written")
-            }
-        }
+        if !isWritten { try beginGeneration(plan, with: info, body) }
         info.generation = status.generation
         lastFrame = info
         if status.state == .starting { try setState(.active) }
@@ -157,7 +153,12 @@ public struct FrameWriter: ~Copyable {
         if generation != 0 { directory.remove(BridgeStatus.framesFile(generation)) }
     }
 
-    private mutating func beginGeneration(_ plan: SlotPlan) throws(BridgeError) -> FramesFile {
+    /// Makes another generation, with its first frame, and only then names it: whoever comes finds a picture.
+    private mutating func beginGeneration(
+        _ plan: SlotPlan,
+        with info: FrameInfo,
+        _ body: (inout FramePlanes) -> Void
+    ) throws(BridgeError) {
         var generation: UInt64 = 0
         while generation == 0 { generation = .random(in: .min ... .max) }
         let previous = status.generation
@@ -169,8 +170,13 @@ public struct FrameWriter: ~Copyable {
             source: source,
             framesPerSecond: framesPerSecond
         )
-        status.generation = generation
-        do { try status.write(to: directory, holding: lock) } catch {
+        do throws(BridgeError) {
+            guard next.write(info, plan, body) else {
+                throw .damaged(path: directory.path, problem: "shrunk while it was written")
+            }
+            status.generation = generation
+            try status.write(to: directory, holding: lock)
+        } catch {
             status.generation = previous
             directory.remove(BridgeStatus.framesFile(generation))
             throw error
@@ -179,6 +185,5 @@ public struct FrameWriter: ~Copyable {
         frames = next
         startsOver = false
         if previous != 0 { directory.remove(BridgeStatus.framesFile(previous)) }
-        return next
     }
 }

@@ -1,0 +1,55 @@
+import FrameBridge
+import Glibc
+import Posix
+
+/// One side of a bridge in a process of its own, for tests that kill it, stop it, or run a broken variant of it.
+///
+/// Usage: bridge-peer COMMAND FOLDER [WORD…]; what it found goes to standard output as words of the form `key=value`. Exits 1
+/// with the sentence of an error.
+@main
+enum BridgePeer {
+    static func main() {
+        let words = CommandLine.arguments.dropFirst()
+        guard words.count >= 2, let command = words.first else { exit(64) }
+        let options = Options(words.dropFirst(2))
+        do {
+            let directory = try BridgeDirectory(path: words[words.startIndex + 1], create: command == "write" || command == "pair")
+            switch command {
+            case "write": try write(to: directory, options)
+            case "read": try read(from: directory, options)
+            case "watch": try watch(directory, options)
+            case "pair": try pair(in: directory, options)
+            case "mutate": try mutate(directory, options)
+            default: exit(64)
+            }
+        } catch {
+            say("error=\(error)")
+            exit(1)
+        }
+    }
+}
+
+/// Words of the form `key=value`, and the others in their order.
+struct Options {
+    private var values: [Substring: Substring] = [:]
+    private(set) var rest: [String] = []
+
+    init(_ words: ArraySlice<String>) {
+        for word in words {
+            let parts = word.split(separator: "=", maxSplits: 1)
+            if parts.count == 2 { values[parts[0]] = parts[1] } else { rest.append(word) }
+        }
+    }
+
+    subscript(key: Substring) -> String? { values[key].map(String.init) }
+
+    subscript(key: Substring, default value: UInt64) -> UInt64 { values[key].flatMap { UInt64($0) } ?? value }
+}
+
+/// Prints a line at once.
+func say(_ line: String) { try? Posix.write(line + "\n", to: 1) }
+
+func now() -> UInt64 { MonotonicClock.now() }
+
+/// Where a variant with crash hooks may end this process.
+func crashPoint() {}

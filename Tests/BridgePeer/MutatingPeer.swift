@@ -1,0 +1,77 @@
+import FrameBridge
+import Glibc
+import Posix
+
+/// Damages header and slots of the present frames file `count` times, by a seed, and reads it each time: some damage to some
+/// field, and every other time a checksum that fits it, so that it is not the checksum alone that helps. Whatever is read
+/// must be refused, or lie within the file.
+func mutate(_ directory: BridgeDirectory, _ options: Options) throws {
+    var random = SplitMix(state: options["seed", default: 1])
+    guard let generation = try directory.status()?.generation else { exit(64) }
+    let name = String(generation, radix: 16)
+    let path = "\(directory.path)/frames." + String(repeating: "0", count: 16 - name.count) + name
+    let file = try FileDescriptor.open(path, O_RDWR)
+    let original = try file.readBytes(1 << 20)
+    let slots = (0..<3).map { 4096 + $0 * (original.count - 4096) / 3 }
+    let raw = file.raw
+    var (shown, refused, sum): (Int, Int, UInt64) = (0, 0, 0)
+    for round in 0..<options["count", default: 1000] {
+        let isHeader = Bool.random(using: &random)
+        let start = isHeader ? 0 : slots.randomElement(using: &random)!
+        var page = Array(original[start..<start + 128])
+        for _ in 0..<Int.random(in: 1...3, using: &random) {
+            let width = [1, 2, 4, 8].randomElement(using: &random)!
+            let offset = Int.random(in: 0..<128 / width, using: &random) * width
+            let value = [random.next(), 0, .max, UInt64.random(in: 0...20000, using: &random)].randomElement(using: &random)!
+            withUnsafeBytes(of: value) { page.replaceSubrange(offset..<offset + width, with: $0.prefix(width)) }
+        }
+        if Bool.random(using: &random) {
+            let (covered, place) = isHeader ? (0..<60, 60) : (8..<120, 120)
+            withUnsafeBytes(of: crc32c(page[covered])) { page.replaceSubrange(place..<place + 4, with: $0) }
+        }
+        pwrite(raw, page, page.count, off_t(start))
+        do {
+            var reader = try FrameReader(directory: directory)
+            let outcome = try reader.read { frame in
+                // Every byte that is said to be there, at its ends.
+                for plane in [frame.luma.byteCount, frame.chroma.byteCount] { sum &+= UInt64(plane) }
+                sum &+= UInt64(frame.luma.unsafeLoad(fromByteOffset: frame.luma.byteCount - 1, as: UInt8.self))
+                sum &+= UInt64(frame.chroma.unsafeLoad(fromByteOffset: frame.chroma.byteCount - 1, as: UInt8.self))
+                sum &+= UInt64(frame.tileVersions[frame.tileVersions.count - 1])
+                frame.forEachChange(after: nil) { columns, _ in sum &+= UInt64(columns.count) }
+            }
+            if case .frame = outcome { shown += 1 }
+            if round.isMultiple(of: 16) {
+                _ = try reader.liveness()
+                _ = try BridgeInspection(directory)
+            }
+        } catch {
+            refused += 1
+        }
+        pwrite(raw, Array(original[start..<start + 128]), 128, off_t(start))
+    }
+    say("shown=\(shown) refused=\(refused) sum=\(sum & 1)")
+}
+
+/// Bit by bit, unlike the one that is tested.
+private func crc32c(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+    var sum = ~UInt32(0)
+    for byte in bytes {
+        sum ^= UInt32(byte)
+        for _ in 0..<8 { sum = sum & 1 == 1 ? sum >> 1 ^ 0x82F6_3B78 : sum >> 1 }
+    }
+    return ~sum
+}
+
+/// Vigna's SplitMix64: a small seeded generator.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
+        return z ^ z >> 31
+    }
+}
