@@ -126,6 +126,11 @@ let package = Package(
             dependencies: ["FrameBridge", "Posix", "TestSupport"],
             swiftSettings: swift
         ),
+        .testTarget(
+            name: "BridgePromiseTests",
+            dependencies: ["FrameBridge", "Posix", "TestSupport"],
+            swiftSettings: swift
+        ),
         .testTarget(name: "PixelsTests", dependencies: ["Pixels", "TestSupport"], swiftSettings: swift),
         .testTarget(
             name: "X11CaptureTests",

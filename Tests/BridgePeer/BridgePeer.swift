@@ -13,7 +13,10 @@ enum BridgePeer {
         guard words.count >= 2, let command = words.first else { exit(64) }
         let options = Options(words.dropFirst(2))
         do {
-            let directory = try BridgeDirectory(path: words[words.startIndex + 1], create: command == "write" || command == "pair")
+            let directory = try BridgeDirectory(
+                path: words[words.startIndex + 1],
+                create: command == "write" || command == "pair"
+            )
             switch command {
             case "write": try write(to: directory, options)
             case "read": try read(from: directory, options)

@@ -22,7 +22,9 @@ func mutate(_ directory: BridgeDirectory, _ options: Options) throws {
         for _ in 0..<Int.random(in: 1...3, using: &random) {
             let width = [1, 2, 4, 8].randomElement(using: &random)!
             let offset = Int.random(in: 0..<128 / width, using: &random) * width
-            let value = [random.next(), 0, .max, UInt64.random(in: 0...20000, using: &random)].randomElement(using: &random)!
+            let value = [random.next(), 0, .max, UInt64.random(in: 0...20000, using: &random)].randomElement(
+                using: &random
+            )!
             withUnsafeBytes(of: value) { page.replaceSubrange(offset..<offset + width, with: $0.prefix(width)) }
         }
         if Bool.random(using: &random) {

@@ -58,9 +58,14 @@ private struct ReadingPeer: ~Copyable {
             case .unchanged, .noFrame: return false
             }
         } catch {
-            guard case .damaged(_, let problem) = error else { throw error }
-            damages += 1
-            if isVerbose { say("damage=\(problem)") }
+            switch error {
+            case .damaged(_, let problem):
+                damages += 1
+                if isVerbose { say("damage=\(problem)") }
+            // The writer has just gone, or does not get to run.
+            case .noBroadcast, .noAnswer: return false
+            default: throw error
+            }
         }
         return true
     }

@@ -103,16 +103,24 @@ public struct FrameReader: ~Copyable {
     }
 
     /// Sleeps until a frame newer than the last one read is there or the state changes, at the longest until
-    /// `deadline` (nanoseconds of CLOCK_MONOTONIC). May return early.
+    /// `deadline` (nanoseconds of CLOCK_MONOTONIC). May return early, and does so after a second: a writer that was killed
+    /// wakes nobody, and its successor cannot always.
     public borrowing func wait(until deadline: UInt64) {
-        guard let source else { return MonotonicClock.sleep(until: deadline) }
-        source.wait(after: seenLatest(of: source), until: deadline)
+        guard let source else { return MonotonicClock.sleep(until: min(deadline, soon)) }
+        source.wait(after: seenLatest(of: source), until: min(deadline, longest(source)))
     }
 
     /// Sleeps likewise, and only while `bell` was rung `count` times.
     package borrowing func wait(until deadline: UInt64, or bell: Bell, while count: UInt32) {
-        guard let source else { return bell.wait(while: count, until: deadline) }
-        source.wait(after: seenLatest(of: source), or: bell, while: count, until: deadline)
+        guard let source else { return bell.wait(while: count, until: min(deadline, soon)) }
+        source.wait(after: seenLatest(of: source), or: bell, while: count, until: min(deadline, longest(source)))
+    }
+
+    /// When to look again while nobody can wake this reader: there are no frames yet, or they are retired.
+    private var soon: UInt64 { MonotonicClock.now() + 20_000_000 }
+
+    private borrowing func longest(_ source: FrameSource) -> UInt64 {
+        (try? source.state) == .retired ? soon : MonotonicClock.now() + 1_000_000_000
     }
 
     /// The `latest` word of the frame that was read last; 0 when that was of another generation.

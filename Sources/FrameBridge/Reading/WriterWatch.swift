@@ -21,7 +21,9 @@ package final class WriterWatch {
         orWhenReadable signals: Int32,
         ringing bell: Bell
     ) throws(SystemError) {
-        let notices = FileDescriptor(taking: try check("inotify_init1") { inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC)) })
+        let notices = FileDescriptor(
+            taking: try check("inotify_init1") { inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC)) }
+        )
         let (raw, path) = (notices.raw, "/proc/self/fd/\(lock.raw)")
         try check("inotify_add_watch") { inotify_add_watch(raw, path, UInt32(IN_CLOSE_WRITE | IN_ATTRIB)) }
         let end = try EventSignal()

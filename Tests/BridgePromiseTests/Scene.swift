@@ -1,0 +1,90 @@
+import FrameBridge
+import Glibc
+import Posix
+import TestSupport
+import Testing
+
+/// A broadcast folder of its own, and processes that write to it and read from it.
+final class Scene {
+    let variant: Variant
+    /// Who has a mistake need not be waited for so long.
+    let patience: Duration
+    private let root: TemporaryDirectory
+    let path: String
+
+    init(_ variant: Variant) throws {
+        self.variant = variant
+        patience = variant.isCorrect ? .seconds(60) : .seconds(4)
+        root = try TemporaryDirectory()
+        path = root.file("bridge")
+    }
+
+    func directory() throws -> BridgeDirectory { try BridgeDirectory(path: path, create: true) }
+
+    /// Starts a peer of this scene's variant.
+    func peer(_ command: String, _ words: String..., environment: [String: String] = [:]) throws -> Subprocess {
+        try Subprocess([program] + arguments(command, words), environment: environment.merging(Self.calm) { $1 })
+    }
+
+    /// Starts an optimised peer without hooks and mistakes.
+    func swiftPeer(_ command: String, _ words: String...) throws -> Subprocess {
+        try Subprocess([".build/release/bridge-peer"] + arguments(command, words))
+    }
+
+    var program: String { ".build/mutants/\(variant.name)/bridge-peer" }
+
+    func arguments(_ command: String, _ words: [String]) -> [String] {
+        [command, path] + (command == "write" ? ["storage=\(variant.storage)"] : []) + words
+    }
+
+    /// Crashes are expected of some: nobody wants to wait for their backtraces.
+    static let calm = ["SWIFT_BACKTRACE": "enable=no"]
+
+    func wait(until what: String, _ condition: () throws -> Bool) throws {
+        try TestSupport.wait(until: what, timeout: patience, condition)
+    }
+
+    /// Waits for a peer to end well.
+    func finish(_ peer: Subprocess, _ what: String = "") throws {
+        let exit = try peer.wait(timeout: patience)
+        guard exit == .code(0) else { throw Unkept("\(what) ended with \(exit): \(peer.output.suffix(300))") }
+    }
+
+    func files() -> [String] {
+        guard let stream = opendir(path) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    var frames: String? { files().first { $0.hasPrefix("frames.") }.map { "\(path)/\($0)" } }
+}
+
+/// What was promised and did not come.
+struct Unkept: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+extension Subprocess {
+    /// The last number that it printed for a key.
+    func value(_ key: String) -> UInt64? {
+        for word in output.split(whereSeparator: \.isWhitespace).reversed() where word.hasPrefix(key + "=") {
+            return UInt64(word.dropFirst(key.count + 1))
+        }
+        return nil
+    }
+
+    /// All words that it printed for a key.
+    func words(_ key: String) -> [String] {
+        output.split(whereSeparator: \.isWhitespace).filter { $0.hasPrefix(key + "=") }.map {
+            String($0.dropFirst(key.count + 1))
+        }
+    }
+}
