@@ -3,7 +3,8 @@
  * What the fields mean, in which order to load and store them, and how to find and follow a broadcast is told in the article
  * "The format of a bridge" of the library FrameBridge. All integers are little-endian, all times nanoseconds of
  * CLOCK_MONOTONIC. Load the words that the writer changes while others read (latest, heartbeat_ns, state, wake, sequence)
- * with atomic loads, __atomic_load_n(&header->latest, __ATOMIC_ACQUIRE) for example. */
+ * with atomic loads, __atomic_load_n(&header->latest, __ATOMIC_ACQUIRE) for example. The structures are for little-endian
+ * machines, and hold the named fields only: the header takes a page. */
 #ifndef ORIEL_BRIDGE_H
 #define ORIEL_BRIDGE_H
 

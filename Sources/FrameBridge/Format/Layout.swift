@@ -10,6 +10,8 @@ enum Layout {
     static let slotCount = 3
     static let tileSize = 64
     static let maximumDimension = 16384
+    /// More than the largest picture takes; nobody need make room for what a damaged header says.
+    static let mostSlotBytes = 1 << 29
     static let nv12: UInt32 = 0x3231_564E  // "NV12"
 
     /// Offsets in the header page. Bytes 0 to 127 keep their meaning in every version; what has no name here is 0.

@@ -1,0 +1,111 @@
+import FrameBridge
+import Glibc
+import Posix
+import Testing
+import TestSupport
+
+/// Readers that were written from the document of the format alone, in C and in Python, on a live broadcast.
+@Suite(.serialized) struct OtherReaderTests {
+    private static let folder = "tools/readers"
+
+    enum Language: CaseIterable { case c, python }
+
+    /// The command of a reader; that in C is compiled first.
+    private func command(_ language: Language, in folder: TemporaryDirectory) throws -> [String] {
+        switch language {
+        case .python: return ["python3", "\(Self.folder)/oriel-snapshot.py"]
+        case .c:
+            let program = folder.file("oriel-snapshot")
+            let flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", "-I", "Sources/COrielBridge"]
+            try Subprocess.run(["clang"] + flags + ["-o", program, "\(Self.folder)/oriel-snapshot.c"])
+            return [program]
+        }
+    }
+
+    @Test(arguments: Language.allCases, FrameStorage.allCases)
+    func aSnapshotIsAsOurOwn(language: Language, storage: FrameStorage) throws {
+        let server = try XServer()
+        let broadcast = try Broadcast(on: server.display)
+        let command = try command(language, in: broadcast.folder)
+        let drawing = try draw("still", on: server)
+        defer { drawing.stop() }
+        let capture = try broadcast.start("--no-cursor", "--bridge", storage.rawValue)
+        usleep(500_000)
+        let (theirs, ours) = (broadcast.folder.file("theirs.png"), broadcast.folder.file("ours.png"))
+        let snapshot = try CommandResult(command + ["--dir", broadcast.directory, theirs])
+        #expect(snapshot.code == 0, "\(snapshot.errorOutput)")
+        #expect(try broadcast.run("inspect", "--png", ours).code == 0)
+        let (left, right) = (try pixels(theirs), try pixels(ours))
+        #expect(left.count == right.count && left.count > 100_000)
+        let worst = zip(left, right).lazy.map { abs(Int($0) - Int($1)) }.max()
+        #expect(worst ?? 255 <= 2)
+        #expect(Set(left).count > 10, "there is nothing to see")
+        capture.stop()
+        // A broadcast that has ended is one to try again.
+        let late = try CommandResult(command + ["--wait", "0", "--dir", broadcast.directory, theirs])
+        #expect(late.code == 75, "\(late.errorOutput)")
+        #expect(late.errorOutput.hasPrefix("oriel-snapshot: "))
+    }
+
+    @Test(arguments: Language.allCases, FrameStorage.allCases)
+    func aReaderFollowsFromGenerationToGeneration(language: Language, storage: FrameStorage) throws {
+        let server = try XServer()
+        let broadcast = try Broadcast(on: server.display)
+        let command = try command(language, in: broadcast.folder)
+        let counter = try draw("counter", on: server, "--rate", "30")
+        let first = try broadcast.start("--bridge", storage.rawValue)
+        let picture = broadcast.folder.file("last.png")
+        let reader = try Subprocess(command + ["--dir", broadcast.directory, "--follow", "6", picture])
+        usleep(1_500_000)
+        first.kill(SIGKILL)
+        try first.wait()
+        let second = try broadcast.start("--bridge", storage.rawValue)
+        #expect(try reader.wait() == .code(0), "\(reader.errorOutput)")
+        let numbers = reader.output.split(whereSeparator: { " =\n".contains($0) }).compactMap { Int($0) }
+        #expect(numbers.count == 4 && numbers[0] > 60 && numbers[2] == 2, "\(reader.output)")
+        #expect(access(picture, F_OK) == 0)
+        second.stop()
+        counter.stop()
+    }
+
+    @Test(arguments: Language.allCases)
+    func damageIsOneSentence(language: Language) throws {
+        let folder = try TemporaryDirectory()
+        let command = try command(language, in: folder)
+        let path = folder.file("bridge")
+        let directory = try BridgeDirectory(path: path, create: true)
+        var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        let source = SourceRectangle(x: 0, y: 0, width: 64, height: 64)
+        try writer.publish(FrameInfo(width: 64, height: 64, capturedAt: 1, source: source)) { planes in
+            planes.withPlanes { luma, _ in luma.storeBytes(of: 7, toByteOffset: 0, as: UInt8.self) }
+        }
+        let generation = try #require(try directory.status()).generation
+        let name = String(generation, radix: 16)
+        let file = "\(path)/frames." + String(repeating: "0", count: 16 - name.count) + name
+        let whole = try contents(of: file)
+        var seed = UInt64(5)
+        for _ in 0..<60 {
+            var damaged = whole
+            for _ in 0..<4 {
+                seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                let offset = Int(seed >> 33 % 192)
+                // Header, or the slot of the only frame.
+                damaged[offset < 64 ? offset : 4096 + (whole.count - 4096) / 3 + offset - 64] = UInt8(seed >> 24 & 0xFF)
+            }
+            let descriptor = open(file, O_WRONLY)
+            #expect(pwrite(descriptor, damaged, damaged.count, 0) == damaged.count)
+            close(descriptor)
+            let result = try CommandResult(command + ["--wait", "0", "--dir", path, folder.file("a.png")])
+            #expect([0, 1, 75].contains(result.code))
+            #expect(result.code == 0 || result.errorOutput.split(separator: "\n").count == 1, "\(result.errorOutput)")
+        }
+        try writer.stop()
+    }
+
+    private func pixels(_ png: String) throws -> [UInt8] {
+        let raw = png + ".rgb"
+        let format = ["-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24"]
+        try Subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", png] + format + [raw])
+        return try contents(of: raw)
+    }
+}
