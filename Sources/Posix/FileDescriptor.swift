@@ -56,6 +56,26 @@ package struct FileDescriptor: ~Copyable {
         return Array(buffer[..<(try read(into: buffer, at: offset))])
     }
 
+    /// The names in this directory, those of itself and its parent too; empty where it cannot be read.
+    package func entries() -> [String] {
+        let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard copy >= 0 else { return [] }
+        guard let stream = fdopendir(copy) else {
+            close(copy)
+            return []
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            names.append(
+                withUnsafeBytes(of: &entry.pointee.d_name) { raw in
+                    String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
+                }
+            )
+        }
+        return names
+    }
+
     /// Writes all of a text at the current position.
     package func write(_ text: String) throws(SystemError) { try Posix.write(text, to: raw) }
 }

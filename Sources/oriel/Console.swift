@@ -10,6 +10,10 @@ enum Console {
         return true
     }
 
+    /// A text that takes the place of the one printed before, on a terminal: moves to the top left corner and clears what is
+    /// below (ECMA-48 §8.3.21, §8.3.39).
+    static func redraw(_ text: String) -> String { isatty(1) == 1 ? "\u{1B}[H\u{1B}[J\(text)" : text }
+
     /// A line about what happens, to standard error. Lost while nobody takes it, as in a terminal stopped by Ctrl-S: what
     /// goes on meanwhile must not stop with it.
     static func note(_ sentence: String) {

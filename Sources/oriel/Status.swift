@@ -17,15 +17,12 @@ struct Status: ParsableCommand {
     @Flag(help: "Print again every second, until interrupted.")
     var watch = false
 
-    /// Moves to the top left corner and clears what is below (ECMA-48 §8.3.21, §8.3.39).
-    private static let fromTheTop = "\u{1B}[H\u{1B}[J"
-
     func run() throws {
         let signals = try TerminationSignals()
         while true {
             let report = try StatusReport(broadcast)
             let text = json ? try oriel.json(report) : report.text
-            let isRead = Console.print(watch && !json && isatty(1) == 1 ? "\(Self.fromTheTop)\(text)" : text)
+            let isRead = Console.print(watch && !json ? Console.redraw(text) : text)
             guard watch, isRead else {
                 if report.isLive { return }
                 throw ExitCode(Failure.Code.tryAgain.rawValue)

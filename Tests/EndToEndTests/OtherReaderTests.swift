@@ -1,8 +1,8 @@
 import FrameBridge
 import Glibc
 import Posix
-import Testing
 import TestSupport
+import Testing
 
 /// Readers that were written from the document of the format alone, in C and in Python, on a live broadcast.
 @Suite(.serialized) struct OtherReaderTests {

@@ -37,6 +37,12 @@ public struct BridgeInspection: Sendable {
     public private(set) var latestSlot: Int?
     /// All slots, in the order of the file.
     public private(set) var slots: [Slot] = []
+    /// For each tile of the latest frame, row by row, how many frames ago it changed.
+    public private(set) var tileAges: [UInt32] = []
+    /// How many tiles stand side by side.
+    public private(set) var tileColumns = 0
+    /// Every generation whose frames are in the folder: one, but for an instant.
+    public let generations: [String]
 
     /// The latest whole frame's information.
     public var latest: FrameInfo? { latestSlot.flatMap { slots.indices.contains($0) ? slots[$0].info : nil } }
@@ -48,6 +54,7 @@ public struct BridgeInspection: Sendable {
         path = directory.path
         let writing = try directory.hasWriter()
         hasReaders = try directory.hasReaders()
+        generations = directory.fileNames().filter { $0.hasPrefix("frames.") }.sorted()
         status = try directory.status()
         let said = status?.state ?? .stopped
         liveness = writing ? .live(said) : said == .stopped ? .stopped : .dead
@@ -94,21 +101,30 @@ public struct BridgeInspection: Sendable {
             let metadata = try directory.calling(on: name) { () throws(SystemError) in
                 try file.readBytes(Layout.Slot.metadataBytes, at: header.slotOffset(slot))
             }
-            slots.append(Slot(metadata, slotBytes: header.slotStride))
+            let isWhole = metadata.count == Layout.Slot.metadataBytes
+            let checked = isWhole ? try? SlotMetadata(checking: metadata.span.bytes, slotBytes: header.slotStride) : nil
+            slots.append(Slot(metadata, checked))
+            guard slot == latestSlot, let checked else { continue }
+            let map = try directory.calling(on: name) { () throws(SystemError) in
+                try file.readBytes(
+                    checked.tileColumns * checked.tileRows * 4,
+                    at: header.slotOffset(slot) + checked.tilesOffset
+                )
+            }
+            tileColumns = checked.tileColumns
+            let number = TileMap.version(checked.info.number)
+            tileAges = stride(from: 0, to: map.count / 4 * 4, by: 4).map { offset in
+                number &- map.span.bytes.unsafeLoad(fromByteOffset: offset, as: UInt32.self)
+            }
         }
     }
 }
 
 extension BridgeInspection.Slot {
-    init(_ metadata: [UInt8], slotBytes: Int) {
-        guard metadata.count == Layout.Slot.metadataBytes else {
-            self.init(sequence: 0, info: nil)
-            return
-        }
-        let bytes = metadata.span.bytes
-        self.init(
-            sequence: bytes.unsafeLoadUnaligned(fromByteOffset: Layout.Slot.sequence, as: UInt64.self),
-            info: try? SlotMetadata(checking: bytes, slotBytes: slotBytes).info
-        )
+    /// - Parameter bytes: fewer than the metadata takes where the file was shrunk.
+    fileprivate init(_ bytes: [UInt8], _ metadata: SlotMetadata?) {
+        let isThere = bytes.count >= 8
+        sequence = isThere ? bytes.span.bytes.unsafeLoad(fromByteOffset: Layout.Slot.sequence, as: UInt64.self) : 0
+        info = metadata?.info
     }
 }

@@ -15,6 +15,17 @@ public struct BridgeStatus: Sendable, Equatable {
     /// When the capture process started: nanoseconds of CLOCK_MONOTONIC.
     public var startedAt: UInt64
 
+    /// The last thing that went wrong for this capture process; nil while nothing has.
+    public internal(set) var lastError: Mishap?
+
+    /// Something that went wrong.
+    public struct Mishap: Sendable, Equatable {
+        /// A sentence for a person.
+        public let reason: String
+        /// When: nanoseconds of CLOCK_MONOTONIC.
+        public let at: UInt64
+    }
+
     static let fileName = "status"
 
     /// The name of a generation's frames file.
@@ -27,13 +38,17 @@ public struct BridgeStatus: Sendable, Equatable {
         """
         abi=\(Layout.major).\(Layout.minor)
         state=\(state.name)
-        reason=\(String(reason.filter { !$0.isNewline }.prefix(200)))
+        reason=\(Self.line(reason))
         gen=\(String(generation, radix: 16))
         pid=\(pid)
         data=\(generation == 0 ? "" : Self.framesFile(generation))
         started_ns=\(startedAt)
 
-        """
+        """ + (lastError.map { "error=\(Self.line($0.reason))\nerror_ns=\($0.at)\n" } ?? "")
+    }
+
+    private static func line(_ text: String) -> String {
+        String(decoding: text.filter { !$0.isNewline }.utf8.prefix(300), as: UTF8.self)
     }
 
     /// Replaces the status file, and tells those who watch the writer's lock.
@@ -69,6 +84,9 @@ public struct BridgeStatus: Sendable, Equatable {
             pid: pid,
             startedAt: startedAt
         )
+        if let reason = fields["error"], let at = fields["error_ns"].flatMap({ UInt64($0) }) {
+            lastError = Mishap(reason: String(reason), at: at)
+        }
     }
 }
 

@@ -63,7 +63,8 @@ struct HeaderMetadata: Equatable {
         }
         guard let slotStride = Int(exactly: get(H.slotStride, as: UInt64.self)),
             let slotsOffset = Int(exactly: get(H.slotsOffset, as: UInt64.self)),
-            Layout.page...Layout.mostSlotBytes ~= slotStride, slotStride.isMultiple(of: Layout.page), slotsOffset >= Layout.page,
+            Layout.page...Layout.mostSlotBytes ~= slotStride, slotStride.isMultiple(of: Layout.page),
+            slotsOffset >= Layout.page,
             slotsOffset.isMultiple(of: Layout.page), slotsOffset <= fileBytes,
             slotStride <= (fileBytes - slotsOffset) / Layout.slotCount
         else { throw fail("slots") }

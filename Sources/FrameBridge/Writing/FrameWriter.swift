@@ -141,6 +141,9 @@ public struct FrameWriter: ~Copyable {
         guard status.state != state || status.reason != reason else { return }
         status.state = state
         status.reason = reason
+        if state == .error || state == .sourceLost {
+            status.lastError = BridgeStatus.Mishap(reason: reason, at: MonotonicClock.now())
+        }
         frames?.setState(state)
         try status.write(to: directory, holding: lock)
     }

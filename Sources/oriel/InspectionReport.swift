@@ -1,0 +1,167 @@
+import FrameBridge
+import Posix
+
+/// What `oriel inspect` tells. Times are ages in milliseconds.
+struct InspectionReport: Encodable {
+    struct Holder: Encodable {
+        let pid: Int32
+        let program: String
+    }
+
+    struct Slot: Encodable {
+        let sequence: UInt64
+        let isLatest: Bool
+        let isBeingWritten: Bool
+        let frame: UInt64?
+        let width: Int?
+        let height: Int?
+        let orientation: String?
+        let capturedAgeMs: Double?
+        let captureToPublishMs: Double?
+    }
+
+    struct Tiles: Encodable {
+        let columns: Int
+        /// Row by row.
+        let framesSinceChange: [UInt32]
+    }
+
+    /// Since the look before.
+    struct Rates: Encodable {
+        let framesPerSecond: Double
+        let tilesPerSecond: Double
+    }
+
+    let directory: String
+    let state: String
+    let statedState: String?
+    let reason: String?
+    let lastError: String?
+    let lastErrorAgeMs: Double?
+    let writerLocked: Bool
+    let writers: [Holder]
+    let readersAttached: Bool
+    let readers: [Holder]
+    let generation: String?
+    /// Files in the folder; more than one only for an instant, or after a crash until the next start.
+    let generations: [String]
+    let source: String
+    let framesPerSecond: Int
+    let fileBytes: Int
+    let published: UInt64
+    let heartbeatAgeMs: Double?
+    let stateAgeMs: Double?
+    let slots: [Slot]
+    let tiles: Tiles
+    /// Nil at the first look.
+    let rates: Rates?
+
+    init(_ inspection: BridgeInspection, writers: [LockHolder], readers: [LockHolder], rates: Rates?) {
+        let now = MonotonicClock.now()
+        let hasFrames = inspection.fileBytes != 0
+        directory = inspection.path
+        state = inspection.liveness.name
+        statedState = inspection.status?.state.name
+        reason = inspection.status.flatMap { $0.reason.isEmpty ? nil : $0.reason }
+        lastError = inspection.problem?.description ?? inspection.status?.lastError?.reason
+        lastErrorAgeMs = inspection.status?.lastError.map { milliseconds(from: $0.at, to: now) }
+        writerLocked = inspection.liveness != .dead && inspection.liveness != .stopped
+        self.writers = writers.map { Holder(pid: $0.pid, program: $0.program) }
+        readersAttached = inspection.hasReaders
+        self.readers = readers.map { Holder(pid: $0.pid, program: $0.program) }
+        generation = inspection.status.flatMap { $0.generation == 0 ? nil : String($0.generation, radix: 16) }
+        generations = inspection.generations
+        source = inspection.source
+        framesPerSecond = inspection.framesPerSecond
+        fileBytes = inspection.fileBytes
+        published = inspection.published
+        heartbeatAgeMs = hasFrames ? milliseconds(from: inspection.heartbeatAt, to: now) : nil
+        stateAgeMs = hasFrames ? milliseconds(from: inspection.stateSince, to: now) : nil
+        slots = inspection.slots.enumerated().map { index, slot in
+            Slot(
+                sequence: slot.sequence,
+                isLatest: index == inspection.latestSlot,
+                isBeingWritten: !slot.sequence.isMultiple(of: 2),
+                frame: slot.info?.number,
+                width: slot.info?.width,
+                height: slot.info?.height,
+                orientation: slot.info?.orientation.name,
+                capturedAgeMs: slot.info.map { milliseconds(from: $0.capturedAt, to: now) },
+                captureToPublishMs: slot.info.map { milliseconds(from: $0.capturedAt, to: $0.publishedAt) }
+            )
+        }
+        tiles = Tiles(columns: inspection.tileColumns, framesSinceChange: inspection.tileAges)
+        self.rates = rates
+    }
+
+    var text: String {
+        var lines = [
+            "directory   \(directory)",
+            "state       \(state)\(reason.map { " (\($0))" } ?? "")\(stateAgeMs.map { " for \(rounded($0)) ms" } ?? "")",
+            "writer      \(writerLocked ? Self.names(writers, unseen: "one that is not seen here") : "none")",
+            "readers     \(readersAttached ? Self.names(readers, unseen: "some that are not seen here") : "none")",
+        ]
+        if let lastError {
+            lines.append("last error  \(lastError)\(lastErrorAgeMs.map { ", \(rounded($0)) ms ago" } ?? "")")
+        }
+        if let generation {
+            let others = generations.count - 1
+            lines.append(
+                "generation  \(generation), \(fileBytes) bytes\(others > 0 ? ", and \(others) left over" : "")"
+            )
+            lines.append("source      \(source) at \(framesPerSecond) frames/s")
+            lines.append("published   \(published) frames" + rateText)
+        }
+        if let heartbeatAgeMs { lines.append("heartbeat   \(rounded(heartbeatAgeMs)) ms ago") }
+        for (index, slot) in slots.enumerated() { lines.append("slot \(index)      \(slot.text)") }
+        return (lines + heatMap).joined(separator: "\n")
+    }
+
+    private var rateText: String {
+        rates.map { ", \(rounded($0.framesPerSecond)) a second, with \(rounded($0.tilesPerSecond)) tiles changed" }
+            ?? ""
+    }
+
+    private static func names(_ holders: [Holder], unseen: String) -> String {
+        holders.isEmpty ? unseen : holders.map { "\($0.program) (\($0.pid))" }.joined(separator: ", ")
+    }
+
+    /// A character for each tile: the fuller, the later it changed.
+    private var heatMap: [String] {
+        guard tiles.columns > 0, !tiles.framesSinceChange.isEmpty else { return [] }
+        let rows = stride(from: 0, to: tiles.framesSinceChange.count, by: tiles.columns).map { start in
+            String(tiles.framesSinceChange[start...].prefix(tiles.columns).map(Self.shade))
+        }
+        return ["", "tiles       █ changed in the last frame, ▓ within 10, ▒ 100, ░ 1000, · longer ago", ""] + rows
+    }
+
+    private static func shade(_ age: UInt32) -> Character {
+        switch age {
+        case 0: "█"
+        case ...10: "▓"
+        case ...100: "▒"
+        case ...1000: "░"
+        default: "·"
+        }
+    }
+}
+
+extension InspectionReport.Slot {
+    fileprivate var text: String {
+        var text = "sequence \(sequence)\(isBeingWritten ? " (being written)" : "")"
+        if let frame, let width, let height, let orientation, let capturedAgeMs {
+            text +=
+                ", frame \(frame), \(width)x\(height), monitor \(orientation), captured \(rounded(capturedAgeMs)) ms ago"
+        } else {
+            text += ", empty"
+        }
+        return text + (isLatest ? "  <- latest" : "")
+    }
+}
+
+extension Orientation {
+    /// In the words of xrandr.
+    fileprivate var name: String {
+        ["normal", "left", "inverted", "right"][quarterTurns] + (isMirrored ? ", mirrored" : "")
+    }
+}

@@ -1,0 +1,52 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `oriel inspect` on a live broadcast.
+@Suite(.serialized) struct InspectTests {
+    @Test(arguments: ["file", "memfd"])
+    func itShowsWhoIsThereAndWhatChanges(storage: String) throws {
+        let server = try XServer()
+        let broadcast = try Broadcast(on: server.display)
+        let capture = try broadcast.start("--bridge", storage)
+        let sender = try broadcast.attach(toPort: 6174)
+        let counter = try draw("counter", on: server, "--rate", "20")
+        try wait(until: "frames are written") {
+            try number("published", in: broadcast.run("inspect", "--json").output) > 30
+        }
+
+        let json = try broadcast.run("inspect", "--json").output
+        #expect(json.contains(#""writers":[{"pid":\#(capture.pid),"program":"oriel"}]"#), "\(json)")
+        #expect(json.contains(#""readers":[{"pid":\#(sender.pid),"program":"oriel"}]"#), "\(json)")
+        let ages = try #require(json.split(separator: "frames_since_change\":[").last?.prefix { $0 != "]" })
+        let tiles = ages.split(separator: ",").compactMap { Int($0) }
+        #expect(tiles.contains { $0 < 5 } && tiles.contains { $0 > 5 }, "\(tiles)")
+
+        let live = try Subprocess([Programs.oriel, "inspect", "--dir", broadcast.directory, "--watch", "--json"])
+        try wait(until: "it has looked three times") { live.output.split(separator: "\n").count >= 3 }
+        live.kill(SIGINT)
+        #expect(try live.wait() == .code(0))
+        let rate = try number("\"rates\":{\"frames_per_second", in: live.output)
+        #expect(10...35 ~= rate, "\(rate) frames a second")
+        #expect(try broadcast.run("inspect").output.contains("<- latest"))
+        counter.stop()
+        sender.stop()
+        capture.stop()
+    }
+
+    @Test func itRemembersWhatWentWrong() throws {
+        var server: XServer? = try XServer()
+        let broadcast = try Broadcast(on: server!.display)
+        let capture = try broadcast.start()
+        server = nil
+        try wait(until: "the screen is gone") { try broadcast.run("status").output.hasPrefix("source_lost") }
+        let text = try broadcast.run("inspect").output
+        #expect(text.contains("last error  ") && text.contains(" ms ago"), "\(text)")
+        capture.stop()
+    }
+
+    private func number(_ key: String, in json: String) throws -> Int {
+        let tail = try #require(json.split(separator: "\(key)\":").last)
+        return Int(tail.prefix { $0.isNumber }) ?? -1
+    }
+}
