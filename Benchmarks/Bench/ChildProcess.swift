@@ -75,9 +75,11 @@ final class ChildProcess: @unchecked Sendable {  // Process guards its own state
         process.waitUntilExit()
     }
 
+    /// What it has written to standard error so far.
+    var errorText: String { (try? String(contentsOfFile: errors.path + "/stderr", encoding: .utf8)) ?? "" }
+
     private var lastError: String {
-        let text = (try? String(contentsOfFile: errors.path + "/stderr", encoding: .utf8)) ?? ""
-        return text.split(separator: "\n").last.map(String.init) ?? "it said nothing"
+        errorText.split(separator: "\n").last.map(String.init) ?? "it said nothing"
     }
 
     /// Ends every child and waits a little until they are gone.

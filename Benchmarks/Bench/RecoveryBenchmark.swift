@@ -1,3 +1,5 @@
+import FrameBridge
+import Glibc
 import Pixels
 import Posix
 import Synchronization
@@ -26,7 +28,7 @@ func recoverySections(_ options: RunOptions) -> [Section] {
             Goal(
                 "recovery, \(victim.rawValue)",
                 sample.values.count == kills ? longest : nil,
-                atMost: 1000,
+                atMost: victim == .server ? 1000 : 300,
                 unit: "ms",
                 digits: 0,
                 command: "tools/bench recovery"
@@ -34,7 +36,80 @@ func recoverySections(_ options: RunOptions) -> [Section] {
         )
     }
     let notes = ["From the restart to the first new picture decoded in GStreamer, with the receiver left alone."]
-    return [Section(title: "Recovery after kill -9", table: table, goals: goals, notes: notes)]
+    return [Section(title: "Recovery after kill -9", table: table, goals: goals, notes: notes), noticeSection(kills)]
+}
+
+/// How long after one side was killed the other one knows.
+private func noticeSection(_ kills: Int) -> Section {
+    var table = Table(["killed", "kills", "median ms", "longest ms"])
+    var goals: [Goal] = []
+    let notices: [(name: String, measure: () throws -> Double)] = [
+        ("capture process", noticeOfWriter), ("reader", noticeOfReader),
+    ]
+    for (name, measure) in notices {
+        var sample = Samples()
+        for _ in 0..<kills { sample.record { [try measure()] } }
+        guard let median = sample.median(), let longest = sample.values.map({ $0[0] }).max() else {
+            table.rows.append([name, sample.failureText, "", ""])
+            continue
+        }
+        table.rows.append([name, "\(sample.values.count)", median.text(1), longest.text(1)])
+        let isWhole = sample.values.count == kills
+        goals.append(
+            Goal(
+                "death noticed, \(name)",
+                isWhole ? longest : nil,
+                atMost: 100,
+                unit: "ms",
+                command: "tools/bench recovery"
+            )
+        )
+    }
+    let notes = [
+        "A sender says that its capture process died; a writer that watches its folder knows that nobody reads."
+    ]
+    return Section(title: "Death noticed", table: table, goals: goals, notes: notes)
+}
+
+/// Milliseconds until a sender says that its capture process died.
+private func noticeOfWriter() throws -> Double {
+    let folder = try TemporaryFolder()
+    let stage = try Stage("still", [])
+    let capture = try Contender.startCapture(stage.display, in: folder)
+    let sender = try Contender.startSender(try freePortPair(), in: folder)
+    defer { sender.stop() }
+    sleep(seconds: .random(in: 0.5...1))
+    let start = MonotonicClock.now()
+    kill(capture.pid, SIGKILL)
+    while !sender.errorText.contains("died") {
+        guard secondsSince(start) < 5 else { throw BenchError("the sender did not notice within 5 s") }
+        sleep(seconds: 0.0005)
+    }
+    return secondsSince(start) * 1000
+}
+
+/// Milliseconds until a writer that watches its folder knows that its reader died.
+private func noticeOfReader() throws -> Double {
+    let folder = try TemporaryFolder(isInMemory: true)
+    let directory = try BridgeDirectory(path: folder.path + "/bridge", create: true)
+    var writer = try FrameWriter(directory: directory, source: "bench", framesPerSecond: 30)
+    let source = SourceRectangle(x: 0, y: 0, width: 64, height: 64)
+    try writer.publish(FrameInfo(width: 64, height: 64, capturedAt: 1, source: source)) { _ in }
+    let watch = directory.watch()
+    let reader = try ChildProcess(sibling("bench"), ["bridge-reader", directory.path, "latency", "60"])
+    while !writer.hasReaders { sleep(seconds: 0.001) }
+    sleep(seconds: .random(in: 0.1...0.2))
+    _ = watch.take()
+    let start = MonotonicClock.now()
+    kill(reader.pid, SIGKILL)
+    while writer.hasReaders {
+        guard secondsSince(start) < 5 else { throw BenchError("the writer did not notice within 5 s") }
+        waitReadable(watch.descriptor, until: MonotonicClock.now() + 500_000_000)
+        if watch.take(), writer.hasReaders {
+            MonotonicClock.sleep(until: MonotonicClock.now() + DirectoryWatch.unlockTime)
+        }
+    }
+    return secondsSince(start) * 1000
 }
 
 private enum Victim: String, CaseIterable {

@@ -6,8 +6,10 @@ final class TemporaryFolder: Sendable {
     private static let paths = Mutex<Set<String>>([])
     let path: String
 
-    init() throws {
-        let path = FileManager.default.temporaryDirectory.path + "/oriel-bench-" + UUID().uuidString
+    /// - Parameter isInMemory: in a tmpfs, as a user's runtime directory is.
+    init(isInMemory: Bool = false) throws {
+        let parent = isInMemory ? "/dev/shm" : FileManager.default.temporaryDirectory.path
+        let path = parent + "/oriel-bench-" + UUID().uuidString
         try FileManager.default.createDirectory(
             atPath: path,
             withIntermediateDirectories: false,

@@ -37,6 +37,8 @@ package struct CaptureLoop: ~Copyable {
     /// When to try again to write what could not be written; 0 while all is well.
     private var writeAfter: UInt64 = 0
     private var heartbeatAt: UInt64
+    /// After a call, which may have been the end of a reader, once more.
+    private var callAgainAt = UInt64.max
     private var watchedAt: UInt64
     /// How often in a row a sweep found what no damage had told of, and when it did last.
     private var misses = 0
@@ -97,7 +99,8 @@ package struct CaptureLoop: ~Copyable {
                 let now = MonotonicClock.now()
                 let isCalled = watch.take()
                 let isDue = now >= heartbeatAt || isLooking && schedule.isSweepDue(at: now)
-                if isCalled || isDue {
+                if isCalled || isDue || now >= callAgainAt {
+                    callAgainAt = isCalled ? now + DirectoryWatch.unlockTime : .max
                     if isDue { heartbeatAt = now + Self.heartbeatInterval }
                     if try tick(at: now) { break }
                 }
@@ -121,7 +124,9 @@ package struct CaptureLoop: ~Copyable {
 
     private var isLooking: Bool { session != nil && !isPaused && MonotonicClock.now() < watchedAt + Self.unwatchedTime }
 
-    private var deadline: UInt64 {
+    private var deadline: UInt64 { min(callAgainAt, nextDeadline) }
+
+    private var nextDeadline: UInt64 {
         if session == nil { return isOrphaned ? heartbeatAt : min(heartbeatAt, backoff.nextAttempt) }
         return isLooking ? min(heartbeatAt, max(schedule.deadline, writeAfter)) : heartbeatAt
     }

@@ -16,7 +16,8 @@ public struct DirectoryWatch: ~Copyable {
         inotify_add_watch(descriptor, "\(path)/\(FrameReader.lockFile)", UInt32(IN_ATTRIB))
     }
 
-    /// Whether anything happened since the last call.
+    /// Whether anything happened since the last call. The kernel tells of a reader's end an instant before it lets go of
+    /// its lock: look again after `unlockTime`.
     public borrowing func take() -> Bool {
         withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 8) { buffer in
             var found = false
@@ -24,6 +25,9 @@ public struct DirectoryWatch: ~Copyable {
             return found
         }
     }
+
+    /// Nanoseconds.
+    public static let unlockTime: UInt64 = 10_000_000
 }
 
 extension BridgeDirectory {

@@ -6,9 +6,6 @@ package import Posix
 ///
 /// It watches `writer.lock`: that is closed when its holder ends, however it ends, and touched when `status` has changed.
 package final class WriterWatch {
-    /// The kernel tells that a file is closed an instant before it lets go of its lock.
-    private static let unlockTime: UInt64 = 10_000_000
-
     private let notices: FileDescriptor
     private let end: EventSignal
     private var thread: Thread?
@@ -44,7 +41,8 @@ package final class WriterWatch {
             if items.count > 2, items[2].isReadable { items.removeLast() }
             bell.ring()
             guard items[1].isReadable else { continue }
-            MonotonicClock.sleep(until: MonotonicClock.now() + unlockTime)
+            // The kernel tells that a file is closed an instant before it lets go of its lock.
+            MonotonicClock.sleep(until: MonotonicClock.now() + DirectoryWatch.unlockTime)
             drain(notices)
             bell.ring()
         }

@@ -70,17 +70,16 @@ public struct FramePlanes: ~Copyable {
     mutating func complete(from previous: UnsafeMutableRawPointer?) {
         guard namedTiles != nil, let previous else { return tiles.fill(frameNumber) }
         let before = TileMap(previous, plan)
-        for row in 0..<plan.tileRows {
-            var column = 0
-            while column < plan.tileColumns {
-                let start = column
-                while column < plan.tileColumns, tiles.isStale(column, row, frameNumber, comparedTo: before) {
-                    tiles[column, row] = before[column, row]
-                    column += 1
-                }
-                if column > start { copyTiles(start..<column, row: row, from: previous) }
-                column += 1
+        var start = tiles.firstStale(from: 0, frameNumber, comparedTo: before)
+        while let first = start {
+            let (row, column) = first.quotientAndRemainder(dividingBy: plan.tileColumns)
+            var end = column
+            while end < plan.tileColumns, tiles.isStale(row * plan.tileColumns + end, frameNumber, comparedTo: before) {
+                tiles[end, row] = before[end, row]
+                end += 1
             }
+            copyTiles(column..<end, row: row, from: previous)
+            start = tiles.firstStale(from: row * plan.tileColumns + end, frameNumber, comparedTo: before)
         }
     }
 
@@ -121,9 +120,13 @@ struct TileMap {
     }
 
     /// Whether a tile was not drawn in this frame, and changed since it was drawn here.
-    func isStale(_ column: Int, _ row: Int, _ frameNumber: UInt64, comparedTo before: TileMap) -> Bool {
-        let version = self[column, row]
-        return version != Self.version(frameNumber) && version != before[column, row]
+    func isStale(_ index: Int, _ frameNumber: UInt64, comparedTo before: TileMap) -> Bool {
+        versions[index] != before.versions[index] && versions[index] != Self.version(frameNumber)
+    }
+
+    /// The first such tile from an index on, row by row; nil when there is none.
+    func firstStale(from start: Int, _ frameNumber: UInt64, comparedTo before: TileMap) -> Int? {
+        (start..<columns * rows).first { isStale($0, frameNumber, comparedTo: before) }
     }
 
     func fill(_ frameNumber: UInt64) {
