@@ -8,7 +8,8 @@ struct Bench: ParsableCommand {
         abstract: "Measures Oriel beside its rivals.",
         subcommands: [
             All.self, KernelsCommand.self, BridgeCommand.self, EncodeCommand.self, PipelineCommand.self,
-            QualityCommand.self, ChangeCommand.self, RecoveryCommand.self, WebCommand.self, BridgeReader.self,
+            QualityCommand.self, ChangeCommand.self, RecoveryCommand.self, WebCommand.self, SoakCommand.self,
+            BridgeReader.self,
         ],
         defaultSubcommand: All.self
     )

@@ -13,7 +13,7 @@ public final class BridgeDirectory: Sendable {
     private let asker: FileDescriptor
 
     /// How long a writer may take to hand out its memory, in nanoseconds: one that does not get to run never does.
-    private static let answerTime: UInt64 = 100_000_000
+    private static let answerTime: UInt64 = 250_000_000
 
     /// `$XDG_RUNTIME_DIR/oriel/NAME`, or `oriel-<uid>/NAME` in `$TMPDIR` or `/tmp` where that variable is not set.
     public static func defaultPath(name: String) throws(BridgeError) -> String {
@@ -120,8 +120,8 @@ public final class BridgeDirectory: Sendable {
             memory = try DescriptorService.ask(at: name, in: descriptor, with: asker, until: deadline)
         } catch {
             switch error.code {
-            // The writer is gone, or has made another.
-            case ENOENT, ECONNREFUSED: return nil
+            // The writer is gone, perhaps just now, or has made another.
+            case ENOENT, ECONNREFUSED, ECONNRESET: return nil
             case ETIMEDOUT, EAGAIN: throw .noAnswer(path: path)
             default: throw .system(path: path(of: name), error)
             }

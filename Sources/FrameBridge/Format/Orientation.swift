@@ -9,7 +9,9 @@ public struct Orientation: Sendable, Hashable {
     /// Whether left and right are exchanged. Up and down exchanged is this and two quarter turns.
     public let isMirrored: Bool
 
-    /// - Parameter quarterTurns: any number of them.
+    /// - Parameters:
+    ///   - quarterTurns: counter-clockwise, any number of them.
+    ///   - isMirrored: whether left and right are exchanged before.
     public init(quarterTurns: Int, isMirrored: Bool) {
         self.quarterTurns = quarterTurns & 3
         self.isMirrored = isMirrored
