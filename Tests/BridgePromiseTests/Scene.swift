@@ -51,16 +51,8 @@ final class Scene {
     }
 
     func files() -> [String] {
-        guard let stream = opendir(path) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names.sorted()
+        guard let folder = try? FileDescriptor.open(path, O_RDONLY | O_DIRECTORY) else { return [] }
+        return folder.entries().filter { $0 != "." && $0 != ".." }.sorted()
     }
 
     var frames: String? { files().first { $0.hasPrefix("frames.") }.map { "\(path)/\($0)" } }

@@ -21,16 +21,8 @@ struct Variant: Sendable, CustomTestStringConvertible {
     }
 
     static func names() -> [String] {
-        guard let stream = opendir(folder) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name.hasSuffix(".patch") { names.append(String(name.dropLast(6))) }
-        }
-        return names.sorted()
+        guard let folder = try? FileDescriptor.open(folder, O_RDONLY | O_DIRECTORY) else { return [] }
+        return folder.entries().filter { $0.hasSuffix(".patch") }.map { String($0.dropLast(6)) }.sorted()
     }
 
     /// The lines of the form `Key: value` at the start of a patch.

@@ -1,5 +1,6 @@
 import Glibc
 import Posix
+import TestSupport
 import Testing
 
 @testable import FrameBridge
@@ -155,20 +156,5 @@ import Testing
     @Test(arguments: ["", ".", "..", "a/b", ".hidden", "naïve", String(repeating: "x", count: 65)])
     func namesThatCouldLeaveTheFolderAreRefused(name: String) {
         #expect(throws: BridgeError.invalidName(name)) { try BridgeDirectory.defaultPath(name: name) }
-    }
-}
-
-/// Vigna's SplitMix64: a small seeded generator.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-        return z ^ z >> 31
     }
 }

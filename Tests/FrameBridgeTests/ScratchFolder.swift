@@ -1,5 +1,6 @@
 import FrameBridge
 import Glibc
+import Posix
 
 /// A private folder of its own for one test, removed afterwards.
 final class ScratchFolder: Sendable {
@@ -22,16 +23,8 @@ final class ScratchFolder: Sendable {
     func bridge() throws -> BridgeDirectory { try BridgeDirectory(path: path, create: true) }
 
     func files() -> [String] {
-        guard let stream = opendir(path) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names
+        guard let folder = try? FileDescriptor.open(path, O_RDONLY | O_DIRECTORY) else { return [] }
+        return folder.entries().filter { $0 != "." && $0 != ".." }
     }
 
     func framesFile() -> String? { files().first { $0.hasPrefix("frames.") }.map { "\(path)/\($0)" } }

@@ -1,6 +1,7 @@
 import FrameBridge
 import Glibc
 import Posix
+import TestSupport
 import Testing
 
 /// A writer that draws some tiles of each frame, and readers that take over what changed since the last one they saw.
@@ -37,21 +38,11 @@ import Testing
         }
     }
 
-    struct SplitMix: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9e37_79b9_7f4a_7c15
-            var value = (state ^ (state >> 30)) &* 0xbf58_476d_1ce4_e5b9
-            value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-            return value ^ (value >> 31)
-        }
-    }
-
     @Test(arguments: [(2, 2), (64, 64), (66, 130), (322, 194), (640, 62)], [FrameReader.Access.mapped, .copied])
     func readersThatSkipFramesHaveTheWholePicture(size: (Int, Int), access: FrameReader.Access) throws {
         let directory = try folder.bridge()
         var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
-        var generator = SplitMix(state: UInt64(size.0 * 1000 + size.1))
+        var generator = SplitMix(seed: UInt64(size.0 * 1000 + size.1))
         var screen = Model(size.0, size.1)
         let columns = (size.0 + 63) / 64
         let rows = (size.1 + 63) / 64

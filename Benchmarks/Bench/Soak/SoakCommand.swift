@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Posix
+import TestSupport
 
 /// Runs a broadcast and its senders for hours, with everything that can happen to them, and reports what was lost.
 struct SoakCommand: ParsableCommand {
@@ -24,7 +25,7 @@ struct SoakCommand: ParsableCommand {
         stopChildrenOnSignals()
         let seed = seed ?? UInt64.random(in: 1...1_000_000)
         print("soaking for \(hours) hours with --seed \(seed)")
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         let scene = try SoakScene()
         let ledger = SoakLedger()
         let start = MonotonicClock.now()
@@ -48,18 +49,5 @@ struct SoakCommand: ParsableCommand {
         let leftovers = try scene.end()
         ledger.printReport(readings, usage, leftovers: leftovers)
         if ledger.hasFailed(readings, usage, leftovers: leftovers) { throw ExitCode.failure }
-    }
-}
-
-/// Vigna's SplitMix64: a small seeded generator.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-        return z ^ z >> 31
     }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// What a soak has cost so far.
 final class SoakLedger {
     /// A process may take so many megabytes more after half of the time, for what it keeps of pictures of other sizes.
@@ -16,17 +18,23 @@ final class SoakLedger {
         times[fault, default: []].append(seconds ?? .infinity)
         guard seconds ?? .infinity > fault.deadline else { return }
         late[fault, default: 0] += 1
-        print("late: \(fault.rawValue), \(seconds.map { $0.text(2) } ?? "more than 10") s")
+        say("late: \(fault.rawValue), \(seconds.map { $0.text(2) } ?? "more than 10") s")
     }
 
     func printLine(minutes: Double, _ readings: SoakScene.Readings, _ usage: [String: SoakScene.Usage]) {
         let memory = usage.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.memory.text(1)) MB" }.joined(
             separator: ", "
         )
-        print(
+        say(
             "\(minutes.text(0)) min: \(readings.frames) frames read, \(readings.received) numbers received, "
                 + "\(readings.torn) torn, \(readings.backwards) backwards; \(memory)"
         )
+    }
+
+    /// At once, also into a file.
+    private func say(_ line: String) {
+        print(line)
+        fflush(nil)
     }
 
     func printReport(_ readings: SoakScene.Readings, _ usage: [String: SoakScene.Usage], leftovers: [String]) {
