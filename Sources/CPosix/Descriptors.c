@@ -49,7 +49,9 @@ int posix_receive_descriptor(int socket) {
     struct iovec part = {.iov_base = &byte, .iov_len = 1};
     union control control = {0};
     struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+        /* Room for one: of a message with more the kernel drops the others. */
+        .msg_controllen = CMSG_LEN(sizeof(int))};
     ssize_t count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
     if (count < 0) return -1;
     struct cmsghdr *head = CMSG_FIRSTHDR(&message);

@@ -1,5 +1,6 @@
 import CPosix
 import Glibc
+import Synchronization
 
 /// Gives copies of one descriptor to whoever asks at a datagram socket in the file system.
 ///
@@ -8,6 +9,7 @@ import Glibc
 package final class DescriptorService {
     private let socket: FileDescriptor
     private let gift: FileDescriptor
+    private let end: End
     private var thread: Thread?
 
     /// Starts to serve, on a thread of its own.
@@ -26,22 +28,34 @@ package final class DescriptorService {
         try check("fchmod") { fchmod(asked, 0o600) }
         let path = directory.path(of: name)
         try check("bind") { posix_bind_path(asked, path) }
-        thread = try Thread { Self.serve(given, at: asked) }
+        let end = End()
+        thread = try Thread { Self.serve(given, at: asked, until: end) }
+        self.end = end
         self.socket = socket
         self.gift = gift
     }
 
     /// Both descriptors stay open until the thread has ended.
     deinit {
+        end.hasCome.store(true, ordering: .releasing)
         shutdown(socket.raw, Int32(SHUT_RDWR))
         thread.take()?.join()
     }
 
-    private static func serve(_ gift: Int32, at socket: Int32) {
+    private final class End: Sendable {
+        let hasCome = Atomic(false)
+    }
+
+    private static func serve(_ gift: Int32, at socket: Int32, until end: End) {
         while true {
             let answer = posix_receive_descriptor(socket)
-            if answer < 0 {
-                guard errno == EBADMSG || errno == EINTR else { return }
+            if end.hasCome.load(ordering: .acquiring) {
+                if answer >= 0 { close(answer) }
+                return
+            }
+            guard answer >= 0 else {
+                // Whatever it was, the next message may be another; but a lack of memory may last.
+                MonotonicClock.sleep(until: MonotonicClock.now() + 1_000_000)
                 continue
             }
             // Whoever does not wait for it gets nothing.

@@ -64,7 +64,10 @@ struct Inspect: ParsableCommand {
 extension BridgeInspection {
     /// What happened since an earlier look; nil when that was at another generation.
     fileprivate func rates(since before: BridgeInspection, seconds: Double) -> InspectionReport.Rates? {
-        guard before.status?.generation == status?.generation, published >= before.published else { return nil }
+        guard before.status?.generation == status?.generation, before.fileBytes > 0, published >= before.published
+        else {
+            return nil
+        }
         let frames = published - before.published
         let tiles = tileAges.count { UInt64($0) < frames }
         return InspectionReport.Rates(

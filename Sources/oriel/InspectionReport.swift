@@ -64,7 +64,8 @@ struct InspectionReport: Encodable {
         statedState = inspection.status?.state.name
         reason = inspection.status.flatMap { $0.reason.isEmpty ? nil : $0.reason }
         lastError = inspection.problem?.description ?? inspection.status?.lastError?.reason
-        lastErrorAgeMs = inspection.status?.lastError.map { milliseconds(from: $0.at, to: now) }
+        let past = inspection.problem == nil ? inspection.status?.lastError : nil
+        lastErrorAgeMs = past.map { milliseconds(from: $0.at, to: now) }
         writerLocked = inspection.liveness != .dead && inspection.liveness != .stopped
         self.writers = writers.map { Holder(pid: $0.pid, program: $0.program) }
         readersAttached = inspection.hasReaders

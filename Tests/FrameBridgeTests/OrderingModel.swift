@@ -16,6 +16,7 @@ struct OrderingModel {
         case notAnnounced(UInt64)
         case asleepForEver(after: UInt64)
         case noPictureAfterDeath(Reading.Outcome)
+        case damaged(Reading.Outcome)
     }
 
     private struct State: Hashable {
@@ -197,6 +198,7 @@ struct OrderingModel {
     private func conclude(_ reader: ModelReader, _ outcome: Reading.Outcome) throws(Violation) -> ModelReader {
         var reader = reader
         reader.readsLeft -= 1
+        if outcome == .misnumbered || outcome == .noSuchSlot { throw .damaged(outcome) }
         if case .whole(let latest) = outcome {
             let number = latest >> 8
             guard reader.pixels.allSatisfy({ $0 == number }) else {

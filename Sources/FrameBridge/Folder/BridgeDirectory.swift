@@ -140,8 +140,10 @@ public final class BridgeDirectory: Sendable {
     }
 
     /// Opens one of the two lock files, which are made once and never renamed or removed.
-    func openLock(_ file: String) throws(BridgeError) -> FileDescriptor {
-        guard let lock = try open(file, O_RDWR | O_CREAT) else { throw .noBroadcast(path: path) }
+    ///
+    /// - Parameter access: who may write tells others when it closes (inotify); who only asks need not.
+    func openLock(_ file: String, _ access: Int32 = O_RDWR) throws(BridgeError) -> FileDescriptor {
+        guard let lock = try open(file, access | O_CREAT) else { throw .noBroadcast(path: path) }
         return lock
     }
 

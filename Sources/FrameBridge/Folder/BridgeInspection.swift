@@ -63,6 +63,7 @@ public struct BridgeInspection: Sendable {
             try lookInto(BridgeStatus.framesFile(generation), of: directory, said: said, isWriting: writing)
         } catch {
             problem = error
+            if case .noAnswer = error, writing { liveness = .stalled(said) }
         }
     }
 

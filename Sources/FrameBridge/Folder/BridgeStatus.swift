@@ -103,7 +103,7 @@ extension BridgeDirectory {
     public func hasReaders() throws(BridgeError) -> Bool { try isLocked(FrameReader.lockFile) }
 
     private func isLocked(_ file: String) throws(BridgeError) -> Bool {
-        guard let lock = try open(file, O_RDWR) else { return false }
+        guard let lock = try open(file, O_RDONLY) else { return false }
         return try calling(on: file) { () throws(SystemError) in try lock.isLockedByAnother(against: .exclusive) }
     }
 }

@@ -24,6 +24,8 @@ struct Reading: Hashable {
         case contended
         /// The word names a slot that there is not.
         case noSuchSlot
+        /// The slot that the word names holds another frame, and nobody writes it.
+        case misnumbered
     }
 
     private enum State: Hashable {
@@ -52,6 +54,8 @@ struct Reading: Hashable {
     /// Whether `copy` copies the picture too, so that nobody can change what is shown.
     private let copiesPicture: Bool
     private var state = State.begin
+    /// The `latest` word whose slot held a frame of another number; 0 for none.
+    private var misnumbered: UInt64 = 0
     /// How many times the writer was in the way.
     private(set) var overruns = 0
 
@@ -82,8 +86,14 @@ struct Reading: Hashable {
         case .copied(let version, let number):
             return go(to: .rechecking(version, number: number), .loadRelaxed(.sequence(slot: version.slot)))
         case .rechecking(let version, let number):
-            // Another whole frame may have come into the slot before the first look at its sequence number.
-            guard value == version.sequence, number == version.latest >> 8 else { return tryAgain() }
+            guard value == version.sequence else { return tryAgain() }
+            guard number == version.latest >> 8 else {
+                // Another whole frame may have come into the slot before the first look at its sequence number; then the word
+                // has changed since.
+                if misnumbered == version.latest { return .end(.misnumbered) }
+                misnumbered = version.latest
+                return tryAgain()
+            }
             return go(to: .showing(version), .show(slot: version.slot))
         case .showing(let version):
             if copiesPicture { return .end(.whole(latest: version.latest)) }

@@ -41,6 +41,8 @@ public struct FrameReader: ~Copyable {
     private var source: FrameSource?
     /// The generation whose file turned out to be unusable: not opened again.
     private var lostGeneration: UInt64 = 0
+    /// Not before then is a writer asked again that did not answer.
+    private var askAt: UInt64 = 0
     private var seen: (generation: UInt64, latest: UInt64) = (0, 0)
     /// How many times the writer overtook this reader.
     public private(set) var overruns = 0
@@ -49,7 +51,7 @@ public struct FrameReader: ~Copyable {
     /// lock tells the capture process that somebody watches.
     public init(directory: BridgeDirectory, access: Access = .mapped) throws(BridgeError) {
         let lock = try directory.openLock(Self.lockFile)
-        let writerLock = try directory.openLock(FrameWriter.lockFile)
+        let writerLock = try directory.openLock(FrameWriter.lockFile, O_RDONLY)
         _ = try directory.calling(on: Self.lockFile) { () throws(SystemError) in try lock.tryLock(.shared) }
         lock.touch()
         self.directory = directory
@@ -63,7 +65,8 @@ public struct FrameReader: ~Copyable {
     /// In mapped mode `body` may see a picture that is being overwritten; then the call goes on to the next try, and
     /// what `body` made of that picture is void. Only after `frame` is it whole.
     ///
-    /// - Throws: `noBroadcast`, `damaged`, `newerLayout`, `notPrivate` or `system`; calling again later is always right.
+    /// - Throws: `noBroadcast`, `noAnswer`, `damaged`, `newerLayout`, `notPrivate` or `system`; calling again later is always
+    ///   right. To wait for sealed memory, of a writer that does not get to run, may take a quarter of a second.
     public mutating func read(_ body: (borrowing Frame) -> Void) throws(BridgeError) -> Outcome {
         guard let source = try current() else { return .noFrame }
         let outcome = try read(source, body)
@@ -85,6 +88,7 @@ public struct FrameReader: ~Copyable {
             case .unchanged: return .unchanged
             case .contended: return .contended
             case .noSuchSlot: throw Failure.malformed(Malformed("latest slot"))
+            case .misnumbered: throw Failure.malformed(Malformed("frame number"))
             case .whole(let latest):
                 seen = (source.header.generation, latest)
                 return .frame(info!)
@@ -107,21 +111,19 @@ public struct FrameReader: ~Copyable {
     /// wakes nobody, and its successor cannot always.
     public borrowing func wait(until deadline: UInt64) {
         guard let source else { return MonotonicClock.sleep(until: min(deadline, soon)) }
-        source.wait(after: seenLatest(of: source), until: min(deadline, longest(source)))
+        source.wait(after: seenLatest(of: source), until: deadline)
     }
 
     /// Sleeps likewise, and only while `bell` was rung `count` times.
     package borrowing func wait(until deadline: UInt64, or bell: Bell, while count: UInt32) {
         guard let source else { return bell.wait(while: count, until: min(deadline, soon)) }
-        source.wait(after: seenLatest(of: source), or: bell, while: count, until: min(deadline, longest(source)))
+        source.wait(after: seenLatest(of: source), or: bell, while: count, until: deadline)
     }
 
-    /// When to look again while nobody can wake this reader: there are no frames yet, or they are retired.
-    private var soon: UInt64 { MonotonicClock.now() + 20_000_000 }
-
-    private borrowing func longest(_ source: FrameSource) -> UInt64 {
-        (try? source.state) == .retired ? soon : MonotonicClock.now() + 1_000_000_000
-    }
+    /// Where nobody can wake this reader: there are no frames yet, or they are retired.
+    static let shortWait: UInt64 = 20_000_000
+    static let longestWait: UInt64 = 1_000_000_000
+    private var soon: UInt64 { MonotonicClock.now() + Self.shortWait }
 
     /// The `latest` word of the frame that was read last; 0 when that was of another generation.
     private borrowing func seenLatest(of source: FrameSource) -> UInt64 {
@@ -138,7 +140,13 @@ public struct FrameReader: ~Copyable {
             return status == nil || status?.state == .stopped ? .stopped : .dead
         }
         // Frames that are retired, or nowhere to be found, wait for their successor: its state is in the status file alone.
-        guard var source = try? current() else { return .live(try directory.status()?.state ?? .starting) }
+        let known: FrameSource?
+        do { known = try current() } catch .noAnswer {
+            return .stalled(try directory.status()?.state ?? .starting)
+        } catch {
+            known = nil
+        }
+        guard var source = known else { return .live(try directory.status()?.state ?? .starting) }
         if let successor = try replacement(of: source) { source = successor }
         guard source.isInPlace, let (state, heartbeat) = try? source.pulse(), let state, state != .retired else {
             return .live(try directory.status()?.state ?? .starting)
@@ -165,6 +173,7 @@ public struct FrameReader: ~Copyable {
 
     /// Opens the frames file that the status file names, unless it is open.
     private mutating func follow() throws(BridgeError) -> FrameSource? {
+        if MonotonicClock.now() < askAt { throw .noAnswer(path: directory.path) }
         for triesLeft in (0..<3).reversed() {
             guard let generation = try directory.status()?.generation, generation != 0, generation != lostGeneration,
                 generation != source?.header.generation
@@ -174,6 +183,9 @@ public struct FrameReader: ~Copyable {
                 return source
             } catch .noBroadcast where triesLeft > 0 {
                 // The next generation has come between the two looks.
+            } catch .noAnswer {
+                askAt = MonotonicClock.now() + Self.longestWait
+                throw .noAnswer(path: directory.path)
             }
         }
         return source

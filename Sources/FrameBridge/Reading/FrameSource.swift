@@ -155,12 +155,13 @@ final class FrameSource {
         }
     }
 
-    /// Sleeps until there is something newer than `seen`, or other news, at the longest until `deadline`; always that long
-    /// in copied mode.
+    /// Sleeps until there is something newer than `seen`, or other news, at the longest until `deadline`, or for a second;
+    /// always that long in copied mode.
     ///
     /// - Parameter seen: the `latest` word of the frame that was read last; 0 for none.
     func wait(after seen: UInt64, until deadline: UInt64) {
         guard let word = wakeWord(after: seen) else { return }
+        let deadline = min(deadline, longest)
         switch backing {
         case .mapped(let mapping): mapping.wait(Layout.Header.wake, while: word, until: deadline)
         case .copied: MonotonicClock.sleep(until: deadline)
@@ -170,11 +171,17 @@ final class FrameSource {
     /// Sleeps likewise, and only while `bell` was rung `count` times.
     func wait(after seen: UInt64, or bell: Bell, while count: UInt32, until deadline: UInt64) {
         guard let word = wakeWord(after: seen) else { return }
+        let deadline = min(deadline, longest)
         switch backing {
         case .mapped(let mapping):
             mapping.wait(Layout.Header.wake, while: word, or: bell, while: count, until: deadline)
         case .copied: bell.wait(while: count, until: deadline)
         }
+    }
+
+    /// Looked at after the wake word was: whoever retires these frames from then on advances it.
+    private var longest: UInt64 {
+        MonotonicClock.now() + ((try? state) == .retired ? FrameReader.shortWait : FrameReader.longestWait)
     }
 
     /// The word to sleep on; nil when there is something to read.

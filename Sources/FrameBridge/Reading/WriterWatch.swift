@@ -39,11 +39,11 @@ package final class WriterWatch {
         var items = [PollItem(end), PollItem(notices), PollItem(signals)]
         while (try? poll(&items, until: nil)) != nil, !items[0].isReadable {
             if items.count > 2, items[2].isReadable { items.removeLast() }
+            drain(notices)
             bell.ring()
             guard items[1].isReadable else { continue }
             // The kernel tells that a file is closed an instant before it lets go of its lock.
             MonotonicClock.sleep(until: MonotonicClock.now() + DirectoryWatch.unlockTime)
-            drain(notices)
             bell.ring()
         }
     }

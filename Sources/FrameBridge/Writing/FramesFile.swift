@@ -65,7 +65,8 @@ final class FramesFile {
             case .file: try directory.descriptor.open(name, O_RDWR | O_CREAT | O_EXCL)
             case .memfd: try FileDescriptor.memory("oriel-frames")
             }
-        let code = posix_fallocate(file.raw, 0, off_t(bytes))
+        var code = EINTR
+        while code == EINTR { code = posix_fallocate(file.raw, 0, off_t(bytes)) }
         guard code == 0 else { throw SystemError("posix_fallocate", code: code) }
         let mapping = try Mapping(file, size: bytes, writable: true)
         guard storage == .memfd else { return (mapping, nil) }
