@@ -51,7 +51,7 @@ import Testing
 
     @Test(arguments: wrongCommandLines)
     func aWrongCommandLineIsRefused(arguments: [String], code: Int32, named: String) throws {
-        let runtime = try TemporaryDirectory()
+        let runtime = try TemporaryDirectory(of: .shared)
         let result = try CommandResult(
             [Programs.oriel] + arguments,
             environment: ["XDG_RUNTIME_DIR": runtime.path, "DISPLAY": ""]
@@ -113,7 +113,7 @@ import Testing
 
     @Test func aRuntimeDirectoryThatIsMissingOrOpenToOthersIsRefused() throws {
         let server = try XServer()
-        let folder = try TemporaryDirectory()
+        let folder = try TemporaryDirectory(of: .shared)
         func start(in runtime: String) throws -> CommandResult {
             try CommandResult(
                 [Programs.oriel, "start", "--display", server.display],
@@ -125,6 +125,7 @@ import Testing
         #expect(missing.errorOutput.contains("XDG_RUNTIME_DIR"))
 
         mkdir(folder.file("oriel"), 0o700)
+        OrdinaryUser.shared.own(folder.file("oriel"))
         chmod(folder.file("oriel"), 0o770)
         let shared = try start(in: folder.path)
         #expect(shared.code == 1)
@@ -139,24 +140,34 @@ import Testing
         }
     }
 
-    /// The beginning of a command line that may mount a file system for itself.
-    private let mountNamespace = ["unshare", "--mount"] + (geteuid() == 0 ? [] : ["--map-root-user"])
+    /// A script in a file system of a size such as `1m`, in a mount namespace of its own: that needs root.
+    ///
+    /// - Parameter arguments: of the script, from 1 on.
+    private func script(_ script: String, onDiskOf size: String, at folder: TemporaryDirectory, _ arguments: String...)
+        -> [String]
+    {
+        let mount = "mount -t tmpfs -o size=\(size),mode=700,uid=$0 tmpfs \"$1\"; shift; exec \"$@\""
+        let namespace = ["unshare", "--mount"] + (geteuid() == 0 ? [] : ["--map-root-user"])
+        return namespace + ["sh", "-c", mount, geteuid() == 0 ? "\(OrdinaryUser.shared.id)" : "0", folder.path]
+            + OrdinaryUser.shared.running(["sh", "-c", script, "sh", folder.path, Programs.oriel] + arguments)
+    }
 
     @Test func aFullDiskIsSaidAndLeavesNothing() throws {
         let server = try XServer(.virtual(width: 1920, height: 1080))
-        let folder = try TemporaryDirectory()
+        let folder = try TemporaryDirectory(of: .shared)
         // A file system of 1 MiB in a mount namespace of its own.
         let result = try CommandResult(
-            mountNamespace + [
-                "sh", "-c",
+            script(
                 """
-                mount -t tmpfs -o size=1m,mode=700 tmpfs "$1"
                 "$2" start --display "$3" --dir "$1/bridge"
                 code=$?
                 ls "$1/bridge" | grep frames
                 exit $code
-                """, "sh", folder.path, Programs.oriel, server.display,
-            ]
+                """,
+                onDiskOf: "1m",
+                at: folder,
+                server.display
+            )
         )
         #expect(result.code == 1)
         #expect(result.errorOutput.contains("no space for 9 MiB"))
@@ -166,12 +177,10 @@ import Testing
     /// Ended by that, it would be started again, and show what was paused.
     @Test func aFullDiskEndsNoPause() throws {
         let server = try XServer(.virtual(width: 1920, height: 1080))
-        let folder = try TemporaryDirectory()
+        let folder = try TemporaryDirectory(of: .shared)
         let result = try CommandResult(
-            mountNamespace + [
-                "sh", "-c",
+            script(
                 """
-                mount -t tmpfs -o size=1m,mode=700 tmpfs "$1"
                 mkdir -m 700 "$1/bridge"
                 umask 077
                 printf 'abi=1.0\nstate=paused\nreason=\ngen=0\npid=1\ndata=\nstarted_ns=0\n' > "$1/bridge/status"
@@ -181,8 +190,11 @@ import Testing
                 "$2" status --dir "$1/bridge"
                 kill $!
                 wait $!
-                """, "sh", folder.path, Programs.oriel, server.display,
-            ]
+                """,
+                onDiskOf: "1m",
+                at: folder,
+                server.display
+            )
         )
         #expect(result.output.hasPrefix("paused"))
         #expect(result.errorOutput.contains("still paused"))
@@ -192,13 +204,14 @@ import Testing
     /// A screen that outgrows the disk keeps its last picture, and goes on when it has shrunk again.
     @Test func aDiskThatFillsLaterEndsNothing() throws {
         let server = try XServer(.vnc(width: 640, height: 480))
-        let folder = try TemporaryDirectory()
+        let folder = try TemporaryDirectory(of: .shared)
         let capture = try Subprocess(
-            mountNamespace + [
-                "sh", "-c",
-                "mount -t tmpfs -o size=4m,mode=700 tmpfs \"$1\"; exec \"$2\" start --display \"$3\" --dir \"$1/bridge\"",
-                "sh", folder.path, Programs.oriel, server.display,
-            ]
+            script(
+                "exec \"$2\" start --display \"$3\" --dir \"$1/bridge\"",
+                onDiskOf: "4m",
+                at: folder,
+                server.display
+            )
         )
         try wait(until: "it shares the screen") { capture.errorOutput.contains("sharing") }
         try server.xrandr("--fb", "1920x1080")

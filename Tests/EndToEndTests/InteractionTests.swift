@@ -18,7 +18,7 @@ extension WebTests {
 
         @Test func noTileAndNoBlockIsStale() throws {
             let desktop = try Desktop(Self.size)
-            let broadcast = try Broadcast(on: desktop.server.display)
+            let broadcast = try Broadcast(on: desktop.server.display, isOfTests: true)
             let capture = try broadcast.start("--no-cursor")
             let port = try Ports.free()
             let sender = try broadcast.attach(toPort: port, "--codec", "vp8", "--bitrate", "6000k")

@@ -70,7 +70,7 @@ import Testing
         let folder = try TemporaryDirectory()
         let directory = try BridgeDirectory(path: folder.file("bridge"), create: true)
         let writer = try FrameWriter(directory: directory, source: "nothing", framesPerSecond: 30)
-        let command = [Programs.oriel, "attach", "rtp://127.0.0.1:6102", "--dir", directory.path]
+        let command = [Programs.orielOfTests, "attach", "rtp://127.0.0.1:6102", "--dir", directory.path]
         let impatient = try CommandResult(command + ["--no-wait"])
         #expect(impatient.code == 75)
         #expect(impatient.errorOutput.contains("no picture yet"))

@@ -10,10 +10,13 @@ import Testing
 
     enum Language: CaseIterable { case c, python }
 
-    /// The command of a reader; that in C is compiled first.
+    /// The command of a reader, which is put into a folder; that in C is compiled first.
     private func command(_ language: Language, in folder: TemporaryDirectory) throws -> [String] {
         switch language {
-        case .python: return ["python3", "\(Self.folder)/oriel-snapshot.py"]
+        case .python:
+            let program = folder.file("oriel-snapshot.py")
+            try Subprocess.run(["install", "-m", "755", "\(Self.folder)/oriel-snapshot.py", program])
+            return ["python3", program]
         case .c:
             let program = folder.file("oriel-snapshot")
             let flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", "-I", "Sources/COrielBridge"]
@@ -26,7 +29,7 @@ import Testing
     func aSnapshotIsAsOurOwn(language: Language, storage: FrameStorage) throws {
         let server = try XServer()
         let broadcast = try Broadcast(on: server.display)
-        let command = try command(language, in: broadcast.folder)
+        let command = OrdinaryUser.shared.running(try command(language, in: broadcast.folder))
         let drawing = try draw("still", on: server)
         defer { drawing.stop() }
         let capture = try broadcast.start("--no-cursor", "--bridge", storage.rawValue)
@@ -51,7 +54,7 @@ import Testing
     func aReaderFollowsFromGenerationToGeneration(language: Language, storage: FrameStorage) throws {
         let server = try XServer()
         let broadcast = try Broadcast(on: server.display)
-        let command = try command(language, in: broadcast.folder)
+        let command = OrdinaryUser.shared.running(try command(language, in: broadcast.folder))
         let counter = try draw("counter", on: server, "--rate", "30")
         let first = try broadcast.start("--bridge", storage.rawValue)
         let picture = broadcast.folder.file("last.png")

@@ -8,7 +8,18 @@ enum Programs {
         return "/\(root)/.build/release"
     }()
 
-    static var oriel: String { "\(directory)/oriel" }
+    /// Oriel as an ordinary user runs it, whoever runs the tests.
+    static let oriel: String = {
+        atexit { Programs.installation.remove() }
+        do {
+            return try OrdinaryUser.shared.launcher(of: orielOfTests, in: installation)
+        } catch {
+            preconditionFailure("cannot install \(orielOfTests): \(error)")
+        }
+    }()
+    /// Oriel as the user of the tests runs it: where a test itself reads or writes the bridge, which is one user's alone.
+    static var orielOfTests: String { "\(directory)/oriel" }
+    private static let installation = try! TemporaryDirectory()
     static var workload: String { "\(directory)/workload" }
 }
 
@@ -21,9 +32,12 @@ func draw(_ scene: String, on server: XServer, _ arguments: String...) throws ->
 final class Broadcast {
     let folder: TemporaryDirectory
     let display: String
+    private let oriel: String
 
-    init(on display: String) throws {
-        folder = try TemporaryDirectory()
+    /// - Parameter isOfTests: whether the test reads the bridge itself, so that its user must run the broadcast.
+    init(on display: String, isOfTests: Bool = false) throws {
+        folder = try TemporaryDirectory(of: isOfTests ? nil : .shared)
+        oriel = isOfTests ? Programs.orielOfTests : Programs.oriel
         self.display = display
     }
 
@@ -32,7 +46,7 @@ final class Broadcast {
 
     /// Starts `oriel start` and waits until it broadcasts.
     func start(_ arguments: String...) throws -> Subprocess {
-        let capture = try Subprocess([Programs.oriel, "start", "--display", display, "--dir", directory] + arguments)
+        let capture = try Subprocess([oriel, "start", "--display", display, "--dir", directory] + arguments)
         try wait(until: "the broadcast is live: \(capture.errorOutput)") {
             if let exit = capture.status() { throw Unexpected("\(exit): \(capture.errorOutput)") }
             return try run("status").code == 0 && run("status").output.hasPrefix("active")
@@ -49,7 +63,7 @@ final class Broadcast {
     func attach(to call: String, sdp: String, _ arguments: [String] = []) throws -> Subprocess {
         unlink(sdp)
         let sender = try Subprocess(
-            [Programs.oriel, "attach", call, "--dir", directory, "--sdp", sdp] + arguments
+            [oriel, "attach", call, "--dir", directory, "--sdp", sdp] + arguments
         )
         try wait(until: "the sender has written its SDP") {
             if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
@@ -60,7 +74,7 @@ final class Broadcast {
 
     /// Runs a command on this broadcast to its end.
     func run(_ command: String, _ arguments: String...) throws -> CommandResult {
-        try CommandResult([Programs.oriel, command, "--dir", directory] + arguments)
+        try CommandResult([oriel, command, "--dir", directory] + arguments)
     }
 }
 

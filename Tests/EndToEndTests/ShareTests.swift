@@ -6,60 +6,8 @@ import Testing
 /// `oriel share`: both processes by one command.
 extension WebTests {
     @Suite struct ShareTests {
-        private struct Shared {
-            let network: Network
-            let server: XServer
-            let folder: TemporaryDirectory
-            let process: Subprocess
-
-            /// - Parameters:
-            ///   - arguments: more of them.
-            ///   - environment: variables on top of the test's own.
-            ///   - shell: a script that runs the command, `"$@"`.
-            init(
-                _ arguments: String...,
-                environment: [String: String] = [:],
-                shell: String = "exec \"$@\""
-            ) throws {
-                network = try Network()
-                server = try XServer()
-                folder = try TemporaryDirectory()
-                let command = [Programs.oriel, "share", "--display", server.display, "--dir", folder.file("bridge")]
-                process = try Subprocess(
-                    network.atSender(["sh", "-c", shell, "sh"] + command + arguments),
-                    environment: environment
-                )
-                let process = process
-                try wait(until: "the link is there") {
-                    if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
-                    return process.output.contains("#")
-                }
-            }
-
-            /// Process identifiers of its children by the command they run.
-            func child(_ command: String) throws -> pid_t? {
-                let list = try Subprocess.run(["ps", "-o", "pid=,args=", "--ppid", "\(process.pid)"])
-                let line = list.split(separator: "\n").first { $0.contains("oriel \(command)") }
-                return line?.split(separator: " ").first.flatMap { pid_t($0) }
-            }
-
-            var token: String { String(process.output.split(separator: "#")[1].prefix { !$0.isNewline }) }
-
-            func view() throws -> Peers.Report {
-                let url = "http://\(Network.senderAddress):8080/whep"
-                let viewer = try Peers.viewer(
-                    .pion,
-                    of: url,
-                    token: token,
-                    in: network,
-                    ["--frames", "1", "--seconds", "20"]
-                )
-                return try Peers.report(viewer)
-            }
-        }
-
         @Test func oneCommandSharesAndCtrlCEndsAll() throws {
-            let shared = try Shared()
+            let shared = try SharedScreen()
             #expect(shared.token.utf8.count == 22)
             #expect(try shared.view().connected)
             try wait(until: "the viewer is told of") {
@@ -74,7 +22,7 @@ extension WebTests {
 
         @Test(arguments: ["start", "attach"])
         func aCrashedHalfIsStartedAgain(command: String) throws {
-            let shared = try Shared()
+            let shared = try SharedScreen()
             let before = try #require(try shared.child(command))
             kill(before, SIGKILL)
             try wait(until: "it runs again") { try shared.child(command).map { $0 != before } ?? false }
@@ -87,7 +35,7 @@ extension WebTests {
 
         /// A person paused it, and only a person goes on.
         @Test func aPauseOutlivesTheCaptureProcess() throws {
-            let shared = try Shared()
+            let shared = try SharedScreen()
             let bridge = shared.folder.file("bridge")
             func run(_ command: String, _ arguments: String...) throws -> CommandResult {
                 try CommandResult([Programs.oriel, command, "--dir", bridge] + arguments)
@@ -114,7 +62,7 @@ extension WebTests {
 
         /// What a person took out of sight does not come back by itself.
         @Test func whatWasChosenLastOutlivesTheCaptureProcess() throws {
-            let shared = try Shared()
+            let shared = try SharedScreen()
             func run(_ command: String, _ arguments: String...) throws -> CommandResult {
                 try CommandResult([Programs.oriel, command, "--dir", shared.folder.file("bridge")] + arguments)
             }
@@ -134,7 +82,7 @@ extension WebTests {
 
         /// As nohup starts it.
         @Test func itOutlivesATerminalIfToldTo() throws {
-            let shared = try Shared(shell: "trap '' HUP; exec \"$@\"")
+            let shared = try SharedScreen(shell: "trap '' HUP; exec \"$@\"")
             let children = try [shared.child("start"), shared.child("attach")].map { try #require($0) }
             for pid in children + [shared.process.pid] { kill(pid, SIGHUP) }
             #expect(try shared.view().connected)
@@ -145,7 +93,7 @@ extension WebTests {
         /// Otherwise what it says would go where it should not, such as to the X server.
         @Test func itWorksWithoutStandardStreams() throws {
             let server = try XServer()
-            let folder = try TemporaryDirectory()
+            let folder = try TemporaryDirectory(of: .shared)
             let bridge = folder.file("bridge")
             let capture = try Subprocess([
                 "sh", "-c", "exec \"$@\" <&- >&- 2>&-", "sh", Programs.oriel, "start", "--display", server.display,
@@ -165,7 +113,7 @@ extension WebTests {
         /// Such as a terminal that Ctrl-S has stopped.
         @Test func messagesThatNobodyTakesHoldNothingUp() throws {
             let server = try XServer()
-            let folder = try TemporaryDirectory()
+            let folder = try TemporaryDirectory(of: .shared)
             let bridge = folder.file("bridge")
             let pipe = try Pipe()
             let capture = try Subprocess([
@@ -185,7 +133,7 @@ extension WebTests {
         }
 
         @Test func theWildcardAddressIsNoLink() throws {
-            let shared = try Shared("--listen", "0.0.0.0:8080")
+            let shared = try SharedScreen("--listen", "0.0.0.0:8080")
             #expect(shared.process.output.hasPrefix("http://\(Network.senderAddress):8080/#"))
             #expect(shared.process.output.split(separator: "#").count == 2)
             shared.process.stop()
@@ -193,7 +141,7 @@ extension WebTests {
 
         /// User names of time-limited credentials hold a colon. Viewers are told of them with the answer.
         @Test func credentialsOfARelayMayBeEscaped() throws {
-            let shared = try Shared("--turn", "17%3Abob:p%3Fs%40%25@192.0.2.1:3478")
+            let shared = try SharedScreen("--turn", "17%3Abob:p%3Fs%40%25@192.0.2.1:3478")
             let post = """
                 import sys, urllib.request as u
                 url, token, offer = sys.argv[1:]
@@ -211,20 +159,20 @@ extension WebTests {
         }
 
         @Test func stopEndsAll() throws {
-            let shared = try Shared()
+            let shared = try SharedScreen()
             #expect(try CommandResult([Programs.oriel, "stop", "--dir", shared.folder.file("bridge")]).code == 0)
             #expect(try shared.process.wait() == .code(0))
         }
 
         @Test func aKilledSupervisorTakesBothHalvesWithIt() throws {
-            let shared = try Shared()
+            let shared = try SharedScreen()
             let children = try [shared.child("start"), shared.child("attach")].map { try #require($0) }
             shared.process.kill(SIGKILL)
             try wait(until: "both are gone") { children.allSatisfy { kill($0, 0) != 0 || isZombie($0) } }
         }
 
         @Test func whatCannotWorkEndsWithItsCode() throws {
-            let folder = try TemporaryDirectory()
+            let folder = try TemporaryDirectory(of: .shared)
             let command = [Programs.oriel, "share", "--dir", folder.file("bridge")]
             #expect(try CommandResult(command + ["--display", ":4711"]).code == 69)
             let server = try XServer()
@@ -240,7 +188,7 @@ extension WebTests {
 
         /// No new privileges and a filter for system calls, in both; a container has given one to all three.
         @Test func bothHalvesGiveUpWhatTheyDoNotNeed() throws {
-            let shared = try Shared()
+            let shared = try SharedScreen()
             let before = try status(of: shared.process.pid, "Seccomp_filters") ?? "0"
             for command in ["start", "attach"] {
                 let child = try #require(try shared.child(command))
@@ -254,7 +202,7 @@ extension WebTests {
 
         /// Who ignores SIGCHLD passes that on.
         @Test func aCrashIsNoticedWhateverTheParentIgnored() throws {
-            let shared = try Shared(shell: "trap '' CHLD; exec \"$@\"")
+            let shared = try SharedScreen(shell: "trap '' CHLD; exec \"$@\"")
             kill(try #require(try shared.child("attach")), SIGKILL)
             try wait(until: "it is told") {
                 shared.process.errorOutput.contains("ended by signal 9: starting it again")
@@ -263,14 +211,14 @@ extension WebTests {
         }
 
         @Test func whatFailsAgainAndAgainAfterACrashEndsWithItsCode() throws {
-            let shared = try Shared()
+            let shared = try SharedScreen()
             try shared.server.crash()
             kill(try #require(try shared.child("start")), SIGKILL)
             #expect(try shared.process.wait() == .code(69))
         }
 
         @Test func theLinkIsPrintedOnceAlsoIfTheFirstSenderCrashed() throws {
-            let early = try Shared(
+            let early = try SharedScreen(
                 shell: """
                     "$@" & share=$!
                     trap 'kill $share; wait $share; exit' TERM
@@ -281,7 +229,7 @@ extension WebTests {
             )
             #expect(early.process.errorOutput.contains("the sender ended by signal 9"))
             early.process.stop()
-            let late = try Shared()
+            let late = try SharedScreen()
             kill(try #require(try late.child("attach")), SIGKILL)
             try wait(until: "a viewer connects") { try late.view().connected }
             #expect(late.process.output.split(separator: "#").count == 2)
@@ -290,7 +238,7 @@ extension WebTests {
 
         /// Otherwise the screen would stay shared with nobody to end it.
         @Test func ctrlZChangesNothing() throws {
-            let shared = try Shared()
+            let shared = try SharedScreen()
             shared.process.kill(SIGTSTP)
             #expect(try shared.view().connected)
             shared.process.kill(SIGINT)
@@ -300,7 +248,7 @@ extension WebTests {
         /// Command lines can be read by all; and the capture process has no use for what the sender must know.
         @Test func secretsReachTheSenderAlone() throws {
             let secret = "user:s3cret@192.0.2.1:3478"
-            let shared = try Shared(environment: ["ORIEL_TURN": secret, "ORIEL_TOKEN": "a-t0ken-of-the-tests"])
+            let shared = try SharedScreen(environment: ["ORIEL_TURN": secret, "ORIEL_TOKEN": "a-t0ken-of-the-tests"])
             for (command, knows) in [("start", false), ("attach", true)] {
                 let folder = "/proc/\(try #require(try shared.child(command)))"
                 let arguments = String(decoding: try contents(of: "\(folder)/cmdline"), as: UTF8.self)

@@ -5,13 +5,18 @@ package import Posix
 package final class TemporaryDirectory: Sendable {
     package let path: String
 
-    package init() throws(SystemError) {
+    /// - Parameter owner: whose it is; nil for who runs the test.
+    package init(of owner: OrdinaryUser? = nil) throws(SystemError) {
         var template = Array("/tmp/oriel-test.XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw SystemError("mkdtemp") }
         path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        owner?.own(path)
     }
 
     deinit { Self.remove(path) }
+
+    /// For the end of a program, which calls no `deinit`.
+    package func remove() { Self.remove(path) }
 
     package func file(_ name: String) -> String { "\(path)/\(name)" }
 

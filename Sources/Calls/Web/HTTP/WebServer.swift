@@ -70,7 +70,7 @@ package final class WebServer: Sendable {
                     )
                 }
             }
-            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             // Who has asked for all may say so, and still waits for the answers.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             // The less waits in the kernel, the sooner it shows that bytes leave.

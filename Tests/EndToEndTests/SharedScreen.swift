@@ -1,0 +1,60 @@
+import Glibc
+import TestSupport
+
+/// `oriel share` of a screen, at one end of a network.
+struct SharedScreen {
+    let network: Network
+    let server: XServer
+    let folder: TemporaryDirectory
+    let process: Subprocess
+
+    /// - Parameters:
+    ///   - arguments: more of them.
+    ///   - server: what is shared.
+    ///   - environment: variables on top of the test's own.
+    ///   - shell: a script that runs the command, `"$@"`.
+    init(
+        _ arguments: String...,
+        of server: XServer? = nil,
+        environment: [String: String] = [:],
+        shell: String = "exec \"$@\""
+    ) throws {
+        network = try Network()
+        self.server = try server ?? XServer()
+        folder = try TemporaryDirectory(of: .shared)
+        let command = [Programs.oriel, "share", "--display", self.server.display, "--dir", folder.file("bridge")]
+        process = try Subprocess(
+            network.atSender(["sh", "-c", shell, "sh"] + command + arguments),
+            environment: environment
+        )
+        let process = process
+        try wait(until: "the link is there") {
+            if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
+            return process.output.contains("#")
+        }
+    }
+
+    /// Process identifiers of its children by the command they run.
+    func child(_ command: String) throws -> pid_t? {
+        let list = try Subprocess.run(["ps", "-o", "pid=,args=", "--ppid", "\(process.pid)"])
+        let line = list.split(separator: "\n").first { $0.contains("oriel \(command)") }
+        return line?.split(separator: " ").first.flatMap { pid_t($0) }
+    }
+
+    var token: String { String(process.output.split(separator: "#")[1].prefix { !$0.isNewline }) }
+
+    func view() throws -> Peers.Report {
+        let url = "http://\(Network.senderAddress):8080/whep"
+        let viewer = try Peers.viewer(
+            .pion,
+            of: url,
+            token: token,
+            in: network,
+            ["--frames", "1", "--seconds", "20"]
+        )
+        return try Peers.report(viewer)
+    }
+
+    /// The options of the commands that ask something of it.
+    var broadcast: [String] { ["--dir", folder.file("bridge")] }
+}
