@@ -3,6 +3,8 @@ package struct CaptureStatistics: Sendable {
     /// How often it looked at the screen.
     package internal(set) var looks = 0
     package internal(set) var framesPublished = 0
+    /// How many of those looks found by chance what no damage had told of.
+    package internal(set) var misses = 0
     /// Asking the X server for pixels.
     package internal(set) var grabTime: UInt64 = 0
     /// Finding the tiles that differ.
@@ -18,6 +20,7 @@ package struct CaptureStatistics: Sendable {
         var sum = one
         sum.looks += other.looks
         sum.framesPublished += other.framesPublished
+        sum.misses += other.misses
         sum.grabTime += other.grabTime
         sum.compareTime += other.compareTime
         sum.convertTime += other.convertTime

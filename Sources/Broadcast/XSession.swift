@@ -46,6 +46,8 @@ final class XSession {
     /// For use within a look only.
     private var wanted: BlockSet
     private var found: BlockSet
+    /// What a sweep has found and no damage has told of so far.
+    private var missed: BlockSet
     /// When the present picture was taken, or the pointer in it last looked for.
     private(set) var capturedAt: UInt64 = 0
 
@@ -86,6 +88,7 @@ final class XSession {
         unpublished = grabber.noTiles
         wanted = grabber.noTiles
         found = grabber.noTiles
+        missed = grabber.noTiles
     }
 
     /// When to look at this screen.
@@ -119,8 +122,13 @@ final class XSession {
 
     /// Grabs what is damaged and what the sweep asks for. Returns false when the source is not there.
     private func grabChanges(_ look: CaptureSchedule.Look, _ sight: inout Sight) throws(X11Error) -> Bool {
+        missed.removeAll()
         for attempt in 0..<Self.mostGrabs {
-            if sight.isDamaged, let damage { try damage.answer(damage.ask(), addTo: &suspects, of: region) }
+            if sight.isDamaged, let damage {
+                try damage.answer(damage.ask(), addTo: &suspects, of: region)
+                sight.isDamaged = false
+            }
+            missed.subtract(suspects)
             wanted.removeAll()
             wanted.formUnion(suspects)
             if attempt == 0 { addSweep(look.sweep) }
@@ -141,11 +149,12 @@ final class XSession {
             let events = try drainEvents()
             sight.isDamaged = events.concernPicture
             if events.concernPointer { sight.pointerIsNews = true }
-            if attempt == 0, look.sweep != .none, !hadMoved {
-                sight.isMissed = !found.isEmpty && !sight.isDamaged
-            }
+            if attempt == 0, look.sweep != .none, !hadMoved { missed.formUnion(found) }
             if !sight.isDamaged { break }
         }
+        // Damage that has not been taken may yet tell of it.
+        sight.isMissed = !missed.isEmpty && !sight.isDamaged
+        if sight.isMissed { counted.misses += 1 }
         return true
     }
 
@@ -174,6 +183,7 @@ final class XSession {
     func forgetPublished() {
         suspects = grabber.noTiles
         wanted = grabber.noTiles
+        missed = grabber.noTiles
         unpublished = grabber.noTiles
         unpublished.insertAll()
         publishedCursor = nil

@@ -6,6 +6,7 @@ struct CaptureLog {
         let timeS: Double
         let looks: Int
         let framesPublished: Int
+        let damageMissed: Int
         let grabMs: Double
         let compareMs: Double
         let convertMs: Double
@@ -23,6 +24,7 @@ struct CaptureLog {
                 timeS: time,
                 looks: statistics.looks,
                 framesPublished: statistics.framesPublished,
+                damageMissed: statistics.misses,
                 grabMs: milliseconds(from: 0, to: statistics.grabTime),
                 compareMs: milliseconds(from: 0, to: statistics.compareTime),
                 convertMs: milliseconds(from: 0, to: statistics.convertTime),

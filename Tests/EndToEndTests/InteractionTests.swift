@@ -19,7 +19,8 @@ extension WebTests {
         @Test func noTileAndNoBlockIsStale() throws {
             let desktop = try Desktop(Self.size)
             let broadcast = try Broadcast(on: desktop.server.display, isOfTests: true)
-            let capture = try broadcast.start("--no-cursor")
+            let statistics = StatisticsLines(broadcast.folder.file("capture.json"))
+            let capture = try broadcast.start("--no-cursor", "--stats", statistics.path)
             let port = try Ports.free()
             let sender = try broadcast.attach(toPort: port, "--codec", "vp8", "--bitrate", "6000k")
             let description = String(decoding: try contents(of: broadcast.sdp), as: UTF8.self)
@@ -34,13 +35,18 @@ extension WebTests {
                 for _ in 0..<Int.random(in: 1...12, using: &random) { try desktop.act(&random) }
                 try desktop.freeze()
                 let screen = try desktop.grab(in: broadcast.folder)
-                // Now: a sweep would mend in a second what damage has missed.
                 try compare(screen, with: &reader, burst: bursts)
                 if bursts % 4 == 0 { try compare(screen, with: receiver, burst: bursts) }
                 desktop.thaw()
                 bursts += 1
             }
             try receiver.requireRunning()
+            // A sweep that mends what damage has missed counts that. The last burst has been swept too when these are written.
+            try desktop.freeze()
+            let lines = try statistics.count
+            try wait(until: "the whole screen was swept") { try statistics.count >= lines + 3 }
+            desktop.thaw()
+            #expect(try statistics.last("damage_missed") == 0)
             // It has come to a stream that was under way.
             #expect(receiver.complaints.allSatisfy { $0.contains("Keyframe missing") }, "\(receiver.complaints)")
             #expect(!capture.errorOutput.contains("does not tell"), "\(capture.errorOutput)")

@@ -31,7 +31,8 @@ private final class OpenScreen {
     @Test func whatNoDamageTellsOfIsFoundAndThatIsSaidOnce() throws {
         let screen = try OpenScreen()
         let broadcast = try Broadcast(on: screen.server.display)
-        let capture = try broadcast.start("--no-cursor")
+        let statistics = StatisticsLines(broadcast.folder.file("capture.json"))
+        let capture = try broadcast.start("--no-cursor", "--stats", statistics.path)
         let sender = try broadcast.attach(toPort: Ports.free())
         let path = broadcast.folder.file("picture.png")
         func picture() throws -> [UInt8] {
@@ -48,6 +49,7 @@ private final class OpenScreen {
         }
         let said = capture.errorOutput.split(separator: "\n").filter { $0.contains("does not tell of all") }
         #expect(said.count == 1, "\(capture.errorOutput)")
+        try wait(until: "each of them is counted") { try statistics.last("damage_missed") ?? 0 >= 8 }
         sender.stop()
         capture.stop()
     }
