@@ -93,12 +93,12 @@ extension WebTests {
         /// Names that nobody can look up here stand for the browser's addresses; its own checks show where it is.
         @Test func aBrowserThatHidesItsAddressesIsFoundToo() throws {
             let web = try WebBroadcast()
-            let gathered = "(oriel.pc.localDescription?.sdp.match(/candidate:.*local/g) ?? []).length"
+            let hidden = "(oriel.pc?.localDescription?.sdp.match(/candidate:.*local/g) ?? []).length"
             // Each time by a fresh browser, until one has given its address a name.
             for _ in 0..<5 {
                 let browser = try web.open(.chromium, hidesAddresses: true)
-                usleep(2_000_000)
-                guard try browser.evaluate(gathered, as: Int.self) > 0 else { continue }
+                let isHidden = { try browser.evaluate(hidden, as: Int.self) > 0 }
+                guard (try? wait(until: "it gathers", timeout: .seconds(5), isHidden)) != nil else { continue }
                 try browser.wait(forState: "live")
                 return
             }
@@ -139,7 +139,7 @@ extension WebTests {
             let still = try draw("counter", on: web.server, "--rate", "0.001")
             let early = try web.open(.chromium)
             try early.wait(forState: "live")
-            usleep(1_500_000)
+            try wait(until: "the early viewer sees it") { try early.number() != nil }
             let late = try web.open(.chromium)
             try late.wait(forState: "live")
             #expect(try late.number() == early.number())

@@ -12,7 +12,7 @@ import Testing
         let sender = try broadcast.attach(toPort: 6174)
         let counter = try draw("counter", on: server, "--rate", "20")
         try wait(until: "frames are written") {
-            try number("published", in: broadcast.run("inspect", "--json").output) > 30
+            try wholeNumber("published", in: broadcast.run("inspect", "--json").output) ?? 0 > 30
         }
 
         let json = try broadcast.run("inspect", "--json").output
@@ -26,7 +26,8 @@ import Testing
         try wait(until: "it has looked three times") { live.output.split(separator: "\n").count >= 3 }
         live.kill(SIGINT)
         #expect(try live.wait() == .code(0))
-        let rate = try number("\"rates\":{\"frames_per_second", in: live.output)
+        let rates = try #require(live.output.ranges(of: "\"rates\":{").last)
+        let rate = try #require(wholeNumber("frames_per_second", in: String(live.output[rates.lowerBound...])))
         #expect(10...35 ~= rate, "\(rate) frames a second")
         #expect(try broadcast.run("inspect").output.contains("<- latest"))
         counter.stop()
@@ -43,10 +44,5 @@ import Testing
         let text = try broadcast.run("inspect").output
         #expect(text.contains("last error  ") && text.contains(" ms ago"), "\(text)")
         capture.stop()
-    }
-
-    private func number(_ key: String, in json: String) throws -> Int {
-        let tail = try #require(json.split(separator: "\(key)\":").last)
-        return Int(tail.prefix { $0.isNumber }) ?? -1
     }
 }

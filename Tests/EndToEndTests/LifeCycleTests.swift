@@ -192,9 +192,9 @@ import Testing
     @Test func theSourceChangesAlsoWhileNobodyWatches() throws {
         let server = try XServer()
         let broadcast = try Broadcast(on: server.display)
-        let capture = try broadcast.start()
-        // It no longer looks at the screen then.
-        sleep(6)
+        let statistics = StatisticsLines(broadcast.folder.file("capture.json"))
+        let capture = try broadcast.start("--stats", statistics.path)
+        try statistics.waitForRest("looks", most: 0)
         #expect(try broadcast.run("source", "--region", "200x100+5+5").code == 0)
         try wait(until: "the region is there") { try broadcast.run("status").output.contains("200x100,") }
         capture.stop()

@@ -42,7 +42,7 @@ private final class OpenScreen {
         var before = try picture()
         for round in 1...8 as ClosedRange<UInt32> {
             // Looking at everything has ended by then, and begins anew.
-            if round == 5 { sleep(6) }
+            if round == 5 { try statistics.waitForRest("looks", most: 4) }
             screen.paint(round * 0x1f1f1f)
             try wait(until: "picture \(round) is seen") { try picture() != before }
             before = try picture()

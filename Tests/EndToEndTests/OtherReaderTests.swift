@@ -33,11 +33,16 @@ import Testing
         let drawing = try draw("still", on: server)
         defer { drawing.stop() }
         let capture = try broadcast.start("--no-cursor", "--bridge", storage.rawValue)
-        usleep(500_000)
         let (theirs, ours) = (broadcast.folder.file("theirs.png"), broadcast.folder.file("ours.png"))
+        var before: [UInt8] = []
+        try wait(until: "the screen is drawn") {
+            #expect(try broadcast.run("inspect", "--png", ours).code == 0)
+            let picture = try pixels(ours)
+            defer { before = picture }
+            return Set(picture).count > 10 && picture == before
+        }
         let snapshot = try CommandResult(command + ["--dir", broadcast.directory, theirs])
         #expect(snapshot.code == 0, "\(snapshot.errorOutput)")
-        #expect(try broadcast.run("inspect", "--png", ours).code == 0)
         let (left, right) = (try pixels(theirs), try pixels(ours))
         #expect(left.count == right.count && left.count > 100_000)
         let worst = zip(left, right).lazy.map { abs(Int($0) - Int($1)) }.max()
@@ -59,7 +64,9 @@ import Testing
         let first = try broadcast.start("--bridge", storage.rawValue)
         let picture = broadcast.folder.file("last.png")
         let reader = try Subprocess(command + ["--dir", broadcast.directory, "--follow", "6", picture])
-        usleep(1_500_000)
+        try wait(until: "it has had something to follow") {
+            try wholeNumber("published", in: broadcast.run("inspect", "--json").output) ?? 0 > 45
+        }
         first.kill(SIGKILL)
         try first.wait()
         let second = try broadcast.start("--bridge", storage.rawValue)
@@ -108,7 +115,7 @@ import Testing
     private func pixels(_ png: String) throws -> [UInt8] {
         let raw = png + ".rgb"
         let format = ["-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24"]
-        try Subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", png] + format + [raw])
+        try Subprocess.run(["ffmpeg", "-nostdin", "-y", "-v", "error", "-i", png] + format + [raw])
         return try contents(of: raw)
     }
 }
