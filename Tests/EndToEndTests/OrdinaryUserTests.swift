@@ -95,12 +95,20 @@ extension WebTests {
                 if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
                 return process.output.contains("#")
             }
-            let asRoot = String(decoding: try contents(of: clone.folder.file("sudo.log")), as: UTF8.self)
-            let lines = asRoot.split(separator: "\n")
-            #expect(lines.count == 2 && lines.first?.hasPrefix("apt-get update") == true, "\(asRoot)")
-            #expect(lines.last?.contains("apt-get install") == true && lines.last?.hasSuffix(" libyuv-dev") == true)
+            let asRoot = try clone.askedOfRoot
+            #expect(asRoot.count == 2 && asRoot.first?.hasPrefix("apt-get update") == true, "\(asRoot)")
+            #expect(asRoot.last?.contains("apt-get install") == true && asRoot.last?.hasSuffix(" libyuv-dev") == true)
             process.kill(SIGINT)
             #expect(try process.wait() == .code(130))
+        }
+
+        @Test func itIsInstalledBesideTheSystemWithSudo() throws {
+            let clone = try Clone()
+            let prefix = try TemporaryDirectory()
+            let installed = try CommandResult(clone.running("tools/install", prefix.path))
+            #expect(installed.code == 0, "\(installed.errorOutput)")
+            let asRoot = try clone.askedOfRoot
+            #expect(asRoot.count == 3 && asRoot.allSatisfy { $0.hasPrefix("install -D -m ") }, "\(asRoot)")
         }
 
         @Test func itIsInstalledIntoAHome() throws {
@@ -108,6 +116,7 @@ extension WebTests {
             let home = try TemporaryDirectory(of: user)
             let installed = try CommandResult(clone.running("tools/install", home.file("local")))
             #expect(installed.code == 0, "\(installed.errorOutput)")
+            #expect(access(clone.folder.file("sudo.log"), F_OK) != 0)
             for file in ["include/oriel_bridge.h", "share/doc/oriel/Format.md"] {
                 #expect(access(home.file("local/\(file)"), R_OK) == 0)
             }
@@ -121,7 +130,9 @@ extension WebTests {
 private struct Clone {
     let folder: TemporaryDirectory
 
-    /// - Parameter package: one that is said not to be installed; sudo then only writes down what it is asked for.
+    /// Its sudo only writes down what it is asked for.
+    ///
+    /// - Parameter package: one that is said not to be installed.
     init(lacking package: String = "") throws {
         folder = try TemporaryDirectory(of: .shared)
         let build = folder.file("clone/.build/release")
@@ -135,6 +146,13 @@ private struct Clone {
             "for last; do :; done; [ \"$last\" != \"\(package)\" ] && exec /usr/bin/dpkg-query \"$@\""
         )
         try Subprocess.run(["chown", "-R", "\(OrdinaryUser.shared.id):\(OrdinaryUser.shared.group)", folder.path])
+    }
+
+    /// The command lines that were given to sudo.
+    var askedOfRoot: [Substring] {
+        get throws {
+            String(decoding: try contents(of: folder.file("sudo.log")), as: UTF8.self).split(separator: "\n")
+        }
     }
 
     /// One of its tools with arguments, run by the user.
