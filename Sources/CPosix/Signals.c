@@ -20,6 +20,7 @@ int posix_termination_signals(void) {
         return -1;
     }
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGTTOU, SIG_IGN);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 

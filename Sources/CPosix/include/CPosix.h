@@ -43,7 +43,8 @@ void posix_guard_enter(struct posix_guard *guard, void *base, size_t size);
 bool posix_guard_leave(struct posix_guard *guard);
 
 /// Blocks SIGINT, SIGTERM and, unless it is ignored, SIGHUP, and returns a descriptor that becomes readable when one comes; -1 and errno on
-/// failure. Ignores SIGPIPE.
+/// failure. Ignores SIGPIPE and SIGTTOU: a line that nobody reads, or that a terminal wants from its foreground alone
+/// (stty tostop), ends and stops nothing.
 int posix_termination_signals(void);
 /// Whether a signal waited there; takes one.
 bool posix_take_signal(int descriptor);
