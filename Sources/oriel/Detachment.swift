@@ -39,6 +39,6 @@ enum Detachment {
     /// Shows what the capture process has said so far.
     private static func relay(_ log: String) {
         guard let file = try? FileDescriptor.open(log, O_RDONLY), let bytes = try? file.readBytes(65536) else { return }
-        try? write(String(decoding: bytes, as: UTF8.self), to: 2)
+        Console.relay(String(decoding: bytes, as: UTF8.self), to: 2)
     }
 }

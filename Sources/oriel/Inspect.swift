@@ -33,8 +33,8 @@ struct Inspect: ParsableCommand {
                 readers: directory.readers(),
                 rates: before.flatMap { inspection.rates(since: $0, seconds: Double(now - beforeAt) / 1e9) }
             )
-            let text = json ? try oriel.json(report) : report.text
-            let isRead = Console.print(watch && !json ? Console.redraw(text) : text)
+            let isRead =
+                json ? Console.emit(try oriel.json(report) + "\n") : Console.print(report.lines, redrawing: watch)
             guard watch, isRead else {
                 if let problem = inspection.problem { throw problem }
                 return

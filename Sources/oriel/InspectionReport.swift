@@ -95,7 +95,7 @@ struct InspectionReport: Encodable {
         self.rates = rates
     }
 
-    var text: String {
+    var lines: [String] {
         var lines = [
             "directory   \(directory)",
             "state       \(state)\(reason.map { " (\($0))" } ?? "")\(stateAgeMs.map { " for \(rounded($0)) ms" } ?? "")",
@@ -115,7 +115,7 @@ struct InspectionReport: Encodable {
         }
         if let heartbeatAgeMs { lines.append("heartbeat   \(rounded(heartbeatAgeMs)) ms ago") }
         for (index, slot) in slots.enumerated() { lines.append("slot \(index)      \(slot.text)") }
-        return (lines + heatMap).joined(separator: "\n")
+        return lines + heatMap
     }
 
     private var rateText: String {

@@ -16,7 +16,7 @@ struct List: ParsableCommand {
             monitors: try connection.listMonitors().map(Listing.Monitor.init),
             windows: try connection.listWindows().map(Listing.Window.init)
         )
-        Console.print(json ? try oriel.json(listing) : listing.table)
+        if json { Console.emit(try oriel.json(listing) + "\n") } else { Console.print(listing.lines) }
     }
 }
 
@@ -49,12 +49,12 @@ private struct Listing: Encodable {
     let monitors: [Monitor]
     let windows: [Window]
 
-    var table: String {
+    var lines: [String] {
         let monitorLines = monitors.map {
             "monitor  \($0.name)  \($0.width)x\($0.height)+\($0.x)+\($0.y)\($0.isPrimary ? "  primary" : "")"
         }
         let windowLines = windows.map { "window   \($0.id)  \($0.width)x\($0.height)+\($0.x)+\($0.y)  \($0.title)" }
-        return (monitorLines + windowLines).joined(separator: "\n")
+        return monitorLines + windowLines
     }
 }
 

@@ -24,9 +24,17 @@ struct Oriel: ParsableCommand {
             var command = try parseAsRoot()
             try command.run()
         } catch {
-            guard let failure = Failure(describing: error) else { exit(withError: error) }
+            guard let failure = Failure(describing: error) else { exit(sayingWhy: error) }
             Console.note(failure.sentence)
             Glibc.exit(failure.code.rawValue)
         }
+    }
+
+    /// As the parser of arguments ends: with its help on standard output, or what is wrong with them on standard error.
+    private static func exit(sayingWhy error: any Error) -> Never {
+        let code = exitCode(for: error)
+        let message = fullMessage(for: error)
+        if !message.isEmpty { Console.relay(message + "\n", to: code.isSuccess ? 1 : 2) }
+        Glibc.exit(code.rawValue)
     }
 }

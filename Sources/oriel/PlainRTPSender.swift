@@ -112,7 +112,7 @@ private struct SDPPublisher: ~Copyable {
 
     private static func write(_ description: String, to path: String?) throws {
         guard let path else {
-            Console.print(description)
+            Console.emit(description + "\n")
             return
         }
         do {

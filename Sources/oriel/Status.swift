@@ -21,8 +21,8 @@ struct Status: ParsableCommand {
         let signals = try TerminationSignals()
         while true {
             let report = try StatusReport(broadcast)
-            let text = json ? try oriel.json(report) : report.text
-            let isRead = Console.print(watch && !json ? Console.redraw(text) : text)
+            let isRead =
+                json ? Console.emit(try oriel.json(report) + "\n") : Console.print(report.lines, redrawing: watch)
             guard watch, isRead else {
                 if report.isLive { return }
                 throw ExitCode(Failure.Code.tryAgain.rawValue)
@@ -91,10 +91,10 @@ struct StatusReport: Encodable {
     }
 
     /// For a person: one line, and one more for each viewer.
-    var text: String {
-        guard !viewers.isEmpty else { return sentence }
+    var lines: [String] {
+        guard !viewers.isEmpty else { return [sentence] }
         let rows = [["viewer", "from", "for", "codec", "kb/s", "round trip", "loss", "frames", "nacks", "plis"]]
-        return ([sentence, ""] + table(rows + viewers.map(\.row))).joined(separator: "\n")
+        return [sentence, ""] + table(rows + viewers.map(\.row))
     }
 
     private var sentence: String {

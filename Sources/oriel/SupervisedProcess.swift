@@ -153,7 +153,7 @@ private final class Results {
             let count = read(reading.raw, &buffer, buffer.count)
             if count <= 0 { return }
             isToldNow = true
-            if !isToldBefore { try? write(String(decoding: buffer[..<count], as: UTF8.self), to: 1) }
+            if !isToldBefore { Console.relay(String(decoding: buffer[..<count], as: UTF8.self), to: 1) }
         }
     }
 

@@ -62,7 +62,7 @@ struct WebSender {
         page.value = service
         let server = try WebServer(service, on: options.listen, tls: tls, limits: limits)
         defer { server.close() }
-        for link in options.links(port: server.port, token: token, tls: tls) { Console.print(link) }
+        Console.print(options.links(port: server.port, token: token, tls: tls))
         let file = SenderFile(in: path)
         defer { file.remove() }
         var loop = SenderLoop(

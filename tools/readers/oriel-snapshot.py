@@ -386,7 +386,8 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def complain(sentence: str, code: int) -> int:
-    print(f"oriel-snapshot: {sentence}", file=sys.stderr)
+    shown = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in sentence)  # status is anybody's text
+    print(f"oriel-snapshot: {shown}", file=sys.stderr)
     return code
 
 
