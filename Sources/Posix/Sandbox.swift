@@ -3,27 +3,37 @@ import Glibc
 
 /// Gives up what a process does not need, for ever: whoever takes it over gains little.
 package struct Sandbox: Sendable {
-    /// The only folder below which files may be written.
-    package var folder: String
-    /// Whether nothing may be read but what is in `folder` and what belongs to the system.
-    package var limitsReading: Bool
+    /// The only folder below which files may be written; nil for none.
+    package var writable: String?
+    /// Below which paths files may be read, beside the above and what belongs to the system; nil for everywhere.
+    package var readable: [String]?
     /// Families of sockets that may still be opened, such as `AF_UNIX`.
     package var socketFamilies: [Int32]
     /// Whether connections from outside may be taken.
     package var mayListen: Bool
+    /// Whether memory segments of System V may be made and attached (shmget).
+    package var sharesSegments: Bool
 
     /// What programs read behind one's back. Dispatch looks after its threads in `/proc/TID`, which is not below
     /// `/proc/self`, and traps where it cannot: other processes of this user can be seen there, but not their memory.
     /// The last is a link out of `/etc` on many systems.
     private static let systemPaths = [
-        "/etc", "/usr", "/lib", "/lib32", "/lib64", "/proc", "/sys", "/dev", "/etc/resolv.conf",
+        "/etc", "/usr", "/lib", "/lib32", "/lib64", "/proc", "/sys/devices/system/cpu", "/sys/fs/cgroup", "/dev/null",
+        "/dev/random", "/dev/urandom", "/etc/resolv.conf",
     ]
 
-    package init(folder: String, limitsReading: Bool, socketFamilies: [Int32], mayListen: Bool) {
-        self.folder = folder
-        self.limitsReading = limitsReading
+    package init(
+        writable: String?,
+        readable: [String]?,
+        socketFamilies: [Int32],
+        mayListen: Bool = false,
+        sharesSegments: Bool = false
+    ) {
+        self.writable = writable
+        self.readable = readable
         self.socketFamilies = socketFamilies
         self.mayListen = mayListen
+        self.sharesSegments = sharesSegments
     }
 
     /// Both of the below. Enter it before the first thread starts.
@@ -41,7 +51,7 @@ package struct Sandbox: Sendable {
         _ = posix_no_new_privileges()
         let version = posix_landlock_version()
         guard version > 0 else { return try tolerate("landlock", version == 0 ? ENOSYS : errno, report) }
-        let files: LandlockFiles = limitsReading ? [.writing, .execute, .reading] : [.writing, .execute]
+        let files: LandlockFiles = readable == nil ? [.changing, .execute] : [.changing, .execute, .reading]
         let (network, scopes) = unused
         let raw = posix_landlock_create(
             files.intersection(.known(version)).rawValue,
@@ -50,9 +60,12 @@ package struct Sandbox: Sendable {
         )
         guard raw >= 0 else { return try tolerate("landlock", errno, report) }
         let rules = FileDescriptor(taking: raw)
-        let allowed = files.intersection(.known(version)).subtracting([.execute, .ioctlDevice])
-        try allow(allowed, below: try open(folder), in: rules)
-        if limitsReading {
+        if let writable {
+            let allowed = files.intersection(.known(version)).subtracting([.execute, .devices])
+            try allow(allowed, below: try open(writable), in: rules)
+        }
+        if let readable {
+            for path in readable { try allow(.reading, below: try open(path), in: rules) }
             // What is not there need not be read.
             for path in Self.systemPaths {
                 if let place = try? open(path) { try allow(.reading, below: place, in: rules) }
@@ -61,14 +74,15 @@ package struct Sandbox: Sendable {
         if posix_landlock_enter(raw) != 0 { try tolerate("landlock", errno, report) }
     }
 
-    /// Everything else by seccomp, for all threads: no other program, no other process, no other sockets.
+    /// Everything else by seccomp, for all threads: no other program, no other process, no other sockets, nothing that
+    /// reaches beyond through a terminal, a device or the modes of files.
     ///
     /// - Parameter report: gets a sentence if the kernel, or the container around it, offers no seccomp.
     package func filterCalls(report: (String) -> Void) throws(SystemError) {
         _ = posix_no_new_privileges()
         var code: Int32 = 0
         for _ in 0..<8 {
-            code = posix_filter_calls(socketFamilies, socketFamilies.count, mayListen)
+            code = posix_filter_calls(socketFamilies, socketFamilies.count, mayListen, sharesSegments)
             // A thread that starts or ends just now cannot follow.
             guard code == EAGAIN || code == ESRCH else { break }
             sched_yield()
@@ -116,8 +130,10 @@ private struct LandlockFiles: OptionSet {
     static let reading: Self = [Self(rawValue: 1 << 2), .readFolder]
     static let truncate = Self(rawValue: 1 << 14)
     static let ioctlDevice = Self(rawValue: 1 << 15)
+    /// Making device files, and asking something of devices.
+    static let devices: Self = [Self(rawValue: 1 << 6), Self(rawValue: 1 << 11), .ioctlDevice]
     /// Writing a file, removing folders and files, making anything, and what later kernels added.
-    static let writing: Self = [
+    static let changing: Self = [
         Self(rawValue: 1 << 1), Self(rawValue: 0x1FF0), .truncate, .ioctlDevice,
     ]
 

@@ -44,12 +44,7 @@ struct PlainRTPSender {
     ) throws -> SenderLoop.End {
         let codec = video.codec.codecs[0][0]
         // No Unix socket leads to an X server; looking up a name may need one.
-        let sandbox = Sandbox(
-            folder: folder,
-            limitsReading: true,
-            socketFamilies: [AF_INET, AF_INET6],
-            mayListen: false
-        )
+        let sandbox = Sandbox(writable: nil, readable: [folder], socketFamilies: [AF_INET, AF_INET6])
         let publisher = try SDPPublisher(path: options.sdp)
         // Before the thread of the call starts: it inherits this.
         try sandbox.restrictFiles()

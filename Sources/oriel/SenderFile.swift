@@ -6,8 +6,7 @@ import Posix
 import RTP
 import WebRTC
 
-/// What a sender tells of its viewers: a file in the broadcast's folder, one for each sender, renewed each second while
-/// somebody looks in.
+/// What a sender tells of its viewers: a file in its folder, renewed each second while somebody looks in.
 final class SenderFile {
     /// One viewer, as `oriel status` shows it.
     struct Viewer: Codable {
@@ -34,18 +33,14 @@ final class SenderFile {
         let viewers: [Viewer]
     }
 
-    private static let prefix = "viewers."
+    private static let name = "viewers"
     /// A file that was not renewed for this long tells nothing.
     private static let lifetime: UInt64 = 3_000_000_000
 
-    private let path: String
+    private let folder: SenderFolder
     private var isEmpty = true
 
-    /// Also removes what killed senders left.
-    init(in directory: String) {
-        path = "\(directory)/\(Self.prefix)\(getpid())"
-        _ = Self.viewers(in: directory)
-    }
+    init(in folder: SenderFolder) { self.folder = folder }
 
     /// A full disk loses the news and nothing else.
     func write(_ statuses: [ViewerStatus]) {
@@ -54,39 +49,19 @@ final class SenderFile {
         let now = MonotonicClock.now()
         let content = Content(pid: getpid(), writtenNs: now, viewers: statuses.map { Viewer($0, now: now) })
         guard let text = try? json(content) else { return }
-        try? OutputFile.replace(path) { try OutputFile.open($0, O_TRUNC).write(text) }
+        try? folder.replace(Self.name, with: text)
     }
 
-    func remove() { unlink(path) }
-
-    /// The viewers of all senders of a broadcast. Removes what a killed sender left.
-    static func viewers(in directory: String) -> [Viewer] {
-        guard let folder = opendir(directory) else { return [] }
-        defer { closedir(folder) }
-        var viewers: [Viewer] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            guard name.hasPrefix(prefix), let pid = Int32(name.dropFirst(prefix.count)) else { continue }
-            let path = "\(directory)/\(name)"
-            if kill(pid, 0) != 0, errno == ESRCH {
-                unlink(path)
-                continue
-            }
-            viewers.append(contentsOf: read(path)?.viewers ?? [])
-        }
-        return viewers.sorted { $0.id < $1.id }
+    /// The viewers of all senders of a broadcast.
+    static func viewers(of broadcast: BridgeDirectory) -> [Viewer] {
+        SenderFolder.all(in: broadcast).flatMap { read($0)?.viewers ?? [] }.sorted { $0.id < $1.id }
     }
 
-    private static func read(_ path: String) -> Content? {
-        guard let file = try? FileDescriptor.open(path, O_RDONLY | O_NOFOLLOW),
-            let bytes = try? file.readBytes(1 << 20)
-        else { return nil }
+    private static func read(_ folder: SenderFolder) -> Content? {
+        guard let text = folder.read(name, limit: 1 << 20) else { return nil }
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
-        let data = bytes.withUnsafeBytes { Data($0) }
-        guard let content = try? decoder.decode(Content.self, from: data),
+        guard let content = try? decoder.decode(Content.self, from: Data(text.utf8)),
             MonotonicClock.now() < content.writtenNs &+ lifetime
         else { return nil }
         return content

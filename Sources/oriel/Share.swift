@@ -43,6 +43,8 @@ struct Share: ParsableCommand {
         var sender = ["attach", "web"] + broadcast.arguments + video.arguments + web.arguments
         sender += sending.arguments + ["--fps", "\(min(source.fps, 60))"]
         let capture = ["start"] + broadcast.arguments + source.arguments
+        // What a sender leaves it could not remove itself.
+        defer { SenderFolder.removeDead(in: directory) }
         try supervise(
             SupervisedProcess("capture process", arguments: capture) {
                 // Not what it was first told to show, if "oriel source" has told it something else since.

@@ -37,7 +37,8 @@ struct Start: ParsableCommand {
         let display = source.display ?? getenv("DISPLAY").map { String(cString: $0) } ?? ""
         let isLocal = display.hasPrefix(":") || display.hasPrefix("unix") || display.hasPrefix("/")
         let families = isLocal ? [AF_UNIX] : [AF_UNIX, AF_INET, AF_INET6]
-        return Sandbox(folder: folder, limitsReading: false, socketFamilies: families, mayListen: false)
+        // Each connection to a server that comes back reads its authority file, which may have been replaced.
+        return Sandbox(writable: folder, readable: nil, socketFamilies: families, sharesSegments: true)
     }
 }
 
@@ -168,7 +169,7 @@ extension Sandbox {
         do { try body() } catch {
             throw Failure(
                 .failed,
-                "cannot give up access to all but \(folder) (\(error)): check that folder, or choose another with --dir"
+                "cannot give up access to other files (\(error)): check the broadcast's folder, or choose another with --dir"
             )
         }
     }

@@ -57,13 +57,14 @@ struct StatusReport: Encodable {
 
     init(_ broadcast: BroadcastOptions) throws {
         do {
-            self.init(try BridgeInspection(try BridgeDirectory(path: broadcast.path, create: false)))
+            let directory = try broadcast.directory()
+            self.init(try BridgeInspection(directory), viewers: SenderFile.viewers(of: directory))
         } catch BridgeError.noBroadcast(let path) {
             self.init(nothingIn: path)
         }
     }
 
-    private init(_ inspection: BridgeInspection) {
+    private init(_ inspection: BridgeInspection, viewers: [SenderFile.Viewer]) {
         let now = MonotonicClock.now()
         directory = inspection.path
         state = inspection.liveness.name
@@ -77,7 +78,7 @@ struct StatusReport: Encodable {
         frameAgeMs = inspection.latest.map { milliseconds(from: $0.capturedAt, to: now) }
         uptimeS = isLive ? inspection.status.map { milliseconds(from: $0.startedAt, to: now) / 1000 } : nil
         hasSender = inspection.hasReaders
-        viewers = SenderFile.viewers(in: inspection.path)
+        self.viewers = viewers
     }
 
     private init(nothingIn path: String) {

@@ -22,16 +22,16 @@ struct WebSender {
         _ reader: consuming FrameReader,
         until signals: borrowing TerminationSignals
     ) throws -> SenderLoop.End {
-        let path = try broadcast.path
-        // Before this process gives up making Unix sockets.
+        // Before this process gives up making Unix sockets, and folders.
         let directory = try broadcast.directory()
+        let folder = makeFolder(in: directory)
         let token = options.chosenToken()
         let (ice, links) = try options.ice()
         let tls = try options.tls()
         // No Unix socket leads to an X server. Addresses are learnt by netlink.
         try Sandbox(
-            folder: path,
-            limitsReading: true,
+            writable: folder?.path,
+            readable: [directory.path],
             socketFamilies: [AF_INET, AF_INET6, AF_NETLINK],
             mayListen: true
         ).enter()
@@ -63,8 +63,8 @@ struct WebSender {
         let server = try WebServer(service, on: options.listen, tls: tls, limits: limits)
         defer { server.close() }
         Console.print(options.links(port: server.port, token: token, tls: tls))
-        let file = SenderFile(in: path)
-        defer { file.remove() }
+        let file = folder.map { SenderFile(in: $0) }
+        defer { folder?.clear() }
         var loop = SenderLoop(
             video.settings(fps: fps, wakesEarly: wakesEarly, keyframeInterval: nil),
             reader: reader,
@@ -75,7 +75,15 @@ struct WebSender {
         return try loop.run(until: signals) { statistics in
             let viewers = call.viewers
             log?.append(statistics, call.totals, viewers: viewers.count)
-            file.write(viewers)
+            file?.write(viewers)
+        }
+    }
+
+    /// Nil on a full disk, say: it can do without.
+    private func makeFolder(in directory: BridgeDirectory) -> SenderFolder? {
+        do { return try SenderFolder(in: directory) } catch {
+            Console.note("\(error); until then \"oriel status\" does not tell who looks in")
+            return nil
         }
     }
 

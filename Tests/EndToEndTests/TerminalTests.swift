@@ -69,11 +69,14 @@ import Testing
         #expect(Self.isHarmless(capture.errorOutput), "\(capture.errorOutput.debugDescription)")
 
         // This process passes for a sender.
+        let senders = "\(path)/senders"
+        mkdir(senders, 0o700)
+        mkdir("\(senders)/\(getpid())", 0o700)
         let words = String(decoding: try JSONEncoder().encode([Self.hostile]), as: UTF8.self).dropFirst().dropLast()
         let numbers = ["id", "since_s", "bitrate_bps", "frames_sent", "nacks", "plis"].map { "\"\($0)\":1" }
         let texts = ["address", "codec", "state"].map { "\"\($0)\":\(words)" }
         let viewer = (numbers + texts).joined(separator: ",")
-        try FileDescriptor.open("\(path)/viewers.\(getpid())", O_WRONLY | O_CREAT).write(
+        try FileDescriptor.open("\(senders)/\(getpid())/viewers", O_WRONLY | O_CREAT).write(
             "{\"pid\":1,\"written_ns\":\(MonotonicClock.now()),\"viewers\":[{\(viewer)}]}"
         )
         let status = try broadcast.run("status").output

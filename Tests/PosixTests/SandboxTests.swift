@@ -12,7 +12,7 @@ import Testing
             let outside = try TemporaryDirectory()
             try FileDescriptor.open(outside.file("old"), O_WRONLY | O_CREAT).write("old")
             let bound = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            try Sandbox(folder: folder.path, limitsReading: true, socketFamilies: [AF_INET], mayListen: false)
+            try Sandbox(writable: folder.path, readable: [], socketFamilies: [AF_INET])
                 .enter { Issue.record("\($0)") }
 
             expectRefused { listen(bound, 1) }
@@ -35,6 +35,13 @@ import Testing
             expectRefused { mkdir(outside.file("folder"), 0o700) }
             expectRefused { open("/proc/\(getppid())/mem", O_RDONLY) }
             expectRefused { opendir(outside.path) == nil ? -1 : 0 }
+            expectRefused { opendir("/dev/shm") == nil ? -1 : 0 }
+            expectRefused { open("/dev/ptmx", O_RDWR) }
+            expectRefused { chmod(outside.file("old"), 0o666) }
+            expectRefused { shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0o600) }
+            expectRefused { semget(IPC_PRIVATE, 1, 0o600) }
+            expectRefused { msgget(IPC_PRIVATE, 0o600) }
+            expectRefused { setpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(getppid()), 19) }
             exit(EXIT_SUCCESS)
         }
     }
@@ -42,30 +49,72 @@ import Testing
     @Test func whatIsNeededStillWorks() async {
         await #expect(processExitsWith: .success) {
             let folder = try TemporaryDirectory()
+            let shared = try TemporaryDirectory()
+            try FileDescriptor.open(shared.file("shared"), O_WRONLY | O_CREAT).write("shared")
             try Sandbox(
-                folder: folder.path,
-                limitsReading: true,
+                writable: folder.path,
+                readable: [shared.path],
                 socketFamilies: [AF_INET, AF_UNIX],
-                mayListen: true
+                mayListen: true,
+                sharesSegments: true
             ).enter { Issue.record("\($0)") }
 
             let file = try FileDescriptor.open(folder.file("a"), O_RDWR | O_CREAT)
             try file.write("text")
-            try check("truncate") { truncate(folder.file("a"), 2) }
+            try check("ftruncate") { ftruncate(file.raw, 2) }
             try check("rename") { rename(folder.file("a"), folder.file("b")) }
             try check("unlink") { unlink(folder.file("b")) }
+            try check("open") { open(shared.file("shared"), O_RDONLY) }
+            expectRefused { open(shared.file("shared"), O_WRONLY) }
+            expectRefused { rename(shared.file("shared"), folder.file("mine")) }
             try check("open") { open("/etc/hosts", O_RDONLY) }
+            for device in ["null", "random", "urandom"] { try check("open") { open("/dev/\(device)", O_RDONLY) } }
             try check("open") { open("/proc/\(getppid())/stat", O_RDONLY) }
             try check("socket") { socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0) }
             let listener = try check("socket") { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
             try check("listen") { listen(listener, 1) }
             try check("kill") { kill(getpid(), 0) }
-            #expect(kill(getppid(), 0) == 0 || errno == EPERM)
+            let segment = try check("shmget") { shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0o600) }
+            let memory = shmat(segment, nil, 0)
+            try check("shmctl") { shmctl(segment, IPC_RMID, nil) }
+            #expect(memory != UnsafeMutableRawPointer(bitPattern: -1))
+            try check("shmdt") { shmdt(memory) }
+            var bytes: Int32 = 0
+            try check("ioctl") { ioctl(file.raw, UInt(FIONREAD), &bytes) }
+            try check("fchmod") { fchmod(file.raw, 0o600) }
+            var limit = rlimit()
+            try check("getrlimit") { getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) }
             let ran = Atomic(false)
             try Thread { ran.store(true, ordering: .relaxed) }.join()
             let hasRun = ran.load(ordering: .relaxed)
             #expect(hasRun)
             exit(EXIT_SUCCESS)
+        }
+    }
+
+    /// In the foreground of a terminal that passes for the user's: what is typed there goes to the shell in the end.
+    @Test func aTerminalTakesNothingForTyped() async {
+        await #expect(processExitsWith: .success) {
+            setsid()
+            let master = try check("open") { open("/dev/ptmx", O_RDWR | O_NOCTTY) }
+            var lock: Int32 = 0
+            try check("TIOCSPTLCK") { ioctl(master, 0x4004_5431, &lock) }
+            let terminal = try check("TIOCGPTPEER") { ioctl(master, 0x5441, O_RDWR | O_NOCTTY | O_NONBLOCK) }
+            try check("TIOCSCTTY") { ioctl(terminal, UInt(TIOCSCTTY), 0) }
+            var letter = UInt8(ascii: "x")
+            try Sandbox(writable: nil, readable: nil, socketFamilies: []).enter { Issue.record("\($0)") }
+
+            // Of the number, the kernel looks at the lower half.
+            for above in [0, 1 << 32, UInt.max << 32] {
+                for request in [TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS, TIOCSPGRP, TIOCSCTTY, TCSETS] {
+                    expectRefused { ioctl(terminal, UInt(request) | above, &letter) }
+                }
+            }
+            letter = UInt8(ascii: "\n")
+            expectRefused { ioctl(terminal, UInt(TIOCSTI), &letter) }
+            var typed = UInt8(0)
+            guard read(terminal, &typed, 1) == -1, errno == EAGAIN else { exit(EXIT_FAILURE) }
+            exit(isatty(terminal) == 1 ? EXIT_SUCCESS : EXIT_FAILURE)
         }
     }
 
@@ -79,7 +128,7 @@ import Testing
                 waitReadable(descriptor, until: .max)
                 expectRefused { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
             }
-            try Sandbox(folder: folder.path, limitsReading: false, socketFamilies: [], mayListen: false).enter {
+            try Sandbox(writable: folder.path, readable: nil, socketFamilies: []).enter {
                 Issue.record("\($0)")
             }
             isInside.set()

@@ -114,8 +114,8 @@ static void refuse_unless_private(const struct reader *reader, const struct stat
 }
 
 /* -1: there is no such file. */
-static int open_private(const struct reader *reader, const char *name, int access) {
-    int file = openat(reader->folder, name, access | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+static int open_private(const struct reader *reader, const char *name) {
+    int file = openat(reader->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0 && errno == ENOENT) return -1;
     struct stat info;
     if (file < 0 || fstat(file, &info) != 0) {
@@ -136,7 +136,7 @@ static bool attach(struct reader *reader) {
     }
     refuse_unless_private(reader, &info, ".");
     reader->folder = folder;
-    int lock = open_private(reader, "reader.lock", O_RDWR);
+    int lock = open_private(reader, "reader.lock");
     if (lock < 0) {
         close(folder);
         return false;
@@ -151,7 +151,7 @@ static bool attach(struct reader *reader) {
 }
 
 static bool writer_lives(const struct reader *reader) {
-    int file = open_private(reader, "writer.lock", O_RDONLY);
+    int file = open_private(reader, "writer.lock");
     if (file < 0) return false;
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
     bool is_held = fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
@@ -162,7 +162,7 @@ static bool writer_lives(const struct reader *reader) {
 /* The generation that `status` names; 0 if there are no frames, or no status that counts. */
 static uint64_t current_generation(const struct reader *reader) {
     static const char *const needed[] = { "state=", "gen=", "pid=", "started_ns=" };
-    int file = open_private(reader, "status", O_RDONLY);
+    int file = open_private(reader, "status");
     if (file < 0) return 0;
     char text[1026];
     ssize_t count = read(file, text, sizeof text - 1);
@@ -262,7 +262,7 @@ static const char *open_frames(struct reader *reader) {
     const char *why = "its frames were just removed";
     bool is_socket = fstatat(reader->folder, reader->name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(info.st_mode);
     if (is_socket) refuse_unless_private(reader, &info, reader->name);
-    int file = is_socket ? receive_memory(reader, &why) : open_private(reader, reader->name, O_RDONLY);
+    int file = is_socket ? receive_memory(reader, &why) : open_private(reader, reader->name);
     if (file < 0) return why;
 
     union { struct oriel_bridge_header header; uint8_t bytes[ORIEL_BRIDGE_PAGE]; } page;

@@ -88,13 +88,13 @@ def stat_entry(folder: int, name: str) -> os.stat_result:
         raise NotYet(f"there is no {name}") from None
 
 
-def open_private(folder: int, name: str, flags: int = os.O_RDONLY) -> BinaryIO:
+def open_private(folder: int, name: str) -> BinaryIO:
     require(stat.S_ISREG(stat_entry(folder, name).st_mode), f"{name} is not a regular file", "remove it")
     try:
-        fd = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except FileNotFoundError:
         raise NotYet(f"there is no {name}") from None
-    file = open(fd, "r+b" if flags & os.O_RDWR else "rb", buffering=0)
+    file = open(fd, "rb", buffering=0)
     info = os.fstat(fd)
     require(stat.S_ISREG(info.st_mode), f"{name} is not a regular file", "remove it")
     require_private(info, name)
@@ -228,7 +228,7 @@ class Reader:
             except FileNotFoundError:
                 raise NotYet("there is no such folder") from None
             require_private(os.fstat(self.folder), "the folder")
-        lock = open_private(self.folder, "reader.lock", os.O_RDWR)
+        lock = open_private(self.folder, "reader.lock")
         fcntl.fcntl(lock, F_OFD_SETLK, FLOCK.pack(fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))
         self.lock, self.locked_ns = lock, now_ns()
         os.fchmod(lock.fileno(), 0o600)

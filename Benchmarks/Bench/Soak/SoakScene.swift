@@ -159,7 +159,7 @@ final class SoakScene {
         }
         var leftovers = [("capture", capture), ("sender", sender), ("witness", witness)].filter { $0.1.isRunning }
             .map { "process \($0.0)" }
-        let expected = ["reader.lock", "status", "writer.lock"]
+        let expected = ["reader.lock", "senders", "status", "writer.lock"]
         let files = try FileManager.default.contentsOfDirectory(atPath: bridge).sorted()
         leftovers += files.filter { !expected.contains($0) }.map { "file \($0)" }
         receiver.stop()

@@ -74,10 +74,11 @@ int posix_pidfd(pid_t child);
 /// Gives up new privileges for ever. Returns -1 with errno set on failure.
 int posix_no_new_privileges(void);
 
-/// Gives up for ever, for all threads (seccomp): other programs and processes, sockets of other families than those
-/// listed, and unless `may_listen`, connections from outside. Returns 0 or an errno value: ENOSYS where the kernel cannot
-/// do it, EAGAIN or ESRCH when a thread could not follow just now.
-int posix_filter_calls(const int *families, size_t family_count, bool may_listen);
+/// Gives up for ever, for all threads (seccomp): other programs and processes, what terminals and devices can be told, owners
+/// and modes of files, System V and message queues, sockets of other families than those listed, and unless `may_listen`,
+/// connections from outside. `may_share_segments` leaves memory segments (shmget) of its own. Returns 0 or an errno value:
+/// ENOSYS where the kernel cannot do it, EAGAIN or ESRCH when a thread could not follow just now.
+int posix_filter_calls(const int *families, size_t family_count, bool may_listen, bool may_share_segments);
 
 /// Landlock, with the kernel's own bits; its headers may be older than the kernel. All return -1 with errno set on
 /// failure. What `posix_landlock_enter` gives up, only the calling thread and what it starts later give up.

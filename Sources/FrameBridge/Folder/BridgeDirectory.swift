@@ -1,7 +1,7 @@
 import Glibc
 import Posix
 
-/// The private folder of one broadcast: `writer.lock`, `reader.lock`, `status`, `request` and `frames.<generation>`.
+/// The private folder of one broadcast: `writer.lock`, `reader.lock`, `status`, `request`, `frames.<generation>`, `senders`.
 ///
 /// The folder is opened once and checked to be this user's alone (owner, no group or other permission); every file in
 /// it is opened relative to that descriptor, without following links, and checked likewise.
@@ -141,7 +141,7 @@ public final class BridgeDirectory: Sendable {
 
     /// Opens one of the two lock files, which are made once and never renamed or removed.
     ///
-    /// - Parameter access: who may write tells others when it closes (inotify); who only asks need not.
+    /// - Parameter access: for writing takes an exclusive lock; for reading, a shared one.
     func openLock(_ file: String, _ access: Int32 = O_RDWR) throws(BridgeError) -> FileDescriptor {
         guard let lock = try open(file, access | O_CREAT) else { throw .noBroadcast(path: path) }
         return lock

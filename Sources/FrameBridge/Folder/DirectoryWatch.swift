@@ -13,7 +13,8 @@ public struct DirectoryWatch: ~Copyable {
         file = descriptor < 0 ? nil : FileDescriptor(taking: descriptor)
         let path = "/proc/self/fd/\(directory.descriptor.raw)"
         inotify_add_watch(descriptor, path, UInt32(IN_MOVED_TO | IN_CLOSE_WRITE | IN_ONLYDIR))
-        inotify_add_watch(descriptor, "\(path)/\(FrameReader.lockFile)", UInt32(IN_ATTRIB))
+        // A reader opens its lock for reading only.
+        inotify_add_watch(descriptor, "\(path)/\(FrameReader.lockFile)", UInt32(IN_ATTRIB | IN_CLOSE))
     }
 
     /// Whether anything happened since the last call. The kernel tells of a reader's end an instant before it lets go of

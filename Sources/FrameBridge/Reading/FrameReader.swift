@@ -50,7 +50,7 @@ public struct FrameReader: ~Copyable {
     /// Attaches to a broadcast folder, whether or not a capture process is there. While the reader lives, its shared
     /// lock tells the capture process that somebody watches.
     public init(directory: BridgeDirectory, access: Access = .mapped) throws(BridgeError) {
-        let lock = try directory.openLock(Self.lockFile)
+        let lock = try directory.openLock(Self.lockFile, O_RDONLY)
         let writerLock = try directory.openLock(FrameWriter.lockFile, O_RDONLY)
         _ = try directory.calling(on: Self.lockFile) { () throws(SystemError) in try lock.tryLock(.shared) }
         lock.touch()

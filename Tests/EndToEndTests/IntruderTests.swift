@@ -1,0 +1,70 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// What code in a process that was taken over can do: it is loaded into the real ones (`Tests/Peers/intruder.c`), and runs
+/// once they have given their rights up.
+@Suite(.serialized) struct IntruderTests {
+    private let folder: TemporaryDirectory
+    private let server: XServer
+    private let broadcast: Broadcast
+
+    init() throws {
+        folder = try TemporaryDirectory()
+        server = try XServer()
+        broadcast = try Broadcast(on: server.display)
+        let flags = ["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-O1"]
+        try Subprocess.run(["clang"] + flags + ["-o", folder.file("intruder.so"), "Tests/Peers/intruder.c"])
+        for name in ["outside", "mine"] { close(open(folder.file(name), O_WRONLY | O_CREAT, 0o600)) }
+    }
+
+    @Test(arguments: ["web", "rtp://127.0.0.1:6190"], ["file", "memfd"])
+    func aSenderOnlyReads(call: String, storage: String) throws {
+        let capture = try broadcast.start("--bridge", storage)
+        let generation = try generation()
+        mkdir("\(broadcast.directory)/senders", 0o700)
+        var environment = ["ORIEL_INTRUDER_FOLDER": broadcast.directory, "ORIEL_TOKEN": "a-token-of-the-tests"]
+        // It has no folder of its own.
+        if call != "web" { environment["ORIEL_INTRUDER_MINE"] = folder.file("mine") }
+        let words = call == "web" ? ["--listen", "127.0.0.1:0"] : ["--sdp", folder.file("sdp")]
+        let tries = try intrude(["attach", call, "--dir", broadcast.directory] + words, environment)
+        #expect(tries.count > (storage == "file" ? 110 : 80))
+
+        #expect(try broadcast.run("status").output.hasPrefix("active"))
+        #expect(try self.generation() == generation && generation?.count == 16)
+        #expect(capture.errorOutput.split(separator: "\n").count == 1, "\(capture.errorOutput)")
+        capture.stop()
+    }
+
+    @Test func aCaptureProcessReachesNothingElse() throws {
+        let command = ["start", "--display", server.display, "--dir", broadcast.directory]
+        let tries = try intrude(command, ["ORIEL_INTRUDER_MINE": folder.file("mine")])
+        #expect(tries.count > 25)
+    }
+
+    private func generation() throws -> Substring? {
+        try broadcast.run("inspect", "--json").output.split(separator: "\"generation\":\"").last?.prefix(16)
+    }
+
+    /// Runs a command with the intruder, and expects that all it tried was refused.
+    ///
+    /// - Returns: what it tried.
+    private func intrude(_ command: [String], _ environment: [String: String]) throws -> [String] {
+        let own = ["LD_PRELOAD": folder.file("intruder.so"), "ORIEL_INTRUDER_OUTSIDE": folder.file("outside")]
+        let process = try Subprocess([Programs.oriel] + command, environment: environment.merging(own) { $1 })
+        try wait(until: "the intruder is done: \(process.errorOutput)") {
+            if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
+            return process.errorOutput.contains("intruder done")
+        }
+        process.stop()
+        let tries = process.errorOutput.split(separator: "\n").filter { $0.hasPrefix("intruder ") }.map {
+            $0.split(separator: " ").map(String.init)
+        }
+        for words in tries where words[1] != "done" {
+            let code = Int32(words[2]) ?? -1
+            let expected = words[1].hasPrefix("own:") ? [0] : [EPERM, EACCES]
+            #expect(expected.contains(code), "\(words[1]): \(code)")
+        }
+        return tries.map { $0[1] }
+    }
+}

@@ -1,0 +1,178 @@
+/* Loaded into oriel (LD_PRELOAD): does what code in a process that was taken over might try, from within, once the process has
+   given its rights up. That is when it calls inotify_init1. Each try is a line on standard error: "intruder NAME CODE", where CODE
+   is 0 for what worked, or errno.
+
+   ORIEL_INTRUDER_FOLDER   the folder of a broadcast, for a sender; unset for a capture process, which may write it
+   ORIEL_INTRUDER_MINE     a file that it may have, or else one in the folder of this sender
+   ORIEL_INTRUDER_OUTSIDE  a file of the same user elsewhere */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mqueue.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define TRY(name, of, call)                                                                       \
+    do {                                                                                          \
+        errno = 0;                                                                                \
+        intptr_t result = (intptr_t)(call);                                                       \
+        dprintf(2, "intruder %s%s%s %d\n", name, *(of) ? ":" : "", of, result == -1 ? errno : 0); \
+    } while (0)
+
+static char *path(const char *folder, const char *name) {
+    char *text;
+    if (asprintf(&text, "%s/%s", folder, name) < 0) abort();
+    return text;
+}
+
+static void change(const char *file, const char *of, const char *mine) {
+    TRY("write", of, open(file, O_WRONLY));
+    TRY("write-and-read", of, open(file, O_RDWR));
+    TRY("empty", of, open(file, O_WRONLY | O_TRUNC));
+    TRY("truncate", of, truncate(file, 0));
+    TRY("replace", of, rename(mine, file));
+    TRY("exchange", of, renameat2(AT_FDCWD, mine, AT_FDCWD, file, RENAME_EXCHANGE));
+    TRY("take", of, rename(file, mine));
+    TRY("remove", of, unlink(file));
+    TRY("chmod", of, chmod(file, 0644));
+    TRY("chown", of, chown(file, geteuid(), getegid()));
+    TRY("touch", of, utimensat(AT_FDCWD, file, NULL, 0));
+    TRY("attribute", of, setxattr(file, "user.oriel", "", 0, 0));
+}
+
+static void change_open(const char *file, const char *of) {
+    int descriptor = open(file, O_RDONLY);
+    if (descriptor < 0) return;
+    char again[32];
+    snprintf(again, sizeof again, "/proc/self/fd/%d", descriptor);
+    TRY("reopen", of, open(again, O_RDWR));
+    TRY("fchmod", of, fchmod(descriptor, 0644));
+    TRY("lease", of, fcntl(descriptor, F_SETLEASE, F_RDLCK));
+    TRY("signal-owner", of, fcntl(descriptor, F_SETOWN, getppid()));
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int code = fcntl(descriptor, F_OFD_SETLK, &lock);
+    if (code == 0) dprintf(2, "intruder lock:%s 0\n", of);
+    void *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, descriptor, 0);
+    if (page != MAP_FAILED) TRY("make-writable", of, mprotect(page, 4096, PROT_READ | PROT_WRITE));
+    close(descriptor);
+}
+
+/* What was opened before. */
+static void change_inherited(const char *folder) {
+    for (int descriptor = 3; descriptor < 256; descriptor++) {
+        char link[32], target[4096];
+        snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+        ssize_t count = readlink(link, target, sizeof target - 1);
+        struct stat info;
+        if (count < 0 || fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) continue;
+        target[count] = 0;
+        if (strncmp(target, folder, strlen(folder)) != 0) continue;
+        int mode = fcntl(descriptor, F_GETFL) & O_ACCMODE;
+        dprintf(2, "intruder inherited:%s %d\n", target + strlen(folder) + 1, mode == O_RDONLY ? EACCES : 0);
+    }
+}
+
+static void intrude_folder(const char *folder, const char *mine) {
+    struct dirent *entry;
+    DIR *names = opendir(folder);
+    while (names && (entry = readdir(names))) {
+        struct stat info;
+        char *file = path(folder, entry->d_name);
+        if (stat(file, &info) != 0 || S_ISDIR(info.st_mode)) continue;
+        const char *of = strncmp(entry->d_name, "frames.", 7) == 0 ? "frames" : entry->d_name;
+        if (S_ISREG(info.st_mode)) change_open(file, of);
+        change(file, of, mine);
+    }
+    char *request = path(folder, "request");
+    TRY("create", "request", open(request, O_WRONLY | O_CREAT, 0600));
+    TRY("rename", "request", rename(mine, request));
+    TRY("link", "request", link(mine, request));
+    TRY("symlink", "request", symlink(mine, request));
+    TRY("pipe", "request", mkfifo(request, 0600));
+    TRY("folder", "request", mkdir(request, 0700));
+    TRY("rename", "senders", rename(path(folder, "senders"), request));
+    TRY("folder", "another-sender", mkdir(path(folder, "senders/1"), 0700));
+    TRY("chmod", "folder", chmod(folder, 0777));
+    change_inherited(folder);
+}
+
+static void intrude_system(const char *outside, const char *mine) {
+    char parent[64], letter = 'x';
+    int others = getppid();
+    change(outside, "outside", mine);
+    snprintf(parent, sizeof parent, "/proc/%d/mem", others);
+    TRY("memory", "parent", open(parent, O_RDONLY));
+    TRY("signal", "parent", kill(others, 0));
+    TRY("limit", "parent", prlimit(others, RLIMIT_CORE, &(struct rlimit){0, 0}, NULL));
+    TRY("priority", "parent", setpriority(PRIO_PROCESS, (id_t)others, 19));
+    TRY("type", "", ioctl(2, TIOCSTI, &letter));
+    TRY("type-high", "", ioctl(2, TIOCSTI | 1ul << 32, &letter));
+    TRY("console", "", ioctl(2, TIOCLINUX, &letter));
+    TRY("foreground", "", ioctl(2, TIOCSPGRP, &others));
+    TRY("shmget", "key", shmget(4711, 4096, IPC_CREAT | 0600));
+    TRY("shmctl", "", shmctl(0, SHM_STAT, &(struct shmid_ds){0}));
+    TRY("semget", "", semget(IPC_PRIVATE, 1, 0600));
+    TRY("msgget", "", msgget(IPC_PRIVATE, 0600));
+    TRY("mq_open", "", mq_open("/oriel", O_RDWR | O_CREAT, 0600, NULL));
+    TRY("execute", "", execl("/bin/true", "true", NULL));
+}
+
+static void intrude_sender(const char *outside) {
+    TRY("read", "outside", open(outside, O_RDONLY));
+    TRY("shmget", "own", shmget(IPC_PRIVATE, 4096, 0600));
+    TRY("shmat", "", shmat(0, NULL, 0));
+    TRY("unix", "", socket(AF_UNIX, SOCK_STREAM, 0));
+    TRY("list", "shared-memory", opendir("/dev/shm") ? 0 : -1);
+    TRY("open", "terminal", open("/dev/tty", O_RDWR));
+    TRY("open", "terminals", open("/dev/ptmx", O_RDWR));
+    TRY("open", "kernel-log", open("/dev/kmsg", O_RDONLY));
+    TRY("list", "devices", opendir("/sys/class") ? 0 : -1);
+    TRY("own:random", "", open("/dev/urandom", O_RDONLY));
+    TRY("own:processors", "", open("/sys/devices/system/cpu/online", O_RDONLY));
+}
+
+static void intrude(void) {
+    const char *folder = getenv("ORIEL_INTRUDER_FOLDER"), *outside = getenv("ORIEL_INTRUDER_OUTSIDE");
+    const char *mine = getenv("ORIEL_INTRUDER_MINE");
+    if (!outside) return;
+    if (!mine) {
+        char own[4096];
+        snprintf(own, sizeof own, "%s/senders/%d", folder, getpid());
+        mine = path(own, "mine");
+        TRY("own:create", "", close(open(mine, O_WRONLY | O_CREAT, 0600)));
+        TRY("own:rename", "", rename(mine, path(own, "other")));
+        TRY("own:rename", "back", rename(path(own, "other"), mine));
+    }
+    if (folder) intrude_folder(folder, mine);
+    intrude_system(outside, mine);
+    if (folder) intrude_sender(outside);
+    if (!getenv("ORIEL_INTRUDER_MINE")) TRY("own:remove", "", unlink(mine));
+    dprintf(2, "intruder done 0\n");
+}
+
+int inotify_init1(int flags) {
+    static int has_begun;
+    if (!has_begun) {
+        has_begun = 1;
+        intrude();
+    }
+    int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "inotify_init1");
+    return real(flags);
+}
