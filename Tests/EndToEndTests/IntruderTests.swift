@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What code in a process that was taken over can do: it is loaded into the real ones (`Tests/Peers/intruder.c`), and runs
-/// once they have given their rights up.
+/// once they have given their rights up. As the user of the tests, so that what is refused is refused even to root.
 @Suite(.serialized) struct IntruderTests {
     private let folder: TemporaryDirectory
     private let server: XServer
@@ -12,7 +12,7 @@ import Testing
     init() throws {
         folder = try TemporaryDirectory()
         server = try XServer()
-        broadcast = try Broadcast(on: server.display)
+        broadcast = try Broadcast(on: server.display, isOfTests: true)
         let flags = ["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-O1"]
         try Subprocess.run(["clang"] + flags + ["-o", folder.file("intruder.so"), "Tests/Peers/intruder.c"])
         for name in ["outside", "mine"] { close(open(folder.file(name), O_WRONLY | O_CREAT, 0o600)) }
@@ -51,7 +51,7 @@ import Testing
     /// - Returns: what it tried.
     private func intrude(_ command: [String], _ environment: [String: String]) throws -> [String] {
         let own = ["LD_PRELOAD": folder.file("intruder.so"), "ORIEL_INTRUDER_OUTSIDE": folder.file("outside")]
-        let process = try Subprocess([Programs.oriel] + command, environment: environment.merging(own) { $1 })
+        let process = try Subprocess([Programs.orielOfTests] + command, environment: environment.merging(own) { $1 })
         try wait(until: "the intruder is done: \(process.errorOutput)") {
             if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
             return process.errorOutput.contains("intruder done")

@@ -34,7 +34,7 @@ final class Broadcast {
     let display: String
     private let oriel: String
 
-    /// - Parameter isOfTests: whether the test reads the bridge itself, so that its user must run the broadcast.
+    /// - Parameter isOfTests: whether the test reads or writes the bridge itself, so that its user must run the broadcast.
     init(on display: String, isOfTests: Bool = false) throws {
         folder = try TemporaryDirectory(of: isOfTests ? nil : .shared)
         oriel = isOfTests ? Programs.orielOfTests : Programs.oriel

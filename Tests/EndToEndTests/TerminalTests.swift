@@ -58,7 +58,7 @@ import Testing
     /// By requests, by the files of senders, and by the status of a capture process.
     @Test func nothingElseThatOthersWroteDoesEither() throws {
         let server = try XServer()
-        let broadcast = try Broadcast(on: server.display)
+        let broadcast = try Broadcast(on: server.display, isOfTests: true)
         let capture = try broadcast.start()
         // Ends of lines end requests and values.
         let line = Self.hostile.filter { !$0.isNewline }
@@ -112,6 +112,7 @@ import Testing
         let server = try XServer()
         let broadcast = try Broadcast(on: server.display)
         mkdir(broadcast.directory, 0o700)
+        OrdinaryUser.shared.own(broadcast.directory)
         let words = command.map { $0 == "DIR" ? broadcast.directory : $0 == "DISPLAY" ? server.display : $0 }
         let terminal = try Subprocess(["python3", "Tests/Peers/terminal.py", text, Programs.oriel] + words)
         #expect(try terminal.wait() == .code(0), "\(terminal.errorOutput)")
