@@ -9,6 +9,6 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         precondition(Fingerprint(parsing: "\(fingerprint)") == fingerprint)
     }
     guard let fragment = try? TrickleFragment(parsing: text, mids: ["0"]) else { return 0 }
-    precondition(try! TrickleFragment(parsing: fragment.description(mid: "0"), mids: ["0"]) == fragment)
+    precondition(try! TrickleFragment(parsing: fragment.description(of: ("video", "0")), mids: ["0"]) == fragment)
     return 0
 }

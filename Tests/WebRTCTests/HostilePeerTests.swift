@@ -48,11 +48,11 @@ import Testing
         )
         var taken = 0
         for _ in 0..<5000 {
-            var bytes = Array(original.description(mid: "0").utf8)
+            var bytes = Array(original.description(of: ("video", "0")).utf8)
             bytes.damage(Self.words, using: &random)
             let text = String(decoding: bytes, as: UTF8.self)
             guard let fragment = try? TrickleFragment(parsing: text, mids: ["0"]) else { continue }
-            #expect(try TrickleFragment(parsing: fragment.description(mid: "0"), mids: ["0"]) == fragment)
+            #expect(try TrickleFragment(parsing: fragment.description(of: ("video", "0")), mids: ["0"]) == fragment)
             taken += 1
         }
         #expect(taken > 2000)

@@ -159,6 +159,74 @@ import WebRTC
         #expect(try bundleOnly.negotiate().remote == expected)
     }
 
+    /// As players offer that ask for sound first: to reject that description would take the bundle away (RFC 9143 §7.3.3).
+    private func soundFirst(_ video: String..., lines: [String] = []) -> Offer {
+        let transport = offer.lines.filter { line in
+            ["a=ice-", "a=fingerprint", "a=setup", "a=rtcp-mux", "a=recvonly"].contains { line.hasPrefix($0) }
+        }
+        var bundle = offer.replacing("a=group", with: "a=group:BUNDLE a 0")
+        let sound = [
+            "m=audio 9 UDP/TLS/RTP/SAVPF 111 0", "c=IN IP4 0.0.0.0", "a=mid:a", "a=rtpmap:111 opus/48000/2",
+            "a=fmtp:111 useinbandfec=1", "a=rtpmap:0 PCMU/8000",
+        ]
+        bundle.lines.insert(contentsOf: sound + transport + lines, at: 5)
+        return bundle.replacing("m=video", with: "m=video 9 UDP/TLS/RTP/SAVPF 96 97", "a=x")
+    }
+
+    @Test func theDescriptionThatCarriesTheBundleIsNotRejected() throws {
+        let candidate = "a=candidate:1 1 udp 5 192.0.2.9 6000 typ host"
+        var offer = soundFirst(lines: [candidate])
+        // Another transport, which the bundle leaves unused.
+        let last = try #require(offer.lines.lastIndex { $0.hasPrefix("a=ice-ufrag") })
+        offer.lines[last] = "a=ice-ufrag:other"
+        offer = offer.adding("a=candidate:1 1 udp 5 192.0.2.9 6001 typ host")
+        let negotiation = try offer.negotiate()
+        #expect(negotiation.remote.credentials.fragment == "abcd")
+        #expect(negotiation.remote.candidates.map(\.port) == [6000])
+        #expect(negotiation.mid == "0")
+        #expect(negotiation.transportSection == ("audio", "a"))
+        let answer = negotiation.answer
+        #expect(answer.attributes.contains(.init("group", "BUNDLE a 0")))
+        #expect(answer.media.map(\.kind) == ["audio", "video"])
+        #expect(answer.media.map(\.port) == [9, 9])
+        let (sound, video) = (answer.media[0], answer.media[1])
+        #expect(sound.formats == ["111"])
+        #expect(
+            sound.attributes.map(\.description) == [
+                "a=mid:a", "a=ice-ufrag:efgh", "a=ice-pwd:mnopqrstuvwxyzABCDEFGH", "a=ice-options:trickle",
+                "a=fingerprint:sha-256 " + Array(repeating: "AB", count: 32).joined(separator: ":"),
+                "a=setup:active", "a=inactive", "a=rtcp-mux", "a=rtpmap:111 opus/48000/2",
+                "a=fmtp:111 useinbandfec=1", "a=candidate:1 1 udp 2130706431 192.0.2.1 5000 typ host",
+                "a=end-of-candidates",
+            ]
+        )
+        for attribute in sound.attributes where attribute.name.hasPrefix("ice-") || attribute.name == "setup" {
+            #expect(video.attributes.contains(attribute), "\(attribute)")
+        }
+        #expect(video.attributes.contains(.init("sendonly")))
+        #expect(!video.attributes.contains { $0.name.hasSuffix("candidate") || $0.name == "end-of-candidates" })
+    }
+
+    @Test func aBundleOnlyDescriptionIsServed() throws {
+        let bundleOnly = soundFirst().without("a=x")
+            .replacing("m=video", with: "m=video 0 UDP/TLS/RTP/SAVPF 96 97", "a=bundle-only")
+        #expect(try bundleOnly.negotiate().answer.media.map(\.port) == [9, 9])
+    }
+
+    @Test(arguments: [
+        ("m=audio", "m=audio 0 UDP/TLS/RTP/SAVPF 111 0"), ("m=audio", "m=audio 9 RTP/AVP 111 0"),
+        ("m=audio", "m=application 9 UDP/DTLS/SCTP webrtc-datachannel"), ("a=rtcp-mux", "a=x"),
+        ("m=audio", "m=audio 9 UDP/TLS/RTP/SAVPF 111 0\r\na=bundle-only"), ("a=mid:a", "a=mid:b"),
+    ])
+    func aDescriptionThatCannotCarryTheBundleIsRejected(line: String, replacement: String) throws {
+        let negotiation = try soundFirst().replacing(line, with: replacement).negotiate()
+        let answer = negotiation.answer
+        #expect(answer.media.map(\.port) == [0, 9])
+        #expect(answer.attributes.contains(.init("group", "BUNDLE 0")))
+        #expect(answer.media[1].attributes.contains { $0.name == "candidate" })
+        #expect(negotiation.transportSection == ("video", "0"))
+    }
+
     @Test func onlyTheFirstOfTwoScreensIsServed() throws {
         let second = offer.lines.drop { !$0.hasPrefix("m=") }.map { $0 == "a=mid:0" ? "a=mid:1" : $0 }
         var both = offer

@@ -65,7 +65,7 @@ import Testing
         ]
         for (given, isLast) in [(credentials, true), (nil, false)] {
             let fragment = TrickleFragment(credentials: given, candidates: candidates, isLast: isLast)
-            let text = fragment.description(mid: "screen")
+            let text = fragment.description(of: ("video", "screen"))
             #expect(try TrickleFragment(parsing: text, mids: ["screen"]) == fragment)
             #expect(try TrickleFragment(parsing: text, mids: ["other"]).candidates.isEmpty)
         }

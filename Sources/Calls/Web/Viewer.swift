@@ -128,7 +128,7 @@ final class Viewer {
             candidateCount = 0
             addRemote(fragment.candidates)
             let answer = TrickleFragment(credentials: agent.credentials, candidates: agent.candidates, isLast: true)
-            return .restarted(generation: self.generation, fragment: answer.description(mid: negotiation.mid))
+            return .restarted(generation: self.generation, fragment: answer.description(of: negotiation.transportSection))
         }
         guard generation == nil || generation == self.generation else { return .outdated }
         addRemote(fragment.candidates)

@@ -21,7 +21,8 @@ package enum UnacceptableOffer: Error, Equatable, CustomStringConvertible {
 
 /// What an offer and this sender agree on: a pure function of both (RFC 9429 §5.3).
 ///
-/// The first description that asks for video gets the stream; all others are rejected.
+/// The first description that asks for video gets the stream. The one that its bundle is tagged with (RFC 9143 §7.3.1)
+/// stays without one, since all of the bundle would go with it; all others are rejected.
 package struct Negotiation: Equatable, Sendable {
     /// A codec and all that goes with it.
     package struct Format: Equatable, Sendable {
@@ -35,9 +36,14 @@ package struct Negotiation: Equatable, Sendable {
     package let formats: [Format]
     package let remote: TransportParameters
     package let role: DTLSRole
-    private let offer: SessionDescription
-    private let section: Int
-    private let extensions: [String]
+    let offer: SessionDescription
+    /// The description that gets the stream.
+    let section: Int
+    /// The description that tells the transport: the first of the bundle, or the one that gets the stream.
+    let tagged: Int
+    /// The mids of the bundle that gets the stream, if there is one.
+    let bundle: [String]?
+    let extensions: [String]
 
     /// - Parameter codecs: those that can be sent, in groups: of each, the first that is offered is agreed on.
     package init(offer: SessionDescription, codecs: [[VideoCodec]]) throws(UnacceptableOffer) {
@@ -47,7 +53,7 @@ package struct Negotiation: Equatable, Sendable {
         }
         guard let section else { throw .noVideo }
         let media = offer.media[section]
-        guard media.transport.hasSuffix("TLS/RTP/SAVPF") || media.transport.hasSuffix("TLS/RTP/SAVP") else {
+        guard media.isProtectedRTP else {
             throw .incomplete("wants \(media.transport): offer UDP/TLS/RTP/SAVPF")
         }
         guard media.attributes.contains("rtcp-mux") else {
@@ -59,11 +65,16 @@ package struct Negotiation: Equatable, Sendable {
         }
         guard !agreed.isEmpty else { throw .noCommonCodec(offered: media.encodingNames) }
         let (extensions, lines) = media.extensions(of: offer, for: agreed.map(\.codec))
+        let bundle = offer.bundle(of: media)
+        let tagged = offer.tagged(in: bundle ?? [], for: section)
         self.offer = offer
         self.section = section
+        self.tagged = tagged
+        self.bundle = bundle
         self.extensions = lines
-        remote = try Self.transport(of: media, in: offer)
-        role = try Self.role(of: media, in: offer)
+        let places = [offer.media[tagged], media].map(\.attributes) + [offer.attributes, offer.media[0].attributes]
+        remote = try Self.transport(in: places, isLite: offer.attributes.contains("ice-lite"))
+        role = try Self.role(in: places)
         formats = agreed.map { format in
             let offered = media.feedback(for: format.payloadType)
             let feedback = ["ccm fir", "nack", "nack pli"].filter { offered.contains($0) }
@@ -89,90 +100,16 @@ package struct Negotiation: Equatable, Sendable {
     /// The media descriptions whose candidates are those of this one: all of its bundle (RFC 9143 §7.3.1).
     package var bundledMids: [String] { bundle ?? [mid] }
 
-    /// The bundle of the accepted media description, if there is one.
-    private var bundle: [String]? {
-        let groups = offer.attributes.all("group").map { $0.split(separator: " ").map(String.init) }
-        return groups.first { $0.first == "BUNDLE" && $0.dropFirst().contains(mid) }.map { Array($0.dropFirst()) }
+    /// The `m=` line and the name of the description that tells the transport, for fragments (RFC 8840 §4.4).
+    package var transportSection: (kind: String, mid: String) {
+        (offer.media[tagged].kind, offer.media[tagged].attributes.first("mid") ?? "")
     }
 
-    /// The answer.
-    ///
-    /// - Parameters:
-    ///   - local: this side's transport.
-    ///   - sender: the stream that will be sent.
-    ///   - sessionID: any number that no other answer has, below 2⁶³.
-    package func answer(local: TransportParameters, sender: borrowing VideoSender, sessionID: UInt64)
-        -> SessionDescription
-    {
-        var answer = SessionDescription(origin: "- \(sessionID) 1 IN IP4 127.0.0.1")
-        if bundle != nil {
-            answer.attributes.append(.init("group", "BUNDLE \(mid)"))
-        }
-        if offer.attributes.contains("extmap-allow-mixed") { answer.attributes.append(.init("extmap-allow-mixed")) }
-        answer.attributes.append(.init("msid-semantic", "WMS *"))
-        for (index, media) in offer.media.enumerated() {
-            answer.media.append(
-                index == section ? accepted(media, local: local, sender: sender) : media.rejected
-            )
-        }
-        return answer
-    }
-
-    private func accepted(
-        _ offered: SessionDescription.Media,
-        local: TransportParameters,
-        sender: borrowing VideoSender
-    ) -> SessionDescription.Media {
-        let payloadTypes = formats.flatMap {
-            [$0.video.payloadType, $0.video.retransmissionPayloadType].compactMap(\.self)
-        }
-        var media = SessionDescription.Media(
-            kind: offered.kind,
-            port: 9,
-            transport: offered.transport,
-            formats: payloadTypes.map { "\($0)" }
-        )
-        func add(_ name: String, _ value: String? = nil) { media.attributes.append(.init(name, value)) }
-        if !mid.isEmpty { add("mid", mid) }
-        add("ice-ufrag", local.credentials.fragment)
-        add("ice-pwd", local.credentials.password)
-        add("ice-options", "trickle")
-        for fingerprint in local.fingerprints { add("fingerprint", "\(fingerprint)") }
-        add("setup", role.setup)
-        for line in extensions { add("extmap", line) }
-        add("sendonly")
-        add("msid", "oriel screen")
-        add("rtcp-mux")
-        if offered.attributes.contains("rtcp-rsize") { add("rtcp-rsize") }
-        for format in formats {
-            let payloadType = format.video.payloadType
-            add("rtpmap", "\(payloadType) \(format.codec.rawValue)/\(RTPStream.clockRate)")
-            if let parameters = format.parameters { add("fmtp", "\(payloadType) \(parameters)") }
-            for kind in format.feedback { add("rtcp-fb", "\(payloadType) \(kind)") }
-            if let retransmission = format.video.retransmissionPayloadType {
-                add("rtpmap", "\(retransmission) rtx/\(RTPStream.clockRate)")
-                add("fmtp", "\(retransmission) apt=\(payloadType)")
-            }
-        }
-        if let retransmission = sender.retransmissionSSRC {
-            add("ssrc-group", "FID \(sender.ssrc) \(retransmission)")
-        }
-        for ssrc in [sender.ssrc] + [sender.retransmissionSSRC].compactMap({ $0 }) {
-            add("ssrc", "\(ssrc) cname:\(sender.name)")
-            add("ssrc", "\(ssrc) msid:oriel screen")
-        }
-        for candidate in local.candidates { add("candidate", "\(candidate)") }
-        add("end-of-candidates")
-        return media
-    }
-
-    /// The transport of a bundle is described by its first member, and elsewhere by the description itself or the
-    /// session.
+    /// - Parameter places: where the transport may be described, the first that does counts.
     private static func transport(
-        of media: SessionDescription.Media,
-        in offer: SessionDescription
+        in places: [[SessionDescription.Attribute]],
+        isLite: Bool
     ) throws(UnacceptableOffer) -> TransportParameters {
-        let places = [media.attributes, offer.attributes, offer.media.first?.attributes ?? []]
         func first(_ name: String) -> String? { places.lazy.compactMap { $0.first(name) }.first }
         guard let fragment = first("ice-ufrag"), let password = first("ice-pwd"),
             let credentials = ICECredentials(fragment: fragment, password: password)
@@ -183,26 +120,47 @@ package struct Negotiation: Equatable, Sendable {
         guard !fingerprints.isEmpty else {
             throw .incomplete("gives no certificate fingerprint of SHA-256, SHA-384 or SHA-512")
         }
-        let source = media.attributes.contains("candidate") ? media.attributes : offer.media.first?.attributes ?? []
+        let candidates = places.lazy.map { $0.all("candidate") }.first { !$0.isEmpty } ?? []
         return TransportParameters(
             credentials: credentials,
             fingerprints: fingerprints,
-            candidates: source.all("candidate").compactMap { Candidate(parsing: $0) },
-            isLite: offer.attributes.contains("ice-lite")
+            candidates: candidates.compactMap { Candidate(parsing: $0) },
+            isLite: isLite
         )
     }
 
     /// An answerer that may choose takes the client's part: its handshake begins as soon as there is a path (RFC 8842
     /// §5.3).
-    private static func role(
-        of media: SessionDescription.Media,
-        in offer: SessionDescription
-    ) throws(UnacceptableOffer) -> DTLSRole {
-        let places = [media.attributes, offer.attributes, offer.media.first?.attributes ?? []]
+    private static func role(in places: [[SessionDescription.Attribute]]) throws(UnacceptableOffer) -> DTLSRole {
         switch places.lazy.compactMap({ $0.first("setup") }).first {
         case "actpass", "passive", nil: return .client
         case "active": return .server
         case let other?: throw .incomplete("says a=setup:\(other): offer actpass")
         }
+    }
+}
+
+extension SessionDescription {
+    /// The mids of the bundle that a description is in, if it is in one.
+    fileprivate func bundle(of section: Media) -> [String]? {
+        guard let mid = section.attributes.first("mid") else { return nil }
+        let groups = attributes.all("group").lazy.map { $0.split(separator: " ").map(String.init) }
+        return groups.first { $0.first == "BUNDLE" && $0.dropFirst().contains(mid) }.map { Array($0.dropFirst()) }
+    }
+
+    /// The index of the description that a bundle's transport is that of, as an answer has it (RFC 9143 §7.3.1): the first
+    /// that can be there, or `section`, which is.
+    fileprivate func tagged(in bundle: [String], for section: Int) -> Int {
+        let indices = Dictionary(
+            media.enumerated().compactMap { index, media in media.attributes.first("mid").map { ($0, index) } }
+        ) { first, _ in first }
+        return bundle.lazy.compactMap { indices[$0] }.first { $0 == section || media[$0].canBeTagged } ?? section
+    }
+}
+
+extension SessionDescription.Media {
+    /// Whether an answer can take the description without a stream.
+    fileprivate var canBeTagged: Bool {
+        port != 0 && isProtectedRTP && attributes.contains("rtcp-mux") && !attributes.contains("bundle-only")
     }
 }

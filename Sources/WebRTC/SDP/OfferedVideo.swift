@@ -16,6 +16,8 @@ extension SessionDescription.Media {
         let parameters: String?
     }
 
+    var isProtectedRTP: Bool { transport.hasSuffix("TLS/RTP/SAVPF") || transport.hasSuffix("TLS/RTP/SAVP") }
+
     /// The direction, which a description may inherit from the session.
     func direction(in offer: SessionDescription) -> Direction {
         for attributes in [attributes, offer.attributes] {
@@ -124,15 +126,6 @@ extension SessionDescription.Media {
             lines.append("\(identifier)\(key.count == 1 ? "" : "/sendonly") \(words[1])")
         }
         return (extensions, lines)
-    }
-
-    /// The answer to a description that is not wanted (RFC 9429 §5.3.1).
-    var rejected: SessionDescription.Media {
-        var media = self
-        media.port = 0
-        media.attributes = attributes.first("mid").map { [.init("mid", $0)] } ?? []
-        media.attributes.append(.init("inactive"))
-        return media
     }
 
     /// A payload type and what stands after it.

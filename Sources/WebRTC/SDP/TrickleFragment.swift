@@ -41,14 +41,14 @@ package struct TrickleFragment: Equatable, Sendable {
     }
 
     /// The text of a fragment for one media description, each line ended by CR LF.
-    package func description(mid: String) -> String {
+    package func description(of section: (kind: String, mid: String)) -> String {
         var lines: [String] = []
         if let credentials {
             lines.append("a=ice-ufrag:\(credentials.fragment)")
             lines.append("a=ice-pwd:\(credentials.password)")
         }
-        lines.append("m=video 9 UDP/TLS/RTP/SAVPF 0")
-        lines.append("a=mid:\(mid)")
+        lines.append("m=\(section.kind) 9 UDP/TLS/RTP/SAVPF 0")
+        lines.append("a=mid:\(section.mid)")
         lines.append(contentsOf: candidates.map { "a=candidate:\($0)" })
         if isLast { lines.append("a=end-of-candidates") }
         return lines.map { $0 + "\r\n" }.joined()
