@@ -23,12 +23,41 @@ struct WebOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "What viewers must know, part of the link; a fresh random one if not given. \"none\" lets everybody in, by the "
-                + "machine's addresses, localhost, and the name given to --listen. "
+                + "machine's addresses, localhost, and the names given to --listen and --allow-origin. "
                 + "ORIEL_TOKEN in the environment sets it without showing it in the list of processes.",
             valueName: "value"
         )
     )
     var token: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Whose pages may use the broadcast too where there is no token; may be given again. With a token every page may "
+                + "that knows it.",
+            valueName: "origin"
+        ),
+        transform: { text in
+            guard let origin = WebOrigin(parsing: text) else {
+                throw ValidationError("give http://HOST, https://HOST or either with a port")
+            }
+            return origin
+        }
+    )
+    var allowOrigin: [WebOrigin] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "A web proxy in front of this server, whose X-Forwarded-For tells who the viewers are; may be given again.",
+            valueName: "address[/bits]"
+        ),
+        transform: { text in
+            guard let range = AddressRange(parsing: text) else {
+                throw ValidationError("give an address in numbers, or a network such as 10.0.0.0/8")
+            }
+            return range
+        }
+    )
+    var proxy: [AddressRange] = []
 
     @Option(
         help: ArgumentHelp(
@@ -110,6 +139,8 @@ struct WebOptions: ParsableArguments {
     /// The same options for a child process, without its secrets.
     var arguments: [String] {
         var arguments = ["--listen", listen.argument, "--max-viewers", "\(maxViewers)"]
+        for origin in allowOrigin { arguments += ["--allow-origin", "\(origin)"] }
+        for range in proxy { arguments += ["--proxy", "\(range)"] }
         if let tlsCert, let tlsKey { arguments += ["--tls-cert", tlsCert, "--tls-key", tlsKey] }
         if let stun { arguments += ["--stun", stun.argument] }
         if let ports { arguments += ["--ports", "\(ports.lowerBound)-\(ports.upperBound)"] }

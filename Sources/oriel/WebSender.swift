@@ -54,13 +54,14 @@ struct WebSender {
             WebService.Configuration(
                 token: token,
                 names: (tls?.names ?? []) + [options.listen.host].compactMap(\.self),
+                origins: options.allowOrigin,
                 iceServerLinks: links,
                 snapshots: Self.snapshots(of: directory)
             ),
             call: call
         )
         page.value = service
-        let server = try WebServer(service, on: options.listen, tls: tls, limits: limits)
+        let server = try WebServer(service, on: options.listen, tls: tls, limits: limits, proxies: options.proxy)
         defer { server.close() }
         Console.print(options.links(port: server.port, token: token, tls: tls))
         let file = folder.map { SenderFile(in: $0) }

@@ -1,5 +1,7 @@
 import Testing
 
+@testable import Calls
+
 /// What keeps pages of other origins out of a service without a token.
 @Suite struct OriginGuardTests {
     private let open: WebFixture
@@ -49,4 +51,52 @@ import Testing
         #expect(try open.connect().request("GET", "/api/status", fields).status == 200)
         #expect(try WebFixture().request("POST", "/whep", fields, body: WebFixture.offer).status == 201)
     }
+
+    @Test func pagesOfAllowedOriginsDoAll() throws {
+        let friend = try #require(WebOrigin(parsing: "https://Friend.example"))
+        let web = try WebFixture(token: nil, origins: [friend])
+        // A proxy at the friend's name may leave that in place.
+        for host in ["localhost:8080", "friend.example", "FRIEND.example:8080"] {
+            let fields = ["Host: \(host)", "Origin: https://friend.example"]
+            let asked = try web.connect().request("OPTIONS", "/whep", fields + ["Access-Control-Request-Method: POST"])
+            #expect(asked.status == 200)
+            #expect(asked["access-control-allow-origin"] == "https://friend.example")
+            #expect(asked["access-control-allow-methods"] == "GET, HEAD, POST, PATCH, DELETE, OPTIONS")
+            #expect(asked["vary"] == "Origin")
+            let joined = try web.connect().request("POST", "/whep", fields + [WebFixture.sdp], body: WebFixture.offer)
+            #expect(joined.status == 201)
+            #expect(joined["access-control-allow-origin"] == "https://friend.example")
+            #expect(joined["access-control-expose-headers"]?.contains("Location") == true)
+            let left = try web.connect().request("DELETE", "/\(joined["location"] ?? "")", fields)
+            #expect(left.status == 200)
+        }
+        for origin in [
+            "https://friend.example.org", "http://friend.example", "https://friend.example:8443", "null", "*",
+        ] {
+            let fields = ["Host: localhost", "Origin: \(origin)"]
+            let asked = try web.connect().request("OPTIONS", "/whep", fields)
+            #expect(asked.fields.allSatisfy { !$0.name.hasPrefix("access-control-allow") }, "\(origin)")
+            let refused = try web.connect().request("POST", "/whep", fields + [WebFixture.sdp], body: WebFixture.offer)
+            #expect(refused.status == 403)
+        }
+        // A name that was made to lead here is still none of the server's.
+        let fields = ["Host: evil.example", "Origin: https://friend.example"]
+        #expect(try web.connect().request("GET", "/api/status", fields).status == 421)
+    }
+
+    @Test(arguments: [
+        ("https://a.example", "https://a.example:443"), ("HTTP://A.example:8080/", "http://a.example:8080"),
+        ("http://[2001:DB8::1]", "http://[2001:db8::1]:80"), ("http://192.0.2.1:80", "http://192.0.2.1:80"),
+    ])
+    func anOriginIsASchemeAHostAndAPort(text: String, normal: String) throws {
+        let origin = try #require(WebOrigin(parsing: text))
+        #expect("\(origin)" == normal)
+        #expect(WebOrigin(parsing: normal) == origin)
+    }
+
+    @Test(arguments: [
+        "", "*", "null", "a.example", "https://", "https://a.example/path", "ftp://a.example", "https://a b",
+        "https://a.example:0x50", "https://user@a.example", "https://a.example?x",
+    ])
+    func whatIsNoOriginIsNotTaken(text: String) { #expect(WebOrigin(parsing: text) == nil) }
 }

@@ -16,6 +16,7 @@ import WebRTC
         #expect(response.all("link") == WebFixture.links)
         #expect(response["cache-control"] == "no-store")
         #expect(response["x-content-type-options"] == "nosniff")
+        #expect(response["location"]?.hasPrefix("whep/") == true, "relative, for proxies that add a path")
         #expect(session.hasPrefix("/whep/"))
         #expect(session.utf8.count == 6 + 32)
         let answer = try SessionDescription(parsing: response.text)
@@ -49,6 +50,18 @@ import WebRTC
             #expect(response.status == 204)
             #expect(response["content-length"] == nil)
         }
+    }
+
+    /// Some players trickle without `If-Match`; the credentials tell for which generation.
+    @Test func candidatesWithTheCredentialsInUseNeedNoCondition() throws {
+        let (_, session, _) = try web.join()
+        let candidate = "m=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\na=candidate:1 1 udp 5 127.0.0.1 9 typ host\r\n"
+        func status(_ body: String) throws -> Int {
+            try web.request("PATCH", session, [WebFixture.fragment], body: body).status
+        }
+        #expect(try status(WebFixture.credentials + candidate) == 204)
+        #expect(try status(candidate) == 428)
+        #expect(try status("a=ice-ufrag:ysXw\r\na=ice-pwd:vw5LmwG4y/e6dPP/zAP9Gp5k\r\n") == 428)
     }
 
     @Test func changesThatCannotBeMadeAreRefused() throws {

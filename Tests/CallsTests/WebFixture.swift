@@ -31,9 +31,11 @@ final class WebFixture {
     init(
         token: String? = WebFixture.token,
         names: [String] = [],
+        origins: [WebOrigin] = [],
         viewerLimit: Int = 2,
         codecs: [VideoCodec] = [.vp8],
         limits: WebServer.Limits = WebServer.Limits(),
+        proxies: [AddressRange] = [],
         requestTimeout: Duration = .seconds(15)
     ) throws {
         call = try WebCall(
@@ -50,6 +52,7 @@ final class WebFixture {
             WebService.Configuration(
                 token: token,
                 names: names,
+                origins: origins,
                 iceServerLinks: Self.links,
                 snapshots: WebService.SnapshotSource {
                     picture.condition.withLock { $0 }
@@ -67,6 +70,7 @@ final class WebFixture {
             on: ListenAddress(host: "127.0.0.1", port: 0),
             tls: nil,
             limits: limits,
+            proxies: proxies,
             requestTimeout: requestTimeout
         )
         service.setState("active")
@@ -87,7 +91,7 @@ final class WebFixture {
     /// Lets a viewer in. Returns the answer's response, with the path of its session and its entity tag.
     func join() throws -> (response: HTTPResponse, session: String, tag: String) {
         let response = try request("POST", "/whep", [Self.sdp], body: Self.offer)
-        return (response, response["location"] ?? "", response["etag"] ?? "")
+        return (response, "/\(response["location"] ?? "")", response["etag"] ?? "")
     }
 
     static let credentials = "a=ice-ufrag:abcd\r\na=ice-pwd:0123456789abcdefghijkl\r\n"

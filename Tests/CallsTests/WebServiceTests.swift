@@ -55,16 +55,30 @@ import Testing
             #expect(response.status == 200, "\(path)")
             #expect(response["allow"] == allowed, "\(path)")
             #expect(response["access-control-allow-origin"] == "*")
-            #expect(response["access-control-allow-methods"] == "GET, HEAD, POST, PATCH, DELETE")
-            #expect(response["access-control-allow-headers"] == "Authorization, Content-Type, If-Match")
+            #expect(response["access-control-allow-methods"] == "GET, HEAD, POST, PATCH, DELETE, OPTIONS")
+            #expect(response["access-control-allow-headers"] == "Accept, Authorization, Content-Type, If-Match")
+            #expect(response.all("link").isEmpty)
         }
         #expect(try web.connect().request("OPTIONS", "/nowhere").status == 404)
     }
 
+    @Test func whoAsksForOptionsWithTheTokenLearnsTheICEServers() throws {
+        #expect(try web.request("OPTIONS", "/whep").all("link") == WebFixture.links)
+        #expect(try web.request("OPTIONS", "/api/status").all("link").isEmpty)
+        let guess = try web.connect().request("OPTIONS", "/whep", ["Authorization: Bearer guess"])
+        #expect(guess.status == 401)
+        #expect(guess.all("link").isEmpty)
+        let open = try WebFixture(token: nil)
+        #expect(try open.connect().request("OPTIONS", "/whep").all("link") == WebFixture.links)
+    }
+
+    private static let exposed =
+        "Accept-Patch, Accept-Post, ETag, Link, Location, Oriel-Reason, Retry-After, WWW-Authenticate"
+
     @Test func otherOriginsNeedAToken() throws {
         let status = try web.request("GET", "/api/status")
         #expect(status["access-control-allow-origin"] == "*")
-        #expect(status["access-control-expose-headers"] == "ETag, Link, Location, Oriel-Reason, Retry-After")
+        #expect(status["access-control-expose-headers"] == Self.exposed)
         let open = try WebFixture(token: nil)
         for method in ["GET", "OPTIONS"] {
             let response = try open.connect().request(method, "/api/status")

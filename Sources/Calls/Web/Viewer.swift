@@ -118,21 +118,31 @@ final class Viewer {
         completion(.success(Admission(id: id, answer: "\(answer)", generation: credentials.fragment)))
     }
 
-    func take(_ fragment: TrickleFragment, matching generation: String?) -> TrickleOutcome {
+    func take(_ fragment: TrickleFragment, _ condition: FragmentCondition) -> TrickleOutcome {
         if let credentials = fragment.credentials, credentials != remoteCredentials {
-            // Only a request for any generation asks for a new one.
-            guard generation == nil else { return .outdated }
-            remoteCredentials = credentials
-            agent.restart()
-            agent.setRemote(credentials)
-            candidateCount = 0
-            addRemote(fragment.candidates)
-            let answer = TrickleFragment(credentials: agent.credentials, candidates: agent.candidates, isLast: true)
-            return .restarted(generation: self.generation, fragment: answer.description(of: negotiation.transportSection))
+            return switch condition {
+            case .any: restart(with: credentials, fragment.candidates)
+            case .generation: .outdated
+            case .unsaid: .unconditional
+            }
         }
-        guard generation == nil || generation == self.generation else { return .outdated }
-        addRemote(fragment.candidates)
-        return .added
+        switch condition {
+        case .generation(let generation) where generation != self.generation: return .outdated
+        case .unsaid where fragment.credentials == nil: return .unconditional
+        case .generation, .unsaid, .any:
+            addRemote(fragment.candidates)
+            return .added
+        }
+    }
+
+    private func restart(with credentials: ICECredentials, _ candidates: [Candidate]) -> TrickleOutcome {
+        remoteCredentials = credentials
+        agent.restart()
+        agent.setRemote(credentials)
+        candidateCount = 0
+        addRemote(candidates)
+        let answer = TrickleFragment(credentials: agent.credentials, candidates: agent.candidates, isLast: true)
+        return .restarted(generation: generation, fragment: answer.description(of: negotiation.transportSection))
     }
 
     private func addRemote(_ candidates: [Candidate]) {

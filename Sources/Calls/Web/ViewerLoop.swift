@@ -83,11 +83,11 @@ final class ViewerLoop {
             } catch {
                 completion(.failure(error))
             }
-        case .trickle(let id, let text, let generation, let completion):
+        case .trickle(let id, let text, let condition, let completion):
             guard let viewer = viewers.first(where: { $0.id == id }) else { return completion(.unknownViewer) }
             do throws(MalformedSDP) {
                 let fragment = try TrickleFragment(parsing: text, mids: viewer.negotiation.bundledMids)
-                completion(viewer.take(fragment, matching: generation))
+                completion(viewer.take(fragment, condition))
             } catch {
                 completion(.malformed(error))
             }

@@ -25,7 +25,7 @@ package final class WebCall: Sendable {
     /// What another thread asks of the network thread.
     enum Request: Sendable {
         case join(offer: String, address: String, @Sendable (Result<Admission, Refusal>) -> Void)
-        case trickle(id: String, fragment: String, generation: String?, @Sendable (TrickleOutcome) -> Void)
+        case trickle(id: String, fragment: String, FragmentCondition, @Sendable (TrickleOutcome) -> Void)
         case leave(id: String, @Sendable (Bool) -> Void)
     }
 
@@ -140,15 +140,13 @@ package final class WebCall: Sendable {
     }
 
     /// Takes a fragment with candidates or new credentials.
-    ///
-    /// - Parameter generation: of which they are; nil for any, which is how a restart is asked for.
     package func trickle(
         _ fragment: String,
         to id: String,
-        generation: String?,
+        _ condition: FragmentCondition,
         completion: @escaping @Sendable (TrickleOutcome) -> Void
     ) {
-        let request = Request.trickle(id: id, fragment: fragment, generation: generation, completion)
+        let request = Request.trickle(id: id, fragment: fragment, condition, completion)
         if !enqueue(request) { completion(.unknownViewer) }
     }
 

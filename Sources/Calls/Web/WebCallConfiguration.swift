@@ -58,6 +58,25 @@ package enum Refusal: Error, Equatable, CustomStringConvertible {
     }
 }
 
+/// For which ICE credentials a fragment is meant (RFC 9725 §4.3.1).
+package enum FragmentCondition: Sendable, Equatable {
+    /// Those of this generation.
+    case generation(String)
+    /// Any: new ones ask for a restart.
+    case any
+    /// Not said: only a fragment that gives the credentials in use is clear.
+    case unsaid
+
+    /// - Parameter field: the value of `If-Match`.
+    init(_ field: String?) {
+        switch field {
+        case nil: self = .unsaid
+        case "*", "\"*\"": self = .any
+        case let tag?: self = .generation(tag.filter { $0 != "\"" })
+        }
+    }
+}
+
 /// What became of candidates or credentials that a viewer sent later.
 package enum TrickleOutcome: Sendable, Equatable {
     case unknownViewer
@@ -65,6 +84,8 @@ package enum TrickleOutcome: Sendable, Equatable {
     case malformed(MalformedSDP)
     /// It belongs to another generation than the current one.
     case outdated
+    /// It does not say to which generation it belongs.
+    case unconditional
     case added
     /// A new generation, and the fragment for the viewer.
     case restarted(generation: String, fragment: String)

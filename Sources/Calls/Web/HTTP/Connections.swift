@@ -1,37 +1,56 @@
 import NIOCore
 import Synchronization
 
-/// Counts the open connections, so that neither one network nor all together take what the media need.
+/// Counts the open connections, so that neither one network nor all together take what the media need. A proxy's
+/// connections are not its own: there the requests count that are under way.
 final class Connections: Sendable {
     private struct Counts {
         var total = 0
         var byNetwork: [String: Int] = [:]
     }
 
+    let proxies: Proxies
     private let limits: WebServer.Limits
     private let counts = Mutex(Counts())
 
-    init(_ limits: WebServer.Limits) { self.limits = limits }
+    init(_ limits: WebServer.Limits, proxies: Proxies) {
+        self.limits = limits
+        self.proxies = proxies
+    }
 
     /// Counts a connection until it closes. Returns false when there are as many as may be.
     func add(_ channel: any Channel) -> Bool {
-        let network = ClientAddress(channel.remoteAddress).network
+        let address = ClientAddress(channel.remoteAddress)
+        let isProxy = proxies.contains(address.description)
         let isAdded = counts.withLock { counts in
-            let there = counts.byNetwork[network] ?? 0
-            guard counts.total < limits.connections, there < limits.connectionsOfOneNetwork else { return false }
+            guard counts.total < limits.connections, isProxy || hold(address.network, &counts) else { return false }
             counts.total += 1
-            counts.byNetwork[network] = there + 1
             return true
         }
-        if isAdded { channel.closeFuture.whenComplete { [self] _ in remove(network) } }
-        return isAdded
+        guard isAdded else { return false }
+        channel.closeFuture.whenComplete { [self] _ in
+            counts.withLock { counts in
+                counts.total -= 1
+                if !isProxy { release(address.network, &counts) }
+            }
+        }
+        return true
     }
 
-    private func remove(_ network: String) {
-        counts.withLock { counts in
-            counts.total -= 1
-            let left = (counts.byNetwork[network] ?? 0) - 1
-            counts.byNetwork[network] = left > 0 ? left : nil
-        }
+    /// Counts a request that came by a proxy, until it is released. Returns false when there are as many as may be.
+    func hold(_ client: String) -> Bool { counts.withLock { hold(ClientAddress(client).network, &$0) } }
+
+    func release(_ client: String) { counts.withLock { release(ClientAddress(client).network, &$0) } }
+
+    private func hold(_ network: String, _ counts: inout Counts) -> Bool {
+        let there = counts.byNetwork[network] ?? 0
+        guard there < limits.connectionsOfOneNetwork else { return false }
+        counts.byNetwork[network] = there + 1
+        return true
+    }
+
+    private func release(_ network: String, _ counts: inout Counts) {
+        let left = (counts.byNetwork[network] ?? 0) - 1
+        counts.byNetwork[network] = left > 0 ? left : nil
     }
 }

@@ -25,15 +25,19 @@ final class HTTPHandler: ChannelDuplexHandler {
     }
 
     private let service: WebService
+    private let connections: Connections
     /// How long a client may take for a request, be silent between two, and take nothing of a response.
     private let requestTimeout: TimeAmount
     private var state = State.idle
     private var timer: Scheduled<Void>?
     /// The client has said that no more requests come.
     private var isInputClosed = false
+    /// The client whose request by a proxy is under way.
+    private var proxied: String?
 
-    init(service: WebService, requestTimeout: TimeAmount) {
+    init(_ service: WebService, _ connections: Connections, requestTimeout: TimeAmount) {
         self.service = service
+        self.connections = connections
         self.requestTimeout = requestTimeout
     }
 
@@ -44,6 +48,7 @@ final class HTTPHandler: ChannelDuplexHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         timer?.cancel()
+        releaseProxied()
         context.fireChannelInactive()
     }
 
@@ -104,7 +109,16 @@ final class HTTPHandler: ChannelDuplexHandler {
     // MARK: - Responding
 
     private func respond(to head: HTTPRequestHead, _ body: [UInt8], _ context: ChannelHandlerContext) {
-        let request = WebRequest(head, body: body, client: ClientAddress(context.remoteAddress).description)
+        let peer = ClientAddress(context.remoteAddress).description
+        let client = connections.proxies.client(of: peer, head.headers)
+        if connections.proxies.contains(peer) {
+            guard connections.hold(client) else {
+                let fields: HTTPHeaders = ["Retry-After": "5"]
+                return refuse(.sentence(.tooManyRequests, "too many requests came from there", fields), head, context)
+            }
+            proxied = client
+        }
+        let request = WebRequest(head, body: body, client: client)
         let loop = context.eventLoop
         let bound = NIOLoopBound((self, context), eventLoop: loop)
         service.respond(to: request) { response in
@@ -113,6 +127,11 @@ final class HTTPHandler: ChannelDuplexHandler {
                 if context.channel.isActive { handler.write(response, to: head, context) }
             }
         }
+    }
+
+    private func releaseProxied() {
+        if let client = proxied { connections.release(client) }
+        proxied = nil
     }
 
     private func write(_ response: WebResponse, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
@@ -133,6 +152,7 @@ final class HTTPHandler: ChannelDuplexHandler {
     private func writeRest(of body: ArraySlice<UInt8>, isLast: Bool, _ context: ChannelHandlerContext) {
         setTimer(context)
         guard !body.isEmpty else {
+            releaseProxied()
             let isLast = isLast || isInputClosed
             if !isLast { state = .idle }
             let written = context.writeAndFlush(wrapOutboundOut(.end(nil)))

@@ -8,39 +8,40 @@ import NIOHTTP1
 /// nobody else can give away are taken.
 struct OriginGuard: Sendable {
     /// What the server is called beside its addresses, in lower case.
-    let names: [String]
+    private let names: Set<String>
+    private let allowed: Set<WebOrigin>
+
+    /// - Parameter allowed: whose pages may do all that the server's own may. A proxy may serve those under its own name,
+    ///   so they are names of this server too.
+    init(names: [String], allowed: [WebOrigin]) {
+        self.names = Set(names.map { $0.lowercased() } + allowed.map(\.host))
+        self.allowed = Set(allowed)
+    }
 
     /// Nil if the request may be answered.
     func refusal(of request: WebRequest) -> WebResponse? {
         let hosts = request.headers["host"]
-        guard hosts.count == 1, let host = Self.host(of: hosts[0]), isOwn(host) else {
+        guard hosts.count == 1, let authority = WebAuthority(parsing: hosts[0]), isOwn(authority.host) else {
             return .sentence(.misdirectedRequest, "this name is not the server's: open the page by its address")
         }
         if [.GET, .HEAD, .OPTIONS].contains(request.method) { return nil }
-        let isForeign = request.headers["origin"].contains { origin in
-            origin.lowercased() != "http://\(hosts[0])".lowercased()
-                && origin.lowercased() != "https://\(hosts[0])".lowercased()
+        let own = ["http", "https"].compactMap { WebOrigin(parsing: "\($0)://\(hosts[0])") }
+        let isForeign = request.headers["origin"].contains { text in
+            WebOrigin(parsing: text).map { !own.contains($0) && !allowed.contains($0) } ?? true
         }
         return isForeign ? .sentence(.forbidden, "pages of other origins may change nothing here") : nil
     }
 
+    /// The origin of the page that asks, if it is one of those that are allowed.
+    func allowedOrigin(of request: WebRequest) -> String? {
+        let origins = request.headers["origin"]
+        guard origins.count == 1, let origin = WebOrigin(parsing: origins[0]), allowed.contains(origin) else {
+            return nil
+        }
+        return origins[0]
+    }
+
     private func isOwn(_ host: String) -> Bool {
         host == "localhost" || names.contains(host) || (try? SocketAddress(ipAddress: host, port: 0)) != nil
-    }
-
-    /// The host of `host`, `host:port` or `[ipv6]:port`, in lower case; nil if it is none.
-    private static func host(of authority: String) -> String? {
-        if authority.hasPrefix("[") {
-            guard let end = authority.firstIndex(of: "]"), isPort(authority[end...].dropFirst()) else { return nil }
-            let host = authority[..<end].dropFirst()
-            return host.contains(":") ? host.lowercased() : nil
-        }
-        let host = authority.prefix { $0 != ":" }
-        return isPort(authority.dropFirst(host.count)) ? host.lowercased() : nil
-    }
-
-    /// Nothing, or a colon and digits.
-    private static func isPort(_ text: Substring) -> Bool {
-        text.isEmpty || (text.first == ":" && text.dropFirst().utf8.allSatisfy { 0x30...0x39 ~= $0 })
     }
 }

@@ -48,17 +48,19 @@ package final class WebServer: Sendable {
     private let service: WebService
     private let isClosed = Atomic(false)
 
-    /// - Parameter requestTimeout: how long a client may take for a request, be silent between two, and take nothing of a
-    ///   response.
+    /// - Parameters:
+    ///   - proxies: whose word on where a request comes from is believed.
+    ///   - requestTimeout: how long a client may take for a request, be silent between two, and take nothing of a response.
     package init(
         _ service: WebService,
         on address: ListenAddress,
         tls: TLSIdentity?,
         limits: Limits = Limits(),
+        proxies: [AddressRange] = [],
         requestTimeout: Duration = .seconds(15)
     ) throws(WebServerError) {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let connections = Connections(limits)
+        let connections = Connections(limits, proxies: Proxies(ranges: proxies))
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 256)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -83,7 +85,7 @@ package final class WebServer: Sendable {
                     }
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: true)
                     try channel.pipeline.syncOperations.addHandler(
-                        HTTPHandler(service: service, requestTimeout: TimeAmount(requestTimeout))
+                        HTTPHandler(service, connections, requestTimeout: TimeAmount(requestTimeout))
                     )
                 }
             }

@@ -11,6 +11,8 @@ package final class WebService: Sendable {
         package var token: String?
         /// What viewers call the server, beside its addresses.
         package var names: [String]
+        /// Whose pages may use the service without a token.
+        package var origins: [WebOrigin]
         /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6), such as `<stun:stun.example.net>; rel="ice-server"`.
         package var iceServerLinks: [String]
         package var snapshots: SnapshotSource
@@ -18,11 +20,13 @@ package final class WebService: Sendable {
         package init(
             token: String?,
             names: [String] = [],
+            origins: [WebOrigin] = [],
             iceServerLinks: [String],
             snapshots: SnapshotSource
         ) {
             self.token = token
             self.names = names
+            self.origins = origins
             self.iceServerLinks = iceServerLinks
             self.snapshots = snapshots
         }
@@ -52,6 +56,7 @@ package final class WebService: Sendable {
 
     typealias Completion = @Sendable (WebResponse) -> Void
 
+    private static let endpoint = "/whep"
     private static let sessions = "/whep/"
     private static let offerType = "application/sdp"
     private static let fragmentType = "application/trickle-ice-sdpfrag"
@@ -60,6 +65,7 @@ package final class WebService: Sendable {
     private let configuration: Configuration
     private let call: WebCall
     private let access: Mutex<AccessGuard>
+    private let origins: OriginGuard
     private let state = Mutex("starting")
     private let snapshots: SnapshotDesk
 
@@ -67,6 +73,7 @@ package final class WebService: Sendable {
         self.configuration = configuration
         self.call = call
         access = Mutex(AccessGuard(token: configuration.token))
+        origins = OriginGuard(names: configuration.names, allowed: configuration.origins)
         snapshots = SnapshotDesk(configuration.snapshots)
         publishState()
     }
@@ -105,11 +112,11 @@ package final class WebService: Sendable {
         guard let methods = Self.methods(of: request.path) else {
             return completion(.sentence(.notFound, "there is nothing at \(request.path)"))
         }
-        if request.method == .OPTIONS { return completion(options(methods)) }
+        if request.method == .OPTIONS { return completion(options(request, methods)) }
         if let page = WebPage.response(to: request.path) { return completion(refuse(request, unless: methods) ?? page) }
         if let refusal = authorize(request) ?? refuse(request, unless: methods) { return completion(refusal) }
         switch request.path {
-        case "/whep": join(request, completion)
+        case Self.endpoint: join(request, completion)
         case "/snapshot.png": snapshot(completion)
         case "/api/status": completion(json(status))
         case "/api/events": completion(eventStream)
@@ -120,7 +127,7 @@ package final class WebService: Sendable {
     /// What a path takes beside OPTIONS; nil where there is nothing.
     private static func methods(of path: String) -> [HTTPMethod]? {
         switch path {
-        case "/whep": [.GET, .HEAD, .POST]
+        case endpoint: [.GET, .HEAD, .POST]
         case "/snapshot.png", "/api/status": [.GET, .HEAD]
         case "/api/events": [.GET]
         case "*": []
@@ -131,8 +138,7 @@ package final class WebService: Sendable {
 
     /// What a request gets that came by a way on which no token protects the service.
     private func misdirection(_ request: WebRequest) -> WebResponse? {
-        configuration.token == nil
-            ? OriginGuard(names: configuration.names.map { $0.lowercased() }).refusal(of: request) : nil
+        configuration.token == nil ? origins.refusal(of: request) : nil
     }
 
     private func authorize(_ request: WebRequest) -> WebResponse? {
@@ -147,18 +153,22 @@ package final class WebService: Sendable {
         }
     }
 
-    private func options(_ methods: [HTTPMethod]) -> WebResponse {
-        WebResponse(
-            .ok,
-            [
-                "Allow": Self.names(methods),
-                "Accept-Post": Self.offerType,
-                "Accept-Patch": Self.fragmentType,
-                "Access-Control-Allow-Methods": "GET, HEAD, POST, PATCH, DELETE",
-                "Access-Control-Allow-Headers": "Authorization, Content-Type, If-Match",
-                "Access-Control-Max-Age": "86400",
-            ]
-        )
+    /// Browsers ask without the token before a page of another origin does anything; who shows it, as some players do,
+    /// learns the ICE servers (RFC 9725 §4.6).
+    private func options(_ request: WebRequest, _ methods: [HTTPMethod]) -> WebResponse {
+        let isKnown = configuration.token == nil || request.headers.contains(name: "authorization")
+        if isKnown, let refusal = authorize(request) { return refusal }
+        var headers: HTTPHeaders = [
+            "Allow": Self.names(methods),
+            "Accept-Post": Self.offerType,
+            "Accept-Patch": Self.fragmentType,
+        ]
+        if isKnown, request.path == Self.endpoint { add(iceServersTo: &headers) }
+        return WebResponse(.ok, headers)
+    }
+
+    private func add(iceServersTo headers: inout HTTPHeaders) {
+        for link in configuration.iceServerLinks { headers.add(name: "Link", value: link) }
     }
 
     /// Nil if the request's method is one of those.
@@ -172,23 +182,28 @@ package final class WebService: Sendable {
         (methods + [.OPTIONS]).map(\.rawValue).joined(separator: ", ")
     }
 
-    /// Other origins may use the service with the token, and not without: a page elsewhere must not look at what a
-    /// viewer's network alone protects. Cookies play no part.
+    /// Other origins may use the service with the token, and without one those that are allowed: any other page must not
+    /// look at what a viewer's network alone protects. Cookies play no part.
     private func decorated(_ response: WebResponse, for request: WebRequest) -> WebResponse {
         var response = response
-        response.headers.add(name: "X-Content-Type-Options", value: "nosniff")
-        if !response.headers.contains(name: "Cache-Control") {
-            response.headers.add(name: "Cache-Control", value: "no-store")
+        func add(_ name: String, _ value: String) { response.headers.add(name: name, value: value) }
+        add("X-Content-Type-Options", "nosniff")
+        if !response.headers.contains(name: "Cache-Control") { add("Cache-Control", "no-store") }
+        let origin = configuration.token != nil ? "*" : origins.allowedOrigin(of: request)
+        if configuration.token == nil {
+            add("Cross-Origin-Resource-Policy", "same-origin")
+            add("Vary", "Origin")
         }
-        if configuration.token != nil {
-            response.headers.add(name: "Access-Control-Allow-Origin", value: "*")
-            response.headers.add(
-                name: "Access-Control-Expose-Headers",
-                value: "ETag, Link, Location, Oriel-Reason, Retry-After"
-            )
-        } else {
-            response.headers.add(name: "Cross-Origin-Resource-Policy", value: "same-origin")
-            for name in ["Methods", "Headers"] { response.headers.remove(name: "Access-Control-Allow-\(name)") }
+        guard let origin else { return response }
+        add("Access-Control-Allow-Origin", origin)
+        add(
+            "Access-Control-Expose-Headers",
+            "Accept-Patch, Accept-Post, ETag, Link, Location, Oriel-Reason, Retry-After, WWW-Authenticate"
+        )
+        if request.method == .OPTIONS {
+            add("Access-Control-Allow-Methods", "GET, HEAD, POST, PATCH, DELETE, OPTIONS")
+            add("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, If-Match")
+            add("Access-Control-Max-Age", "86400")
         }
         return response
     }
@@ -198,7 +213,8 @@ package final class WebService: Sendable {
     }
 
     private var eventStream: WebResponse {
-        var response = WebResponse(.ok, ["Content-Type": "text/event-stream"])
+        // Proxies shall not hold back what has come (nginx).
+        var response = WebResponse(.ok, ["Content-Type": "text/event-stream", "X-Accel-Buffering": "no"])
         response.body = .events
         return response
     }
@@ -229,22 +245,22 @@ package final class WebService: Sendable {
         if state.withLock({ $0 == "stopped" }) {
             return completion(.sentence(.conflict, "nothing is broadcast now", ["Retry-After": "4"]))
         }
-        let links = configuration.iceServerLinks
-        call.join(offer: String(decoding: request.body, as: UTF8.self), from: request.client) { result in
+        call.join(offer: String(decoding: request.body, as: UTF8.self), from: request.client) { [self] result in
             switch result {
-            case .success(let admission): completion(Self.created(admission, links))
+            case .success(let admission): completion(created(admission))
             case .failure(let refusal):
                 completion(.sentence(Self.status(of: refusal), "\(refusal)", Self.hints(refusal)))
             }
         }
     }
 
-    private static func created(_ admission: Admission, _ links: [String]) -> WebResponse {
+    /// The session's address is relative to the endpoint's, whatever a proxy made of that (RFC 9110 §10.2.2).
+    private func created(_ admission: Admission) -> WebResponse {
         var headers: HTTPHeaders = [
-            "Content-Type": offerType, "Location": sessions + admission.id, "ETag": "\"\(admission.generation)\"",
-            "Accept-Patch": fragmentType,
+            "Content-Type": Self.offerType, "Location": String(Self.sessions.dropFirst()) + admission.id,
+            "ETag": "\"\(admission.generation)\"", "Accept-Patch": Self.fragmentType,
         ]
-        for link in links { headers.add(name: "Link", value: link) }
+        add(iceServersTo: &headers)
         return WebResponse(.created, headers, body: Array(admission.answer.utf8))
     }
 
@@ -275,17 +291,14 @@ package final class WebService: Sendable {
             let type = Self.fragmentType
             return completion(.sentence(.unsupportedMediaType, "a change is \(type)", ["Accept-Patch": type]))
         }
-        guard let condition = request.headers.first(name: "if-match") else {
-            return completion(.sentence(.preconditionRequired, "a change needs If-Match with the session's ETag"))
-        }
-        // Any generation, by which a restart is asked for.
-        let isAny = condition == "*" || condition == "\"*\""
-        let generation = isAny ? nil : String(condition.filter { $0 != "\"" })
         let fragment = String(decoding: request.body, as: UTF8.self)
-        call.trickle(fragment, to: session, generation: generation) { outcome in
+        let condition = FragmentCondition(request.headers.first(name: "if-match"))
+        call.trickle(fragment, to: session, condition) { outcome in
             switch outcome {
             case .unknownViewer: completion(unknown)
             case .malformed(let error): completion(.sentence(.badRequest, "\(error)"))
+            case .unconditional:
+                completion(.sentence(.preconditionRequired, "a change needs If-Match with the session's ETag"))
             case .outdated: completion(.sentence(.preconditionFailed, "the change is for other ICE credentials"))
             case .added: completion(WebResponse(.noContent))
             case .restarted(let generation, let fragment):

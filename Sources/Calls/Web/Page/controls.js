@@ -76,7 +76,7 @@ const actions = {
     showStatistics();
   },
   async snapshot() {
-    const response = await page.request('/snapshot.png');
+    const response = await page.request('snapshot.png');
     const anchor = document.createElement('a');
     anchor.href = URL.createObjectURL(await response.blob());
     anchor.download = `oriel-${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}.png`;

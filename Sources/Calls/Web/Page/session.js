@@ -24,7 +24,7 @@ export class Sender {
 
   /// Reads the events by fetch, because EventSource cannot send the token. Ends only by throwing.
   async followEvents(signal, hear) {
-    const response = await within(10_000, this.request('/api/events', { signal }));
+    const response = await within(10_000, this.request('api/events', { signal }));
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (let text = ''; ;) {
       const { done, value } = await within(40_000, reader.read());      // a comment is due every 15 s
@@ -92,7 +92,7 @@ export class Session {
     // told which ICE servers to use.
     this.offer = await this.pc.createOffer();
     const headers = { 'Content-Type': 'application/sdp' };
-    const joining = this.sender.request('/whep', { method: 'POST', headers, body: this.offer.sdp }).then(response => {
+    const joining = this.sender.request('whep', { method: 'POST', headers, body: this.offer.sdp }).then(response => {
       this.resource = new URL(response.headers.get('Location'), response.url);
       this.etag = response.headers.get('ETag');
       if (this.left) this.leave();      // the sender may have let in whom nobody waits for any more
