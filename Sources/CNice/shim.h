@@ -27,6 +27,18 @@ static inline void oriel_signal_disconnect(NiceAgent *agent, gpointer context) {
     g_signal_handlers_disconnect_by_data(agent, context);
 }
 
+/* Sends a datagram on the path in use: 1 if the system took it, 0 if it takes none for now, -1 if it is lost. */
+static inline int oriel_ice_agent_send(
+    NiceAgent *agent, guint stream, guint component, const void *bytes, gsize count) {
+    GOutputVector vector = {bytes, count};
+    NiceOutputMessage message = {&vector, 1};
+    GError *error = NULL;
+    if (nice_agent_send_messages_nonblocking(agent, stream, component, &message, 1, NULL, &error) == 1) return 1;
+    int outcome = g_error_matches(error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK) ? 0 : -1;
+    g_clear_error(&error);
+    return outcome;
+}
+
 /* A source that only ends a wait: g_source_set_ready_time says when. */
 static gboolean oriel_timer_dispatch(GSource *source, GSourceFunc function, gpointer context) {
     (void)function;

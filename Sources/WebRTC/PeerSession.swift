@@ -39,6 +39,8 @@ package struct PeerSession: ~Copyable {
 
     /// Nanoseconds until keys must be there.
     static let setupLimit: UInt64 = 15_000_000_000
+    /// Nanoseconds until a packet is offered again that the system did not take.
+    static let retryInterval: UInt64 = 5_000_000
     /// Bytes of the largest datagram.
     package static let maximumDatagramSize = 1200
     /// Bytes of an RTP payload that make a datagram of that size.
@@ -50,7 +52,13 @@ package struct PeerSession: ~Copyable {
     private let createdAt: UInt64
     /// Where packets are written and protected; aligned as libsrtp asks.
     private let scratch: UnsafeMutableRawBufferPointer
+    /// Bytes of the protected packet that the system did not take yet, in `scratch`.
+    private var heldCount = 0
+    /// When it is offered again.
+    private var retryAt: UInt64 = 0
     private var bytes: [UInt8] = []
+    /// Those that have sent RTCP and not said goodbye; no more than `SRTPSession` hears.
+    private var sources: Set<UInt32> = []
 
     package init(
         _ negotiation: Negotiation,
@@ -113,18 +121,32 @@ package struct PeerSession: ~Copyable {
             guard case .established(let session) = state, let opened = session.openRTCP(datagram),
                 let packets = try? RTCPPacket.parse(opened)
             else { return }
-            for packet in packets { sender.receive(packet, now: now) }
+            // RFC 3550 §6.4: who sends them is named first.
+            if let first = opened.withUnsafeBytes({ bytes in
+                bytes.count >= 8 ? UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)) : nil
+            }) {
+                sources.insert(first)
+            }
+            for packet in packets { take(packet, now: now) }
         default: break
         }
     }
 
+    /// A viewer has left when all that it has sent as have said goodbye (RFC 3550 §6.6).
+    private mutating func take(_ packet: RTCPPacket, now: UInt64) {
+        guard case .goodbye(let goodbye) = packet else { return sender.receive(packet, now: now) }
+        sources.subtract(goodbye.ssrcs)
+        if sources.isEmpty, !goodbye.ssrcs.isEmpty { finish(.closedByPeer) }
+    }
+
     // MARK: - Out
 
-    /// Gives what may go out at `now` to `send`, one datagram at a time.
+    /// Gives what may go out at `now` to `send`, one datagram at a time, until that returns false: then the system takes no
+    /// more for now, and the same datagram is offered again.
     package mutating func poll(
         at now: UInt64,
         _ history: borrowing PacketHistory,
-        send: (UnsafeRawBufferPointer) -> Void
+        send: (UnsafeRawBufferPointer) -> Bool
     ) {
         if let timeout = dtls.timeout, timeout == 0 {
             dtls.handleTimeout()
@@ -136,10 +158,13 @@ package struct PeerSession: ~Copyable {
             if now >= createdAt.adding(clamped: Self.setupLimit) { finish(.timeout) }
         case .established(let session):
             bytes.removeAll(keepingCapacity: true)
-            while sender.writeNext(at: now, from: history, to: &bytes) {
-                seal(send) { session.protectRTP($0, count: $1) }
+            var takes = flush(at: now, send)
+            while takes, sender.writeNext(at: now, from: history, to: &bytes) {
+                takes = seal(at: now, send) { session.protectRTP($0, count: $1) }
             }
-            if sender.writeReport(at: now, to: &bytes) { seal(send) { session.protectRTCP($0, count: $1) } }
+            if takes, sender.writeReport(at: now, to: &bytes) {
+                _ = seal(at: now, send) { session.protectRTCP($0, count: $1) }
+            }
             if sender.isLost(at: now) { finish(.pathLost) }
         case .ended: break
         }
@@ -151,7 +176,7 @@ package struct PeerSession: ~Copyable {
         case .connecting, .handshaking:
             let limit = createdAt.adding(clamped: Self.setupLimit)
             return dtls.timeout.map { min(limit, now.adding(clamped: $0)) } ?? limit
-        case .established: return sender.nextDeadline(history)
+        case .established: return heldCount > 0 ? retryAt : sender.nextDeadline(history)
         case .ended: return nil
         }
     }
@@ -159,10 +184,12 @@ package struct PeerSession: ~Copyable {
     /// Says goodbye.
     ///
     /// - Parameter end: why the session is over.
-    package mutating func close(at now: UInt64, _ end: End, send: (UnsafeRawBufferPointer) -> Void) {
+    package mutating func close(at now: UInt64, _ end: End, send: (UnsafeRawBufferPointer) -> Bool) {
         if case .established(let session) = state {
             bytes.removeAll(keepingCapacity: true)
-            if sender.writeGoodbye(at: now, to: &bytes) { seal(send) { session.protectRTCP($0, count: $1) } }
+            if sender.writeGoodbye(at: now, to: &bytes) {
+                _ = seal(at: now, send) { session.protectRTCP($0, count: $1) }
+            }
             dtls.close()
             sendHandshake(send)
         }
@@ -190,19 +217,31 @@ package struct PeerSession: ~Copyable {
         }
     }
 
-    private func sendHandshake(_ send: (UnsafeRawBufferPointer) -> Void) {
-        for datagram in dtls.takeDatagrams() { datagram.withUnsafeBytes { send($0) } }
+    /// What is not taken, DTLS sends again by itself.
+    private func sendHandshake(_ send: (UnsafeRawBufferPointer) -> Bool) {
+        for datagram in dtls.takeDatagrams() { _ = datagram.withUnsafeBytes { send($0) } }
     }
 
-    /// Protects what was written, sends it and forgets it.
+    /// Protects what was written, sends it and forgets it. Returns whether it was taken, and more may follow.
     private mutating func seal(
-        _ send: (UnsafeRawBufferPointer) -> Void,
+        at now: UInt64,
+        _ send: (UnsafeRawBufferPointer) -> Bool,
         _ protect: (UnsafeMutableRawBufferPointer, Int) -> Int?
-    ) {
+    ) -> Bool {
         defer { bytes.removeAll(keepingCapacity: true) }
-        guard bytes.count + SRTPSession.trailerSize <= scratch.count else { return }
+        guard bytes.count + SRTPSession.trailerSize <= scratch.count else { return true }
         scratch.copyBytes(from: bytes)
-        guard let count = protect(scratch, bytes.count) else { return }
-        send(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+        heldCount = protect(scratch, bytes.count) ?? 0
+        return flush(at: now, send)
+    }
+
+    /// Sends what is protected and was not taken yet. Returns whether nothing is left of it.
+    private mutating func flush(at now: UInt64, _ send: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+        if heldCount > 0, !send(UnsafeRawBufferPointer(rebasing: scratch[..<heldCount])) {
+            retryAt = now.adding(clamped: Self.retryInterval)
+            return false
+        }
+        heldCount = 0
+        return true
     }
 }

@@ -63,7 +63,7 @@ import Testing
             let decision = access.check(nil, from: "192.0.2.1", now: start)
             #expect(decision == .wrongToken)
         }
-        #expect(access.addressCount == 0)
+        #expect(access.networkCount == 0)
     }
 
     @Test(arguments: [
@@ -82,13 +82,13 @@ import Testing
     /// Forged addresses push out the oldest ones, and the newest guesser stays known.
     @Test func manyAddressesDoNotPileUp() {
         var access = AccessGuard(token: "secret")
-        for number in 0..<UInt64(AccessGuard.addressLimit + 200) {
+        for number in 0..<UInt64(NetworkAllowance.networkLimit + 200) {
             _ = access.check(bearer("guess"), from: "address \(number)", now: start + number)
         }
         for _ in 0..<10 { _ = access.check(bearer("guess"), from: "newest", now: start + 10_000) }
         let decision = access.check(bearer("guess"), from: "newest", now: start + 10_000)
         #expect(decision == .tooManyWrong(retryAfter: 7))
-        #expect(access.addressCount == AccessGuard.addressLimit)
+        #expect(access.networkCount == NetworkAllowance.networkLimit)
     }
 
     /// Against the plain comparison.

@@ -104,6 +104,25 @@ import WebRTC
         #expect(try change("*", other + candidate).status == 204, "no restart for the credentials in use")
     }
 
+    /// Each restart let so many addresses be tried anew, without end.
+    @Test func restartsAreLimited() throws {
+        let (_, session, _) = try web.join()
+        let client = try web.connect()
+        func restart(_ number: Int) throws -> HTTPResponse {
+            let fields = [WebFixture.authorization, WebFixture.fragment, "If-Match: *"]
+            let body = "a=ice-ufrag:u\(1000 + number)\r\na=ice-pwd:vw5LmwG4y/e6dPP/zAP9Gp5k\r\n"
+            return try client.request("PATCH", session, fields, body: body)
+        }
+        var refused: HTTPResponse?
+        for number in 0..<2000 where refused == nil {
+            let response = try restart(number)
+            if response.status != 200 { refused = response }
+        }
+        #expect(refused?.status == 429)
+        #expect(refused?["retry-after"] == "5")
+        #expect(web.call.viewers.count == 1, "the session goes on")
+    }
+
     @Test func offersThatCannotBeServedAreRefused() throws {
         func response(_ body: String, _ fields: [String] = [WebFixture.sdp]) throws -> HTTPResponse {
             try web.request("POST", "/whep", fields, body: body)

@@ -30,7 +30,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         place += length
     }
     if input[0] & 2 != 0 { precondition(peer.session.statistics.keyframeRequests == 0, "nothing here is sealed") }
-    peer.session.close(at: now, .closed) { _ in }
+    peer.session.close(at: now, .closed) { _ in true }
     return 0
 }
 
@@ -69,7 +69,9 @@ private struct Peer: ~Copyable {
 
     mutating func poll() -> [[UInt8]] {
         var datagrams: [[UInt8]] = []
-        session.poll(at: now, history) { datagrams.append(Array($0)) }
+        session.poll(at: now, history) {
+            datagrams.append(Array($0)); return true
+        }
         return datagrams
     }
 }

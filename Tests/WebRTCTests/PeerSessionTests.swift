@@ -77,7 +77,9 @@ import Testing
         let datagrams = call.viewer.datagrams
         var again: [[UInt8]] = []
         call.receive(try call.viewer.protect(Feedback.lost(lost.header.sequenceNumber, lost.header.ssrc)))
-        call.session.poll(at: call.now, call.history) { again.append(Array($0)) }
+        call.session.poll(at: call.now, call.history) {
+            again.append(Array($0)); return true
+        }
         #expect(again.count == 1)
         #expect(call.viewer.datagrams == datagrams)
         #expect(
@@ -123,7 +125,9 @@ import Testing
         try call.connect()
         _ = try call.append(500, isKeyframe: true)
         var out: [[UInt8]] = []
-        call.session.close(at: call.now, .closed) { out.append(Array($0)) }
+        call.session.close(at: call.now, .closed) {
+            out.append(Array($0)); return true
+        }
         for datagram in out { try call.viewer.receive(datagram) }
         let packets = call.viewer.packets
         let said = call.viewer.reports.compactMap { report in
@@ -149,13 +153,69 @@ import Testing
         #expect(call.end == .closedByPeer, "the first reason stays")
     }
 
+    @Test func theGoodbyeOfAllThatTheViewerSendsAsEndsTheSession() throws {
+        let call = try call()
+        try call.connect()
+        try call.report(Feedback.goodbye(7))
+        try call.report(Feedback.goodbye())
+        #expect(call.end == nil, "another source's, and nobody's")
+        try call.report(Feedback.report(from: 2))
+        try call.report(Feedback.goodbye(1))
+        #expect(call.end == nil, "another source goes on")
+        let last = Feedback.goodbye(2, after: 2)
+        call.receive(last)
+        #expect(call.end == nil, "it is not protected")
+        try call.report(last)
+        #expect(call.end == .closedByPeer)
+    }
+
+    /// As when the buffer of the system's socket is full.
+    @Test func whatIsNotTakenIsOfferedAgain() throws {
+        let call = try call()
+        try call.connect()
+        let frame = (0..<12_000).map { UInt8(truncatingIfNeeded: $0) }
+        call.history.append(
+            frame: frame.span,
+            isKeyframe: true,
+            dimensions: (1280, 720),
+            capturedAt: call.now,
+            now: call.now
+        )
+        var offered: [[UInt8]] = []
+        for _ in 0..<3 {
+            // Takes three, and not the fourth.
+            var taken = 0
+            call.session.poll(at: call.now, call.history) { datagram in
+                taken += 1
+                if taken <= 3 { offered.append(Array(datagram)) }
+                return taken <= 3
+            }
+            #expect(taken == 4)
+            #expect(call.deadline == call.now + PeerSession.retryInterval)
+            call.now += PeerSession.retryInterval
+        }
+        #expect(call.statistics.packets <= 10)
+        call.session.poll(at: call.now, call.history) { datagram in
+            offered.append(Array(datagram))
+            return true
+        }
+        for datagram in offered { try call.viewer.receive(datagram) }
+        let packets = call.viewer.packets
+        // Each once, in order.
+        #expect(packets.flatMap { $0.payload.dropFirst(6) } == frame)
+        #expect(Set(packets.map(\.header.sequenceNumber)).count == packets.count)
+        #expect(call.statistics.packets == UInt64(packets.count))
+    }
+
     @Test func aWrongCertificateEndsTheSession() throws {
         let call = try VirtualCall()
         let stranger = try DTLSConnection(.server, identity: DTLSIdentity(), expected: [Identities.here.fingerprint])
         call.session.pathFound()
         for _ in 0..<4 {
             var out: [[UInt8]] = []
-            call.session.poll(at: call.now, call.history) { out.append(Array($0)) }
+            call.session.poll(at: call.now, call.history) {
+                out.append(Array($0)); return true
+            }
             for datagram in out { datagram.withUnsafeBytes { stranger.receive($0) } }
             for datagram in stranger.takeDatagrams() { call.receive(datagram) }
         }
@@ -170,7 +230,9 @@ import Testing
         let limit = VirtualCall.start + 15 * VirtualCall.second
         #expect(call.deadline == limit)
         for (instant, end) in [(limit - 1, nil), (limit, PeerSession.End.timeout)] {
-            call.session.poll(at: instant, call.history) { _ in Issue.record("nobody to send to") }
+            call.session.poll(at: instant, call.history) { _ in
+                Issue.record("nobody to send to"); return true
+            }
             #expect(call.end == end)
         }
         #expect(call.deadline == nil)

@@ -78,7 +78,9 @@ final class VirtualCall {
     func exchange() throws {
         while true {
             var out: [[UInt8]] = []
-            session.poll(at: now, history) { out.append(Array($0)) }
+            session.poll(at: now, history) {
+                out.append(Array($0)); return true
+            }
             for datagram in out { try viewer.receive(datagram) }
             let back = viewer.dtls.takeDatagrams()
             for datagram in back { receive(datagram) }
@@ -119,6 +121,14 @@ enum Feedback {
     private static func word(_ value: UInt32) -> [UInt8] {
         [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
     }
+
+    /// The viewer's source leaves, after an empty report as most compound packets begin with.
+    static func goodbye(_ ssrcs: UInt32..., after reporter: UInt32 = 1) -> [UInt8] {
+        [0x80, 201, 0, 1] + word(reporter) + [0x80 | UInt8(ssrcs.count), 203, 0, UInt8(ssrcs.count)]
+            + ssrcs.flatMap { word($0) }
+    }
+
+    static func report(from reporter: UInt32) -> [UInt8] { [0x80, 201, 0, 1] + word(reporter) }
 
     static func pictureLoss(_ ssrc: UInt32) -> [UInt8] { [0x81, 206, 0, 2, 0, 0, 0, 1] + word(ssrc) }
 

@@ -9,9 +9,6 @@ final class Viewer {
     /// Between two requests for a keyframe to change the codec with.
     private static let changeInterval: UInt64 = 1_000_000_000
 
-    /// Addresses of one viewer that are tried, in each generation.
-    private static let candidateLimit = 32
-
     /// What the agent says is kept until the loop takes it: no event may change a session that is just sending.
     private final class Mailbox {
         enum Item {
@@ -39,6 +36,8 @@ final class Viewer {
     private let sender: VideoSender
     private let answerNumber: UInt64
     private let mailbox = Mailbox()
+    private let limits: ViewerLimits
+    /// Those of the viewer that are tried, or were.
     private var candidateCount = 0
     /// The viewer's of the current generation.
     private var remoteCredentials: ICECredentials
@@ -61,6 +60,7 @@ final class Viewer {
         identity: DTLSIdentity,
         loop: ICELoop,
         ice: ICEAgent.Configuration,
+        limits: ViewerLimits,
         now: UInt64,
         completion: @escaping (Result<Admission, Refusal>) -> Void
     ) throws(Refusal) {
@@ -88,12 +88,13 @@ final class Viewer {
         self.format = format
         self.sender = sender
         self.identity = identity
+        self.limits = limits
         self.completion = completion
         since = now
         remoteCredentials = negotiation.remote.credentials
         answerNumber = .random(in: 0...UInt64(Int64.max))
         agent.setRemote(negotiation.remote.credentials)
-        addRemote(negotiation.remote.candidates)
+        addRemote(negotiation.remote.candidates, at: now)
     }
 
     /// The generation of this side's credentials.
@@ -118,10 +119,10 @@ final class Viewer {
         completion(.success(Admission(id: id, answer: "\(answer)", generation: credentials.fragment)))
     }
 
-    func take(_ fragment: TrickleFragment, _ condition: FragmentCondition) -> TrickleOutcome {
+    func take(_ fragment: TrickleFragment, _ condition: FragmentCondition, at now: UInt64) -> TrickleOutcome {
         if let credentials = fragment.credentials, credentials != remoteCredentials {
             return switch condition {
-            case .any: restart(with: credentials, fragment.candidates)
+            case .any: restart(with: credentials, fragment.candidates, at: now)
             case .generation: .outdated
             case .unsaid: .unconditional
             }
@@ -130,25 +131,31 @@ final class Viewer {
         case .generation(let generation) where generation != self.generation: return .outdated
         case .unsaid where fragment.credentials == nil: return .unconditional
         case .generation, .unsaid, .any:
-            addRemote(fragment.candidates)
+            addRemote(fragment.candidates, at: now)
             return .added
         }
     }
 
-    private func restart(with credentials: ICECredentials, _ candidates: [Candidate]) -> TrickleOutcome {
+    private func restart(
+        with credentials: ICECredentials,
+        _ candidates: [Candidate],
+        at now: UInt64
+    ) -> TrickleOutcome {
+        guard limits.mayStart(address, now: now) else { return .tooMany }
         remoteCredentials = credentials
         agent.restart()
         agent.setRemote(credentials)
-        candidateCount = 0
-        addRemote(candidates)
+        addRemote(candidates, at: now)
         let answer = TrickleFragment(credentials: agent.credentials, candidates: agent.candidates, isLast: true)
         return .restarted(generation: generation, fragment: answer.description(of: negotiation.transportSection))
     }
 
-    private func addRemote(_ candidates: [Candidate]) {
-        let admitted = candidates.prefix(Self.candidateLimit - candidateCount)
-        candidateCount += admitted.count
-        agent.addRemote(Array(admitted))
+    private func addRemote(_ candidates: [Candidate], at now: UInt64) {
+        let usable = candidates.filter { ICEAgent.canTry($0) }
+        let count = min(usable.count, ViewerLimits.candidatesOfOneViewer - candidateCount)
+        let admitted = limits.admit(count, of: address, now: now)
+        candidateCount += admitted
+        agent.addRemote(Array(usable.prefix(admitted)))
     }
 
     func refuse(_ refusal: Refusal) {

@@ -17,6 +17,7 @@ final class ViewerLoop {
     private var random = SystemRandomNumberGenerator()
     private var histories: [VideoCodec: PacketHistory] = [:]
     private var viewers: [Viewer] = []
+    private let limits: ViewerLimits
     /// What the encoder's side thinks best.
     private var preferred = VideoCodec.vp8
     private var departed = WebCallTotals()
@@ -36,6 +37,7 @@ final class ViewerLoop {
         self.identity = identity
         self.loop = loop
         self.report = report
+        limits = ViewerLimits(viewerLimit: configuration.viewerLimit)
     }
 
     func run(for call: WebCall) {
@@ -87,7 +89,7 @@ final class ViewerLoop {
             guard let viewer = viewers.first(where: { $0.id == id }) else { return completion(.unknownViewer) }
             do throws(MalformedSDP) {
                 let fragment = try TrickleFragment(parsing: text, mids: viewer.negotiation.bundledMids)
-                completion(viewer.take(fragment, condition))
+                completion(viewer.take(fragment, condition, at: now))
             } catch {
                 completion(.malformed(error))
             }
@@ -106,6 +108,7 @@ final class ViewerLoop {
     ) throws(Refusal) -> Viewer {
         let negotiation = try negotiate(offer)
         guard viewers.count < configuration.viewerLimit else { throw .full(limit: configuration.viewerLimit) }
+        guard limits.mayStart(address, now: now) else { throw .tooMany }
         let format = negotiation.format(preferring: preferred)
         let sender = VideoSender(
             format.video,
@@ -124,6 +127,7 @@ final class ViewerLoop {
             identity: identity,
             loop: loop,
             ice: configuration.ice,
+            limits: limits,
             now: now,
             completion: completion
         )

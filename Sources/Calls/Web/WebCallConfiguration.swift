@@ -41,6 +41,8 @@ package struct Admission: Sendable {
 /// Why a viewer is not let in.
 package enum Refusal: Error, Equatable, CustomStringConvertible {
     case full(limit: Int)
+    /// Too many came from one network.
+    case tooMany
     case malformed(MalformedSDP)
     case unacceptable(UnacceptableOffer)
     /// No UDP port is free, or the machine has no address.
@@ -50,6 +52,7 @@ package enum Refusal: Error, Equatable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .full(let limit): "there are \(limit) viewers already, and no more are let in: try again later"
+        case .tooMany: "too many viewers came from there: try again later"
         case .malformed(let error): "\(error)"
         case .unacceptable(let error): "\(error)"
         case .noTransport: "no UDP port is free for another one: try again later"
@@ -86,6 +89,8 @@ package enum TrickleOutcome: Sendable, Equatable {
     case outdated
     /// It does not say to which generation it belongs.
     case unconditional
+    /// Too many restarts came from one network.
+    case tooMany
     case added
     /// A new generation, and the fragment for the viewer.
     case restarted(generation: String, fragment: String)

@@ -163,11 +163,14 @@ package final class ICEAgent {
         nice_agent_set_remote_credentials(agent, stream, credentials.fragment, credentials.password)
     }
 
-    /// Adds addresses of the peer. Those that are no numbers, or not for UDP, are skipped: the peer's own checks will
+    /// Whether a candidate can be tried: numbers, for UDP, and of one machine. Others are skipped: the peer's own checks will
     /// show where they come from (RFC 8445 §7.3.1.3).
+    package static func canTry(_ candidate: Candidate) -> Bool { address(of: candidate) != nil }
+
+    /// Adds addresses of the peer that can be tried.
     package func addRemote(_ candidates: [Candidate]) {
         var list: UnsafeMutablePointer<GSList>?
-        for candidate in candidates where candidate.component == 1 && candidate.transport == "udp" {
+        for candidate in candidates {
             guard let known = makeCandidate(candidate) else { continue }
             list = g_slist_append(list, known)
         }
@@ -184,10 +187,10 @@ package final class ICEAgent {
         nice_agent_restart_stream(agent, stream)
     }
 
-    /// Sends a datagram on the path in use. Returns false if the system did not take it.
-    @discardableResult
+    /// Sends a datagram on the path in use. Returns false if the system takes none for now, as its buffer is full; one that
+    /// the path does not take is lost as others are on the way.
     package func send(_ datagram: UnsafeRawBufferPointer) -> Bool {
-        nice_agent_send(agent, stream, Self.component, UInt32(datagram.count), datagram.baseAddress!) > 0
+        oriel_ice_agent_send(agent, stream, Self.component, datagram.baseAddress!, gsize(datagram.count)) != 0
     }
 
     /// The two ends of the path in use.
@@ -200,6 +203,28 @@ package final class ICEAgent {
         return (here, there)
     }
 
+    private static func address(of candidate: Candidate) -> NiceAddress? {
+        guard candidate.component == 1, candidate.transport == "udp", candidate.port != 0 else { return nil }
+        var address = NiceAddress()
+        nice_address_init(&address)
+        guard nice_address_set_from_string(&address, candidate.address) != 0, isUnicast(address) else { return nil }
+        nice_address_set_port(&address, UInt32(candidate.port))
+        return address
+    }
+
+    /// Whether an address is that of one machine: neither a group's (RFC 5771, RFC 4291 §2.7) nor none.
+    private static func isUnicast(_ address: NiceAddress) -> Bool {
+        var address = address
+        if nice_address_ip_version(&address) == 4 {
+            return withUnsafeBytes(of: address.s.ip4.sin_addr) { 1...223 ~= $0[0] }
+        }
+        return withUnsafeBytes(of: address.s.ip6.sin6_addr) { bytes in
+            // Nor one of IPv4 in disguise, nor "any".
+            bytes[0] != 0xFF
+                && (bytes.prefix(10).contains { $0 != 0 } || bytes[10...].elementsEqual([0, 0, 0, 0, 0, 1]))
+        }
+    }
+
     private func makeCandidate(_ candidate: Candidate) -> UnsafeMutablePointer<NiceCandidate>? {
         let kind =
             switch candidate.kind {
@@ -208,12 +233,7 @@ package final class ICEAgent {
             case .peerReflexive: NICE_CANDIDATE_TYPE_PEER_REFLEXIVE
             case .relayed: NICE_CANDIDATE_TYPE_RELAYED
             }
-        var address = NiceAddress()
-        nice_address_init(&address)
-        guard nice_address_set_from_string(&address, candidate.address) != 0, let made = nice_candidate_new(kind) else {
-            return nil
-        }
-        nice_address_set_port(&address, UInt32(candidate.port))
+        guard let address = Self.address(of: candidate), let made = nice_candidate_new(kind) else { return nil }
         made.pointee.transport = NICE_CANDIDATE_TRANSPORT_UDP
         made.pointee.component_id = Self.component
         made.pointee.stream_id = stream

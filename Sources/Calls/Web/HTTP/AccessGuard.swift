@@ -1,5 +1,3 @@
-import RTP
-
 /// Decides who may use the service: whoever knows the token. Wrong ones are limited, for each address.
 ///
 /// The right one is let in however many wrong ones come: a random token is beyond guessing, and others behind the same
@@ -14,26 +12,19 @@ package struct AccessGuard: Sendable {
         case tooManyWrong(retryAfter: Int)
     }
 
-    /// Wrong tokens that an address has at once; one more comes back every `recovery`.
+    /// Wrong tokens that a network has at once; one more comes back every `recovery`.
     static let failureLimit = 10
     static let recovery: UInt64 = 6_000_000_000
-    /// Addresses remembered, so that many cannot fill the memory.
-    static let addressLimit = 4096
-
-    private struct Failures {
-        var count: Int
-        var since: UInt64
-    }
 
     private let token: [UInt8]?
-    private var failures: [String: Failures] = [:]
+    private var failures = NetworkAllowance(limit: failureLimit, recovery: recovery)
 
     /// - Parameter token: nil lets everybody in.
     package init(token: String?) { self.token = token.map { Array($0.utf8) } }
 
     package var isOpen: Bool { token == nil }
 
-    var addressCount: Int { failures.count }
+    var networkCount: Int { failures.networkCount }
 
     /// - Parameters:
     ///   - authorization: the header's value (RFC 6750 §2.1).
@@ -43,31 +34,8 @@ package struct AccessGuard: Sendable {
         if let given = Self.bearer(authorization), Self.isEqual(given, token) { return .allowed }
         // Whoever sends nothing has not guessed.
         guard authorization != nil else { return .wrongToken }
-        let key = ClientAddress(address).network
-        forgive(key, now: now)
-        if let known = failures[key], known.count >= Self.failureLimit {
-            let wait = (known.since + Self.recovery).subtracting(clamped: now)
-            return .tooManyWrong(retryAfter: Int(wait / 1_000_000_000) + 1)
-        }
-        note(key, now: now)
-        return .wrongToken
-    }
-
-    private mutating func forgive(_ key: String, now: UInt64) {
-        guard let known = failures[key] else { return }
-        let earned = Int(clamping: now.subtracting(clamped: known.since) / Self.recovery)
-        guard earned > 0 else { return }
-        let left = known.count - earned
-        failures[key] = left > 0 ? Failures(count: left, since: known.since + UInt64(earned) * Self.recovery) : nil
-    }
-
-    private mutating func note(_ key: String, now: UInt64) {
-        if failures.count >= Self.addressLimit, failures[key] == nil,
-            let oldest = failures.min(by: { $0.value.since < $1.value.since })?.key
-        {
-            failures[oldest] = nil
-        }
-        failures[key, default: Failures(count: 0, since: now)].count += 1
+        if failures.take(from: address, now: now) == 1 { return .wrongToken }
+        return .tooManyWrong(retryAfter: failures.wait(of: address, now: now))
     }
 
     private static func bearer(_ authorization: String?) -> [UInt8]? {

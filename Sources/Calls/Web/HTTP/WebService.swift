@@ -267,6 +267,7 @@ package final class WebService: Sendable {
     private static func status(of refusal: Refusal) -> HTTPResponseStatus {
         switch refusal {
         case .full, .noTransport, .closed: .serviceUnavailable
+        case .tooMany: .tooManyRequests
         case .malformed: .badRequest
         case .unacceptable(.noCommonCodec): .notAcceptable
         case .unacceptable: .unprocessableEntity
@@ -277,7 +278,7 @@ package final class WebService: Sendable {
     private static func hints(_ refusal: Refusal) -> HTTPHeaders {
         switch refusal {
         case .full: ["Retry-After": "5", "Oriel-Reason": "full"]
-        case .noTransport, .closed: ["Retry-After": "5"]
+        case .noTransport, .closed, .tooMany: ["Retry-After": "5"]
         case .malformed, .unacceptable: [:]
         }
     }
@@ -300,6 +301,8 @@ package final class WebService: Sendable {
             case .unconditional:
                 completion(.sentence(.preconditionRequired, "a change needs If-Match with the session's ETag"))
             case .outdated: completion(.sentence(.preconditionFailed, "the change is for other ICE credentials"))
+            case .tooMany:
+                completion(.sentence(.tooManyRequests, "too many restarts came from there", ["Retry-After": "5"]))
             case .added: completion(WebResponse(.noContent))
             case .restarted(let generation, let fragment):
                 let headers: HTTPHeaders = ["Content-Type": Self.fragmentType, "ETag": "\"\(generation)\""]

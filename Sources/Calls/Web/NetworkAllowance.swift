@@ -1,0 +1,58 @@
+import RTP
+
+/// What each network may have at once of something, and how soon it may have one more. Sans-IO: `now` is nanoseconds of
+/// the monotonic clock.
+struct NetworkAllowance: Sendable {
+    private struct Use {
+        var count: Int
+        /// From when on it is forgiven.
+        var since: UInt64
+    }
+
+    /// Networks remembered, so that many cannot fill the memory.
+    static let networkLimit = 4096
+
+    private let limit: Int
+    private let recovery: UInt64
+    private var uses: [String: Use] = [:]
+
+    /// - Parameter recovery: nanoseconds until one is forgiven.
+    init(limit: Int, recovery: UInt64) {
+        self.limit = limit
+        self.recovery = recovery
+    }
+
+    var networkCount: Int { uses.count }
+
+    /// Takes as many of `count` as the network of an address may still have.
+    mutating func take(_ count: Int = 1, from address: String, now: UInt64) -> Int {
+        let network = ClientAddress(address).network
+        forgive(network, now: now)
+        let taken = min(count, limit - (uses[network]?.count ?? 0))
+        if taken > 0 { note(taken, network, now: now) }
+        return taken
+    }
+
+    /// Whole seconds until the network of an address may have one more, at least 1.
+    func wait(of address: String, now: UInt64) -> Int {
+        guard let use = uses[ClientAddress(address).network] else { return 1 }
+        return Int(clamping: use.since.adding(clamped: recovery).subtracting(clamped: now) / 1_000_000_000) + 1
+    }
+
+    private mutating func forgive(_ network: String, now: UInt64) {
+        guard let known = uses[network] else { return }
+        let earned = Int(clamping: now.subtracting(clamped: known.since) / recovery)
+        guard earned > 0 else { return }
+        let left = known.count - earned
+        uses[network] = left > 0 ? Use(count: left, since: known.since + UInt64(earned) * recovery) : nil
+    }
+
+    private mutating func note(_ count: Int, _ network: String, now: UInt64) {
+        if uses.count >= Self.networkLimit, uses[network] == nil,
+            let oldest = uses.min(by: { $0.value.since < $1.value.since })?.key
+        {
+            uses[oldest] = nil
+        }
+        uses[network, default: Use(count: 0, since: now)].count += count
+    }
+}

@@ -1,0 +1,29 @@
+/// How much work viewers of one network may make this machine do on their behalf, over all of them: who has the link could
+/// otherwise have it send STUN to any address for ever. Sans-IO: `now` is nanoseconds of the monotonic clock.
+final class ViewerLimits {
+    /// Addresses of one viewer that are tried, over all restarts. A viewer is found without them too, by its own checks.
+    static let candidatesOfOneViewer = 64
+    /// Those of all viewers of a network, at once and over the years.
+    static let candidatesOfOneNetwork = (limit: 512, recovery: 1_000_000_000 as UInt64)
+    /// Between two viewers of a network, or two restarts, in the long run.
+    static let startInterval: UInt64 = 250_000_000
+
+    private var candidates = NetworkAllowance(
+        limit: candidatesOfOneNetwork.limit,
+        recovery: candidatesOfOneNetwork.recovery
+    )
+    private var starts: NetworkAllowance
+
+    /// - Parameter viewerLimit: viewers at the most, who may all come again at once and all be behind one address.
+    init(viewerLimit: Int) {
+        starts = NetworkAllowance(limit: max(64, 2 * viewerLimit), recovery: Self.startInterval)
+    }
+
+    /// Whether a viewer may come, or begin a new generation of ICE.
+    func mayStart(_ address: String, now: UInt64) -> Bool { starts.take(from: address, now: now) == 1 }
+
+    /// As many of the candidates as may be tried.
+    func admit(_ count: Int, of address: String, now: UInt64) -> Int {
+        candidates.take(count, from: address, now: now)
+    }
+}

@@ -1,0 +1,45 @@
+import Testing
+
+@testable import Calls
+
+@Suite struct ViewerLimitsTests {
+    private static let second: UInt64 = 1_000_000_000
+
+    /// Who asks for as much as can be for an hour, from one network or one viewer after another of it.
+    @Test func nobodyHasAddressesTriedWithoutEnd() {
+        let limits = ViewerLimits(viewerLimit: 50)
+        var tried = 0
+        var starts = 0
+        for tick in 0..<36_000 as Range<UInt64> {
+            let now = tick * Self.second / 10
+            for _ in 0..<10 {
+                starts += limits.mayStart("192.0.2.1", now: now) ? 1 : 0
+                tried += limits.admit(64, of: "192.0.2.1", now: now)
+            }
+        }
+        #expect(tried <= 512 + 3600)
+        #expect(starts <= 100 + 4 * 3600)
+        // Others have as much as before.
+        #expect(limits.mayStart("192.0.2.2", now: 3600 * Self.second))
+        #expect(limits.admit(64, of: "192.0.2.2", now: 3600 * Self.second) == 64)
+    }
+
+    /// As when the sender is started again.
+    @Test(arguments: [1, 50, 1000])
+    func allViewersMayComeAgainAtOnceFromOneAddress(viewerLimit: Int) {
+        let limits = ViewerLimits(viewerLimit: viewerLimit)
+        for _ in 0..<2 * viewerLimit { #expect(limits.mayStart("192.0.2.1", now: 0)) }
+    }
+
+    @Test func whatIsLeftIsGiven() {
+        var allowance = NetworkAllowance(limit: 5, recovery: Self.second)
+        #expect(allowance.take(3, from: "192.0.2.1", now: 0) == 3)
+        #expect(allowance.take(3, from: "192.0.2.1", now: 0) == 2)
+        #expect(allowance.take(3, from: "192.0.2.1", now: 0) == 0)
+        #expect(allowance.take(0, from: "192.0.2.2", now: 0) == 0)
+        #expect(allowance.networkCount == 1)
+        #expect(allowance.take(9, from: "192.0.2.1", now: 2 * Self.second) == 2)
+        #expect(allowance.wait(of: "192.0.2.1", now: 2 * Self.second) == 2)
+        #expect(allowance.take(9, from: "192.0.2.1", now: 100 * Self.second) == 5)
+    }
+}
