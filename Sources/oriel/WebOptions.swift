@@ -22,7 +22,7 @@ struct WebOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What viewers must know, part of the link; a fresh random one if not given. \"none\" lets everybody in, by the "
+            "What viewers must know, part of the link, 20 characters or more; a fresh random one if not given. \"none\" lets everybody in, by the "
                 + "machine's addresses, localhost, and the names given to --listen and --allow-origin. "
                 + "ORIEL_TOKEN in the environment sets it without showing it in the list of processes.",
             valueName: "value"
@@ -110,11 +110,18 @@ struct WebOptions: ParsableArguments {
         {
             throw ValidationError("a token takes letters, digits, and - . _ ~ only: give another --token.")
         }
-        // Wrong guesses are not held against the right token, so it must not be guessed.
-        if let token = token ?? Self.environmentToken, token != "none", token.utf8.count < 8 {
-            throw ValidationError("a token of fewer than 8 characters can be guessed: give a longer --token.")
+        if let token = token ?? Self.environmentToken, token != "none", Self.canBeGuessed(token) {
+            throw ValidationError(
+                "a token that is this short or this regular can be guessed: give one of 20 characters or more by chance, "
+                    + "such as --token \(Self.randomToken())"
+            )
         }
     }
+
+    /// Wrong guesses are not held against the right token: whoever shares a viewer's address would lock that viewer out. So
+    /// a token must be beyond guessing at full speed, which a hundred thousand a second for a year (2⁴²) are not to be
+    /// trusted with: 20 characters by chance have 120 bits, four words of a list of 7776 have 51.
+    private static func canBeGuessed(_ token: String) -> Bool { token.utf8.count < 20 || Set(token.utf8).count < 8 }
 
     private static var environmentToken: String? { getenv("ORIEL_TOKEN").map { String(cString: $0) } }
 

@@ -57,6 +57,21 @@ import Testing
         #expect(check("guess", start) == .tooManyWrong(retryAfter: 73), "a clock that jumps back")
     }
 
+    /// For an hour, a thousand guesses a second from the address that the viewer has too.
+    @Test func aGuesserLocksNobodyOutAndIsToldLittle() {
+        var access = AccessGuard(token: "secret")
+        var told = 0
+        for tick in 0..<3_600_000 as Range<UInt64> {
+            let now = start + tick * Self.second / 1000
+            if access.check("Bearer guess", from: "192.0.2.1", now: now) == .wrongToken { told += 1 }
+            if tick % 1000 == 0 {
+                let decision = access.check("Bearer secret", from: "192.0.2.1", now: now)
+                #expect(decision == .allowed)
+            }
+        }
+        #expect(told <= 10 + 600)
+    }
+
     @Test func whoSendsNothingHasNotGuessed() {
         var access = AccessGuard(token: "secret")
         for _ in 0..<100 {

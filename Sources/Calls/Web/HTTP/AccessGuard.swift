@@ -1,7 +1,8 @@
 /// Decides who may use the service: whoever knows the token. Wrong ones are limited, for each address.
 ///
-/// The right one is let in however many wrong ones come: a random token is beyond guessing, and others behind the same
-/// address must not lock out who knows it. The limit spares work and tells a page to stop trying.
+/// The right one is let in however many wrong ones come: others behind the same address or proxy must not lock out who
+/// knows it, and nothing tells them apart before the token does. So guessing is made hopeless by the token, not slow by
+/// the guard: the command line takes none that is short. The limit spares work and tells a page to stop trying.
 ///
 /// Sans-IO: `now` is nanoseconds of the monotonic clock.
 package struct AccessGuard: Sendable {
