@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -48,7 +49,7 @@ static const int refused[] = {
     SYS_fork, SYS_vfork,
 #endif
     /* How others run. */
-    SYS_setpriority, SYS_ioprio_set, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr,
+    SYS_ioprio_set, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr,
     SYS_sched_setaffinity, SYS_migrate_pages, SYS_move_pages, number_of_process_madvise, number_of_process_mrelease,
     /* Files of this user that need only be named: Landlock does not look at these, nor at truncate before Linux 6.2. */
     SYS_truncate, SYS_fchmodat, number_of_fchmodat2, SYS_fchown, SYS_fchownat, SYS_utimensat, SYS_setxattr, SYS_lsetxattr,
@@ -122,6 +123,9 @@ int posix_filter_calls(const int *families, size_t family_count, bool may_listen
     ALLOW_ONLY(&program, SYS_tgkill, 0, self);
     ALLOW_ONLY(&program, SYS_kill, 0, self);
     ALLOW_ONLY(&program, SYS_prlimit64, 0, 0, self);
+    /* Dispatch sets that of its own threads. */
+    ADD(&program, SKIP_UNLESS(SYS_setpriority, 6), LOAD(args[0]), SKIP_UNLESS(PRIO_PROCESS, 3), LOAD(args[1]),
+        SKIP_UNLESS(0, 1), ALLOW, REFUSE(EPERM));
     ALLOW_ONLY(&program, SYS_fchmod, 1, 0600);
     ALLOW_ONLY(&program, SYS_socketpair, 0, AF_UNIX);
     judge(&program, SYS_socket, 0, (const unsigned *)families, family_count, true);

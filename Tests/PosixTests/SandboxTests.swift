@@ -42,6 +42,7 @@ import Testing
             expectRefused { semget(IPC_PRIVATE, 1, 0o600) }
             expectRefused { msgget(IPC_PRIVATE, 0o600) }
             expectRefused { setpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(getppid()), 19) }
+            expectRefused { setpriority(__priority_which_t(PRIO_USER.rawValue), 0, 19) }
             exit(EXIT_SUCCESS)
         }
     }
@@ -81,6 +82,7 @@ import Testing
             try check("shmdt") { shmdt(memory) }
             var bytes: Int32 = 0
             try check("ioctl") { ioctl(file.raw, UInt(FIONREAD), &bytes) }
+            try check("setpriority") { setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 1) }
             try check("fchmod") { fchmod(file.raw, 0o600) }
             var limit = rlimit()
             try check("getrlimit") { getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) }
