@@ -29,6 +29,7 @@ import Testing
         let words = call == "web" ? ["--listen", "127.0.0.1:0"] : ["--sdp", folder.file("sdp")]
         let tries = try intrude(["attach", call, "--dir", broadcast.directory] + words, environment)
         #expect(tries.count > (storage == "file" ? 110 : 80))
+        #expect(tries.contains(storage == "file" ? "inherited:frames" : "shrink:memory"))
 
         #expect(try broadcast.run("status").output.hasPrefix("active"))
         #expect(try self.generation() == generation && generation?.count == 16)

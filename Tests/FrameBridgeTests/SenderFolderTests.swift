@@ -21,6 +21,8 @@ import Testing
         let own = try SenderFolder(in: broadcast)
         #expect(own.path == "\(senders)/\(getpid())")
         #expect(names(own.path) == [])
+        let isHeld = try FileDescriptor.open(own.path, O_RDONLY).isLockedByAnother(against: .exclusive)
+        #expect(isHeld)
         try own.replace("viewers", with: "one")
         try own.replace("viewers", with: "two")
         #expect(names(own.path) == ["viewers"])
@@ -38,6 +40,13 @@ import Testing
         #expect(SenderFolder.all(in: broadcast).map(\.path) == ["\(senders)/\(sender.pid)"])
         sender.kill(SIGKILL)
         try sender.wait()
+        do {
+            // A process that is not seen here.
+            let folder = try FileDescriptor.open("\(senders)/\(sender.pid)", O_RDONLY | O_DIRECTORY)
+            let isTaken = try folder.tryLock(.shared)
+            #expect(isTaken)
+            #expect(SenderFolder.all(in: broadcast).map { $0.read("viewers", limit: 100) } == ["x"])
+        }
         #expect(SenderFolder.all(in: broadcast).isEmpty)
         // What is no sender's is left alone.
         #expect(names(senders) == ["viewers"])

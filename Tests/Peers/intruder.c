@@ -83,8 +83,15 @@ static void change_inherited(const char *folder) {
         struct stat info;
         if (count < 0 || fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) continue;
         target[count] = 0;
+        if (strncmp(target, "/memfd:oriel-frames", 19) == 0) {
+            TRY("write", "memory", pwrite(descriptor, "", 1, 0));
+            TRY("shrink", "memory", ftruncate(descriptor, 0));
+            TRY("map", "memory", mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0));
+        }
         if (strncmp(target, folder, strlen(folder)) != 0) continue;
         int mode = fcntl(descriptor, F_GETFL) & O_ACCMODE;
+        /* Without the number of a generation. */
+        target[strcspn(target + strlen(folder), ".") + strlen(folder)] = 0;
         dprintf(2, "intruder inherited:%s %d\n", target + strlen(folder) + 1, mode == O_RDONLY ? EACCES : 0);
     }
 }

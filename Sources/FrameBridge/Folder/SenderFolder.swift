@@ -16,6 +16,7 @@ package struct SenderFolder: Sendable {
         Self.removeDead(in: broadcast)
         directory = try BridgeDirectory(path: Self.path(of: getpid(), in: broadcast), create: true)
         clear()
+        _ = try? directory.descriptor.tryLock(.shared)
     }
 
     private init(of pid: Int32, in broadcast: BridgeDirectory) throws(BridgeError) {
@@ -32,10 +33,14 @@ package struct SenderFolder: Sendable {
         return owners(in: broadcast).compactMap { try? SenderFolder(of: $0, in: broadcast) }
     }
 
-    /// Removes the folders of senders that have ended.
+    /// Removes the folders of senders that have ended: those that no process has the number of, and none holds a lock on, as
+    /// a sender in another container does.
     package static func removeDead(in broadcast: BridgeDirectory) {
         for pid in owners(in: broadcast) where kill(pid, 0) != 0 && errno == ESRCH {
-            (try? SenderFolder(of: pid, in: broadcast))?.clear()
+            guard let dead = try? SenderFolder(of: pid, in: broadcast),
+                let isHeld = try? dead.directory.descriptor.isLockedByAnother(against: .exclusive), !isHeld
+            else { continue }
+            dead.clear()
             unlinkat(broadcast.descriptor.raw, "\(parent)/\(pid)", AT_REMOVEDIR)
         }
     }
