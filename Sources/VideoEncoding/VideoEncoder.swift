@@ -86,6 +86,31 @@ package struct VideoEncoder: ~Copyable {
         return result
     }
 
+    /// The quantizer of the keyframe that `repeatKeyframe` gives; nil when there is none to repeat.
+    package var repeatableQuantizer: Int? {
+        if case .libvpx(let encoder) = library { encoder.repeatableQuantizer } else { nil }
+    }
+
+    /// Gives the last keyframe once more, byte for byte, and goes on from the picture that it shows.
+    ///
+    /// Patches since then do not matter: the encoder has never learnt of them, and a keyframe of VP8 settles all that a
+    /// decoder knows (RFC 6386 §9.3 to §9.11). A frame of the encoder itself does, and none is to be repeated then.
+    ///
+    /// - Parameters:
+    ///   - presentationTime: As for `encode`.
+    ///   - body: Gets the frame; the data is valid until it returns.
+    /// - Returns: What `body` returns, or nil when there is no keyframe to repeat.
+    package mutating func repeatKeyframe<Result: ~Copyable>(
+        presentationTime: UInt64,
+        _ body: (_ frame: EncodedFrame, _ data: Span<UInt8>) -> Result
+    ) throws(VideoEncoderError) -> Result? {
+        try check(presentationTime)
+        guard case .libvpx(let encoder) = library else { return nil }
+        let result = encoder.repeatKeyframe(presentationTime: presentationTime, body)
+        if result != nil { previousTime = presentationTime }
+        return result
+    }
+
     /// Whether small changes can be sent by `patch`.
     package var canPatch: Bool {
         if case .libvpx(let encoder) = library { encoder.canPatch } else { false }
@@ -149,6 +174,10 @@ package struct VideoEncoder: ~Copyable {
 
     private func check(_ picture: borrowing NV12Picture, _ presentationTime: UInt64) throws(VideoEncoderError) {
         precondition(picture.size == configuration.size, "the picture is not of the configured size")
+        try check(presentationTime)
+    }
+
+    private func check(_ presentationTime: UInt64) throws(VideoEncoderError) {
         if let previousTime, presentationTime <= previousTime {
             throw .presentationTime(presentationTime, previous: previousTime)
         }

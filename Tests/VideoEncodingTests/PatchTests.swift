@@ -22,20 +22,45 @@ import Testing
             changed = BlockSet(size, side: BlockSet.macroblock)
         }
 
-        func encode(_ active: BlockSet?, forceKeyframe: Bool = false) throws {
+        func encode(
+            _ active: BlockSet?,
+            forceKeyframe: Bool = false,
+            _ tap: (Span<UInt8>) -> Void = { _ in }
+        ) throws {
             time += 33_000_000
             let isDecoded = try encoder.encode(
                 picture,
                 presentationTime: time,
                 forceKeyframe: forceKeyframe,
                 active: active
-            ) { _, data in decoder.decode(data) }
+            ) { _, data in
+                tap(data)
+                return decoder.decode(data)
+            }
             #expect(isDecoded == true)
             changed.removeAll()
         }
 
+        func repeatKeyframe(_ tap: (Span<UInt8>) -> Void) throws {
+            time += 33_000_000
+            let quantizer = encoder.repeatableQuantizer
+            let isDecoded = try encoder.repeatKeyframe(presentationTime: time) { frame, data in
+                #expect(frame.isKeyframe && frame.quantizer == quantizer)
+                tap(data)
+                return decoder.decode(data)
+            }
+            #expect(isDecoded == true)
+        }
+
+        var whole: PixelRect { PixelRect(x: 0, y: 0, width: picture.size.width, height: picture.size.height) }
+
         /// Returns the size of the frame; nil when it would have been larger than the limit.
-        func patch(_ blocks: BlockSet, scroll: Scroll? = nil, limit: Int = .max) throws -> Int? {
+        func patch(
+            _ blocks: BlockSet,
+            scroll: Scroll? = nil,
+            limit: Int = .max,
+            _ tap: (Span<UInt8>) -> Void = { _ in }
+        ) throws -> Int? {
             time += 33_000_000
             let count = try encoder.patch(
                 picture,
@@ -44,6 +69,7 @@ import Testing
                 scroll: scroll,
                 limit: limit
             ) { _, data in
+                tap(data)
                 let isDecoded = decoder.decode(data)
                 #expect(isDecoded)
                 return data.count
@@ -280,6 +306,50 @@ import Testing
                     Issue.record("the chroma at (\(x), \(y)) is decoded as something else")
                     return
                 }
+            }
+        }
+    }
+
+    /// As if nothing had been sent since the keyframe: one decoder gets all of the stream, another what counts.
+    @Test(arguments: [(320, 192), (100, 102), (642, 130)])
+    func aKeyframeThatIsRepeatedTakesBackWhatWasPatched(size: (Int, Int)) throws {
+        let size = PixelSize(width: size.0, height: size.1)
+        var random = Random(state: UInt64(size.width))
+        let stream = try Stream(size)
+        for round in 0..<12 {
+            var other = Decoder(.vp8)
+            func isSame() -> Bool {
+                stream.decoder.luma == other.luma && stream.decoder.u == other.u && stream.decoder.v == other.v
+            }
+            Scene.draw(round, into: &stream.picture)
+            try stream.encode(nil, forceKeyframe: true) { _ = other.decode($0) }
+            #expect(isSame())
+            for repetition in 0..<3 {
+                for step in 0..<Int.random(in: 0..<12, using: &random) {
+                    stream.scribble(&random)
+                    let rows = step % 5 == 4 ? Int.random(in: -16...16, using: &random) : 0
+                    let scroll = rows == 0 ? nil : stream.scroll(stream.whole, by: rows)
+                    var blocks = step % 4 == 3 ? BlockSet(size, side: BlockSet.macroblock) : stream.changed
+                    if let scroll { blocks.subtract(scroll.blocks) }
+                    let limit = step % 7 == 6 ? 20 : Int.max
+                    if try stream.patch(blocks, scroll: scroll, limit: limit) == nil { break }
+                }
+                try stream.repeatKeyframe { if repetition == 2 { _ = other.decode($0) } }
+                #expect(isSame() && stream.canPatch && stream.patched == nil, "repetition \(repetition)")
+                // A patch builds on the keyframe alone, as it would for a receiver that has just come.
+                stream.scribble(&random)
+                var blocks = BlockSet(size, side: BlockSet.macroblock)
+                blocks.insertAll()
+                if repetition == 1 {
+                    _ = try stream.patch(blocks) { _ = other.decode($0) }
+                    #expect(isSame())
+                }
+            }
+            for step in 0..<4 {
+                Scene.draw(round * 4 + step, into: &stream.picture)
+                try stream.encode(nil) { _ = other.decode($0) }
+                #expect(isSame())
+                #expect(stream.encoder.repeatableQuantizer == nil)
             }
         }
     }

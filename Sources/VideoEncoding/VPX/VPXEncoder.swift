@@ -10,6 +10,8 @@ final class VPXEncoder {
     private var activeMap: [UInt8]
     private var isRestricted = false
     private(set) var patcher: PatchEncoder?
+    /// The last frame that libvpx made, if that is a keyframe of VP8.
+    private var keyframe: (frame: EncodedFrame, data: [UInt8])?
 
     init(_ configuration: VideoEncoderConfiguration) throws(VideoEncoderError) {
         var libvpxConfiguration = try configuration.libvpxConfiguration()
@@ -31,6 +33,7 @@ final class VPXEncoder {
         active: BlockSet?,
         _ body: (_ frame: EncodedFrame, _ data: Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
+        keyframe = nil
         try setActive(forceKeyframe ? nil : active)
         if let coarsest { try setQuantizerLimit(coarsest) }
         let flags = forceKeyframe ? vpx_enc_frame_flags_t(VPX_EFLAG_FORCE_KF) : configuration.interFrameFlags
@@ -51,6 +54,18 @@ final class VPXEncoder {
         }
         if coarsest != nil { try setQuantizerLimit(nil) }
         return try takeFrame(presentationTime, body)
+    }
+
+    var repeatableQuantizer: Int? { keyframe?.frame.quantizer }
+
+    func repeatKeyframe<Result: ~Copyable>(
+        presentationTime: UInt64,
+        _ body: (_ frame: EncodedFrame, _ data: Span<UInt8>) -> Result
+    ) -> Result? {
+        guard let (frame, data) = keyframe else { return nil }
+        patcher?.noteFrame(data.span)
+        let repeated = EncodedFrame(isKeyframe: true, quantizer: frame.quantizer, presentationTime: presentationTime)
+        return body(repeated, data.span)
     }
 
     var canPatch: Bool { patcher?.canPatch ?? false }
@@ -97,7 +112,10 @@ final class VPXEncoder {
     /// Limits the quantizer of the frames that follow; nil sets the usual limit.
     private func setQuantizerLimit(_ limit: Int?) throws(VideoEncoderError) {
         var changed = libvpxConfiguration
-        if let limit { changed.rc_max_quantizer = max(UInt32(limit), changed.rc_min_quantizer) }
+        if let limit {
+            changed.rc_max_quantizer = UInt32(limit)
+            changed.rc_min_quantizer = min(changed.rc_min_quantizer, UInt32(limit))
+        }
         try context.check("vpx_codec_enc_config_set") { vpx_codec_enc_config_set($0, &changed) }
     }
 
@@ -141,6 +159,9 @@ final class VPXEncoder {
             let bytes = UnsafePointer(frame.buf.assumingMemoryBound(to: UInt8.self))
             let data = Span(_unsafeStart: bytes, count: frame.sz)
             patcher?.noteFrame(data)
+            if patcher != nil, encoded.isKeyframe {
+                keyframe = (encoded, data.withUnsafeBufferPointer { Array($0) })
+            }
             return body(encoded, data)
         }
         return nil
