@@ -37,9 +37,19 @@ package struct PacketQueue: Sendable {
     /// How many more packets can be appended.
     package var room: Int { capacityLimit - count }
 
-    /// When the next packet may leave; nil when none waits. May lie in the past.
+    /// When the next packets may leave, three quarters of a burst if there are as many; nil when none waits. May lie in the
+    /// past.
+    ///
+    /// One by one they would cost more for waking up than for sending, and the last one would leave no earlier.
     package var nextDeadline: UInt64? {
-        isEmpty ? nil : pacer.earliest(forPacketOf: slots[head].count)
+        if isEmpty { return nil }
+        var size = slots[head].count
+        for index in 1..<max(count, 1) {
+            let next = slots[(head + index) % slots.count].count
+            if (size + next) * 4 > pacer.pace.burst * 3 { break }
+            size += next
+        }
+        return pacer.earliest(forPacketOf: size)
     }
 
     package func backlog(at now: UInt64) -> Backlog {
@@ -59,7 +69,7 @@ package struct PacketQueue: Sendable {
 
     /// Moves the next packet to the end of `batch` if it may leave at `now`. Returns whether it did.
     package mutating func dequeue(at now: UInt64, into batch: inout PacketBatch) -> Bool {
-        guard let nextDeadline, nextDeadline <= now else { return false }
+        guard !isEmpty, pacer.earliest(forPacketOf: slots[head].count) <= now else { return false }
         let size = slots[head].count
         batch.append(slots[head])
         pacer.note(packetOf: size, at: now)
