@@ -150,7 +150,11 @@ let package = Package(
             swiftSettings: swift
         ),
         .testTarget(name: "BroadcastTests", dependencies: ["Broadcast"], swiftSettings: swift),
-        .testTarget(name: "SenderTests", dependencies: ["Pixels", "Sender"], swiftSettings: swift),
+        .testTarget(
+            name: "SenderTests",
+            dependencies: ["FrameBridge", "Pixels", "Posix", "Sender", "TestSupport", "VideoEncoding"],
+            swiftSettings: swift
+        ),
         .testTarget(
             name: "CallsTests",
             dependencies: ["Calls", "RTP", "Posix", "TestSupport", "WebRTC"],

@@ -5,6 +5,7 @@ import Posix
 /// A changed picture is encoded as soon as the frame rate allows. A picture that stands still
 /// is encoded again at the frame rate until its quality has converged, because at a limited bitrate the first encoding
 /// of a screenful of text is coarse; then only once every `keepAliveInterval`, so that receivers see a live stream.
+/// What is encoded again delays no new picture: the frame rate holds for pictures.
 package struct Cadence {
     /// What to encode.
     package enum Action: Equatable {
@@ -18,6 +19,8 @@ package struct Cadence {
     static let keepAliveInterval: UInt64 = 2_000_000_000
     /// A picture that does not get below the quantizer threshold within this many encodings will not.
     static let refinementLimit = 90
+    /// Of the time between keyframes, the last part in which one may come early, behind a picture.
+    static let earlyShare: UInt64 = 16
 
     private let interval: UInt64
     private var rate: RateLimit
@@ -41,18 +44,33 @@ package struct Cadence {
         self.keyframeInterval = keyframeInterval
     }
 
-    /// The earliest instant of the next encoding.
+    /// The earliest instant of the next picture.
     package var earliest: UInt64 { rate.earliest }
 
-    /// When a picture that stands still is to be encoded again, for its quality or to keep the stream alive.
+    /// When a picture that stands still is to be encoded again, for its quality or for receivers that come or are there.
     ///
     /// After a picture of a steady source it waits half an interval longer than the next one would take: a refinement
     /// that goes out just before a new picture delays that for nothing.
     package var repetition: UInt64 {
         guard let lastEncode else { return 0 }
-        if isConverged { return lastEncode + Self.keepAliveInterval }
-        return lastEncode + (refinements == 0 && sourceIsSteady ? interval * 3 / 2 : interval)
+        let next =
+            isConverged
+            ? lastEncode + Self.keepAliveInterval
+            : lastEncode + (refinements == 0 && sourceIsSteady ? interval * 3 / 2 : interval)
+        return min(next, keyframeDue ?? .max)
     }
+
+    /// When a keyframe that nobody asked for goes out. It takes long to send, and what changes meanwhile waits for it: so
+    /// towards the end of its interval it follows a picture as soon as that has left, when the next one is farthest.
+    private var keyframeDue: UInt64? {
+        guard let keyframeInterval else { return nil }
+        let latest = lastKeyframe + keyframeInterval
+        if sourceIsSteady || lastPicture < latest - keyframeInterval / Self.earlyShare { return latest }
+        return lastPicture + interval / 8
+    }
+
+    /// Whether the picture that is to be encoded is one of many that follow each other at the frame rate.
+    package func isSteady(at now: UInt64) -> Bool { pictureIsNew && now < lastPicture + interval * 3 / 2 }
 
     /// A picture came in that differs from the one before.
     package mutating func noteNewPicture() { pictureIsNew = true }
@@ -62,13 +80,19 @@ package struct Cadence {
 
     /// What to do now.
     package func action(at now: UInt64) -> Action {
-        guard now >= earliest else { return .nothing }
-        if keyframeIsWanted { return .keyframe }
-        if let keyframeInterval, now >= lastKeyframe + keyframeInterval { return .keyframe }
-        if pictureIsNew { return .frame }
+        if keyframeIsWanted { return now >= earliest ? .keyframe : .nothing }
+        let isKeyframeDue = keyframeDue.map { now >= $0 } ?? false
+        if pictureIsNew {
+            guard now >= earliest else { return .nothing }
+            return isKeyframeDue && isSteady(at: now) ? .keyframe : .frame
+        }
+        if isKeyframeDue { return .keyframe }
         guard now >= repetition else { return .nothing }
         return isConverged ? .keepAlive : .frame
     }
+
+    /// The picture stands still, and the bitrate leaves nothing for its quality now.
+    package mutating func postpone(at now: UInt64) { lastEncode = now }
 
     /// What `action(at:)` asked for was done.
     ///
@@ -77,9 +101,9 @@ package struct Cadence {
     ///   - isFine: every part of the picture is now as good as more encodings would make it.
     package mutating func noteEncoded(at now: UInt64, isKeyframe: Bool, isDropped: Bool = false, isFine: Bool) {
         lastEncode = now
-        rate.note(at: now)
         if pictureIsNew {
-            sourceIsSteady = now < lastPicture + interval * 3 / 2
+            rate.note(at: now)
+            sourceIsSteady = isSteady(at: now)
             lastPicture = now
         }
         if isKeyframe {

@@ -110,10 +110,11 @@ package struct SenderLoop: ~Copyable {
         }
         let longest = now + (now < attentiveUntil ? interval : livenessInterval)
         if streams.isEmpty { return call.bell.wait(while: rings, until: longest) }
-        let earliest = max(streams.reduce(.max) { min($0, $1.earliest) }, retryAt)
-        MonotonicClock.sleep(until: earliest)
         let repetition = capturedAt == nil ? .max : streams.reduce(.max) { min($0, $1.repetition) }
-        reader.wait(until: max(earliest, min(longest, repetition)), or: call.bell, while: rings)
+        let earliest = streams.reduce(.max) { min($0, $1.earliest) }
+        MonotonicClock.sleep(until: max(min(earliest, repetition), retryAt))
+        if repetition <= earliest { return }
+        reader.wait(until: min(longest, repetition), or: call.bell, while: rings)
     }
 
     private mutating func readPicture() {
@@ -166,9 +167,10 @@ package struct SenderLoop: ~Copyable {
         if call.takeKeyframeRequest(stream.codec) { stream.noteKeyframeRequest() }
         let action = stream.action(at: now)
         guard action != .nothing else { return }
-        guard call.backlog <= Self.longestBacklog else {
+        let backlog = call.backlog
+        guard backlog <= Self.longestBacklog else {
             statistics.ticksSkipped += 1
-            retryAt = now + interval
+            retryAt = now + min(interval, backlog - Self.longestBacklog)
             return
         }
         let (begin, sentBefore) = (MonotonicClock.threadTime(), statistics.sendTime)

@@ -13,7 +13,9 @@ struct Sharpness {
 
     /// From here on polishing is cheaper than encoding the whole picture once more.
     private static let nearlyFine: UInt8 = 20
-    private static let mostPolished = 240
+    private static let mostPolished = 120
+    /// Of all macroblocks, the part that one refinement may encode: what changes meanwhile waits for it.
+    private static let refinedShare = 4
     /// Rate control never gets to a fine quantizer where there is much motion. With the finest that it chooses, each
     /// encoding of what stands still beside it makes that a little better; after so many it is as good as fine: on text
     /// the first one gives 45 dB, and these 50.
@@ -47,6 +49,9 @@ struct Sharpness {
 
     /// Whether more encodings would gain nothing.
     var isFine: Bool { coarseCount == 0 }
+
+    /// Whether that is so of all but a small part.
+    var isMostlyFine: Bool { coarseCount * 8 <= quantizers.count }
 
     private func isFine(_ index: Int) -> Bool {
         Int(quantizers[index]) <= fineQuantizer || passes[index] >= Self.mostPasses
@@ -103,6 +108,30 @@ struct Sharpness {
         insert(beyond: limit, most: .max)
     }
 
+    /// Chooses what has changed, and nothing else.
+    mutating func chooseChanged() {
+        active.removeAll()
+        insert(beyond: Int(Self.unknown) - 1, most: .max)
+    }
+
+    /// Chooses what has changed, and beside it a part of what is not fine, the coarsest of that.
+    mutating func chooseRefinement() {
+        chooseChanged()
+        var counts = [Int](repeating: 0, count: Int(Self.unknown))
+        for index in quantizers.indices where quantizers[index] < Self.unknown && !isFine(index) {
+            counts[Int(quantizers[index])] += 1
+        }
+        let most = quantizers.count / Self.refinedShare
+        var (limit, count) = (Int(Self.unknown), active.count)
+        while limit > fineQuantizer + 1, count + counts[limit - 1] <= most {
+            limit -= 1
+            count += counts[limit]
+        }
+        insert(beyond: limit - 1, most: .max)
+        // Of the next coarsest, which are too many, some.
+        insert(beyond: limit - 2, most: most)
+    }
+
     /// Chooses a few macroblocks to be polished, if all are nearly fine; otherwise none. Returns whether it did.
     mutating func choosePolishing() -> Bool {
         guard coarseCount > 0, quantizers.allSatisfy({ $0 <= Self.nearlyFine }) else { return false }
@@ -114,13 +143,16 @@ struct Sharpness {
     /// Whether rate control has about as many bits as it can use.
     private var isAtFinest: Bool { lastQuantizer < fineQuantizer + Self.step }
 
-    /// Adds macroblocks that are coarser than a limit.
+    /// Adds macroblocks that are coarser than a limit, until there are `most`.
     private mutating func insert(beyond limit: Int, most: Int) {
-        if coarseCount == 0 { return }
-        var count = 0
+        var count = active.count
+        if coarseCount == 0 || count >= most { return }
         for row in 0..<active.rows {
-            for column in 0..<columns
-            where Int(quantizers[row * columns + column]) > limit && !isFine(row * columns + column) {
+            for column in 0..<columns {
+                let index = row * columns + column
+                guard Int(quantizers[index]) > limit, !isFine(index), !active.contains(column: column, row: row) else {
+                    continue
+                }
                 active.insert(column: column, row: row)
                 count += 1
                 if count == most { return }

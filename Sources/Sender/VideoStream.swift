@@ -16,13 +16,17 @@ final class VideoStream {
 
     let codec: VideoCodec
     private let interval: UInt64
-    /// Whether a fine keyframe of a page of text, a bit a pixel, is sent in a quarter of a second at five times the bitrate.
-    private let canAffordSharpness: Bool
+    /// The quantizer of a keyframe of a picture that stays; nil for rate control's own.
+    private var keyframeQuantizer: Int?
+    /// Of a keyframe in bytes: a quarter of a second at five times the bitrate.
+    private let keyframeLimit: Int
     private var encoder: VideoEncoder
     private var cadence: Cadence
     private var sharpness: Sharpness
     private var patchBudget: PatchBudget
     private var pictureIsNew = true
+    /// Whether the last keyframe shows the picture.
+    private var keyframeIsCurrent = false
     /// What of the new picture has only moved.
     private var scroll: Scroll?
     /// The instant of the last frame that was encoded.
@@ -46,11 +50,20 @@ final class VideoStream {
         sharpness = Sharpness(settings.size, fineQuantizer: codec.convergedQuantizer)
         // A picture that has stood still since long before starts the stream now, not in the past.
         lastInstant = MonotonicClock.now()
-        canAffordSharpness = settings.bitrate >= settings.size.width * settings.size.height
+        keyframeQuantizer = Self.keyframeQuantizer(settings, codec)
+        keyframeLimit = settings.bitrate / 8 * 5 / 4
         self.codec = codec
     }
 
-    /// The earliest instant of the next encoding.
+    /// A keyframe that is sent again and again is to need nothing after it.
+    private static func keyframeQuantizer(_ settings: SenderSettings, _ codec: VideoCodec) -> Int? {
+        let pixels = settings.size.width * settings.size.height
+        // One of a page of text, two bits a pixel or one, is sent in a quarter of a second.
+        if settings.keyframeInterval != nil, settings.bitrate >= 2 * pixels { return codec.fineQuantizer }
+        return settings.bitrate >= pixels ? codec.sharpQuantizer : nil
+    }
+
+    /// The earliest instant of the next picture.
     var earliest: UInt64 { cadence.earliest }
 
     /// When a picture that stands still is to be encoded again.
@@ -65,6 +78,7 @@ final class VideoStream {
         if self.scroll != nil { sharpness.noteScroll() }
         sharpness.noteChanges(changed)
         pictureIsNew = true
+        keyframeIsCurrent = false
         cadence.noteNewPicture()
     }
 
@@ -72,7 +86,7 @@ final class VideoStream {
 
     func action(at now: UInt64) -> Cadence.Action { cadence.action(at: now) }
 
-    /// Encodes the picture and gives it to the call. Returns nil when rate control dropped the frame.
+    /// Encodes the picture and gives it to the call. Returns nil when the bitrate allows no frame now.
     func encode(
         _ picture: borrowing NV12Picture,
         capturedAt: UInt64,
@@ -86,10 +100,10 @@ final class VideoStream {
         let isLater = pictureIsNew && capturedAt > lastInstant + interval / 2
         let instant = isLater ? min(capturedAt, now) : max(now, lastInstant + 1)
         lastInstant = instant
-        if action == .keepAlive {
-            sharpness.chooseNone()
-        } else if pictureIsNew || !encoder.canPatch || !sharpness.choosePolishing() {
-            sharpness.choose(isRefinement: !pictureIsNew)
+        let choice = choose(for: action, at: now)
+        if choice == .polish, patchBudget.limit(sharpness.active.count, at: now) == nil {
+            cadence.postpone(at: now)
+            return nil
         }
         let codec = codec
         func deliver(_ frame: EncodedFrame, _ data: Span<UInt8>) -> Delivery {
@@ -99,7 +113,12 @@ final class VideoStream {
         }
         var delivery: Delivery?
         var isPatch = false
-        if action != .keyframe, encoder.canPatch {
+        let mayStay = now > capturedAt + Self.restTime || sharpness.isMostlyFine
+        // Sharp at once, for fewer bits in all than a coarse keyframe and what mends it.
+        let coarsest = action == .keyframe && mayStay ? keyframeQuantizer : nil
+        if action == .keyframe, keyframeIsCurrent, encoder.repeatableQuantizer ?? .max <= coarsest ?? 63 {
+            delivery = try encoder.repeatKeyframe(presentationTime: instant, deliver)
+        } else if choice != .part, action != .keyframe, encoder.canPatch {
             if let scroll { sharpness.leaveOut(scroll) }
             if let limit = patchBudget.limit(sharpness.active.count, at: now) {
                 delivery = try encoder.patch(
@@ -107,7 +126,8 @@ final class VideoStream {
                     presentationTime: instant,
                     blocks: sharpness.active,
                     scroll: scroll,
-                    limit: limit,
+                    // What is polished is nearly there, and to give it up would spoil what was polished before.
+                    limit: choice == .polish ? .max : limit,
                     deliver
                 )
             }
@@ -124,15 +144,13 @@ final class VideoStream {
             // What was patched is unknown to the encoder.
             if let patched = encoder.patchedBlocks {
                 sharpness.noteChanges(patched)
-                sharpness.choose(isRefinement: !pictureIsNew)
+                if pictureIsNew { sharpness.choose(isRefinement: false) } else { sharpness.chooseRefinement() }
             }
             delivery = try encoder.encode(
                 picture,
                 presentationTime: instant,
                 forceKeyframe: action == .keyframe,
-                // Sharp at once, for fewer bits in all than a coarse keyframe and what mends it.
-                coarsest: action == .keyframe && canAffordSharpness && now > capturedAt + Self.restTime
-                    ? codec.sharpQuantizer : nil,
+                coarsest: coarsest,
                 active: sharpness.active.isNearlyFull ? nil : sharpness.active,
                 deliver
             )
@@ -140,6 +158,10 @@ final class VideoStream {
         let frame = delivery?.frame
         if let frame {
             if frame.isKeyframe {
+                keyframeIsCurrent = true
+                if coarsest == codec.fineQuantizer, delivery?.byteCount ?? 0 > keyframeLimit {
+                    keyframeQuantizer = codec.sharpQuantizer
+                }
                 sharpness.noteKeyframe(quantizer: frame.quantizer)
             } else {
                 sharpness.noteEncoded(quantizer: frame.quantizer, isPatch: isPatch)
@@ -154,12 +176,51 @@ final class VideoStream {
         if let delivery {
             statistics.note(delivery.frame, byteCount: delivery.byteCount)
             statistics.sendTime += delivery.time
-            if pictureIsNew { statistics.latency = MonotonicClock.now() - instant }
+            if pictureIsNew {
+                let sent = MonotonicClock.now()
+                statistics.latency = sent - min(instant, sent)
+            }
             pictureIsNew = false
         } else {
             statistics.framesDropped += 1
         }
         return frame
+    }
+
+    /// What the chosen macroblocks are.
+    private enum Choice {
+        /// All that there is to encode.
+        case all
+        /// A part of what is coarse.
+        case part
+        /// Nearly fine.
+        case polish
+    }
+
+    /// Chooses the macroblocks of the next frame.
+    private func choose(for action: Cadence.Action, at now: UInt64) -> Choice {
+        if action == .keepAlive {
+            sharpness.chooseNone()
+        } else if !encoder.canPatch {
+            sharpness.choose(isRefinement: !pictureIsNew)
+        } else if pictureIsNew {
+            chooseNews(at: now)
+        } else if action == .frame, sharpness.choosePolishing() {
+            return .polish
+        } else {
+            sharpness.chooseRefinement()
+            return sharpness.active.count < sharpness.coarseCount ? .part : .all
+        }
+        return .all
+    }
+
+    private func chooseNews(at now: UInt64) {
+        // A small change does not wait for the rest to get better, if there is time for that before the next one.
+        if scroll == nil, !cadence.isSteady(at: now) {
+            sharpness.chooseChanged()
+            if patchBudget.limit(sharpness.active.count, at: now) != nil { return }
+        }
+        sharpness.choose(isRefinement: false)
     }
 }
 

@@ -133,9 +133,69 @@ import Testing
         #expect(cadence.action(at: now + 2 * interval) == .frame)
     }
 
+    /// As long as a picture gets better, it is encoded at the frame rate; what changes meanwhile goes out at once.
+    @Test func aNewPictureDoesNotWaitForARefinementBeforeIt() {
+        var cadence = cadence()
+        cadence.noteNewPicture()
+        cadence.noteEncoded(at: second, isKeyframe: true, isFine: false)
+        let refinement = second + interval
+        cadence.noteEncoded(at: refinement, isKeyframe: false, isFine: false)
+        cadence.noteNewPicture()
+        #expect(cadence.earliest <= refinement && cadence.action(at: refinement + 1) == .frame)
+        // Nor for a keyframe that nobody asked for.
+        cadence.noteEncoded(at: refinement + 1, isKeyframe: false, isFine: true)
+        cadence.noteEncoded(at: 6 * second, isKeyframe: true, isFine: true)
+        cadence.noteNewPicture()
+        #expect(cadence.action(at: 6 * second + 1) == .frame)
+    }
+
+    @Test func whatThereAreNoBitsForIsTriedAgainLater() {
+        var cadence = cadence()
+        cadence.noteNewPicture()
+        cadence.noteEncoded(at: second, isKeyframe: true, isFine: false)
+        cadence.postpone(at: second + interval)
+        #expect(cadence.action(at: second + interval + 1) == .nothing)
+        #expect(cadence.repetition == second + 2 * interval && cadence.action(at: second + 2 * interval) == .frame)
+    }
+
+    /// It is slow to send, and would delay the next one.
+    @Test func aKeyframeFollowsAPictureTowardsTheEndOfItsInterval() {
+        var (cadence, start) = converged(keyframeInterval: 5 * second)
+        // Seven pictures a second.
+        var now = start
+        while now < start + 4 * second + second / 2 {
+            now += second / 7
+            cadence.noteNewPicture()
+            #expect(cadence.action(at: now) == .frame)
+            cadence.noteEncoded(at: now, isKeyframe: false, isFine: true)
+            #expect(cadence.action(at: now + second / 8) == .nothing)
+        }
+        now += second / 7
+        cadence.noteNewPicture()
+        #expect(cadence.action(at: now) == .frame)
+        cadence.noteEncoded(at: now, isKeyframe: false, isFine: true)
+        #expect(cadence.repetition <= now + interval / 4 && cadence.action(at: cadence.repetition) == .keyframe)
+    }
+
+    /// There is no pause to wait for.
+    @Test func aKeyframeOfFilmComesWithAPicture() {
+        var (cadence, start) = converged(keyframeInterval: 5 * second)
+        var now = start
+        while now < start + 5 * second {
+            now += interval
+            cadence.noteNewPicture()
+            #expect(cadence.action(at: now) == (now < start + 5 * second ? .frame : .keyframe))
+            cadence.noteEncoded(at: now, isKeyframe: now >= start + 5 * second, isFine: false)
+            #expect(cadence.repetition > now + interval || now + 2 * interval >= start + 5 * second)
+        }
+    }
+
     @Test func keyframesComeAtTheirInterval() {
         let (cadence, now) = converged(keyframeInterval: 5 * second)
         #expect(cadence.action(at: now + 5 * second - 1) == .keepAlive)
+        var other = cadence
+        other.noteEncoded(at: now + 4 * second, isKeyframe: false, isFine: true)
+        #expect(other.repetition == now + 5 * second)
         #expect(cadence.action(at: now + 5 * second) == .keyframe)
     }
 }

@@ -108,6 +108,29 @@ import Testing
         #expect(polished.isFull && sharpness.isFine && 3...8 ~= frames)
     }
 
+    /// What changes while a refinement is encoded waits for it, so that none is to take long.
+    @Test func aCoarsePictureIsRefinedPartByPartTheCoarsestFirst() {
+        var sharpness = sharpness(40)
+        let changed = blocks(3..<7, 2..<4)
+        for round in 0..<5 {
+            if round == 1 {
+                sharpness.noteChanges(changed)
+                sharpness.chooseChanged()
+                #expect(sharpness.active == changed)
+            }
+            sharpness.chooseRefinement()
+            #expect(sharpness.active.count == 200)
+            #expect(round != 1 || changed.isDisjoint(with: sharpness.active) == false)
+            sharpness.noteEncoded(quantizer: 12)
+            let polishes = sharpness.choosePolishing()
+            #expect(polishes == (round == 4))
+        }
+        // What has changed is encoded whole, however much it is.
+        sharpness.noteChanges(blocks(0..<40, 0..<10))
+        sharpness.chooseRefinement()
+        #expect(sharpness.active.count == 400)
+    }
+
     /// Whatever happens, what is not fine is encoded in the end, and the count is right.
     @Test func randomHistoriesEndFine() {
         var generator = SystemRandomNumberGenerator()

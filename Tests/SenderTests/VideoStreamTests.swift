@@ -1,0 +1,127 @@
+import FrameBridge
+import Pixels
+import Posix
+import TestSupport
+import Testing
+import VideoEncoding
+
+@testable import Sender
+
+/// A stream of pictures in virtual time, from now on.
+@Suite struct VideoStreamTests {
+    private final class Call: VideoCall {
+        let bell = Bell()
+        let codecs = [VideoCodec.vp8]
+        var backlog: UInt64 { 0 }
+        var frames: [(at: UInt64, bytes: [UInt8], isKeyframe: Bool)] = []
+
+        func send(_ frame: Span<UInt8>, codec: VideoCodec, isKeyframe: Bool, capturedAt: UInt64) {
+            frames.append((capturedAt, frame.withUnsafeBufferPointer { Array($0) }, isKeyframe))
+        }
+
+        func takeKeyframeRequest(_ codec: VideoCodec) -> Bool { false }
+        func prefer(_ codec: VideoCodec) {}
+        func noteLiveness(_ liveness: Liveness) {}
+    }
+
+    private struct Scene: ~Copyable {
+        static let size = PixelSize(width: 640, height: 368)
+        let call = Call()
+        let stream: VideoStream
+        let start = MonotonicClock.now()
+        var now: UInt64
+        var capturedAt: UInt64
+        var picture = NV12Picture(size: size)
+        var statistics = SenderStatistics()
+        var generator = SplitMix(seed: 3)
+
+        init(keyframeInterval: UInt64?) throws {
+            stream = try VideoStream(
+                SenderSettings(
+                    size: Self.size,
+                    bitrate: 2_500_000,
+                    framesPerSecond: 30,
+                    wakesEarly: true,
+                    keyframeInterval: keyframeInterval
+                ),
+                codec: .vp8
+            )
+            (now, capturedAt) = (start, start)
+        }
+
+        /// Fills a part of the picture with what looks like text.
+        mutating func write(_ region: PixelRect) {
+            let layout = picture.layout
+            var changed = BlockSet(Self.size, side: BlockSet.macroblock)
+            changed.insert(region)
+            picture.withMutablePlanes { luma, _ in
+                for y in region.y..<region.y + region.height {
+                    for x in region.x..<region.x + region.width {
+                        let value: UInt8 = generator.next() % 16 == 0 ? 30 : 230
+                        luma.storeBytes(of: value, toByteOffset: layout.lumaOffset(x: x, y: y), as: UInt8.self)
+                    }
+                }
+            }
+            capturedAt = now
+            stream.noteNewPicture(changed, nil)
+        }
+
+        /// Does what the loop does, at each instant at which there is something to do.
+        mutating func run(until end: UInt64) throws {
+            while true {
+                let action = stream.action(at: now)
+                if action != .nothing {
+                    _ = try stream.encode(
+                        picture,
+                        capturedAt: capturedAt,
+                        action,
+                        now: now,
+                        to: call,
+                        &statistics
+                    )
+                }
+                let next = max(stream.repetition, now + 1_000_000)
+                if next >= end { break }
+                now = next
+            }
+            now = end
+        }
+    }
+
+    private let second: UInt64 = 1_000_000_000
+
+    /// The first keyframe of the picture at rest is as fine as it will be; those after it are the same again.
+    @Test func aKeyframeOfAPictureAtRestIsEncodedOnce() throws {
+        var scene = try Scene(keyframeInterval: 5 * second)
+        scene.write(PixelRect(x: 40, y: 40, width: 400, height: 200))
+        try scene.run(until: scene.start + 26 * second)
+        var keyframes = scene.call.frames.filter(\.isKeyframe).map(\.bytes)
+        try #require(keyframes.count == 6)
+        #expect(keyframes[1] != keyframes[0] && keyframes[2...].allSatisfy { $0 == keyframes[1] })
+        #expect(scene.statistics.keyframes == 6)
+        // Nothing is to be refined after it.
+        let later = scene.call.frames.filter { $0.at > scene.start + 6 * second && !$0.isKeyframe }
+        #expect(later.count <= 2 * 5 && later.allSatisfy { $0.bytes.count < 100 })
+
+        scene.write(PixelRect(x: 80, y: 80, width: 16, height: 16))
+        try scene.run(until: scene.start + 37 * second)
+        keyframes = scene.call.frames.filter(\.isKeyframe).map(\.bytes)
+        try #require(keyframes.count == 8)
+        #expect(keyframes[6] != keyframes[5] && keyframes[7] == keyframes[6])
+    }
+
+    /// A small change while the rest gets sharper: no frame that is slow to encode stands before it or carries it.
+    @Test func aSmallChangeGoesOutAloneAndAtOnce() throws {
+        var scene = try Scene(keyframeInterval: nil)
+        scene.write(PixelRect(x: 0, y: 0, width: 640, height: 368))
+        try scene.run(until: scene.start + second / 5)
+        let count = scene.call.frames.count
+        scene.write(PixelRect(x: 80, y: 80, width: 16, height: 16))
+        try scene.run(until: scene.now + 2_000_000)
+        #expect(scene.call.frames.count == count + 1)
+        #expect(scene.call.frames.last!.bytes.count < 1000)
+        try scene.run(until: scene.start + 10 * second)
+        // In the end all is fine.
+        #expect(scene.call.frames.last!.bytes.count < 100)
+    }
+}
