@@ -65,7 +65,7 @@ struct PlainRTPSender {
         var loop = SenderLoop(
             video.settings(fps: fps, wakesEarly: wakesEarly, keyframeInterval: Self.keyframeInterval),
             reader: reader,
-            call: PlainRTPVideo(call: call, size: video.size, codecs: [codec]),
+            call: PlainRTPVideo(call: call, size: video.size, codec: codec),
             report: Console.note
         )
         return try loop.run(until: signals) { log?.append($0, call.statistics) }

@@ -10,9 +10,11 @@ import VideoEncoding
 struct PlainRTPVideo: VideoCall {
     let call: PlainRTPCall
     let size: PixelSize
-    let codecs: [VideoEncoding.VideoCodec]
+    let codec: VideoEncoding.VideoCodec
 
     var bell: Bell { call.bell }
+
+    var codecs: [VideoEncoding.VideoCodec] { call.receiverListening ? [codec] : [] }
 
     func send(_ frame: Span<UInt8>, codec: VideoEncoding.VideoCodec, isKeyframe: Bool, capturedAt: UInt64) {
         call.send(

@@ -12,7 +12,7 @@ package final class PlainRTPCall: Sendable {
     package let receiver: SocketAddress
     /// Where RTP comes from. RTCP comes from the port after it.
     package let localAddress: SocketAddress
-    /// Rung when the receiver wants a keyframe.
+    /// Rung when the receiver wants a keyframe, as it does when it comes.
     package let bell = Bell()
     private let multicastTTL: UInt8
     private let ports: PortPair
@@ -162,10 +162,16 @@ package final class PlainRTPCall: Sendable {
         sendPackets(&state, now: now)
         if state.isBlocked { return }
         // A refusal not yet seen must not pass for the silence of a listener.
-        if !state.session.receiverListening, ports.rtp.takeError() == ECONNREFUSED { state.session.refused(now: now) }
+        takeRefusal(&state, now: now)
         state.session.nextOutput(now: now, rtp: &state.packets, rtcp: &state.reports)
         sendPackets(&state, now: now)
+        // Over the loopback it is there at once, and need not wake the thread.
+        takeRefusal(&state, now: now)
         sendReports(&state)
+    }
+
+    private func takeRefusal(_ state: inout State, now: UInt64) {
+        if !state.session.receiverListening, ports.rtp.takeError() == ECONNREFUSED { state.session.refused(now: now) }
     }
 
     private func sendPackets(_ state: inout State, now: UInt64) {
@@ -219,7 +225,8 @@ package final class PlainRTPCall: Sendable {
                 let isBlocked = state.isBlocked
                 let deadline = isBlocked ? nil : state.session.nextDeadline
                 state.sleepsUntil = isBlocked ? 0 : deadline ?? .max
-                return (state.isClosed, isBlocked, state.session.wantsKeyframe, deadline)
+                let wantsKeyframe = state.session.wantsKeyframe && state.session.receiverListening
+                return (state.isClosed, isBlocked, wantsKeyframe, deadline)
             }
             if isClosed { return }
             if wantsKeyframe { bell.ring() }
