@@ -118,7 +118,7 @@ struct Contender: Sendable {
             [
                 "attach", "rtp://127.0.0.1:\(port)", "--dir", folder.path + "/bridge",
                 "--sdp", folder.path + "/oriel.sdp", "--size", "\(EncoderSettings.size)",
-                "--bitrate", "\(EncoderSettings.bitrate / 1000)k", "--keyframe-interval", "0",
+                "--bitrate", "\(EncoderSettings.bitrate / 1000)k",
             ] + options,
             environment: environment
         )

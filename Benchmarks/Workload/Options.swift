@@ -1,6 +1,6 @@
 /// What to draw.
 enum Scene: String {
-    case still, typing, scrolling, motion, window, pointer, area, counter, pattern, pages, demo
+    case still, typing, scrolling, motion, window, pointer, area, counter, news, pattern, pages, demo
 
     /// Changes a second, unless told otherwise.
     var defaultRate: Double {
@@ -8,7 +8,7 @@ enum Scene: String {
         case .still: 1
         case .pages: 0.25
         case .typing: 16
-        case .counter: 7
+        case .counter, .news: 7
         case .pointer: 60
         case .scrolling, .motion, .window, .area, .pattern, .demo: 30
         }

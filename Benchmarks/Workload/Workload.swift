@@ -4,7 +4,7 @@ import Glibc
 @main
 enum Workload {
     static let usage = """
-        usage: workload still|typing|scrolling|motion|window|pointer|area|counter|pattern|pages|demo \
+        usage: workload still|typing|scrolling|motion|window|pointer|area|counter|news|pattern|pages|demo \
         [--display :0] [--fps N | --rate N] [--seconds N] [--share 0.01]
         """
 
@@ -22,6 +22,7 @@ enum Workload {
             case .pointer: try movePointer(on: screen, &pace)
             case .area: try drawArea(options.share, on: screen, &pace)
             case .counter: try drawCounter(on: screen, &pace)
+            case .news: try drawNews(on: screen, &pace)
             case .pattern: try drawPattern(on: screen, &pace)
             case .pages: try drawPages(on: screen, &pace)
             case .demo: try drawDemo(on: screen, &pace)
