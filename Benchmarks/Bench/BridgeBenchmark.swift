@@ -56,7 +56,11 @@ private func overheadSection(_ options: RunOptions) -> Section {
             Goal("publish without pixels", alone, atMost: 2, unit: "µs", command: command),
             Goal("publish, 64 readers asleep", crowded, atMost: 60, unit: "µs", digits: 1, command: command),
         ]
-        return Section(title: "Publishing", table: table, goals: goals)
+        let notes = [
+            "Processor time of the thread that publishes. Of more than eight who sleep, another thread of the writer wakes the "
+                + "rest."
+        ]
+        return Section(title: "Publishing", table: table, goals: goals, notes: notes)
     } catch {
         table.rows.append(["failed: \(error)", ""])
         return Section(title: "Publishing", table: table)

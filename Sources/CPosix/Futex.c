@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -25,7 +24,7 @@ int posix_futex_wait_either(
     return result >= 0 ? 0 : errno;
 }
 
-int posix_futex_wake_all(const uint32_t *word) {
-    long result = syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+int posix_futex_wake(const uint32_t *word, int most) {
+    long result = syscall(SYS_futex, word, FUTEX_WAKE, most, NULL, NULL, 0);
     return result < 0 ? 0 : (int)result;
 }

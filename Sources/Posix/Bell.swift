@@ -21,7 +21,7 @@ package final class Bell: Sendable {
 
     package func ring() {
         word.pointee.wrappingAdd(1, ordering: .releasing)
-        posix_futex_wake_all(address)
+        _ = posix_futex_wake(address, .max)
     }
 
     /// Sleeps while it was rung `count` times, at the longest until `deadline`. May return early.

@@ -62,10 +62,15 @@ package final class Mapping {
         atomic32(offset).pointee.store(value, ordering: .releasing)
     }
 
-    /// Adds one to the 32-bit word at `offset` and wakes all who sleep on it, in every process.
-    package func advanceAndWake(_ offset: Int) {
+    /// Adds one to the 32-bit word at `offset` and wakes who sleep on it, as `wake` does.
+    @discardableResult package func advanceAndWake(_ offset: Int, most: Int32 = .max) -> Int32 {
         atomic32(offset).pointee.wrappingAdd(1, ordering: .releasing)
-        posix_futex_wake_all(UnsafePointer(base.advanced(by: offset).assumingMemoryBound(to: UInt32.self)))
+        return wake(offset, most: most)
+    }
+
+    /// Wakes those who sleep on the 32-bit word at `offset`, in every process, but no more than `most`. Returns how many.
+    package func wake(_ offset: Int, most: Int32 = .max) -> Int32 {
+        posix_futex_wake(UnsafePointer(base.advanced(by: offset).assumingMemoryBound(to: UInt32.self)), most)
     }
 
     /// Sleeps while the 32-bit word at `offset` is `expected`, at the longest until `deadline`. May return early.

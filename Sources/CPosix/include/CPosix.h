@@ -15,8 +15,8 @@ int posix_futex_wait_either(
     const uint32_t *word, uint32_t expected, const uint32_t *own_word, uint32_t own_expected,
     const struct timespec *deadline);
 
-/// Wakes every waiter on `word`, in all processes. Returns how many were woken.
-int posix_futex_wake_all(const uint32_t *word);
+/// Wakes so many waiters on `word` at most, in all processes. Returns how many were woken.
+int posix_futex_wake(const uint32_t *word, int most);
 
 /// Open file description locks (fcntl F_OFD_SETLK, F_OFD_GETLK) over the whole file. Return 0 or an errno value;
 /// EAGAIN means that somebody else holds a conflicting lock.

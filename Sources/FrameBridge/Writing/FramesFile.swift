@@ -126,10 +126,21 @@ final class FramesFile {
                 case .fence: atomicMemoryFence(ordering: .releasing)
                 case .draw(let slot): draw(info, plan, slot, after: previous, isRecycled: isRecycled, body)
                 case .release(let value, let word): mapping.storeReleasing64(value, header.offset(of: word))
-                case .wake: mapping.advanceAndWake(Layout.Header.wake)
+                case .wake: advanceAndWakeReaders()
                 }
             }
         } != nil
+    }
+
+    /// A few at once; many by a thread, as each takes the writer three microseconds and more.
+    private var crowd: ReaderCrowd?
+    private static let wokenAtOnce: Int32 = 8
+
+    private func advanceAndWakeReaders() {
+        let woken = mapping.advanceAndWake(Layout.Header.wake, most: Self.wokenAtOnce)
+        if woken < Self.wokenAtOnce { return }
+        crowd = crowd ?? (try? ReaderCrowd(of: mapping))
+        if let crowd { crowd.wake() } else { _ = mapping.wake(Layout.Header.wake) }
     }
 
     private func draw(
