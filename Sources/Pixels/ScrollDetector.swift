@@ -14,11 +14,14 @@ package struct ScrollDetector: Sendable {
     /// How many rows further down what is in the new picture was in the old one; nil when no motion explains a good part
     /// of what is there.
     ///
-    /// - Parameter region: of both pictures, which have the same size.
+    /// - Parameters:
+    ///   - region: of both pictures, which have the same size.
+    ///   - range: of what is looked for.
     package mutating func rows(
         from old: borrowing NV12Picture,
         to new: borrowing NV12Picture,
-        in region: PixelRect
+        in region: PixelRect,
+        within range: ClosedRange<Int>
     ) -> Int? {
         precondition(old.layout == new.layout && PixelRect(new.size).contains(region), "beyond the pictures")
         let height = region.height
@@ -31,7 +34,7 @@ package struct ScrollDetector: Sendable {
             places[hash] = places[hash] == nil ? row : -1
         }
         Self.forEachHash(new, region) { row, hash in
-            if let place = places[hash], place >= 0 { votes[place - row + height] += 1 }
+            if let place = places[hash], place >= 0, range ~= place - row { votes[place - row + height] += 1 }
         }
         votes[height] = 0
         guard let most = votes.max(), most >= max(Self.leastRows, height / 8) else { return nil }

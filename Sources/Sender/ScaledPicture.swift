@@ -110,7 +110,7 @@ struct ScaledPicture: ~Copyable {
     private mutating func findScroll() -> Bool {
         guard let rescaler, isSearchDue else { return false }
         let region = rescaler.outputRegion(of: drafted.bounds)
-        guard let rows = detector.rows(from: nv12, to: draft, in: region) else { return false }
+        guard let rows = detector.rows(from: nv12, to: draft, in: region, within: Scroll.range) else { return false }
         scroll.rows = rows
         draft.findBlocksMoved(in: region, from: nv12, rows: rows, &scroll.blocks, tinted: &scroll.tinted)
         return true

@@ -354,6 +354,25 @@ import Testing
         }
     }
 
+    /// A vector of VP8 has ten bits in quarters of a pixel. What moves further is left to the encoder.
+    @Test(arguments: [254, 255, 256, 257, 258, 259, 270, 300, 511, 512, 513, 514, 515])
+    func whatMovesFarIsShownAsItIs(distance: Int) throws {
+        let size = PixelSize(width: 64, height: 800)
+        for rows in [distance, -distance] {
+            let stream = try Stream(size)
+            var random = Random(state: UInt64(distance))
+            Scene.draw(0, into: &stream.picture)
+            for _ in 0..<80 { stream.scribble(&random) }
+            for step in 0..<20 { try stream.encode(nil, forceKeyframe: step == 0) }
+            let scroll = try #require(stream.scroll(PixelRect(size), by: rows))
+            let blocks = stream.changed.subtracting(scroll.blocks)
+            if try stream.patch(blocks, scroll: scroll) == nil { for _ in 0..<10 { try stream.encode(nil) } }
+            check(stream, BlockSet(size, side: BlockSet.macroblock))
+            // What shows other rows than it should is 10 dB from it.
+            #expect(peakSignalToNoiseRatio(stream.picture, stream.decoder.luma) > 25)
+        }
+    }
+
     @Test func aPatchBeyondItsLimitLeavesTheFieldToTheEncoder() throws {
         let size = PixelSize(width: 320, height: 192)
         let stream = try Stream(size)

@@ -35,6 +35,7 @@ struct BoolEncoder {
 
     /// The lowest `count` bits of a number, the highest of them first, each as probable as not.
     mutating func write(_ value: Int, bits count: Int) {
+        precondition(0..<1 << count ~= value, "a number of more than \(count) bits")
         for bit in (0..<count).reversed() { write(value >> bit & 1 != 0, 128) }
     }
 

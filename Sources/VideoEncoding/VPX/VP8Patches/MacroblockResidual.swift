@@ -224,7 +224,7 @@ final class MacroblockResidual {
         _ inverse: Int32
     ) -> Int32 {
         // Rounded down a little more often than up, which saves bits for small loss.
-        let magnitude = min(((abs(coefficient[0]) + (step * 7) >> 4) * inverse) >> 16, 2047)
+        let magnitude = min(((abs(coefficient[0]) + (step * 7) >> 4) * inverse) >> 16, Int32(TokenWriter.mostLevel))
         let level = coefficient[0] < 0 ? -magnitude : magnitude
         levels[position] = level
         coefficient[0] = level * step

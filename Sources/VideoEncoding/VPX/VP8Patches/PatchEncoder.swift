@@ -78,7 +78,8 @@ struct PatchEncoder {
     ///   - version: of the bitstream, as in the encoder's frames (RFC 6386 §9.1).
     ///   - limit: of the frame in bytes.
     ///   - body: gets the frame; the data is valid until it returns.
-    /// - Returns: what `body` returns; nil when the frame would be larger, and then the next one must be the encoder's.
+    /// - Returns: what `body` returns; nil when VP8 cannot code the scroll, or the frame would be larger: then the next one
+    ///   must be the encoder's.
     mutating func encode<Result: ~Copyable>(
         _ picture: borrowing NV12Picture,
         _ blocks: BlockSet,
@@ -89,6 +90,8 @@ struct PatchEncoder {
         _ body: (Span<UInt8>) -> Result
     ) -> Result? {
         precondition(canPatch && picture.size == patched.size && blocks.size == patched.size)
+        precondition(0...3 ~= version, "no version of VP8")
+        if let scroll, !(Scroll.range ~= scroll.rows) { return nil }
         let isRepetition = blocks.isEmpty && scroll == nil
         // That a macroblock has coefficients.
         let codedProbability = UInt8(clamping: max(1, blocks.count * 256 / (patched.columns * patched.rows)))
@@ -107,12 +110,11 @@ struct PatchEncoder {
             }
             return writeInPlace(blocks, source, base, codedProbability, limit: limit)
         }
-        guard isWithinLimit else {
+        guard isWithinLimit, let size = finishFrame(version: version), size <= limit else {
             isSpoiled = true
             return nil
         }
         if !isRepetition { isOnAlternate = true }
-        finishFrame(version: version)
         let frame = frame
         return body(frame.span)
     }
@@ -281,15 +283,18 @@ struct PatchEncoder {
         left[side] = hasAny ? 1 : 0
     }
 
-    private mutating func finishFrame(version: UInt8) {
+    /// Puts the frame together. Returns its size in bytes; nil when that of its first partition has more than 19 bits.
+    private mutating func finishFrame(version: UInt8) -> Int? {
         modes.finish()
         tokens.encoder.finish()
         let size = modes.bytes.count
+        guard size < 1 << 19 else { return nil }
         frame.removeAll(keepingCapacity: true)
         // An inter frame that is shown, and the size of its first partition (RFC 6386 §9.1).
         let tag = 1 | Int(version) << 1 | 1 << 4 | size << 5
         for shift in [0, 8, 16] { frame.append(UInt8(truncatingIfNeeded: tag >> shift)) }
         frame += modes.bytes
         frame += tokens.encoder.bytes
+        return frame.count
     }
 }

@@ -21,8 +21,12 @@ struct TokenWriter {
 
     var encoder = BoolEncoder()
 
+    /// The largest level: what eleven bits can say beyond the least of the last category, 67, and decoders can multiply by
+    /// any step.
+    static let mostLevel = 2047
+
     /// - Parameters:
-    ///   - levels: 16 quantized coefficients, in the order of coding; -2048...2047.
+    ///   - levels: 16 quantized coefficients, in the order of coding, no larger than `mostLevel`.
     ///   - context: how many of the blocks above and on the left have coefficients.
     /// - Returns: whether this one has.
     mutating func write(
@@ -94,6 +98,7 @@ struct TokenWriter {
             if magnitude <= 66 {
                 writeRest(magnitude - 35, Self.categories[4])
             } else {
+                precondition(magnitude <= Self.mostLevel, "a level that VP8 cannot code")
                 writeRest(magnitude - 67, Self.categories[5])
             }
         }

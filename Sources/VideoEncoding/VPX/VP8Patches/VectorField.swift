@@ -1,7 +1,8 @@
 /// The motion of a frame's macroblocks, each of which stands still or moves by the same number of rows, and the way VP8
 /// codes it: by what the neighbours do (RFC 6386 §16.3).
 struct VectorField {
-    /// Decoders keep so much of a border, in pixels: vectors of neighbours that reach further are cut.
+    /// How far beyond the picture a macroblock may be predicted from, in pixels: where all of it is border. Vectors of
+    /// neighbours that reach further are cut.
     private static let border = 16
 
     private let columns: Int
@@ -25,7 +26,8 @@ struct VectorField {
 
     /// Codes the motion of the next macroblock, from left to right and from top to bottom.
     ///
-    /// - Parameter motion: where it is predicted from, in rows further down.
+    /// - Parameter motion: where it is predicted from, in rows further down: within `Scroll.range`, and at most just beyond
+    ///   the picture.
     mutating func write(
         _ motion: Int,
         _ column: Int,
@@ -33,6 +35,7 @@ struct VectorField {
         to encoder: inout BoolEncoder,
         _ probabilities: VectorProbabilities
     ) {
+        precondition(Scroll.range ~= motion && motion == cut(motion, row), "a vector that VP8 cannot code")
         if column == 0 {
             swap(&above, &current)
             current[0] = nil
@@ -65,8 +68,8 @@ struct VectorField {
 
     /// A vector that reaches no further beyond the picture than the border.
     private func cut(_ motion: Int, _ row: Int) -> Int {
-        let top = -16 * row - Self.border - 3
-        let bottom = 16 * (rows - 1 - row) + Self.border + 3
+        let top = -16 * row - Self.border
+        let bottom = 16 * (rows - 1 - row) + Self.border
         return min(max(motion, top), bottom)
     }
 

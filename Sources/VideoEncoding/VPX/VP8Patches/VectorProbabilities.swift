@@ -32,6 +32,7 @@ extension BoolEncoder {
     /// Codes one component of a vector, in quarters of a pixel, -1023...1023 (RFC 6386 §17.2).
     mutating func write(component: Int, _ probabilities: VectorProbabilities, from start: Int) {
         typealias P = VectorProbabilities
+        precondition(-1023...1023 ~= component, "a vector of more than ten bits")
         let magnitude = abs(component)
         write(magnitude > 7, probabilities[start + P.isShort])
         if magnitude <= 7 {
