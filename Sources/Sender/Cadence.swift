@@ -4,7 +4,8 @@ import Posix
 ///
 /// A changed picture is encoded as soon as the frame rate allows. A picture that stands still
 /// is encoded again at the frame rate until its quality has converged, because at a limited bitrate the first encoding
-/// of a screenful of text is coarse; then only once every `keepAliveInterval`, so that receivers see a live stream.
+/// of a screenful of text is coarse; then only once every `keepAliveInterval`, so that receivers see a live stream. What
+/// has not converged by then, as motion before it has used up the bits of seconds to come, is refined at that pace.
 /// What is encoded again delays no new picture: the frame rate holds for pictures.
 package struct Cadence {
     /// What to encode.
@@ -17,7 +18,7 @@ package struct Cadence {
     }
 
     static let keepAliveInterval: UInt64 = 2_000_000_000
-    /// A picture that does not get below the quantizer threshold within this many encodings will not.
+    /// A picture that does not get below the quantizer threshold within this many encodings will not soon.
     static let refinementLimit = 90
     /// Of the time between keyframes, the last part in which one may come early, behind a picture.
     static let earlyShare: UInt64 = 16
@@ -32,9 +33,12 @@ package struct Cadence {
     private var lastPicture: UInt64 = 0
     private var sourceIsSteady = false
     private var refinements = 0
-    private var isConverged = false
+    private var isFine = false
+    private var isExhausted = false
     private var pictureIsNew = false
     private var keyframeIsWanted = true
+
+    private var isConverged: Bool { isFine || isExhausted }
 
     package init(interval: UInt64, keyframeInterval: UInt64?) {
         // A thirty-second faster than the capture process: at the very same rate, a picture that once had to wait would
@@ -88,7 +92,7 @@ package struct Cadence {
         }
         if isKeyframeDue { return .keyframe }
         guard now >= repetition else { return .nothing }
-        return isConverged ? .keepAlive : .frame
+        return isFine ? .keepAlive : .frame
     }
 
     /// The picture stands still, and the bitrate leaves nothing for its quality now.
@@ -110,11 +114,13 @@ package struct Cadence {
             lastKeyframe = now
             keyframeIsWanted = false
         } else if isConverged, !pictureIsNew {
+            self.isFine = isFine
             return
         }
         // A coarse keyframe of the same picture is to be mended like a new one.
         refinements = pictureIsNew || isKeyframe ? 0 : refinements + 1
         if !isDropped { pictureIsNew = false }
-        isConverged = isFine || refinements >= Self.refinementLimit
+        self.isFine = isFine
+        isExhausted = refinements >= Self.refinementLimit
     }
 }

@@ -7,6 +7,8 @@ struct PatchBudget {
     private static let mostBlocks = 400
     /// The patches of so many nanoseconds may come at once.
     private static let burst: UInt64 = 250_000_000
+    /// What a polished macroblock takes, about.
+    private static let polishedBytes = 64.0
 
     private let bytesPerSecond: Double
     /// Bytes that may be sent, as of `updatedAt`.
@@ -21,12 +23,23 @@ struct PatchBudget {
 
     /// How many bytes a patch of so many macroblocks may have; nil when it is better not to make one.
     mutating func limit(_ blocks: Int, at now: UInt64) -> Int? {
-        let most = bytesPerSecond * Double(Self.burst) / 1e9
-        credit = min(most, credit + bytesPerSecond * Double(now - min(now, updatedAt)) / 1e9)
-        updatedAt = now
+        update(now)
         // A repetition is smaller than any other sign of life.
         if blocks == 0 { return .max }
         return blocks <= Self.mostBlocks && credit > most / 4 ? Int(credit) : nil
+    }
+
+    /// How many macroblocks a patch may polish to keep about within the limit.
+    mutating func mostPolished(at now: UInt64) -> Int {
+        update(now)
+        return Int(max(credit, 0) / Self.polishedBytes)
+    }
+
+    private var most: Double { bytesPerSecond * Double(Self.burst) / 1e9 }
+
+    private mutating func update(_ now: UInt64) {
+        credit = min(most, credit + bytesPerSecond * Double(now - min(now, updatedAt)) / 1e9)
+        updatedAt = now
     }
 
     /// A patch was sent.

@@ -132,11 +132,11 @@ struct Sharpness {
         insert(beyond: limit - 2, most: most)
     }
 
-    /// Chooses a few macroblocks to be polished, if all are nearly fine; otherwise none. Returns whether it did.
-    mutating func choosePolishing() -> Bool {
+    /// Chooses a few macroblocks to be polished, about `most`, if all are nearly fine; otherwise none. Returns whether it did.
+    mutating func choosePolishing(most: Int) -> Bool {
         guard coarseCount > 0, quantizers.allSatisfy({ $0 <= Self.nearlyFine }) else { return false }
         active.removeAll()
-        insert(beyond: fineQuantizer, most: Self.mostPolished)
+        insert(beyond: fineQuantizer, most: min(max(most, 1), Self.mostPolished))
         return true
     }
 

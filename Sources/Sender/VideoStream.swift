@@ -205,7 +205,7 @@ final class VideoStream {
             sharpness.choose(isRefinement: !pictureIsNew)
         } else if pictureIsNew {
             chooseNews(at: now)
-        } else if action == .frame, sharpness.choosePolishing() {
+        } else if action == .frame, sharpness.choosePolishing(most: patchBudget.mostPolished(at: now)) {
             return .polish
         } else {
             sharpness.chooseRefinement()

@@ -81,6 +81,23 @@ import Testing
         #expect(frames == Cadence.refinementLimit + 1)
     }
 
+    /// After much motion the bits of seconds to come are used up.
+    @Test func aPictureThatIsNotFineInTimeIsRefinedSlowly() {
+        var cadence = Cadence(interval: interval, keyframeInterval: nil)
+        var now = second
+        for frame in 0...Cadence.refinementLimit {
+            now += interval * 3 / 2
+            cadence.noteEncoded(at: now, isKeyframe: frame == 0, isFine: false)
+        }
+        for isFine in [false, false, true] {
+            #expect(cadence.action(at: now + Cadence.keepAliveInterval - 1) == .nothing)
+            now += Cadence.keepAliveInterval
+            #expect(cadence.action(at: now) == .frame)
+            cadence.noteEncoded(at: now, isKeyframe: false, isFine: isFine)
+        }
+        #expect(cadence.action(at: now + Cadence.keepAliveInterval) == .keepAlive)
+    }
+
     @Test func aStillPictureIsKeptAlive() {
         let (cadence, now) = converged()
         #expect(cadence.action(at: now + Cadence.keepAliveInterval - 1) == .nothing)

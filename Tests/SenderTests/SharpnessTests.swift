@@ -25,7 +25,7 @@ import Testing
         #expect(sharpness.isFine)
         sharpness.choose(isRefinement: true)
         #expect(sharpness.active.isEmpty)
-        let polishes = sharpness.choosePolishing()
+        let polishes = sharpness.choosePolishing(most: 1000)
         #expect(!polishes)
     }
 
@@ -94,12 +94,12 @@ import Testing
 
     @Test func aNearlyFinePictureIsPolishedPieceByPiece() {
         var sharpness = sharpness(21)
-        let polishes = sharpness.choosePolishing()
+        let polishes = sharpness.choosePolishing(most: 1000)
         #expect(!polishes)
         sharpness = self.sharpness(20)
         var polished = BlockSet(size, side: BlockSet.macroblock)
         var frames = 0
-        while sharpness.choosePolishing() {
+        while sharpness.choosePolishing(most: 1000) {
             #expect(sharpness.active.isDisjoint(with: polished))
             polished.formUnion(sharpness.active)
             sharpness.noteEncoded(quantizer: 5)
@@ -147,7 +147,7 @@ import Testing
                     )
                 )
             case 1: sharpness.chooseNone()
-            case 2: _ = sharpness.choosePolishing()
+            case 2: _ = sharpness.choosePolishing(most: 1000)
             default: sharpness.choose(isRefinement: Bool.random(using: &generator))
             }
             let quantizer = Int.random(in: 4...56, using: &generator)
