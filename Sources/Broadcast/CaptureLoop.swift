@@ -27,13 +27,17 @@ package struct CaptureLoop: ~Copyable {
     }
     /// Of the sessions before.
     private var past = CaptureStatistics()
-    /// Tells the lives of an X server apart.
-    private var serverMark: UInt32
-    /// The window that was shown is gone with its X server.
+    /// Why there was no session to begin with.
+    private let absence: X11Error?
+    /// What was shown is gone for good.
     private var isOrphaned = false
     private var schedule: CaptureSchedule
     private var backoff: Backoff
     private var isPaused: Bool
+    /// While it is paused: whether the picture that hides the screen is out.
+    private var isHidden = true
+    /// What was shown before shall not be seen by anybody who comes now.
+    private var hidesPast = false
     /// When to try again to write what could not be written; 0 while all is well.
     private var writeAfter: UInt64 = 0
     private var heartbeatAt: UInt64
@@ -45,7 +49,8 @@ package struct CaptureLoop: ~Copyable {
     private var missedAt: UInt64 = 0
     private var hasToldOfMisses = false
 
-    /// Connects to the X server, finds the source, and takes the writer lock.
+    /// Connects to the X server, finds the source, and takes the writer lock. One that goes on with the work of another needs
+    /// no source to begin with.
     ///
     /// - Parameter report: gets a sentence when something happens that a person may want to know.
     /// - Throws: `X11Error` when there is nothing to show, `BridgeError` when there is no place to show it.
@@ -54,10 +59,13 @@ package struct CaptureLoop: ~Copyable {
         in directory: BridgeDirectory,
         report: @escaping (String) -> Void
     ) throws {
-        let session = try XSession(settings)
+        let (session, absence) = try Self.open(settings)
+        var settings = settings
+        if let session { settings.source = session.source }
         let writer = try FrameWriter(
             directory: directory,
-            source: "\(settings.source) of \(session.display)",
+            source: session.map { "\(settings.source) of \($0.display)" } ?? "\(settings.source)",
+            sourceWords: settings.source.words,
             framesPerSecond: settings.framesPerSecond,
             storage: settings.storage
         )
@@ -69,13 +77,22 @@ package struct CaptureLoop: ~Copyable {
         isPaused = writer.state == .paused
         self.writer = writer
         self.session = session
-        serverMark = session.serverMark
         interval = 1_000_000_000 / UInt64(settings.framesPerSecond)
-        schedule = session.schedule(interval: interval)
+        schedule =
+            session?.schedule(interval: interval)
+            ?? CaptureSchedule(interval: interval, hasDamage: false, hasMotion: false)
         backoff = Backoff(now: now)
         heartbeatAt = now
         watchedAt = now
-        if let warning = session.warning { report(warning) }
+        if let warning = session?.warning { report(warning) }
+        self.absence = absence
+    }
+
+    private static func open(_ settings: CaptureSettings) throws(X11Error) -> (XSession?, X11Error?) {
+        do throws(X11Error) { return (try XSession(settings), nil) } catch {
+            guard settings.goesOn else { throw error }
+            return (nil, error)
+        }
     }
 
     /// What is shown, in root-window pixels.
@@ -90,6 +107,10 @@ package struct CaptureLoop: ~Copyable {
     ) throws(BridgeError) {
         var reportAt = MonotonicClock.now() + 1_000_000_000
         do throws(BridgeError) {
+            if let absence {
+                try enterSourceLost("\(absence)")
+                noteEnd(absence)
+            }
             if isPaused {
                 report("still paused, as the process before was: go on with \"oriel resume\"")
                 pause(withPlacard: true)
@@ -141,15 +162,20 @@ package struct CaptureLoop: ~Copyable {
             if !isLooking { schedule.noteDamage() }
             watchedAt = now
         }
-        switch directory.takeRequest() {
-        case .stop: return true
-        case .pause: pause(withPlacard: true)
-        case .freeze: pause(withPlacard: false)
-        case .resume: try resume()
-        case .show(let source): show(source)
-        case nil: break
+        if isPaused, !isHidden { pause(withPlacard: true) }
+        guard let request = writer.takeRequest() else { return false }
+        switch request {
+        case .stop: break
+        case .pause, .freeze: guard pause(withPlacard: request == .pause) else { return false }
+        case .resume: resume()
+        case .show(let source):
+            if let reason = show(source) {
+                writer.answer(.refused(reason))
+                return false
+            }
         }
-        return false
+        writer.answer(.granted)
+        return request == .stop
     }
 
     /// Readers see something else than the picture published last.
@@ -158,23 +184,32 @@ package struct CaptureLoop: ~Copyable {
         schedule.noteDamage()
     }
 
-    /// Does not throw: a process that ends over a full disk would be started again, and show the screen.
-    private mutating func pause(withPlacard: Bool) {
-        if withPlacard, var placard = writer.lastFrame ?? session?.frameInfo {
-            placard.capturedAt = MonotonicClock.now()
+    /// Keeps what `BroadcastState.paused` promises. Does not throw: a process that ends over a full disk would be started again,
+    /// and show the screen.
+    ///
+    /// - Returns: whether nothing of the screen is left to be seen.
+    @discardableResult
+    private mutating func pause(withPlacard: Bool) -> Bool {
+        let isNew = !isPaused
+        isPaused = true
+        isHidden = true
+        if var picture = writer.lastFrame ?? session?.frameInfo {
+            if withPlacard || writer.lastFrame == nil { picture.capturedAt = MonotonicClock.now() }
             do throws(BridgeError) {
-                try writer.publish(placard, leavingNothingElse: true) { $0.drawPlacard() }
+                try writer.publish(picture, leavingNothingElse: true) { planes in
+                    if withPlacard || !planes.followsAnother { planes.drawPlacard() } else { planes.keepAll() }
+                }
             } catch {
+                isHidden = writer.lastFrame == nil
                 report("\(error)")
             }
         }
-        let isNew = !isPaused
-        isPaused = true
         setState(.paused)
         if isNew { report("paused: nothing of the screen leaves this process") }
+        return isHidden
     }
 
-    private mutating func resume() throws(BridgeError) {
+    private mutating func resume() {
         guard isPaused else { return }
         report("resumed")
         isPaused = false
@@ -183,23 +218,28 @@ package struct CaptureLoop: ~Copyable {
     }
 
     /// Shows something else from now on. What cannot be shown leaves everything as it is.
-    private mutating func show(_ text: String) {
-        guard let source = CaptureSource(text) else { return report("asked to show \(text), which is nothing I know") }
-        var changed = settings
-        changed.source = source
-        do throws(X11Error) {
+    ///
+    /// - Returns: why it cannot be shown; nil if it can.
+    private mutating func show(_ text: String) -> String? {
+        do {
+            guard let source = CaptureSource(text) else { return "there is no way to show \(text)" }
+            var changed = settings
+            changed.source = source
             let session = try XSession(changed)
+            try writer.setSource("\(source) of \(session.display)", words: session.source.words)
             settings = changed
+            settings.source = session.source
             schedule = session.schedule(interval: interval)
             self.session = session
             isOrphaned = false
-            serverMark = session.serverMark
             // At once, though nobody watches: who comes next must not see what was shown before.
             watchedAt = MonotonicClock.now()
-            writer.setSource("\(source) of \(session.display)")
+            hidesPast = true
             report("sharing \(source) (\(session.region)) now")
+            return nil
         } catch {
             report("\(error); \(settings.source) is shown as before")
+            return "\(error)"
         }
     }
 
@@ -248,11 +288,12 @@ package struct CaptureLoop: ~Copyable {
 
     private mutating func publish(_ session: XSession) throws(BridgeError) {
         do throws(BridgeError) {
-            try writer.publish(session.frameInfo) { session.draw(on: &$0) }
+            try writer.publish(session.frameInfo, leavingNothingElse: hidesPast) { session.draw(on: &$0) }
             session.notePublished()
+            hidesPast = false
         } catch {
             // What was shown before is still there to be seen.
-            guard writer.lastFrame != nil else { throw error }
+            guard writer.lastFrame != nil || settings.goesOn else { throw error }
             writeAfter = MonotonicClock.now() + Self.retryTime
             schedule.noteDamage()
             if writer.state != .error { report("\(error); the last picture stays while I try on") }
@@ -272,20 +313,22 @@ package struct CaptureLoop: ~Copyable {
     private mutating func reconnect(at now: UInt64) throws(BridgeError) {
         guard !isOrphaned, now >= backoff.nextAttempt else { return }
         do {
-            if case .window = settings.source, try XSession.serverMark(for: settings) != serverMark {
-                // Another window may have got its identifier.
-                isOrphaned = true
-                return report("\(settings.source) is gone with its X server: choose what to show with \"oriel source\"")
-            }
             let session = try XSession(settings)
-            serverMark = session.serverMark
             schedule = session.schedule(interval: interval)
             self.session = session
             // Another X server, or another life of it.
             writer.startOver()
         } catch {
             backoff.noteFailure(at: MonotonicClock.now())
+            noteEnd(error)
         }
+    }
+
+    /// A window that is gone does not come back; another one may have its identifier.
+    private mutating func noteEnd(_ error: any Error) {
+        guard case X11Error.noWindow? = error as? X11Error else { return }
+        isOrphaned = true
+        report("\(settings.source) is gone for good: choose what to show with \"oriel source\"")
     }
 
     private mutating func lose(_ error: X11Error, at now: UInt64) throws(BridgeError) {

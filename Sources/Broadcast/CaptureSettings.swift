@@ -10,6 +10,8 @@ package struct CaptureSettings: Sendable {
     package var framesPerSecond: Int
     package var showsCursor: Bool
     package var storage: FrameStorage
+    /// Whether another process showed it before and died: then a source that is not there is waited for.
+    package var goesOn = false
 
     package init(
         display: String?,

@@ -64,8 +64,8 @@ final class XSession {
     /// One sentence to tell the user when grabbing will be slow.
     var warning: String? { grabber.warning }
     var display: String { connection.display }
-    /// Another one after the X server was started again.
-    let serverMark: UInt32
+    /// What is shown, so that nothing else can be meant.
+    var source: CaptureSource { grabber.source }
     var fileDescriptor: Int32 { connection.fileDescriptor }
     var region: CaptureRegion { grabber.region }
 
@@ -73,13 +73,8 @@ final class XSession {
         try XConnection(display: settings.display, timeout: .seconds(1))
     }
 
-    static func serverMark(for settings: CaptureSettings) throws(X11Error) -> UInt32 {
-        try connect(settings).serverMark()
-    }
-
     init(_ settings: CaptureSettings) throws(X11Error) {
         connection = try Self.connect(settings)
-        serverMark = try connection.serverMark()
         grabber = try ScreenGrabber(connection: connection, source: settings.source)
         damage = try DamageMonitor(connection: connection, source: settings.source)
         tracker = settings.showsCursor ? try CursorTracker(connection: connection) : nil

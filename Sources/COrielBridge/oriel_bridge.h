@@ -1,4 +1,4 @@
-/* The layout of an Oriel bridge, version 1.0, for programs that read or write frames in C or C++.
+/* The layout of an Oriel bridge, version 1.1, for programs that read or write frames in C or C++.
  *
  * What the fields mean, in which order to load and store them, and how to find and follow a broadcast is told in the article
  * "The format of a bridge" of the library FrameBridge. All integers are little-endian, all times nanoseconds of
@@ -17,7 +17,7 @@
 
 enum {
     ORIEL_BRIDGE_MAJOR = 1,
-    ORIEL_BRIDGE_MINOR = 0,
+    ORIEL_BRIDGE_MINOR = 1,
     ORIEL_BRIDGE_PAGE = 4096,
     ORIEL_BRIDGE_SLOTS = 3,
     ORIEL_BRIDGE_TILE = 64,
@@ -55,7 +55,7 @@ struct oriel_bridge_header {
     uint32_t state; /* enum oriel_bridge_state */
     uint32_t reserved_84;
     uint64_t published;
-    uint64_t reserved_96;
+    uint64_t horizon_ns; /* what was captured before is not to be shown any more */
     uint64_t state_since_ns;
     uint64_t reserved_112[2];
     uint32_t wake;
@@ -86,12 +86,27 @@ struct oriel_bridge_slot {
     uint32_t reserved_124;
 };
 
+/* The start of each of the four pages of the file `control`; its text follows. */
+struct oriel_bridge_record {
+    uint64_t number; /* 0: never written */
+    uint32_t text_bytes;
+    uint32_t checksum; /* CRC-32C of bytes 0 to 11 and of the text */
+};
+
+enum oriel_bridge_control_page {
+    ORIEL_BRIDGE_REQUEST = 0,
+    ORIEL_BRIDGE_ANSWER = 1,
+    ORIEL_BRIDGE_PAUSE = 2,
+    ORIEL_BRIDGE_SOURCE = 3
+};
+
 #ifdef __cplusplus
 #define ORIEL_BRIDGE_ASSERT(condition) static_assert(condition, #condition)
 #else
 #define ORIEL_BRIDGE_ASSERT(condition) _Static_assert(condition, #condition)
 #endif
 ORIEL_BRIDGE_ASSERT(offsetof(struct oriel_bridge_header, latest) == 64);
+ORIEL_BRIDGE_ASSERT(offsetof(struct oriel_bridge_header, horizon_ns) == 96);
 ORIEL_BRIDGE_ASSERT(offsetof(struct oriel_bridge_header, wake) == 128);
 ORIEL_BRIDGE_ASSERT(offsetof(struct oriel_bridge_header, source) == 192);
 ORIEL_BRIDGE_ASSERT(offsetof(struct oriel_bridge_header, frames_per_second) == 320);

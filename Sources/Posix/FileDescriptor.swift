@@ -56,6 +56,24 @@ package struct FileDescriptor: ~Copyable {
         return Array(buffer[..<(try read(into: buffer, at: offset))])
     }
 
+    /// Makes room for the first bytes of a file whose blocks are all there, so that a full file system is an error now and not
+    /// when they are written.
+    package func allocate(_ bytes: Int) throws(SystemError) {
+        var code = EINTR
+        while code == EINTR { code = posix_fallocate(raw, 0, off_t(bytes)) }
+        guard code == 0 else { throw SystemError("posix_fallocate", code: code) }
+    }
+
+    /// Writes all of `bytes` at `offset`.
+    package func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
+        var done = 0
+        while done < bytes.count {
+            done += try check("pwrite") {
+                bytes.withUnsafeBytes { pwrite(raw, $0.baseAddress! + done, $0.count - done, off_t(offset + done)) }
+            }
+        }
+    }
+
     /// The names in this directory, those of itself and its parent too; empty where it cannot be read.
     package func entries() -> [String] {
         let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -9,11 +9,12 @@ package enum CaptureSource: Equatable, Hashable, Sendable {
     /// A fixed rectangle, which must lie within the screen.
     case region(CaptureRegion)
     /// The inside of one window, by the identifier that `listWindows()` gives it, whatever covers it and wherever it moves.
-    case window(UInt32)
+    /// With its mark only that window is meant, and none that gets its identifier later.
+    case window(UInt32, mark: UInt64? = nil)
 }
 
 extension CaptureSource {
-    /// Understands what `description` says; nil for anything else.
+    /// Understands what `words` and `description` say; nil for anything else.
     package init?(_ text: String) {
         let words = text.split(separator: " ", maxSplits: 1).map(String.init)
         switch (words.first, words.dropFirst().first) {
@@ -22,11 +23,22 @@ extension CaptureSource {
         case ("region", let region?):
             guard let region = try? CaptureRegion(region) else { return nil }
             self = .region(region)
-        case ("window", let id?):
-            guard id.hasPrefix("0x"), let id = UInt32(id.dropFirst(2), radix: 16) else { return nil }
-            self = .window(id)
+        case ("window", let rest?):
+            let numbers = rest.split(separator: " ", omittingEmptySubsequences: false)
+            guard numbers.count <= 2, let first = numbers.first, first.hasPrefix("0x"),
+                let id = UInt32(first.dropFirst(2), radix: 16)
+            else { return nil }
+            let mark = numbers.count == 2 ? UInt64(numbers[1], radix: 16) : nil
+            guard numbers.count == 1 || mark != nil else { return nil }
+            self = .window(id, mark: mark)
         default: return nil
         }
+    }
+
+    /// For another process.
+    package var words: String {
+        if case .window(_, let mark?) = self { return "\(self) \(String(mark, radix: 16))" }
+        return description
     }
 }
 
@@ -37,7 +49,7 @@ extension CaptureSource: CustomStringConvertible {
         case .screen: "screen"
         case .monitor(let name): "monitor \(name)"
         case .region(let region): "region \(region)"
-        case .window(let id): "window 0x\(String(id, radix: 16))"
+        case .window(let id, _): "window 0x\(String(id, radix: 16))"
         }
     }
 }
@@ -63,7 +75,7 @@ extension XConnection {
         switch source {
         case .screen:
             return screen
-        case .window(let window):
+        case .window(let window, _):
             return try regionOfShownWindow(window)
         case .region(let region):
             let visible = region.intersection(screen)

@@ -25,7 +25,7 @@ package final class DamageMonitor {
         damage = xcb_generate_id(connection.raw)
         taken = xcb_generate_id(connection.raw)
         self.connection = connection
-        if case .window(let window) = source {
+        if case .window(let window, _) = source {
             drawable = window
             isOfScreen = false
         } else {

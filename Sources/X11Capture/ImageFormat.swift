@@ -18,7 +18,7 @@ extension XConnection {
     package func imageFormat(of source: CaptureSource = .screen) throws(X11Error) -> ImageFormat {
         let setup = xcb_get_setup(raw)!
         var (depth, visualID) = (screen.pointee.root_depth, screen.pointee.root_visual)
-        if case .window(let window) = source { (depth, visualID) = try look(of: window) }
+        if case .window(let window, _) = source { (depth, visualID) = try look(of: window) }
         guard let visual = visual(visualID), let pixmap = pixmapFormat(setup, depth: depth),
             visual._class == XCB_VISUAL_CLASS_TRUE_COLOR.rawValue
                 || visual._class == XCB_VISUAL_CLASS_DIRECT_COLOR.rawValue,

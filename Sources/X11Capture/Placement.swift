@@ -54,7 +54,7 @@ extension XConnection {
 
     /// Where a source is now. Throws as `region(of:)` does.
     func place(_ source: CaptureSource) throws(X11Error) -> Placement {
-        if case .window(let window) = source { return try place(window) }
+        if case .window(let window, let mark) = source { return try place(window, mark) }
         let region = try region(of: source)
         return Placement(
             region: region,
@@ -66,13 +66,14 @@ extension XConnection {
         )
     }
 
-    private func place(_ window: xcb_window_t) throws(X11Error) -> Placement {
-        if destroyedWindows.contains(window) { throw .noWindow(window) }
+    private func place(_ window: xcb_window_t, _ mark: UInt64?) throws(X11Error) -> Placement {
         do throws(X11Error) {
             try watchAncestors(of: window)
             let region = try regionOfShownWindow(window)
             let border = Int(try geometry(of: window).border_width)
             let pixmap = try WindowPixmap(of: window, connection: self)
+            // Asked last: what had the identifier just before had the mark too.
+            if let mark, try self.mark(of: window) != mark { throw X11Error.noWindow(window) }
             return Placement(
                 region: region,
                 orientation: try orientation(of: region),

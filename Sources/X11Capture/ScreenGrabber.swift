@@ -50,7 +50,8 @@ package final class ScreenGrabber {
         methods: [GrabMethod] = GrabMethod.allCases
     ) throws(X11Error) {
         precondition(!methods.isEmpty)
-        if case .window(let window) = source { try connection.redirect(window) }
+        if case .window(let window, _) = source { try connection.redirect(window) }
+        let source = try connection.marked(source)
         let format = try connection.imageFormat(of: source)
         let placement = try connection.place(source)
         let region = placement.region

@@ -19,8 +19,6 @@ package final class XConnection {
 
     /// Counts the changes of geometry seen by `drainEvents()`, so that grabbers know when to look again.
     var geometrySerial = 0
-    /// Windows that were shared and closed. Others may get their identifiers.
-    var destroyedWindows: Set<xcb_window_t> = []
 
     /// Connects to `display`, or to the one in the environment.
     ///

@@ -56,11 +56,7 @@ extension XConnection {
     private func meaning(of event: UnsafeMutablePointer<xcb_generic_event_t>) -> XEvents {
         let type = event.pointee.response_type & 0x7f
         switch Int32(type) {
-        case XCB_CONFIGURE_NOTIFY, XCB_MAP_NOTIFY, XCB_UNMAP_NOTIFY, XCB_REPARENT_NOTIFY: return .geometryChanged
-        case XCB_DESTROY_NOTIFY:
-            event.withMemoryRebound(to: xcb_destroy_notify_event_t.self, capacity: 1) {
-                _ = destroyedWindows.insert($0.pointee.window)
-            }
+        case XCB_CONFIGURE_NOTIFY, XCB_MAP_NOTIFY, XCB_UNMAP_NOTIFY, XCB_REPARENT_NOTIFY, XCB_DESTROY_NOTIFY:
             return .geometryChanged
         default: break
         }

@@ -45,15 +45,32 @@ extension XConnection {
         return Array(bytes.bindMemory(to: Item.self))
     }
 
-    /// A number that the first who asks leaves on the root window: another one after the server was started again, when
-    /// windows of old identifiers are others.
-    package func serverMark() throws(X11Error) -> UInt32 {
-        let name = "_ORIEL_SERVER"
-        if let mark = try property(root, named: name, as: UInt32.self).first { return mark }
-        var mark = UInt32.random(in: .min ... .max)
-        let mode = UInt8(XCB_PROP_MODE_REPLACE.rawValue)
-        let atom = try atom(name, isMade: true)
-        xcb_change_property(raw, mode, root, atom, XCB_ATOM_CARDINAL.rawValue, 32, 1, &mark)
-        return try property(root, named: name, as: UInt32.self).first ?? mark
+    /// The same source; a window by a mark too, which the first who asks leaves on it: a random number that goes with the
+    /// window, whereas its identifier may be another window's then, also in another life of the X server. Throws `.noWindow`.
+    package func marked(_ source: CaptureSource) throws(X11Error) -> CaptureSource {
+        guard case .window(let window, nil) = source else { return source }
+        do throws(X11Error) {
+            if let mark = try mark(of: window) { return .window(window, mark: mark) }
+            let atom = try atom(Self.markName, isMade: true)
+            let mode = UInt8(XCB_PROP_MODE_REPLACE.rawValue)
+            let halves: [UInt32] = [.random(in: .min ... .max), .random(in: .min ... .max)]
+            try check(
+                "ChangeProperty",
+                xcb_change_property_checked(raw, mode, window, atom, XCB_ATOM_CARDINAL.rawValue, 32, 2, halves)
+            )
+            // Somebody else may have done so just now.
+            guard let mark = try mark(of: window) else { throw X11Error.noWindow(window) }
+            return .window(window, mark: mark)
+        } catch .requestFailed(_, .badWindow) {
+            throw .noWindow(window)
+        }
+    }
+
+    private static let markName = "_ORIEL_WINDOW"
+
+    /// Nil for a window that nobody has marked.
+    func mark(of window: xcb_window_t) throws(X11Error) -> UInt64? {
+        let halves = try property(window, named: Self.markName, as: UInt32.self)
+        return halves.count == 2 ? UInt64(halves[0]) << 32 | UInt64(halves[1]) : nil
     }
 }

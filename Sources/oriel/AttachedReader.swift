@@ -25,6 +25,8 @@ enum AttachedReader {
                 obstacle = isLive ? "the broadcast in \(path) has no picture yet" : "no broadcast in \(path) yet"
             } catch .noBroadcast(let path) {
                 obstacle = "no broadcast in \(path) yet"
+            } catch .noAnswer(let path) {
+                obstacle = "the capture process of \(path) does not answer"
             } catch {
                 throw Failure(error)
             }

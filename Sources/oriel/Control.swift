@@ -13,7 +13,7 @@ struct Pause: ParsableCommand {
     var freeze = false
 
     func run() throws {
-        try Control.ask(broadcast, for: freeze ? .freeze : .pause) { $0 == .live(.paused) }
+        try Control.ask(broadcast, for: freeze ? .freeze : .pause)
     }
 }
 
@@ -23,7 +23,7 @@ struct Resume: ParsableCommand {
     @OptionGroup var broadcast: BroadcastOptions
 
     func run() throws {
-        try Control.ask(broadcast, for: .resume) { $0 == .live(.active) || $0 == .live(.sourceLost) }
+        try Control.ask(broadcast, for: .resume)
     }
 }
 
@@ -35,27 +35,30 @@ struct Stop: ParsableCommand {
     @OptionGroup var broadcast: BroadcastOptions
 
     func run() throws {
-        try Control.ask(broadcast, for: .stop) { $0 == .stopped }
+        try Control.ask(broadcast, for: .stop)
     }
 }
 
-/// Leaves a request for the capture process and waits until it was granted.
+/// Asks the capture process for something and waits until it was done.
 enum Control {
     private static let patience: UInt64 = 5_000_000_000
 
-    static func ask(
-        _ broadcast: BroadcastOptions,
-        for request: BridgeRequest,
-        until isGranted: (Liveness) -> Bool
-    ) throws {
+    static func ask(_ broadcast: BroadcastOptions, for request: BridgeRequest) throws {
         let directory = try broadcast.directory()
-        guard try directory.hasWriter() else { throw BridgeError.noBroadcast(path: directory.path) }
-        try directory.post(request)
+        // A pause also waits for the successor of one that died.
+        let isPause = request == .pause || request == .freeze
+        let isThere = try isPause ? BridgeInspection(directory).liveness != .stopped : directory.hasWriter()
+        guard isThere else { throw BridgeError.noBroadcast(path: directory.path) }
         let deadline = MonotonicClock.now() + patience
-        while MonotonicClock.now() < deadline {
-            let liveness = try BridgeInspection(directory).liveness
-            if isGranted(liveness), !directory.hasRequest() || liveness == .stopped { return }
-            MonotonicClock.sleep(until: MonotonicClock.now() + 2_000_000)
+        let answer = try directory.ask(request, until: deadline)
+        if case .refused(let reason)? = answer { throw Failure(.failed, reason) }
+        if request == .stop {
+            while try BridgeInspection(directory).liveness != .stopped, MonotonicClock.now() < deadline {
+                MonotonicClock.sleep(until: MonotonicClock.now() + 2_000_000)
+            }
+            if try BridgeInspection(directory).liveness == .stopped { return }
+        } else if answer != nil {
+            return
         }
         let pid = try directory.status().map { "process \($0.pid)" } ?? "the capture process"
         throw Failure(.tryAgain, "\(pid) in \(directory.path) did not \(request) within 5 s: end it with kill")

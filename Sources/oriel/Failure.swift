@@ -44,7 +44,7 @@ struct Failure: Error {
         let code: Code =
             switch error {
             case .invalidName: .usage
-            case .noBroadcast: .tryAgain
+            case .noBroadcast, .noAnswer: .tryAgain
             default: .failed
             }
         self.init(code, "\(error)")

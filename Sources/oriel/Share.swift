@@ -3,7 +3,6 @@ import Calls
 import FrameBridge
 import Glibc
 import Posix
-import X11Capture
 
 struct Share: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -46,11 +45,7 @@ struct Share: ParsableCommand {
         // What a sender leaves it could not remove itself.
         defer { SenderFolder.removeDead(in: directory) }
         try supervise(
-            SupervisedProcess("capture process", arguments: capture) {
-                // Not what it was first told to show, if "oriel source" has told it something else since.
-                let shown = (try? BridgeInspection(directory)).flatMap { CaptureSource(ofBroadcast: $0.source) }
-                return shown.map { ["start"] + broadcast.arguments + source.arguments(showing: $0) }
-            },
+            SupervisedProcess("capture process", arguments: capture, laterArguments: capture + ["--continue"]),
             SupervisedProcess("sender", arguments: sender, environment: secrets),
             until: signals
         )

@@ -17,14 +17,21 @@ struct Start: ParsableCommand {
     @Flag(help: "Return once the broadcast is live; its messages go to the file \"log\" in its folder.")
     var detach = false
 
+    @Flag(name: .customLong("continue"), help: .hidden)
+    var goesOn = false
+
     @Option(help: ArgumentHelp("Append statistics, one JSON object a second.", valueName: "file"))
     var stats: String?
 
     func run() throws {
         if detach { return try Detachment.start(broadcast) }
         let signals = try TerminationSignals()
-        let settings = try source.settings()
+        var settings = try source.settings()
         let directory = try broadcast.directory(create: true)
+        settings.goesOn = goesOn
+        // Not what the process before was first told to show, if "oriel source" has told it something else since; and the
+        // very same window.
+        if goesOn, let shown = try directory.shownSource().flatMap({ CaptureSource($0) }) { settings.source = shown }
         let log = try stats.map { try CaptureLog(path: $0) }
         try sandbox(directory.path).enter()
         let loop = try CaptureLoop(settings, in: directory, report: Console.note)
@@ -76,12 +83,9 @@ struct SourceOptions: ParsableArguments {
     }
 
     /// The same options for a child process.
-    var arguments: [String] { arguments(showing: nil) }
-
-    /// - Parameter source: instead of the one that was chosen.
-    func arguments(showing source: CaptureSource?) -> [String] {
+    var arguments: [String] {
         var arguments = ["--fps", "\(fps)", cursor ? "--cursor" : "--no-cursor", "--bridge", bridge.rawValue]
-        arguments += source?.arguments ?? choice.arguments
+        arguments += choice.arguments
         if let display { arguments += ["--display", display] }
         return arguments
     }
@@ -146,7 +150,7 @@ extension CaptureSource {
         case .screen: []
         case .monitor(let name): ["--monitor", name]
         case .region(let region): ["--region", "\(region)"]
-        case .window(let id): ["--window", "\(id)"]
+        case .window(let id, _): ["--window", "\(id)"]
         }
     }
 }

@@ -25,7 +25,7 @@ final class SupervisedProcess {
 
     let name: String
     private let arguments: [String]
-    private let laterArguments: () -> [String]?
+    private let laterArguments: [String]
     private let environment: [String: String]
     private let results: Results
     private var state = State.waiting(until: 0)
@@ -41,12 +41,12 @@ final class SupervisedProcess {
     init(
         _ name: String,
         arguments: [String],
-        laterArguments: @escaping () -> [String]? = { nil },
+        laterArguments: [String]? = nil,
         environment: [String: String] = [:]
     ) throws {
         self.name = name
         self.arguments = arguments
-        self.laterArguments = laterArguments
+        self.laterArguments = laterArguments ?? arguments
         self.environment = environment
         results = try Results()
     }
@@ -68,7 +68,7 @@ final class SupervisedProcess {
     }
 
     private func start() throws -> ChildProcess {
-        let arguments = hasRun ? laterArguments() ?? arguments : arguments
+        let arguments = hasRun ? laterArguments : arguments
         do {
             return try ChildProcess(
                 "/proc/self/exe",

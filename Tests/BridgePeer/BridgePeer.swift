@@ -21,6 +21,8 @@ enum BridgePeer {
             case "write": try write(to: directory, options)
             case "read": try read(from: directory, options)
             case "watch": try watch(directory, options)
+            case "look": try look(at: directory)
+            case "ask": try ask(directory, options)
             case "pair": try pair(in: directory, options)
             case "mutate": try mutate(directory, options)
             default: exit(64)

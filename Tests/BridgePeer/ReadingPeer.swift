@@ -95,3 +95,21 @@ func watch(_ directory: BridgeDirectory, _ options: Options) throws {
         MonotonicClock.sleep(until: now() + 10_000_000)
     }
 }
+
+/// Prints when the picture was captured that a new reader is shown, 0 if there is none, and before when none may be.
+func look(at directory: BridgeDirectory) throws {
+    let horizon = try BridgeInspection(directory).horizon
+    var reader = try FrameReader(directory: directory)
+    var captured: UInt64 = 0
+    if case .frame(let info) = try reader.read({ _ in }) { captured = info.capturedAt }
+    say("horizon=\(horizon) captured=\(captured)")
+}
+
+/// Asks for what the words say, for `seconds` at the longest, and prints the answer.
+func ask(_ directory: BridgeDirectory, _ options: Options) throws {
+    guard let request = [BridgeRequest.pause, .resume, .stop].first(where: { "\($0)" == options.rest.first }) else {
+        exit(64)
+    }
+    let answer = try directory.ask(request, until: now() + options["seconds", default: 60] * 1_000_000_000)
+    say("answer=\(answer.map { "\($0)" } ?? "none")")
+}

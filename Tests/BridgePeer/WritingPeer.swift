@@ -3,7 +3,8 @@ import Glibc
 import Posix
 
 /// Publishes what the words say, one after the other: `WxH*N` is so many frames of a size, for ever if `N` is 0; `hold` waits
-/// for ever, with heartbeats; a state's name is that state; `stop` says goodbye.
+/// for ever, with heartbeats, and does what it is asked; a state's name is that state; `placard` is a picture that leaves
+/// nothing else; `stop` says goodbye.
 ///
 /// - Parameter options: `storage`, `pattern`, and `rate` in frames a second, as fast as it goes if it is 0. `verbose=1` tells of
 ///   every frame.
@@ -12,10 +13,19 @@ func write(to directory: BridgeDirectory, _ options: Options) throws {
     let pattern = options["pattern"].flatMap { Pattern(rawValue: $0) } ?? .solid
     let rate = options["rate", default: 0]
     var writer = try FrameWriter(directory: directory, source: "peer", framesPerSecond: 30, storage: storage)
+    say("began=\(writer.state.name)")
     var number: UInt64 = 0
     for word in options.rest {
         if let state = BroadcastState.allCases.first(where: { $0.name == word }) {
+            say("says=")
             try writer.setState(state)
+            say("says=\(state.name)")
+        } else if word == "placard" {
+            number += 1
+            var info = pattern.info(64, 64, number: number)
+            info.capturedAt = now()
+            try writer.publish(info, leavingNothingElse: true) { pattern.draw(&$0, number: number, half: crashPoint) }
+            say("placard=\(info.capturedAt)")
         } else if word == "stop" {
             try writer.stop()
             say("stopped=\(number)")
@@ -23,7 +33,12 @@ func write(to directory: BridgeDirectory, _ options: Options) throws {
         } else if word == "hold" {
             while true {
                 _ = writer.heartbeat()
-                MonotonicClock.sleep(until: now() + 100_000_000)
+                if let request = writer.takeRequest() {
+                    try? writer.setState(request == .pause ? .paused : .active)
+                    if request == .stop { return try writer.stop() }
+                    writer.answer(.granted)
+                }
+                MonotonicClock.sleep(until: now() + 20_000_000)
             }
         } else {
             let (width, height, count) = frames(word)

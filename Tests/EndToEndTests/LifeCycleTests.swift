@@ -263,7 +263,7 @@ import Testing
         server = try XServer(display: broadcast.display)
         let second = try openLogo(on: server)
         let id = try identifier(ofLogoOn: server)
-        try wait(until: "it says so") { capture.errorOutput.contains("is gone with its X server") }
+        try wait(until: "it says so") { capture.errorOutput.contains("is gone for good") }
         #expect(try broadcast.run("status").output.hasPrefix("source_lost"))
         #expect(try broadcast.run("source", "--window", id).code == 0)
         try wait(until: "the window shows") { try broadcast.run("status").output.hasPrefix("active") }

@@ -186,14 +186,20 @@ func info(_ width: Int, _ height: Int, capturedAt: UInt64 = MonotonicClock.now()
 
     @Test func requestsAreTakenOnceAndRubbishIsDropped() throws {
         let directory = try folder.bridge()
-        #expect(directory.takeRequest() == nil)
-        for request in [BridgeRequest.pause, .freeze, .resume, .stop, .show("monitor HDMI 1")] {
-            try directory.post(request)
-            #expect(directory.takeRequest() == request)
-            #expect(directory.takeRequest() == nil)
+        var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        func taken() -> BridgeRequest? { writer.takeRequest() }
+        #expect(taken() == nil)
+        let requests: [(String, BridgeRequest)] = [
+            ("pause", .pause), ("freeze", .freeze), ("resume", .resume), ("stop", .stop),
+            ("show monitor HDMI 1", .show("monitor HDMI 1")),
+        ]
+        for (line, request) in requests {
+            folder.write("request", Array("\(line)\n".utf8))
+            #expect(taken() == request)
+            #expect(taken() == nil)
         }
         folder.write("request", Array("please\n".utf8))
-        #expect(directory.takeRequest() == nil)
+        #expect(taken() == nil)
         #expect(!folder.files().contains("request"))
     }
 

@@ -84,15 +84,17 @@ import Testing
     }
 
     @Test func aRequestFromAShellScriptIsTaken() throws {
-        let directory = try folder.bridge()
+        var writer = try FrameWriter(directory: folder.bridge(), source: "", framesPerSecond: 30)
         folder.write("request", Array("pause\n".utf8), mode: 0o644)
-        #expect(directory.takeRequest() == .pause)
-        #expect(!directory.hasRequest())
+        let taken = writer.takeRequest()
+        #expect(taken == .pause)
+        #expect(!folder.files().contains("request"))
     }
 
     @Test(arguments: ["link", "pipe", "folder", "rubbish", "empty"])
     func whatIsNoRequestIsRemovedAndIgnored(kind: String) throws {
         let directory = try folder.bridge()
+        var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
         let path = directory.path(of: "request")
         switch kind {
         case "link": symlink("/etc/passwd", path)
@@ -101,10 +103,9 @@ import Testing
         case "rubbish": folder.write("request", [0, 255] + Array("pausepause".utf8))
         default: folder.write("request", [])
         }
-        #expect(directory.takeRequest() == nil)
-        #expect(!directory.hasRequest())
-        try directory.post(.stop)
-        #expect(directory.takeRequest() == .stop)
+        let taken = writer.takeRequest()
+        #expect(taken == nil)
+        #expect(!folder.files().contains("request"))
     }
 
     @Test func aRuntimeDirectoryThatOthersCanWriteIsRefused() throws {

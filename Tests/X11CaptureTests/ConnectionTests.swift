@@ -55,15 +55,6 @@ import Testing
         #expect(grabber.firstDifference(from: { _, _ in 0xabcdef }) == nil)
     }
 
-    @Test func theLivesOfAServerAreToldApart() throws {
-        let server = try XServer()
-        let mark = try XConnection(display: server.display).serverMark()
-        #expect(try XConnection(display: server.display).serverMark() == mark)
-        try server.crash()
-        let next = try XServer(display: server.display)
-        #expect(try XConnection(display: next.display).serverMark() != mark)
-    }
-
     @Test func doesNotHangConnectingToAFrozenServer() throws {
         let server = try XServer()
         server.freeze()

@@ -54,9 +54,15 @@ import Testing
         let region = CaptureRegion(x: 1, y: 2, width: 30, height: 40)
         for source in [CaptureSource.screen, .monitor("HDMI 1"), .region(region), .window(0x240_0007)] {
             #expect(CaptureSource("\(source)") == source)
+            #expect(CaptureSource(source.words) == source)
         }
-        for text in ["", "screens", "screen 1", "monitor", "region", "region 1x1", "window", "window 12", "window 0xz"]
-        {
+        let marked = CaptureSource.window(0x240_0007, mark: .max - 1)
+        #expect("\(marked)" == "window 0x2400007")
+        #expect(CaptureSource(marked.words) == marked)
+        for text in [
+            "", "screens", "screen 1", "monitor", "region", "region 1x1", "window", "window 12", "window 0xz",
+            "window 0x1 g", "window 0x1 ",
+        ] {
             #expect(CaptureSource(text) == nil)
         }
     }

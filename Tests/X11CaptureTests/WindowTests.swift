@@ -86,6 +86,24 @@ import Testing
         #expect(try look(grabber, connection) == .sourceLost)
     }
 
+    /// Also for whoever looks at it anew, by another connection.
+    @Test func aWindowIsKnownByMoreThanItsIdentifier() throws {
+        let server = try XServer()
+        let painter = try Painter(server)
+        let window = try painter.openWindow(title: "it", at: place)
+        let connection = try XConnection(display: server.display)
+        let marked = try connection.marked(.window(window))
+        #expect(marked != .window(window))
+        #expect(try XConnection(display: server.display).marked(.window(window)) == marked)
+        _ = try ScreenGrabber(connection: connection, source: marked)
+        try painter.destroy(window)
+        #expect(throws: X11Error.noWindow(window)) { try connection.marked(.window(window)) }
+        #expect(try painter.openWindow(title: "it", at: place, id: window) == window)
+        let another = try XConnection(display: server.display)
+        #expect(throws: X11Error.noWindow(window)) { try ScreenGrabber(connection: another, source: marked) }
+        #expect(try ScreenGrabber(connection: another, source: .window(window)).source != marked)
+    }
+
     /// Window managers hide the frame that they have put around a window, and not the window.
     @Test func followsTheFrameAroundIt() throws {
         let server = try XServer()

@@ -211,7 +211,7 @@ static int receive_memory(const struct reader *reader, const char **why) {
     }
     close(sender);
     close(pair[1]);
-    if (error != 0 && error != EAGAIN && error != ECONNREFUSED && error != ENOENT) {
+    if (error != 0 && error != EAGAIN && error != ECONNREFUSED && error != ECONNRESET && error != EPIPE && error != ENOENT) {
         fail(FAILED, "cannot ask %s/%s for memory (%s): try again.", reader->path, reader->name, strerror(error));
     }
 

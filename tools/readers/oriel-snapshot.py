@@ -111,7 +111,7 @@ def receive_sealed_memory(folder: int, name: str) -> BinaryIO:
             theirs.close()
             ours.settimeout(0.1)
             _, ancillary, _, _ = ours.recvmsg(64, socket.CMSG_SPACE(16), socket.MSG_CMSG_CLOEXEC)
-        except (ConnectionRefusedError, FileNotFoundError):
+        except (ConnectionError, FileNotFoundError):
             raise NotYet("the writer is gone, and its frames with it") from None
         except (BlockingIOError, socket.timeout):
             raise NotYet("the writer does not hand out its frames") from None

@@ -1,7 +1,7 @@
 import Glibc
 import Posix
 
-/// The private folder of one broadcast: `writer.lock`, `reader.lock`, `status`, `request`, `frames.<generation>`, `senders`.
+/// The private folder of one broadcast: `writer.lock`, `reader.lock`, `status`, `control`, `frames.<generation>`, `senders`.
 ///
 /// The folder is opened once and checked to be this user's alone (owner, no group or other permission); every file in
 /// it is opened relative to that descriptor, without following links, and checked likewise.
@@ -121,8 +121,9 @@ public final class BridgeDirectory: Sendable {
         } catch {
             switch error.code {
             // The writer is gone, perhaps just now, or has made another.
-            case ENOENT, ECONNREFUSED, ECONNRESET: return nil
-            case ETIMEDOUT, EAGAIN: throw .noAnswer(path: path)
+            case ENOENT, ECONNREFUSED, ECONNRESET, EPIPE: return nil
+            // It does not get to run, or the system is short of something for now.
+            case ETIMEDOUT, EAGAIN, ENOBUFS, ENOMEM, ETOOMANYREFS: throw .noAnswer(path: path)
             default: throw .system(path: path(of: name), error)
             }
         }
@@ -154,19 +155,30 @@ public final class BridgeDirectory: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Replaces a small text file in one step.
+    /// The file that a text is written into before it takes the place of another.
+    static func spare(_ file: String) -> String { "." + file }
+
+    /// Replaces a text file of at most 1024 bytes in one step. Only the holder of the writer's lock does so. The file for
+    /// the next time is kept ready, so that this takes no room.
     func replaceText(_ file: String, with text: String) throws(BridgeError) {
-        let temporary = ".\(file).\(getpid())"
+        let spare = Self.spare(file)
         do throws(SystemError) {
-            unlinkat(descriptor.raw, temporary, 0)
-            let opened = try descriptor.open(temporary, O_WRONLY | O_CREAT | O_EXCL)
-            try opened.write(text)
-            try check("rename") { renameat(descriptor.raw, temporary, descriptor.raw, file) }
+            let opened = try openSpare(spare)
+            let raw = opened.raw
+            try opened.write(Array(text.utf8), at: 0)
+            try check("ftruncate") { ftruncate(raw, off_t(text.utf8.count)) }
+            try check("rename") { renameat(descriptor.raw, spare, descriptor.raw, file) }
+            try? openSpare(spare).write([UInt8](repeating: 0, count: 1024), at: 0)
         } catch {
-            unlinkat(descriptor.raw, temporary, 0)
-            if error.code == ENOSPC { throw .noSpace(path: path, bytes: text.utf8.count) }
-            throw .system(path: path(of: file), error)
+            throw .writing(file, text.utf8.count, in: self, error)
         }
+    }
+
+    /// Anything but a file of our own of that name is removed.
+    private func openSpare(_ name: String) throws(SystemError) -> FileDescriptor {
+        if let found = try? open(name, O_WRONLY) { return found }
+        unlinkat(descriptor.raw, name, 0)
+        return try descriptor.open(name, O_WRONLY | O_CREAT | O_EXCL)
     }
 
     /// Returns whether there is no such file any more.
@@ -177,6 +189,12 @@ public final class BridgeDirectory: Sendable {
     func kind(of file: String) -> mode_t? {
         var info = stat()
         return fstatat(descriptor.raw, file, &info, AT_SYMLINK_NOFOLLOW) == 0 ? info.st_mode & S_IFMT : nil
+    }
+
+    /// The number of the file that an entry of the folder leads to; nil when there is none.
+    func inode(of file: String) -> ino_t? {
+        var info = stat()
+        return fstatat(descriptor.raw, file, &info, AT_SYMLINK_NOFOLLOW) == 0 ? info.st_ino : nil
     }
 
     /// The size in bytes of a plain file of the folder; nil when there is none.

@@ -29,6 +29,8 @@ public struct BridgeInspection: Sendable {
     public private(set) var heartbeatAt: UInt64 = 0
     /// The last change of state: nanoseconds of CLOCK_MONOTONIC.
     public private(set) var stateSince: UInt64 = 0
+    /// What was captured before this instant is not to be shown any more: nanoseconds of CLOCK_MONOTONIC.
+    public private(set) var horizon: UInt64 = 0
     /// What is shown, for people.
     public private(set) var source = ""
     /// The nominal rate.
@@ -56,8 +58,8 @@ public struct BridgeInspection: Sendable {
         hasReaders = try directory.hasReaders()
         generations = directory.fileNames().filter { $0.hasPrefix("frames.") }.sorted()
         status = try directory.status()
-        let said = status?.state ?? .stopped
-        liveness = writing ? .live(said) : said == .stopped ? .stopped : .dead
+        let said = status?.state ?? .starting
+        liveness = writing ? .live(said) : try directory.hasEndedWell() ? .stopped : .dead
         guard let generation = status?.generation, generation != 0 else { return }
         do throws(BridgeError) {
             try lookInto(BridgeStatus.framesFile(generation), of: directory, said: said, isWriting: writing)
@@ -91,6 +93,7 @@ public struct BridgeInspection: Sendable {
         fileBytes = header.fileBytes
         published = get(H.published, as: UInt64.self)
         stateSince = get(H.stateSince, as: UInt64.self)
+        horizon = get(H.horizon, as: UInt64.self)
         framesPerSecond = Int(get(H.framesPerSecond, as: UInt32.self))
         source = String(
             decoding: page[H.source..<H.source + H.sourceBytes].prefix { $0 != 0 },

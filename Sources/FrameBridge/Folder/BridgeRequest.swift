@@ -1,7 +1,7 @@
 import Glibc
 import Posix
 
-/// What somebody asks of the capture process, through the file `request`; the last one before a tick wins.
+/// What somebody asks of the capture process; the last one before a tick wins.
 public enum BridgeRequest: Sendable, Equatable {
     /// Show a placard and stop looking at the screen.
     case pause
@@ -14,7 +14,10 @@ public enum BridgeRequest: Sendable, Equatable {
     /// Show something else, named in the words of the capture process: one line.
     case show(String)
 
-    /// The words of the file.
+    /// Whether it asks that the screen is looked at no more.
+    var pauses: Bool { self == .pause || self == .freeze }
+
+    /// The line that asks for it.
     var text: String {
         switch self {
         case .pause: "pause"
@@ -40,31 +43,73 @@ public enum BridgeRequest: Sendable, Equatable {
     }
 }
 
+/// What a capture process says to a request.
+public enum BridgeAnswer: Sendable, Equatable {
+    /// It is done, and a pause outlives the capture process.
+    case granted
+    /// All is as before, for this reason: a sentence for a person.
+    case refused(String)
+}
+
 extension BridgeDirectory {
     private static let requestFile = "request"
     private static let takenFile = ".request.taken"
 
-    /// Leaves a request for the capture process, which takes it at its next tick.
-    public func post(_ request: BridgeRequest) throws(BridgeError) {
-        try replaceText(Self.requestFile, with: request.text + "\n")
+    /// Asks the capture process for something, and waits for its answer. Takes no room in the file system.
+    ///
+    /// - Parameter deadline: when to give up, in nanoseconds of CLOCK_MONOTONIC.
+    /// - Returns: nil if there was no answer. A pause that was asked for stays, unless another request takes its place: a
+    ///   successor of a capture process that died begins paused.
+    public func ask(_ request: BridgeRequest, until deadline: UInt64) throws(BridgeError) -> BridgeAnswer? {
+        let number = UInt64.random(in: 1 ... .max)
+        let wanted = ControlFile.Record(number: number, text: request.text)
+        while true {
+            // Somebody may have removed it; then the capture process makes another.
+            if let control = try ControlFile(in: self, O_RDONLY) {
+                if let answer = control.read(.answer), answer.number == number {
+                    return answer.text.isEmpty ? .granted : .refused(answer.text)
+                }
+                // Also when somebody else has asked in between.
+                if control.read(.request) != wanted { try write(wanted) }
+            }
+            if MonotonicClock.now() >= deadline { return nil }
+            if try !hasWriter(), try hasEndedWell() { return nil }
+            MonotonicClock.sleep(until: MonotonicClock.now() + 2_000_000)
+        }
     }
 
-    /// Whether a request still waits to be taken.
-    public func hasRequest() -> Bool {
-        faccessat(descriptor.raw, Self.requestFile, F_OK, AT_SYMLINK_NOFOLLOW) == 0
+    /// That the file is closed again tells the capture process (inotify).
+    private func write(_ request: ControlFile.Record) throws(BridgeError) {
+        guard let control = try ControlFile(in: self, O_WRONLY) else { return }
+        do { try control.write(request, to: .request) } catch {
+            throw .writing(ControlFile.fileName, request.text.utf8.count, in: self, error)
+        }
     }
 
-    /// Takes the request that waits, if any. Anything else of that name is removed and ignored.
+    /// What is shown, in the words of the capture process that is or was here; nil where nobody has said so.
+    public func shownSource() throws(BridgeError) -> String? {
+        guard let control = try ControlFile(in: self, O_RDONLY) else { return nil }
+        return control.read(.source)?.text
+    }
+
+    /// Takes what a shell script asks by the file `request`, if it does. Anything else of that name is removed and ignored.
     ///
     /// The file is renamed before it is read, so that a request that comes meanwhile stays for the next call. It need
-    /// not be closed to others, unlike the files that Oriel writes: a shell script may have made it.
-    public func takeRequest() -> BridgeRequest? {
+    /// not be closed to others, unlike the files that Oriel writes.
+    func takeRequestFile() -> BridgeRequest? {
         guard renameat(descriptor.raw, Self.requestFile, descriptor.raw, Self.takenFile) == 0 else {
             if errno != ENOENT { unlinkat(descriptor.raw, Self.requestFile, AT_REMOVEDIR) }
             return nil
         }
         defer { if !remove(Self.takenFile) { unlinkat(descriptor.raw, Self.takenFile, AT_REMOVEDIR) } }
-        guard let file = try? descriptor.open(Self.takenFile, O_RDONLY | O_NONBLOCK),
+        return readRequest(Self.takenFile)
+    }
+
+    /// What a shell script asks, which goes on waiting.
+    func waitingRequestFile() -> BridgeRequest? { readRequest(Self.requestFile) }
+
+    private func readRequest(_ name: String) -> BridgeRequest? {
+        guard let file = try? descriptor.open(name, O_RDONLY | O_NONBLOCK),
             let info = try? file.status(), info.st_mode & S_IFMT == S_IFREG, info.st_uid == geteuid(),
             let bytes = try? file.readBytes(1024)
         else { return nil }

@@ -51,10 +51,15 @@ public struct BridgeStatus: Sendable, Equatable {
         String(decoding: text.filter { !$0.isNewline }.utf8.prefix(300), as: UTF8.self)
     }
 
-    /// Replaces the status file, and tells those who watch the writer's lock.
+    /// Replaces the status file, and tells those who watch the writer's lock, also of what stands in the header alone.
     func write(to directory: BridgeDirectory, holding lock: borrowing FileDescriptor) throws(BridgeError) {
+        defer { lock.touch() }
         try directory.replaceText(Self.fileName, with: text)
-        lock.touch()
+    }
+
+    /// Whether the file says so.
+    func isWritten(in directory: BridgeDirectory) -> Bool {
+        (try? directory.readText(Self.fileName, limit: 1024)) == text
     }
 
     init(state: BroadcastState, reason: String, generation: UInt64, pid: Int32, startedAt: UInt64) {
@@ -94,6 +99,15 @@ extension BridgeDirectory {
     /// The status file as it stands; nil when there is none or it makes no sense.
     public func status() throws(BridgeError) -> BridgeStatus? {
         try readText(BridgeStatus.fileName, limit: 1024).flatMap { BridgeStatus(text: $0) }
+    }
+
+    /// Whether the last capture process said goodbye, or none has been here. Only a clean end is an end: where its status is
+    /// damaged, or gone and something else of it is left, it has died. Means nothing while one lives.
+    func hasEndedWell() throws(BridgeError) -> Bool {
+        if let text = try readText(BridgeStatus.fileName, limit: 1024) {
+            return BridgeStatus(text: text)?.state == .stopped
+        }
+        return !fileNames().contains { $0 == ControlFile.fileName || $0.hasPrefix("frames.") }
     }
 
     /// Whether a capture process lives: whether its lock is held. The kernel frees the lock with the process.

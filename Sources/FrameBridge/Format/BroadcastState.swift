@@ -6,7 +6,14 @@ public enum BroadcastState: UInt32, Sendable, CaseIterable {
     case starting = 1
     /// Frames come as the screen changes.
     case active = 2
-    /// A person paused it: no new pixel of the screen leaves the capture process.
+    /// A person paused it. From the moment at which that is told as done (`BridgeAnswer.granted`, `oriel pause` returns),
+    /// and until a person resumes it:
+    ///
+    /// - no new pixel of the screen leaves the capture process;
+    /// - all slots of the frames hold the placard or, where the picture was frozen, the last picture;
+    /// - the header's *horizon* is the instant of that picture: nobody is shown, sent or sent again what was captured
+    ///   before, by frames, by what was encoded from them, or by snapshots (`Horizon`);
+    /// - a successor of the capture process begins paused, however that one ends without a goodbye.
     case paused = 3
     /// It is about to stop.
     case stopping = 4

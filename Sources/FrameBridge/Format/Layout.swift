@@ -5,7 +5,7 @@ enum Layout {
     static let magic: UInt64 = 0x3156_464C_4549_524F  // "ORIELFV1"
     static let byteOrderMark: UInt32 = 0x0102_0304
     static let major: UInt16 = 1
-    static let minor: UInt16 = 0
+    static let minor: UInt16 = 1
     static let page = 4096
     static let slotCount = 3
     static let tileSize = 64
@@ -33,6 +33,7 @@ enum Layout {
         static let heartbeat = 72
         static let state = 80
         static let published = 88
+        static let horizon = 96  // what was captured before this instant is not to be shown
         static let stateSince = 104
         static let wake = 128  // 32 bits, alone on its cache line
         static let source = 192  // UTF-8, zero-padded

@@ -23,7 +23,7 @@ public struct FrameReader: ~Copyable {
         case frame(FrameInfo)
         /// The latest frame is the one that was read before.
         case unchanged
-        /// There is no frame yet.
+        /// There is no frame yet, or none that may be shown. What the closure saw is void.
         case noFrame
         /// The writer was faster, three times in a row. What the closure saw last is void.
         case contended
@@ -39,6 +39,9 @@ public struct FrameReader: ~Copyable {
     private let lock: FileDescriptor
     let writerLock: FileDescriptor
     private var source: FrameSource?
+    /// What was captured before it is not to be shown any more; follows the writer with each `read`, and may be asked by any
+    /// thread.
+    public let horizon = Horizon()
     /// The generation whose file turned out to be unusable: not opened again.
     private var lostGeneration: UInt64 = 0
     /// Not before then is a writer asked again that did not answer.
@@ -91,7 +94,8 @@ public struct FrameReader: ~Copyable {
             case .misnumbered: throw Failure.malformed(Malformed("frame number"))
             case .whole(let latest):
                 seen = (source.header.generation, latest)
-                return .frame(info!)
+                // A pause may have come meanwhile: then the picture of it follows.
+                return info!.capturedAt < horizon.instant ? .noFrame : .frame(info!)
             }
         } catch {
             switch error {
@@ -136,8 +140,9 @@ public struct FrameReader: ~Copyable {
             try writerLock.isLockedByAnother(against: .exclusive)
         }
         guard locked else {
-            let status = try directory.status()
-            return status == nil || status?.state == .stopped ? .stopped : .dead
+            // Who has seen frames knows that somebody was here, whatever is left in the folder.
+            if source != nil, try directory.status() == nil { return .dead }
+            return try directory.hasEndedWell() ? .stopped : .dead
         }
         // Frames that are retired, or nowhere to be found, wait for their successor: its state is in the status file alone.
         let known: FrameSource?
@@ -179,7 +184,9 @@ public struct FrameReader: ~Copyable {
                 generation != source?.header.generation
             else { return source }
             do throws(BridgeError) {
-                source = try FrameSource(BridgeStatus.framesFile(generation), in: directory, access: access)
+                let found = try FrameSource(BridgeStatus.framesFile(generation), in: directory, access: access)
+                horizon.follow(found.mapHeader())
+                source = found
                 return source
             } catch .noBroadcast where triesLeft > 0 {
                 // The next generation has come between the two looks.

@@ -44,6 +44,9 @@ final class FrameSource {
         self.file = file
     }
 
+    /// Another mapping of the header alone, for another thread; nil where there can be none.
+    func mapHeader() -> sending Mapping? { try? Mapping(file, size: Layout.page, writable: false) }
+
     deinit {
         if case .copied(let buffer) = backing { buffer.deallocate() }
     }

@@ -7,15 +7,27 @@ import Posix
 /// the next writer begins a new generation: a frames file is never written by a second process.
 public struct FrameWriter: ~Copyable {
     static let lockFile = "writer.lock"
+    /// Between two looks after the files, in nanoseconds.
+    private static let checkInterval: UInt64 = 500_000_000
 
     private let directory: BridgeDirectory
     private let lock: FileDescriptor
     private let readerLock: FileDescriptor
     private var source: String
+    private var sourceWords: String
     private let framesPerSecond: Int
     private let storage: FrameStorage
     private var status: BridgeStatus
+    private var control: ControlFile
+    /// The request that was taken last and waits for its answer.
+    private var asked: ControlFile.Record?
+    /// Whether a successor would know whether the broadcast is paused.
+    private var isPauseKept = false
     private var frames: FramesFile?
+    /// The generation before, for readers who have not followed yet; until the next look after the files.
+    private var retired: FramesFile?
+    /// What was captured before is not to be shown any more: nanoseconds of CLOCK_MONOTONIC.
+    private var horizon: UInt64 = 0
     private var startsOver = false
     private var frameNumber: UInt64 = 0
     private var checkAt: UInt64 = 0
@@ -23,17 +35,19 @@ public struct FrameWriter: ~Copyable {
     public private(set) var lastFrame: FrameInfo?
 
     /// Takes the writer lock, says `starting`, and clears away what a writer that was killed left behind. If that one was
-    /// paused, this one is too from the start.
+    /// paused, or asked to be, this one is paused from the start.
     ///
     /// - Parameters:
     ///   - directory: the broadcast's folder.
     ///   - source: what is shown, for people; cut after 127 bytes.
+    ///   - sourceWords: what is shown, for a successor: at most 4080 bytes, told by `BridgeDirectory.shownSource`.
     ///   - framesPerSecond: the nominal rate.
     ///   - storage: where the frames lie.
     /// - Throws: `alreadyRunning` when another process holds the lock.
     public init(
         directory: BridgeDirectory,
         source: String,
+        sourceWords: String = "",
         framesPerSecond: Int,
         storage: FrameStorage = .file
     ) throws(BridgeError) {
@@ -43,35 +57,79 @@ public struct FrameWriter: ~Copyable {
         guard taken else {
             throw .alreadyRunning(path: directory.path, pid: (try? directory.status())??.pid)
         }
-        let previous = try? directory.status()
+        let heritage = Heritage(in: directory)
         let status = BridgeStatus(
-            state: previous?.state == .paused ? .paused : .starting,
+            state: heritage.isPaused ? .paused : .starting,
             reason: "",
             generation: 0,
             pid: getpid(),
             startedAt: MonotonicClock.now()
         )
-        try status.write(to: directory, holding: lock)
-        for name in directory.fileNames() where name != BridgeStatus.fileName {
-            if name.hasPrefix("frames.") { FramesFile.retire(name, in: directory) }
-            if name.hasPrefix("frames.") || name.hasPrefix(".") || name == "request" { directory.remove(name) }
+        do throws(BridgeError) {
+            try status.write(to: directory, holding: lock)
+            Self.clearAway(in: directory)
+        } catch {
+            // What is cleared away makes room.
+            Self.clearAway(in: directory)
+            try status.write(to: directory, holding: lock)
         }
+        control = try heritage.makeControl(in: directory, source: sourceWords)
+        isPauseKept = true
         self.directory = directory
         self.lock = lock
         self.readerLock = readerLock
         self.source = source
+        self.sourceWords = sourceWords
         self.framesPerSecond = framesPerSecond
         self.storage = storage
         self.status = status
     }
 
+    private static func clearAway(in directory: BridgeDirectory) {
+        for name in directory.fileNames() {
+            if name.hasPrefix("frames.") { FramesFile.retire(name, in: directory) }
+            guard name != BridgeDirectory.spare(BridgeStatus.fileName) else { continue }
+            if name.hasPrefix("frames.") || name.hasPrefix(".") || name == "request" { directory.remove(name) }
+        }
+    }
+
     /// What this broadcast says of itself.
     public var state: BroadcastState { status.state }
 
-    /// Says that something else is shown, for people; cut after 127 bytes.
-    public mutating func setSource(_ source: String) {
+    /// Says that something else is shown: `source` for people, cut after 127 bytes, and `words` for a successor, at most 4080
+    /// bytes. Throws, and changes nothing, where a successor would not learn of it.
+    public mutating func setSource(_ source: String, words: String) throws(BridgeError) {
+        do { try control.write(words, to: .source) } catch {
+            throw .writing(ControlFile.fileName, words.utf8.count, in: directory, error)
+        }
         self.source = source
+        sourceWords = words
         frames?.setSource(source)
+    }
+
+    /// Takes what waits to be done, if anything. What is not answered is given again.
+    public mutating func takeRequest() -> BridgeRequest? {
+        asked = control.waitingRecord
+        guard let asked else { return directory.takeRequestFile() }
+        if let request = BridgeRequest(text: asked.text) { return request }
+        answer(.refused("it is not known how to \(asked.text)"))
+        return nil
+    }
+
+    /// Answers the request that was taken last. That a pause is granted is said only once it outlives this process: until
+    /// then it is given again by `takeRequest`.
+    public mutating func answer(_ answer: BridgeAnswer) {
+        guard let asked else { return }
+        let text: String
+        switch answer {
+        case .granted:
+            if BridgeRequest(text: asked.text)?.pauses ?? false, !isPauseKept { return }
+            text = ""
+        case .refused(let reason):
+            text = String(decoding: reason.utf8.prefix(ControlFile.longestText - 2), as: UTF8.self)
+        }
+        try? control.write(ControlFile.Record(number: asked.number, text: text), to: .answer)
+        self.asked = nil
     }
 
     /// The next frame has nothing in common with those before, and begins a new generation.
@@ -87,8 +145,9 @@ public struct FrameWriter: ~Copyable {
     ///
     /// - Parameters:
     ///   - info: size and origin of the picture; number and publish time are filled in.
-    ///   - leavingNothingElse: puts the picture into every slot, so that no earlier one stays in the file; `body` is
-    ///     called once for each, and draws the whole picture.
+    ///   - leavingNothingElse: puts the picture into every slot, so that no earlier one stays in the file, and forbids readers
+    ///     to show what was captured earlier to anybody from now on; `body` is called once for each slot, and draws the
+    ///     whole picture.
     ///   - body: writes every pixel into the planes, or those of the tiles that it names as drawn.
     public mutating func publish(
         _ info: FrameInfo,
@@ -97,6 +156,10 @@ public struct FrameWriter: ~Copyable {
     ) throws(BridgeError) {
         // What must not be seen any more goes at once, also where there is no room for another file.
         let usesPresentFile = !startsOver || leavingNothingElse
+        if leavingNothingElse {
+            horizon = max(horizon, info.capturedAt)
+            for file in [frames, retired] { file?.setHorizon(horizon) }
+        }
         for _ in 0..<(leavingNothingElse ? Layout.slotCount : 1) {
             try publishOnce(info, usesPresentFile: usesPresentFile, body)
         }
@@ -123,37 +186,70 @@ public struct FrameWriter: ~Copyable {
 
     /// Tells the readers that the writer lives. Call it at every tick, with or without a frame.
     ///
+    /// At times it also mends the other files, and writes again what could not be written.
+    ///
     /// - Returns: false when somebody removed or shrank the frames file: then publish, which begins a new generation.
     public mutating func heartbeat() -> Bool {
-        guard let frames else { return true }
-        frames.heartbeat()
+        frames?.heartbeat()
         let now = MonotonicClock.now()
         if now < checkAt { return true }
-        checkAt = now + 500_000_000
-        if frames.isInPlace(in: directory) { return true }
+        checkAt = now + Self.checkInterval
+        retired = nil
+        if !control.isInPlace(in: directory) { remakeControl() }
+        if !isPauseKept { keepPause() }
+        if !status.isWritten(in: directory) { try? status.write(to: directory, holding: lock) }
+        guard let frames, !frames.isInPlace(in: directory) else { return true }
         frames.setState(.retired)
         self.frames = nil
         return false
     }
 
-    /// Says what state the broadcast is in, in the header page and in the status file, and wakes the readers.
+    /// Says what state the broadcast is in, in the header page and in the status file, and wakes the readers. What cannot be
+    /// written is tried again with the heartbeats.
     public mutating func setState(_ state: BroadcastState, reason: String = "") throws(BridgeError) {
         guard status.state != state || status.reason != reason else { return }
+        let changesPause = (status.state == .paused) != (state == .paused)
         status.state = state
         status.reason = reason
         if state == .error || state == .sourceLost {
             status.lastError = BridgeStatus.Mishap(reason: reason, at: MonotonicClock.now())
         }
+        if changesPause, state != .stopped { keepPause() }
         frames?.setState(state)
         try status.write(to: directory, holding: lock)
+    }
+
+    /// First of all that is written of a pause, so that it is not lost with this process.
+    private mutating func keepPause() {
+        do {
+            try control.write(state == .paused ? state.name : "", to: .pause)
+            isPauseKept = true
+        } catch {
+            isPauseKept = false
+        }
+    }
+
+    /// Somebody removed it. What was asked is asked again.
+    private mutating func remakeControl() {
+        isPauseKept = false
+        let pause = state == .paused ? state.name : ""
+        if let made = try? ControlFile(makingIn: directory, pause: pause, source: sourceWords) { control = made }
     }
 
     /// Says `stopped`, removes the frames file and gives the lock back.
     public consuming func stop(reason: String = "") throws(BridgeError) {
         let generation = status.generation
         status.generation = 0
-        try setState(.stopped, reason: reason)
-        if generation != 0 { directory.remove(BridgeStatus.framesFile(generation)) }
+        do throws(BridgeError) {
+            try setState(.stopped, reason: reason)
+            if generation != 0 { directory.remove(BridgeStatus.framesFile(generation)) }
+        } catch {
+            // What is removed makes room.
+            if generation != 0 { directory.remove(BridgeStatus.framesFile(generation)) }
+            try status.write(to: directory, holding: lock)
+        }
+        directory.remove(ControlFile.fileName)
+        directory.remove(BridgeDirectory.spare(BridgeStatus.fileName))
     }
 
     /// Makes another generation, with its first frame, and only then names it: whoever comes finds a picture.
@@ -173,6 +269,7 @@ public struct FrameWriter: ~Copyable {
             source: source,
             framesPerSecond: framesPerSecond
         )
+        next.setHorizon(horizon)
         do throws(BridgeError) {
             guard next.write(info, plan, body) else {
                 throw .damaged(path: directory.path, problem: "shrunk while it was written")
@@ -185,6 +282,8 @@ public struct FrameWriter: ~Copyable {
             throw error
         }
         frames?.setState(.retired)
+        retired = frames
+        checkAt = MonotonicClock.now() + Self.checkInterval
         frames = next
         startsOver = false
         if previous != 0 { directory.remove(BridgeStatus.framesFile(previous)) }

@@ -29,10 +29,7 @@ final class FramesFile {
             (mapping, service) = try Self.reserve(temporary, header.fileBytes, storage, in: directory)
         } catch {
             directory.remove(temporary)
-            let isFull = error.code == ENOSPC || error.code == EDQUOT || error.code == ENOMEM
-            throw isFull
-                ? .noSpace(path: directory.path, bytes: header.fileBytes)
-                : .system(path: directory.path(of: name), error)
+            throw .writing(name, header.fileBytes, in: directory, error)
         }
         self.name = name
         self.header = header
@@ -65,9 +62,7 @@ final class FramesFile {
             case .file: try directory.descriptor.open(name, O_RDWR | O_CREAT | O_EXCL)
             case .memfd: try FileDescriptor.memory("oriel-frames")
             }
-        var code = EINTR
-        while code == EINTR { code = posix_fallocate(file.raw, 0, off_t(bytes)) }
-        guard code == 0 else { throw SystemError("posix_fallocate", code: code) }
+        try file.allocate(bytes)
         let mapping = try Mapping(file, size: bytes, writable: true)
         guard storage == .memfd else { return (mapping, nil) }
         try file.seal()
@@ -99,6 +94,13 @@ final class FramesFile {
         let bytes = Array(source.utf8.prefix(count - 1))
         let padded = bytes + repeatElement(0, count: count - bytes.count)
         _ = mapping.guarded { padded.withUnsafeBytes { mapping.store($0, Layout.Header.source) } }
+    }
+
+    /// What was captured before is not to be shown any more.
+    func setHorizon(_ instant: UInt64) {
+        // No earlier than the horizon: readers take another one for damage.
+        heartbeat()
+        _ = mapping.guarded { mapping.storeReleasing64(instant, Layout.Header.horizon) }
     }
 
     func setState(_ state: BroadcastState) {

@@ -1,0 +1,225 @@
+import Glibc
+import Posix
+import Synchronization
+import Testing
+
+@testable import FrameBridge
+
+/// What is asked of a capture process, what it answers, and what its successor knows.
+@Suite struct ControlTests {
+    let folder = ScratchFolder()
+    private let soon: UInt64 = 20_000_000_000
+
+    /// Asks on a thread of its own, and lets a writer work until there is an answer.
+    private func answer(
+        to request: BridgeRequest,
+        of writer: inout FrameWriter,
+        in directory: BridgeDirectory,
+        _ work: (inout FrameWriter, BridgeRequest) -> Void
+    ) throws -> BridgeAnswer? {
+        let asking = try Asking(request, directory, until: MonotonicClock.now() + soon)
+        while !asking.isOver {
+            if let request = writer.takeRequest() { work(&writer, request) }
+            sched_yield()
+        }
+        return asking.answer
+    }
+
+    @Test func whatIsAskedIsAnsweredUnderItsNumber() throws {
+        let directory = try folder.bridge()
+        var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        let long = "monitor " + String(repeating: "ü", count: 1500)
+        for request in [BridgeRequest.resume, .stop, .show("screen"), .show(long)] {
+            var seen: BridgeRequest?
+            let granted = try answer(to: request, of: &writer, in: directory) {
+                seen = $1
+                $0.answer(.granted)
+            }
+            #expect(granted == .granted)
+            #expect(seen == request)
+            let reason = "no: " + long
+            let refused = try answer(to: request, of: &writer, in: directory) { writer, _ in
+                writer.answer(.refused(reason))
+            }
+            #expect(refused == .refused(reason))
+        }
+        let left = writer.takeRequest()
+        #expect(left == nil)
+    }
+
+    @Test func whatIsTooLongIsRefusedAtOnce() throws {
+        let directory = try folder.bridge()
+        let writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        let long = BridgeRequest.show(String(repeating: "x", count: 5000))
+        #expect(throws: BridgeError.self) { try directory.ask(long, until: MonotonicClock.now() + soon) }
+        try writer.stop()
+    }
+
+    /// Of two who ask at once, both get an answer.
+    @Test func nobodyIsForgotten() throws {
+        let directory = try folder.bridge()
+        var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        let asking = try (0..<8).map { index in
+            try Asking(index.isMultiple(of: 2) ? .resume : .pause, directory, until: MonotonicClock.now() + soon)
+        }
+        while !asking.allSatisfy(\.isOver) {
+            if let request = writer.takeRequest() {
+                try writer.setState(request == .pause ? .paused : .active)
+                writer.answer(.granted)
+            }
+            sched_yield()
+        }
+        #expect(asking.allSatisfy { $0.answer == .granted })
+    }
+
+    @Test func whatIsShownIsKnownInItsWholeLength() throws {
+        let directory = try folder.bridge()
+        #expect(try directory.shownSource() == nil)
+        let name = String(repeating: "long ", count: 100)
+        var writer = try FrameWriter(directory: directory, source: name, sourceWords: name, framesPerSecond: 30)
+        #expect(try directory.shownSource() == name)
+        try writer.setSource("other", words: name + "other")
+        #expect(try directory.shownSource() == name + "other")
+        #expect(throws: BridgeError.self) { try writer.setSource("", words: String(repeating: "x", count: 4081)) }
+        #expect(try directory.shownSource() == name + "other")
+        try writer.stop()
+        #expect(folder.files().sorted() == ["reader.lock", "status", "writer.lock"])
+    }
+
+    @Test(arguments: ["removed", "emptied", "replaced"])
+    func aControlFileThatIsGoneIsMadeAgain(how: String) throws {
+        let directory = try folder.bridge()
+        var writer = try FrameWriter(directory: directory, source: "", sourceWords: "screen", framesPerSecond: 30)
+        try writer.setState(.paused)
+        let path = directory.path(of: "control")
+        switch how {
+        case "removed": unlink(path)
+        case "emptied": truncate(path, 0)
+        default:
+            unlink(path)
+            folder.write("control", [1, 2, 3])
+        }
+        _ = writer.heartbeat()
+        MonotonicClock.sleep(until: MonotonicClock.now() + 510_000_000)
+        _ = writer.heartbeat()
+        #expect(try directory.shownSource() == "screen")
+        #expect(Heritage(in: directory).isPaused)
+        let granted = try answer(to: .pause, of: &writer, in: directory) { writer, _ in writer.answer(.granted) }
+        #expect(granted == .granted)
+    }
+
+    /// Nobody shall see what may have been hidden.
+    @Test(arguments: ["control", "status", "both"])
+    func whatCannotBeKnownWasPaused(damaged: String) throws {
+        let directory = try folder.bridge()
+        do {
+            var writer = try FrameWriter(directory: directory, source: "", sourceWords: "screen", framesPerSecond: 30)
+            try writer.publish(info(64, 64)) { fill(&$0, 1) }
+        }
+        #expect(!Heritage(in: directory).isPaused)
+        if damaged != "status" { folder.write("control", [UInt8](repeating: 7, count: 16384)) }
+        if damaged != "control" { folder.write("status", Array("rubbish".utf8)) }
+        #expect(Heritage(in: directory).isPaused == (damaged != "status"))
+        let successor = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        #expect(successor.state == (damaged == "status" ? .starting : .paused))
+        try successor.stop()
+        let next = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        #expect(next.state == .starting)
+    }
+
+    /// By the command line, and by a shell script.
+    @Test(arguments: ["control", "request"])
+    func aPauseThatWasAskedOfADeadWriterIsTheSuccessors(way: String) throws {
+        let directory = try folder.bridge()
+        do {
+            var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+            try writer.publish(info(64, 64)) { fill(&$0, 1) }
+        }
+        if way == "control" {
+            #expect(try directory.ask(.pause, until: MonotonicClock.now()) == nil)
+        } else {
+            folder.write("request", Array("freeze\n".utf8))
+        }
+        var successor = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        #expect(successor.state == .paused)
+        let waiting = successor.takeRequest()
+        #expect(waiting == (way == "control" ? .pause : nil))
+    }
+
+    /// Anything else was asked of the one before.
+    @Test func aStopThatWasAskedOfADeadWriterIsRefused() throws {
+        let directory = try folder.bridge()
+        do { _ = try FrameWriter(directory: directory, source: "", framesPerSecond: 30) }
+        #expect(try directory.ask(.stop, until: MonotonicClock.now()) == nil)
+        var successor = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        #expect(successor.state == .starting)
+        let waiting = successor.takeRequest()
+        #expect(waiting == nil)
+    }
+
+    @Test func aStatusThatIsGoneIsWrittenAgain() throws {
+        let directory = try folder.bridge()
+        var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        try writer.publish(info(64, 64)) { fill(&$0, 1) }
+        let before = try #require(try directory.status())
+        for kind in ["removed", "damaged"] {
+            if kind == "removed" { unlink(directory.path(of: "status")) } else { folder.write("status", [0, 255, 10]) }
+            MonotonicClock.sleep(until: MonotonicClock.now() + 510_000_000)
+            _ = writer.heartbeat()
+            #expect(try directory.status() == before)
+        }
+    }
+
+    /// A reader shows nothing from before, and a new one neither.
+    @Test(arguments: [FrameReader.Access.mapped, .copied])
+    func whatWasCapturedBeforeTheHorizonIsNotShown(access: FrameReader.Access) throws {
+        let directory = try folder.bridge()
+        var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        func picture(at instant: UInt64) -> FrameInfo {
+            var info = info(64, 64)
+            info.capturedAt = instant
+            return info
+        }
+        try writer.publish(picture(at: MonotonicClock.now())) { fill(&$0, 1) }
+        var reader = try FrameReader(directory: directory, access: access)
+        guard case .frame = try reader.read({ _ in }) else { throw Unexpected("no frame") }
+        #expect(reader.horizon.instant == 0)
+        let pausedAt = MonotonicClock.now()
+        try writer.publish(picture(at: pausedAt), leavingNothingElse: true) { fill(&$0, 2) }
+        #expect(reader.horizon.instant == pausedAt)
+        guard case .frame(let placard) = try reader.read({ _ in }) else { throw Unexpected("no placard") }
+        #expect(placard.capturedAt == pausedAt)
+        // One that is older after all.
+        try writer.publish(picture(at: pausedAt - 1)) { fill(&$0, 3) }
+        #expect(try reader.read { _ in } == .noFrame)
+        var late = try FrameReader(directory: directory, access: access)
+        #expect(try late.read { _ in } == .noFrame)
+        // The horizon goes with the writer to other generations, and does not go back.
+        var large = info(640, 480)
+        large.capturedAt = pausedAt + 5
+        try writer.publish(large) { fill(&$0, 4) }
+        guard case .frame = try reader.read({ _ in }) else { throw Unexpected("no frame") }
+        #expect(reader.horizon.instant == pausedAt)
+        #expect(try BridgeInspection(directory).horizon == pausedAt)
+    }
+}
+
+/// Somebody who asks, on a thread of its own.
+private final class Asking {
+    private final class Outcome: Sendable {
+        let state = Mutex<(isOver: Bool, answer: BridgeAnswer?)>((false, nil))
+    }
+
+    private let outcome = Outcome()
+    private let thread: Thread
+
+    init(_ request: BridgeRequest, _ directory: BridgeDirectory, until deadline: UInt64) throws {
+        thread = try Thread { [outcome] in
+            let answer = (try? directory.ask(request, until: deadline)) ?? nil
+            outcome.state.withLock { $0 = (true, answer) }
+        }
+    }
+
+    var isOver: Bool { outcome.state.withLock { $0.isOver } }
+    var answer: BridgeAnswer? { outcome.state.withLock { $0.answer } }
+}
