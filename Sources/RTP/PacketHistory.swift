@@ -8,7 +8,9 @@ package struct PacketHistory: Sendable {
         package fileprivate(set) var payload: [UInt8]
         /// When the picture was captured: nanoseconds of the capture clock.
         package fileprivate(set) var capturedAt: UInt64
-        /// The same in ticks of the RTP clock; later for each later picture.
+        /// When it was taken from the screen, which has stood still since.
+        package fileprivate(set) var takenAt: UInt64
+        /// `capturedAt` in ticks of the RTP clock; later for each later picture.
         package fileprivate(set) var ticks: UInt64
         /// When the packet was appended.
         package fileprivate(set) var appendedAt: UInt64
@@ -22,7 +24,7 @@ package struct PacketHistory: Sendable {
         init(capacity: Int) {
             payload = []
             payload.reserveCapacity(capacity)
-            (capturedAt, ticks, appendedAt, frameNumber) = (0, 0, 0, 0)
+            (capturedAt, takenAt, ticks, appendedAt, frameNumber) = (0, 0, 0, 0, 0)
             (isFirst, isLast) = (false, false)
         }
     }
@@ -64,8 +66,11 @@ package struct PacketHistory: Sendable {
         )
     }
 
+    /// Packets before this one were forgotten.
+    private var forgottenEnd: UInt64 = 0
+
     /// The number of the oldest packet that is still there.
-    package var start: UInt64 { end - UInt64(slots.count) }
+    package var start: UInt64 { max(end - UInt64(slots.count), forgottenEnd) }
 
     package func contains(_ index: UInt64) -> Bool { start..<end ~= index }
 
@@ -82,11 +87,13 @@ package struct PacketHistory: Sendable {
     /// - Parameters:
     ///   - dimensions: width and height in pixels.
     ///   - capturedAt: when the picture was on the screen: nanoseconds of the capture clock.
+    ///   - takenAt: when it was taken from there, for `forget(takenBefore:)`; `capturedAt` if nil.
     package mutating func append(
         frame: Span<UInt8>,
         isKeyframe: Bool,
         dimensions: (width: UInt16, height: UInt16),
         capturedAt: UInt64,
+        takenAt: UInt64? = nil,
         now: UInt64
     ) {
         lastTicks = max(RTPStream.ticks(capturedAt), lastTicks + 1)
@@ -96,6 +103,7 @@ package struct PacketHistory: Sendable {
         for fragment in fragments {
             let slot = nextSlot()
             slots[slot].capturedAt = capturedAt
+            slots[slot].takenAt = takenAt ?? capturedAt
             slots[slot].ticks = lastTicks
             slots[slot].appendedAt = now
             slots[slot].isFirst = fragment.isFirst
@@ -108,8 +116,15 @@ package struct PacketHistory: Sendable {
         }
     }
 
-    /// Lets nobody begin with what is there now.
-    package mutating func forgetKeyframe() { keyframe = nil }
+    /// Forgets the packets of all pictures up to the last one that was taken before an instant: nobody begins with them,
+    /// goes on with them, or gets them again.
+    ///
+    /// - Returns: whether there were any.
+    package mutating func forget(takenBefore instant: UInt64) -> Bool {
+        let before = start
+        while start < end, self[start].takenAt < instant { forgottenEnd = start + 1 }
+        return start > before
+    }
 
     private mutating func nextSlot() -> Int {
         if slots.count < capacity {

@@ -80,6 +80,8 @@ package struct SenderLoop: ~Copyable {
             } else {
                 readPicture()
             }
+            // What is not to be shown any more is not encoded any more either.
+            if let capturedAt, capturedAt < reader.horizon.instant { self.capturedAt = nil }
             let now = MonotonicClock.now()
             for stream in streams { try encode(stream, at: now) }
             tellPreference()

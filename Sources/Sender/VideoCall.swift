@@ -15,7 +15,9 @@ package protocol VideoCall {
     /// - Parameters:
     ///   - frame: the encoder's output, one whole frame.
     ///   - capturedAt: the instant that the picture shows: nanoseconds of the monotonic clock.
-    func send(_ frame: Span<UInt8>, codec: VideoCodec, isKeyframe: Bool, capturedAt: UInt64)
+    ///   - takenAt: when it was taken from the screen, which is before if it has stood still since: what was taken before the
+    ///     broadcast's horizon reaches nobody any more.
+    func send(_ frame: Span<UInt8>, codec: VideoCodec, isKeyframe: Bool, capturedAt: UInt64, takenAt: UInt64)
 
     /// Whether a receiver has asked for a keyframe since the last call and it is time to grant it.
     func takeKeyframeRequest(_ codec: VideoCodec) -> Bool

@@ -108,7 +108,7 @@ final class VideoStream {
         let codec = codec
         func deliver(_ frame: EncodedFrame, _ data: Span<UInt8>) -> Delivery {
             let start = MonotonicClock.threadTime()
-            call.send(data, codec: codec, isKeyframe: frame.isKeyframe, capturedAt: instant)
+            call.send(data, codec: codec, isKeyframe: frame.isKeyframe, capturedAt: instant, takenAt: capturedAt)
             return Delivery(frame: frame, byteCount: data.count, time: MonotonicClock.threadTime() - start)
         }
         var delivery: Delivery?

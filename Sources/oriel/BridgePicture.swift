@@ -5,6 +5,8 @@ import Pixels
 struct BridgePicture {
     let rgb: [UInt8]
     let size: PixelSize
+    /// Nanoseconds of CLOCK_MONOTONIC.
+    let capturedAt: UInt64
 
     /// - Throws: a `Failure` to try again if there is no picture.
     init(_ reader: inout FrameReader, in path: String) throws {
@@ -15,10 +17,11 @@ struct BridgePicture {
             let layout = NV12Layout(size: size, lumaStride: frame.lumaStride, chromaStride: frame.chromaStride)
             rgb = rgbBytes(luma: frame.luma, chroma: frame.chroma, layout: layout)
         }
-        guard case .frame = outcome else {
+        guard case .frame(let info) = outcome else {
             throw Failure(.tryAgain, "there is no picture in \(path) yet: try again")
         }
         self.rgb = rgb
         self.size = size
+        capturedAt = info.capturedAt
     }
 }

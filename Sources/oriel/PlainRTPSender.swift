@@ -43,6 +43,7 @@ struct PlainRTPSender {
         until signals: borrowing TerminationSignals
     ) throws -> SenderLoop.End {
         let codec = video.codec.codecs[0][0]
+        let horizon = reader.horizon
         // No Unix socket leads to an X server; looking up a name may need one.
         let sandbox = Sandbox(writable: nil, readable: [folder], socketFamilies: [AF_INET, AF_INET6])
         let publisher = try SDPPublisher(path: options.sdp)
@@ -54,7 +55,8 @@ struct PlainRTPSender {
                 codec: RTP.VideoCodec(codec),
                 targetBitrate: UInt64(video.bitrate.bitsPerSecond)
             ),
-            localPort: options.localPort
+            localPort: options.localPort,
+            horizon: { horizon.instant }
         )
         defer { call.close() }
         try publisher.publish("\(call.sessionDescription(frameRate: fps))")

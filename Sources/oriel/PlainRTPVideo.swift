@@ -16,12 +16,19 @@ struct PlainRTPVideo: VideoCall {
 
     var codecs: [VideoEncoding.VideoCodec] { call.receiverListening ? [codec] : [] }
 
-    func send(_ frame: Span<UInt8>, codec: VideoEncoding.VideoCodec, isKeyframe: Bool, capturedAt: UInt64) {
+    func send(
+        _ frame: Span<UInt8>,
+        codec: VideoEncoding.VideoCodec,
+        isKeyframe: Bool,
+        capturedAt: UInt64,
+        takenAt: UInt64
+    ) {
         call.send(
             frame: frame,
             isKeyframe: isKeyframe,
             dimensions: (UInt16(size.width), UInt16(size.height)),
-            capturedAt: capturedAt
+            capturedAt: capturedAt,
+            takenAt: takenAt
         )
     }
 

@@ -37,13 +37,15 @@ struct WebSender {
         ).enter()
         let limits = WebServer.Limits(files: FileLimit.raise(), viewers: options.maxViewers)
         let page = Deferred<WebService>()
+        let horizon = reader.horizon
         let call = try WebCall(
             WebCall.Configuration(
                 codecs: video.codec.codecs.map { $0.map { RTP.VideoCodec($0) } },
                 targetBitrate: UInt64(video.bitrate.bitsPerSecond),
                 pictureArea: video.size.width * video.size.height,
                 viewerLimit: options.maxViewers,
-                ice: ice
+                ice: ice,
+                horizon: { horizon.instant }
             )
         ) { event in
             Console.note(event.sentence)
@@ -56,7 +58,7 @@ struct WebSender {
                 names: (tls?.names ?? []) + [options.listen.host].compactMap(\.self),
                 origins: options.allowOrigin,
                 iceServerLinks: links,
-                snapshots: Self.snapshots(of: directory)
+                snapshots: Self.snapshots(of: directory, from: horizon)
             ),
             call: call
         )
@@ -89,14 +91,16 @@ struct WebSender {
     }
 
     /// Pictures of full size, by a reader of their own.
-    private static func snapshots(of directory: BridgeDirectory) -> WebService.SnapshotSource {
+    private static func snapshots(of directory: BridgeDirectory, from horizon: Horizon) -> WebService.SnapshotSource {
         WebService.SnapshotSource {
-            (try? BridgeInspection(directory).liveness.name) ?? ""
+            // While nobody looks in, the sender does not follow at once.
+            max(horizon.instant, (try? BridgeInspection(directory).horizon) ?? 0)
         } picture: {
             do {
                 var reader = try FrameReader(directory: directory)
                 let picture = try BridgePicture(&reader, in: directory.path)
-                return .success(try PNGFile.bytes(rgb: picture.rgb, size: picture.size))
+                let png = try PNGFile.bytes(rgb: picture.rgb, size: picture.size)
+                return .success(WebService.Snapshot(png: png, takenAt: picture.capturedAt))
             } catch {
                 let sentence = Failure(describing: error)?.sentence ?? "there is no picture"
                 return .failure(WebService.SnapshotFailure(sentence))
@@ -115,13 +119,20 @@ struct WebVideo: VideoCall {
 
     var codecs: [VideoEncoding.VideoCodec] { call.codecsInUse.map { VideoEncoding.VideoCodec($0) } }
 
-    func send(_ frame: Span<UInt8>, codec: VideoEncoding.VideoCodec, isKeyframe: Bool, capturedAt: UInt64) {
+    func send(
+        _ frame: Span<UInt8>,
+        codec: VideoEncoding.VideoCodec,
+        isKeyframe: Bool,
+        capturedAt: UInt64,
+        takenAt: UInt64
+    ) {
         call.send(
             frame: frame,
             codec: RTP.VideoCodec(codec),
             isKeyframe: isKeyframe,
             dimensions: (UInt16(size.width), UInt16(size.height)),
-            capturedAt: capturedAt
+            capturedAt: capturedAt,
+            takenAt: takenAt
         )
     }
 
@@ -135,7 +146,6 @@ struct WebVideo: VideoCall {
     var backlog: UInt64 { 0 }
 
     func noteLiveness(_ liveness: Liveness) {
-        if liveness == .live(.paused) { call.forgetPast() }
         service.setState(liveness.name)
     }
 }

@@ -2,6 +2,7 @@ import Calls
 import Glibc
 import Posix
 import RTP
+import Synchronization
 import Testing
 
 /// A receiver on the loopback with its own two sockets.
@@ -45,8 +46,12 @@ struct Receiver: ~Copyable {
 @Suite struct PlainRTPCallTests {
     static let hosts = [(AF_INET, "127.0.0.1"), (AF_INET6, "[::1]")]
 
-    func call(_ host: String, _ port: UInt16) throws -> PlainRTPCall {
-        try PlainRTPCall(to: RTPDestination(parsing: "rtp://\(host):\(port)"), .init(codec: .vp8))
+    func call(
+        _ host: String,
+        _ port: UInt16,
+        horizon: @escaping @Sendable () -> UInt64 = { 0 }
+    ) throws -> PlainRTPCall {
+        try PlainRTPCall(to: RTPDestination(parsing: "rtp://\(host):\(port)"), .init(codec: .vp8), horizon: horizon)
     }
 
     func send(_ size: Int, isKeyframe: Bool = false, on call: PlainRTPCall) -> Bool {
@@ -101,6 +106,45 @@ struct Receiver: ~Copyable {
         repeat {
             last = try RTCPPacket.parse(try Receiver.next(receiver.rtcp).bytes).last
         } while last != .goodbye(Goodbye(ssrcs: [sender.ssrc]))
+    }
+
+    /// What waits for its turn when the broadcast is paused does not leave any more, and neither does what was encoded then.
+    @Test func whatWasTakenBeforeTheHorizonIsNotSent() throws {
+        let receiver = try Receiver.anywhere(family: AF_INET)
+        let horizon = Horizon()
+        let call = try call("127.0.0.1", receiver.port) { horizon.instant.load(ordering: .acquiring) }
+        defer { call.close() }
+        // Takes half a second to send.
+        #expect(send(700_000, isKeyframe: true, on: call))
+        #expect(call.backlog.bytes > 0)
+        let pausedAt = MonotonicClock.now()
+        horizon.instant.store(pausedAt, ordering: .releasing)
+        while call.backlog.bytes > 0 { sched_yield() }
+        #expect(call.takeKeyframeRequest())
+        // A picture that stood still since before is not sent either.
+        let late = [UInt8](repeating: 9, count: 10)
+        let isSent = call.send(
+            frame: late.span,
+            isKeyframe: true,
+            dimensions: (640, 360),
+            capturedAt: MonotonicClock.now(),
+            takenAt: pausedAt - 1
+        )
+        #expect(!isSent)
+        // Only the beginning of the first picture is followed by the new one.
+        #expect(send(333, isKeyframe: true, on: call))
+        var bytes = 0
+        while true {
+            let packet = try RTPPacket(parsing: try Receiver.next(receiver.rtp).bytes)
+            bytes += packet.payload.count
+            if packet.header.marker { break }
+        }
+        #expect(bytes < 600_000)
+        #expect(call.statistics.pictures == 2)
+    }
+
+    private final class Horizon: Sendable {
+        let instant = Atomic<UInt64>(0)
     }
 
     @Test(arguments: hosts)

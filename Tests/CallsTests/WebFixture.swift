@@ -23,7 +23,8 @@ final class WebFixture {
     /// What the next snapshot is; nil while there is none.
     final class Picture: Sendable {
         let bytes = Mutex<[UInt8]?>(WebFixture.png)
-        let condition = Mutex("active")
+        let takenAt = Atomic<UInt64>(0)
+        let horizon = Atomic<UInt64>(0)
         /// How often one was made.
         let count = Atomic(0)
     }
@@ -55,11 +56,13 @@ final class WebFixture {
                 origins: origins,
                 iceServerLinks: Self.links,
                 snapshots: WebService.SnapshotSource {
-                    picture.condition.withLock { $0 }
+                    picture.horizon.load(ordering: .relaxed)
                 } picture: {
                     picture.count.add(1, ordering: .relaxed)
                     return picture.bytes.withLock { bytes in
-                        bytes.map { .success($0) } ?? .failure(WebService.SnapshotFailure("there is no picture yet"))
+                        let takenAt = picture.takenAt.load(ordering: .relaxed)
+                        return bytes.map { .success(WebService.Snapshot(png: $0, takenAt: takenAt)) }
+                            ?? .failure(WebService.SnapshotFailure("there is no picture yet"))
                     }
                 }
             ),

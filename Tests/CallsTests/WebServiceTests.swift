@@ -123,8 +123,20 @@ import Testing
     @Test func whoComesAfterAPauseGetsNoSnapshotFromBefore() throws {
         #expect(try web.request("GET", "/snapshot.png").body == WebFixture.png)
         web.picture.bytes.withLock { $0 = [1] }
-        web.picture.condition.withLock { $0 = "paused" }
+        // Paused, and going on again.
+        web.picture.horizon.store(5, ordering: .relaxed)
+        web.picture.takenAt.store(6, ordering: .relaxed)
         #expect(try web.request("GET", "/snapshot.png").body == [1])
+        web.picture.bytes.withLock { $0 = [2] }
+        #expect(try web.request("GET", "/snapshot.png").body == [1], "it is new for a second")
+    }
+
+    /// It may come when the picture is taken already.
+    @Test func aSnapshotFromBeforeAPauseIsThrownAway() throws {
+        web.picture.horizon.store(5, ordering: .relaxed)
+        web.picture.takenAt.store(4, ordering: .relaxed)
+        #expect(try web.request("GET", "/snapshot.png").status == 503)
+        #expect(web.picture.count.load(ordering: .relaxed) == 3)
     }
 
     @Test func allWhoWaitGetOneSnapshot() throws {

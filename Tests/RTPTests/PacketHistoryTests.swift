@@ -45,6 +45,35 @@ import Testing
         #expect(packets.allSatisfy { $0.appendedAt == 1_000_000_005 })
     }
 
+    /// Packets of a picture that stood still were taken when it was first seen.
+    @Test(arguments: [5, 100])
+    func whatWasTakenBeforeAnInstantIsForgotten(capacity: Int) {
+        var history = history(capacity: capacity)
+        for instant in [10, 20, 20, 30] as [UInt64] {
+            let frame = [UInt8](repeating: 1, count: 150)
+            history.append(
+                frame: frame.span,
+                isKeyframe: instant == 20,
+                dimensions: (640, 480),
+                capturedAt: instant + 100,
+                takenAt: instant,
+                now: 200
+            )
+        }
+        let start = history.start
+        let none = history.forget(takenBefore: 0)
+        #expect(!none && history.start == start)
+        let some = history.forget(takenBefore: 21)
+        #expect(some && history.start == 6 && history.end == 8)
+        #expect(!history.contains(history.keyframe!.index))
+        let again = history.forget(takenBefore: 21)
+        #expect(!again)
+        let all = history.forget(takenBefore: .max)
+        #expect(all && history.start == history.end)
+        append([1, 2, 3], to: &history, isKeyframe: true, at: 40)
+        #expect(history.start == 8 && history.contains(8) && history[8].payload.suffix(3) == [1, 2, 3])
+    }
+
     /// Against a plain array that keeps everything.
     @Test(arguments: [1, 2, 7, 64])
     func theNewestPacketsStayAsTheyWere(capacity: Int) {

@@ -89,6 +89,31 @@ import Testing
         #expect(call.statistics.retransmissions == 1)
     }
 
+    /// Neither what waits for its turn, nor what was lost, nor what a newcomer would begin with leaves after a pause.
+    @Test func whatIsForgottenIsNotSentAgainAndNobodyBeginsWithIt() throws {
+        let call = try VirtualCall()
+        try call.connect()
+        _ = try call.append(5000, isKeyframe: true)
+        let lost = try #require(call.viewer.packets.first)
+        func canBegin() -> Bool { call.session.canBegin(with: call.history, at: call.now) }
+        #expect(canBegin())
+        // So much that the pace holds some of it back.
+        _ = try call.append(200_000)
+        let sent = call.viewer.packets.count
+        #expect(UInt64(sent) < call.history.end)
+        _ = call.history.forget(takenBefore: .max)
+        #expect(!canBegin())
+        call.now += 50_000_000
+        try call.report(Feedback.lost(lost.header.sequenceNumber, lost.header.ssrc))
+        call.now += VirtualCall.second
+        try call.exchange()
+        #expect(call.viewer.packets.count == sent)
+        #expect(call.takeKeyframeRequest())
+        // It goes on with the picture that comes after.
+        _ = try call.append(900, isKeyframe: true)
+        #expect(call.viewer.packets.count == sent + 1)
+    }
+
     @Test func aLostPictureAsksForAKeyframeOnce() throws {
         let call = try call()
         try call.connect()

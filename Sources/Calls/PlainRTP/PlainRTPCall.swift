@@ -15,6 +15,7 @@ package final class PlainRTPCall: Sendable {
     /// Rung when the receiver wants a keyframe, as it does when it comes.
     package let bell = Bell()
     private let multicastTTL: UInt8
+    private let horizon: @Sendable () -> UInt64
     private let ports: PortPair
     private let wake: EventSignal
     private let state: Mutex<State>
@@ -26,6 +27,8 @@ package final class PlainRTPCall: Sendable {
         var packets = PacketBatch()
         var packetsTaken = 0
         var reports = PacketBatch()
+        /// What was taken before is not to be sent any more.
+        var horizon: UInt64 = 0
         /// Until when the network thread sleeps by itself; 0 while it need not be woken.
         var sleepsUntil: UInt64 = 0
         var isClosed = false
@@ -39,12 +42,15 @@ package final class PlainRTPCall: Sendable {
     /// - Parameters:
     ///   - localPort: where RTP comes from, 1…65534, and RTCP from the port after it; nil chooses an even one.
     ///   - multicastTTL: how many routers packets to a multicast group may pass.
+    ///   - horizon: the instant before which no picture may have been taken that is sent now: nanoseconds of the capture clock.
     package init(
         to destination: RTPDestination,
         _ configuration: PlainRTPSession.Configuration,
         localPort: UInt16? = nil,
-        multicastTTL: UInt8 = 1
+        multicastTTL: UInt8 = 1,
+        horizon: @escaping @Sendable () -> UInt64 = { 0 }
     ) throws(PlainRTPError) {
+        self.horizon = horizon
         do throws(UnresolvedHost) {
             receiver = try SocketAddress.resolve(host: destination.host, port: destination.port)
         } catch {
@@ -75,16 +81,23 @@ package final class PlainRTPCall: Sendable {
     /// - Parameters:
     ///   - dimensions: width and height in pixels.
     ///   - capturedAt: when the picture was on the screen, in nanoseconds of the capture clock.
-    /// - Returns: false if the picture was dropped, because too much waits or the call is closed.
+    ///   - takenAt: when it was taken from there; `capturedAt` if nil.
+    /// - Returns: false if the picture was dropped, because too much waits, the call is closed, or it is beyond the horizon.
     @discardableResult
     package func send(
         frame: Span<UInt8>,
         isKeyframe: Bool,
         dimensions: (width: UInt16, height: UInt16),
-        capturedAt: UInt64
+        capturedAt: UInt64,
+        takenAt: UInt64? = nil
     ) -> Bool {
         let now = MonotonicClock.now()
         let (isAccepted, mustWake) = state.withLock { state in
+            forgetPast(&state)
+            guard takenAt ?? capturedAt >= state.horizon else {
+                state.session.requestKeyframe()
+                return (false, false)
+            }
             let isAccepted = state.session.send(
                 frame: frame,
                 isKeyframe: isKeyframe,
@@ -158,7 +171,17 @@ package final class PlainRTPCall: Sendable {
 
     // MARK: - Sending, under the lock
 
+    private func forgetPast(_ state: inout State) {
+        let horizon = horizon()
+        guard horizon > state.horizon else { return }
+        state.horizon = horizon
+        state.packets.removeAll()
+        state.packetsTaken = 0
+        state.session.forgetPast()
+    }
+
     private func flush(_ state: inout State, now: UInt64) {
+        forgetPast(&state)
         sendPackets(&state, now: now)
         if state.isBlocked { return }
         // A refusal not yet seen must not pass for the silence of a listener.

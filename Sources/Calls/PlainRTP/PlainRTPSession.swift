@@ -110,6 +110,13 @@ package struct PlainRTPSession {
         return true
     }
 
+    /// Drops what waits to be sent: it must not be seen any more. The receiver needs a keyframe then.
+    package mutating func forgetPast() {
+        guard !queue.isEmpty else { return }
+        queue.removeAll()
+        keyframeRequests.request()
+    }
+
     /// Takes an RTCP datagram from the receiver. A malformed one is counted and has no effect.
     package mutating func receive(rtcp datagram: [UInt8], now: UInt64) {
         let packets: [RTCPPacket]
@@ -145,6 +152,9 @@ package struct PlainRTPSession {
 
     /// Whether the next picture must be a keyframe. The answer is given once; ask before encoding.
     package var wantsKeyframe: Bool { keyframeRequests.nextDeadline != nil }
+
+    /// What was encoded last does not reach the receiver.
+    package mutating func requestKeyframe() { keyframeRequests.request() }
 
     /// Whether the next picture must be one. The answer is given once.
     package mutating func takeKeyframeRequest(now: UInt64) -> Bool { keyframeRequests.take(at: now) }

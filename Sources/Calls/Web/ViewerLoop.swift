@@ -42,13 +42,12 @@ final class ViewerLoop {
 
     func run(for call: WebCall) {
         while true {
-            let (requests, frames, isClosed, forgetsPast, preferred) = call.shared.withLock { shared in
+            let (requests, frames, isClosed, preferred) = call.shared.withLock { shared in
                 defer {
                     shared.requests.removeAll()
                     shared.frames.removeAll(keepingCapacity: true)
-                    shared.forgetsPast = false
                 }
-                return (shared.requests, shared.frames, shared.isClosed, shared.forgetsPast, shared.preferredCodec)
+                return (shared.requests, shared.frames, shared.isClosed, shared.preferredCodec)
             }
             let isPreferenceNew = preferred != self.preferred
             self.preferred = preferred
@@ -58,7 +57,7 @@ final class ViewerLoop {
             for request in requests { perform(request, now: now, &requestedKeyframes) }
             if isClosed { return close(now: now) }
             for frame in frames { append(frame, now: now) }
-            if forgetsPast { forgetPast(&requestedKeyframes) }
+            forgetPast(&requestedKeyframes)
             poll(at: now, &requestedKeyframes)
             let changed = removeEnded() || countBefore != viewers.count || isPreferenceNew
             publish(to: call, requestedKeyframes, isDue: changed || !events.isEmpty, now: now)
@@ -154,14 +153,18 @@ final class ViewerLoop {
                 isKeyframe: frame.isKeyframe,
                 dimensions: frame.dimensions,
                 capturedAt: frame.capturedAt,
+                takenAt: frame.takenAt,
                 now: now
             )
         }
     }
 
-    /// Also of what came together with the news: a keyframe that was asked for may be gone with it.
+    /// In each round, just before anything is sent. A keyframe that was asked for may be gone with it.
     private func forgetPast(_ requestedKeyframes: inout [VideoCodec]) {
-        for codec in histories.keys { histories[codec]?.forgetKeyframe() }
+        let horizon = configuration.horizon()
+        var hasForgotten = false
+        for codec in histories.keys where histories[codec]?.forget(takenBefore: horizon) == true { hasForgotten = true }
+        guard hasForgotten else { return }
         requestedKeyframes += Set(viewers.flatMap { [$0.format.codec, $0.format(preferring: preferred).codec] })
     }
 
@@ -211,6 +214,8 @@ final class ViewerLoop {
         let ended = viewers.filter { $0.end != nil }
         if ended.isEmpty { return false }
         viewers.removeAll { $0.end != nil }
+        // Nobody goes on with them, and nobody shall begin with them.
+        if viewers.isEmpty { histories.removeAll() }
         for viewer in ended {
             viewer.refuse(.closed)
             departed.add(viewer.statistics)

@@ -20,6 +20,7 @@ package final class WebCall: Sendable {
         let isKeyframe: Bool
         let dimensions: (width: UInt16, height: UInt16)
         let capturedAt: UInt64
+        let takenAt: UInt64
     }
 
     /// What another thread asks of the network thread.
@@ -41,8 +42,6 @@ package final class WebCall: Sendable {
         var totals = WebCallTotals()
         /// Codecs of which a frame was dropped: nothing can be decoded before the next keyframe.
         var incomplete: Set<VideoCodec> = []
-        /// Whoever joins from now on must not see what was there before.
-        var forgetsPast = false
         var isClosed = false
     }
 
@@ -80,20 +79,22 @@ package final class WebCall: Sendable {
     /// Codecs to encode. Empty while nobody looks.
     package var codecsInUse: [VideoCodec] { shared.withLock { $0.codecsInUse } }
 
-    /// Sends a frame to all viewers of its codec. Does not wait.
+    /// Sends a frame to all viewers of its codec, unless its picture was taken before the horizon. Does not wait.
     package func send(
         frame: Span<UInt8>,
         codec: VideoCodec,
         isKeyframe: Bool,
         dimensions: (width: UInt16, height: UInt16),
-        capturedAt: UInt64
+        capturedAt: UInt64,
+        takenAt: UInt64
     ) {
         let frame = Frame(
             codec: codec,
             bytes: frame.withUnsafeBufferPointer { Array($0) },
             isKeyframe: isKeyframe,
             dimensions: dimensions,
-            capturedAt: capturedAt
+            capturedAt: capturedAt,
+            takenAt: takenAt
         )
         let now = MonotonicClock.now()
         shared.withLock { shared in
@@ -119,12 +120,6 @@ package final class WebCall: Sendable {
     /// The codec that suits the picture best: viewers who take it go on with it, at a keyframe.
     package func prefer(_ codec: VideoCodec) {
         shared.withLock { $0.preferredCodec = codec }
-        waker.wake()
-    }
-
-    /// The broadcast was paused: who joins from now on must not see what was shown before.
-    package func forgetPast() {
-        shared.withLock { $0.forgetsPast = true }
         waker.wake()
     }
 

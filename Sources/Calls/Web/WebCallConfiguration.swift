@@ -11,19 +11,24 @@ extension WebCall {
         package var pictureArea: Int
         package var viewerLimit: Int
         package var ice: ICEAgent.Configuration
+        /// The instant before which no picture may have been taken that is sent now, also again or to somebody new: nanoseconds
+        /// of the capture clock. Asked on the network thread.
+        package var horizon: @Sendable () -> UInt64
 
         package init(
             codecs: [[VideoCodec]],
             targetBitrate: UInt64,
             pictureArea: Int,
             viewerLimit: Int,
-            ice: ICEAgent.Configuration
+            ice: ICEAgent.Configuration,
+            horizon: @escaping @Sendable () -> UInt64 = { 0 }
         ) {
             self.codecs = codecs
             self.targetBitrate = targetBitrate
             self.pictureArea = pictureArea
             self.viewerLimit = viewerLimit
             self.ice = ice
+            self.horizon = horizon
         }
     }
 }

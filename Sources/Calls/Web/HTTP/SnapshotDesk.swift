@@ -4,9 +4,9 @@ import RTP
 import Synchronization
 
 /// Makes snapshots on a thread of its own, one at a time: a picture is for all who wait for it, and for who comes soon
-/// after unless the broadcast was paused in between.
+/// after unless it is beyond the broadcast's horizon by then.
 final class SnapshotDesk: Sendable {
-    typealias Snapshot = Result<[UInt8], WebService.SnapshotFailure>
+    typealias Snapshot = Result<WebService.Snapshot, WebService.SnapshotFailure>
     typealias Completion = @Sendable (Snapshot) -> Void
 
     private struct State {
@@ -15,12 +15,12 @@ final class SnapshotDesk: Sendable {
     }
 
     private struct Latest {
-        let picture: [UInt8]
+        let snapshot: WebService.Snapshot
         let madeAt: UInt64
-        /// How the broadcast was before it was made.
-        let condition: String
     }
 
+    /// A picture is made so often at the most: the broadcast may be paused meanwhile, also while who waits for it came later.
+    private static let mostTries = 3
     /// Nanoseconds for which a picture is new.
     private static let freshness: UInt64 = 1_000_000_000
 
@@ -46,20 +46,22 @@ final class SnapshotDesk: Sendable {
     }
 
     private func snapshot() -> Snapshot {
-        let condition = source.condition()
         let now = MonotonicClock.now()
         let latest = state.withLock { $0.latest }
-        if let latest, latest.condition == condition, now.subtracting(clamped: latest.madeAt) < Self.freshness {
-            return .success(latest.picture)
+        if let latest, isInSight(latest.snapshot), now.subtracting(clamped: latest.madeAt) < Self.freshness {
+            return .success(latest.snapshot)
         }
-        let snapshot = source.picture()
-        if case .success(let picture) = snapshot {
-            state.withLock {
-                $0.latest = Latest(picture: picture, madeAt: MonotonicClock.now(), condition: condition)
-            }
+        for _ in 0..<Self.mostTries {
+            let snapshot = source.picture()
+            guard case .success(let made) = snapshot else { return snapshot }
+            guard isInSight(made) else { continue }
+            state.withLock { $0.latest = Latest(snapshot: made, madeAt: MonotonicClock.now()) }
+            return snapshot
         }
-        return snapshot
+        return .failure(.init("there is no picture yet: try again"))
     }
+
+    private func isInSight(_ snapshot: WebService.Snapshot) -> Bool { snapshot.takenAt >= source.horizon() }
 
     private func finish(_ snapshot: Snapshot) {
         let waiting = state.withLock { state in

@@ -34,17 +34,28 @@ package final class WebService: Sendable {
 
     /// Where snapshots come from. Both may block.
     package struct SnapshotSource: Sendable {
-        /// How the broadcast is: whether it is paused, for one.
-        package var condition: @Sendable () -> String
-        /// A PNG of the current picture, or a sentence why there is none.
-        package var picture: @Sendable () -> Result<[UInt8], SnapshotFailure>
+        /// The instant before which no picture may have been taken that is shown now.
+        package var horizon: @Sendable () -> UInt64
+        /// The current picture, or a sentence why there is none.
+        package var picture: @Sendable () -> Result<Snapshot, SnapshotFailure>
 
         package init(
-            condition: @escaping @Sendable () -> String,
-            picture: @escaping @Sendable () -> Result<[UInt8], SnapshotFailure>
+            horizon: @escaping @Sendable () -> UInt64,
+            picture: @escaping @Sendable () -> Result<Snapshot, SnapshotFailure>
         ) {
-            self.condition = condition
+            self.horizon = horizon
             self.picture = picture
+        }
+    }
+
+    package struct Snapshot: Sendable {
+        package let png: [UInt8]
+        /// When it was taken from the screen: nanoseconds of CLOCK_MONOTONIC.
+        package let takenAt: UInt64
+
+        package init(png: [UInt8], takenAt: UInt64) {
+            self.png = png
+            self.takenAt = takenAt
         }
     }
 
@@ -222,7 +233,8 @@ package final class WebService: Sendable {
     private func snapshot(_ completion: @escaping Completion) {
         snapshots.take { snapshot in
             switch snapshot {
-            case .success(let png): completion(WebResponse(.ok, ["Content-Type": "image/png"], body: png))
+            case .success(let snapshot):
+                completion(WebResponse(.ok, ["Content-Type": "image/png"], body: snapshot.png))
             case .failure(let failure):
                 completion(.sentence(.serviceUnavailable, "\(failure)", ["Retry-After": "1"]))
             }
