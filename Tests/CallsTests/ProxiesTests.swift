@@ -95,6 +95,8 @@ import Testing
             body: WebFixture.offer
         )
         #expect(joined.status == 201)
+        // By the next round of the network thread it is in the list.
+        #expect(try web.request("DELETE", "/whep/0").status == 404)
         #expect(web.call.viewers.map(\.address) == ["203.0.113.7"])
     }
 }

@@ -52,6 +52,24 @@ import WebRTC
         }
     }
 
+    /// Some players show the token only where they join.
+    @Test func theNameOfASessionIsEnoughToChangeAndEndIt() throws {
+        let (_, session, tag) = try web.join()
+        let fields = [WebFixture.fragment, "If-Match: \(tag)"]
+        func status(_ method: String, _ path: String, _ more: [String] = []) throws -> Int {
+            try web.connect().request(method, path, fields + more, body: WebFixture.credentials).status
+        }
+        #expect(try status("PATCH", session) == 204)
+        #expect(try status("PATCH", session, ["Authorization: Bearer guess"]) == 401)
+        for path in ["/whep/", "/whep/0123", session + "0", String(session.dropLast())] {
+            for method in ["PATCH", "DELETE"] { #expect(try status(method, path) == 401, "\(method) \(path)") }
+        }
+        #expect(try status("GET", session) == 401)
+        #expect(try status("DELETE", session) == 200)
+        #expect(try web.request("DELETE", session).status == 404)
+        #expect(try status("DELETE", session) == 401, "it is gone, and so is what its name allowed")
+    }
+
     /// Some players trickle without `If-Match`; the credentials tell for which generation.
     @Test func candidatesWithTheCredentialsInUseNeedNoCondition() throws {
         let (_, session, _) = try web.join()

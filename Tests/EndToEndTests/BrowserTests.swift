@@ -166,6 +166,21 @@ extension WebTests {
             counter.stop()
         }
 
+        /// What the sender's socket does not take goes out a little later.
+        @Test func aFullSocketLosesNothing() throws {
+            let web = try WebBroadcast("--codec", "vp8", "--bitrate", "2500k")
+            try web.network.throttleSender(to: "2mbit")
+            let film = try draw("motion", on: web.server)
+            let browser = try web.open(.chromium)
+            try browser.wait(forState: "live")
+            try wait(until: "frames are decoded") { try browser.framesDecoded >= 100 }
+            let lost = """
+                [...(await oriel.pc.getStats()).values()].find(report => report.type === 'inbound-rtp').packetsLost
+                """
+            #expect(try browser.evaluate(lost, as: Int.self) == 0)
+            film.stop()
+        }
+
         private func artefact(_ name: String) throws -> String {
             let folder = "\(Programs.directory)/../artefacts"
             mkdir(folder, 0o755)

@@ -1,6 +1,7 @@
 // Plays by WHEP in the manners of players that others wrote, from another origin than the sender's:
 //   early   the offer is sent before it is applied; candidates of the first description follow, without If-Match
-//   late    OPTIONS with the token, the offer is applied and sent, candidates of all descriptions follow for any generation
+//   late    OPTIONS with the token, the offer is applied and sent, candidates of all descriptions follow for any generation;
+//           the session's own requests come without the token
 //   whole   the offer is sent when all candidates are in it
 
 const sleep = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds));
@@ -22,7 +23,7 @@ class Player {
   }
 
   async request(address, method, headers = {}, body) {
-    if (this.token) headers = { ...headers, Authorization: `Bearer ${this.token}` };
+    if (this.token && (address === this.url || this.manner !== 'late')) headers = { ...headers, Authorization: `Bearer ${this.token}` };
     const response = await fetch(address, { method, headers, body });
     if (!response.ok) throw new Error(`${method}: ${response.status} ${await response.text()}`);
     return response;

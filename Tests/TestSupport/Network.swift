@@ -80,6 +80,12 @@ package final class Network {
         try Subprocess.run(atViewer(["nft", rules]))
     }
 
+    /// Holds what the sender sends to a rate, such as `2mbit`. Nothing is lost on the way: the sender's sockets fill.
+    package func throttleSender(to rate: String) throws {
+        let bucket = ["rate", rate, "burst", "10kb", "limit", "50mb"]
+        try Subprocess.run(atSender(["tc", "qdisc", "add", "dev", "wire", "root", "tbf"] + bucket))
+    }
+
     /// Lets no UDP pass between the two but from and to a port.
     package func blockUDP(exceptPort port: Int) throws {
         let rules = """

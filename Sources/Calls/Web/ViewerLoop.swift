@@ -255,6 +255,7 @@ final class ViewerLoop {
             guard let statuses else { return true }
             let isNews = !keyframes.isEmpty || shared.codecsInUse != codecs
             shared.viewers = statuses
+            shared.sessions.formIntersection(viewers.map(\.id))
             shared.totals = totals
             shared.codecsInUse = codecs
             return isNews

@@ -39,6 +39,8 @@ package final class WebCall: Sendable {
         var preferredCodec = VideoCodec.vp8
         var keyframeRequests: [VideoCodec: KeyframeRequests] = [:]
         var viewers: [ViewerStatus] = []
+        /// Those of whom an answer was told, until they have left.
+        var sessions: Set<String> = []
         var totals = WebCallTotals()
         /// Codecs of which a frame was dropped: nothing can be decoded before the next keyframe.
         var incomplete: Set<VideoCodec> = []
@@ -131,8 +133,15 @@ package final class WebCall: Sendable {
         from address: String,
         completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) {
-        if !enqueue(.join(offer: offer, address: address, completion)) { completion(.failure(.closed)) }
+        let request = Request.join(offer: offer, address: address) { [self] result in
+            if case .success(let admission) = result { shared.withLock { _ = $0.sessions.insert(admission.id) } }
+            completion(result)
+        }
+        if !enqueue(request) { completion(.failure(.closed)) }
     }
+
+    /// Whether there is such a session, whose name nobody knows but its viewer.
+    package func hasSession(_ id: String) -> Bool { shared.withLock { $0.sessions.contains(id) } }
 
     /// Takes a fragment with candidates or new credentials.
     package func trickle(
