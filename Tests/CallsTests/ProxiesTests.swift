@@ -1,4 +1,5 @@
 import NIOHTTP1
+import RTP
 import Testing
 
 @testable import Calls
@@ -37,6 +38,25 @@ import Testing
         var headers = HTTPHeaders()
         for field in fields { headers.add(name: "X-Forwarded-For", value: field) }
         #expect(proxies.client(of: peer, headers) == client)
+    }
+
+    /// Whatever stands there, an address comes out, and never one that a client made up.
+    @Test func rubbishIsBorne() throws {
+        var random = SplitMix64(seed: 19)
+        let pieces = [
+            ",", " ", ".", ":", "[", "]", "%", "/", "\"", "1", "255", "::", "10.0.0.1", "192.0.2.1", "fd00::1", "ffff",
+            "é",
+            "for=", "unknown", "2001:db8::1",
+        ]
+        for _ in 0..<20_000 {
+            let length = Int.random(in: 0..<12, using: &random)
+            let text = (0..<length).map { _ in pieces.randomElement(using: &random)! }.joined()
+            #expect(IPAddress(parsing: proxies.client(of: "192.0.2.1", ["X-Forwarded-For": text])) != nil, "\(text)")
+            let behind = proxies.client(of: "192.0.2.1", ["X-Forwarded-For": "\(text),203.0.113.5"])
+            #expect(behind == "203.0.113.5", "\(text)")
+        }
+        let long = String(repeating: "10.0.0.1,", count: 1800)
+        #expect(proxies.client(of: "192.0.2.1", ["X-Forwarded-For": long]) == "10.0.0.1")
     }
 
     @Test func withoutProxiesNobodyIsBelieved() {
