@@ -57,6 +57,8 @@ package struct Cadence {
     /// that goes out just before a new picture delays that for nothing.
     package var repetition: UInt64 {
         guard let lastEncode else { return 0 }
+        // That comes first.
+        if pictureIsNew { return earliest }
         let next =
             isConverged
             ? lastEncode + Self.keepAliveInterval
@@ -84,13 +86,13 @@ package struct Cadence {
 
     /// What to do now.
     package func action(at now: UInt64) -> Action {
-        if keyframeIsWanted { return now >= earliest ? .keyframe : .nothing }
         let isKeyframeDue = keyframeDue.map { now >= $0 } ?? false
+        if isKeyframeDue, !pictureIsNew { return .keyframe }
+        if keyframeIsWanted { return now >= earliest ? .keyframe : .nothing }
         if pictureIsNew {
             guard now >= earliest else { return .nothing }
             return isKeyframeDue && isSteady(at: now) ? .keyframe : .frame
         }
-        if isKeyframeDue { return .keyframe }
         guard now >= repetition else { return .nothing }
         return isFine ? .keepAlive : .frame
     }

@@ -192,6 +192,10 @@ import Testing
         #expect(cadence.action(at: now) == .frame)
         cadence.noteEncoded(at: now, isKeyframe: false, isFine: true)
         #expect(cadence.repetition <= now + interval / 4 && cadence.action(at: cadence.repetition) == .keyframe)
+        // What is new goes first, as soon as the rate allows; until then there is nothing to do.
+        cadence.noteNewPicture()
+        #expect(cadence.action(at: cadence.repetition - 1) == .nothing)
+        #expect(cadence.repetition == cadence.earliest && cadence.action(at: cadence.repetition) != .nothing)
     }
 
     /// There is no pause to wait for.

@@ -136,7 +136,7 @@ final class FramesFile {
 
     /// A few at once; many by a thread, as each takes the writer three microseconds and more.
     private var crowd: ReaderCrowd?
-    private static let wokenAtOnce: Int32 = 8
+    private static let wokenAtOnce: Int32 = 4
 
     private func advanceAndWakeReaders() {
         let woken = mapping.advanceAndWake(Layout.Header.wake, most: Self.wokenAtOnce)
