@@ -13,8 +13,8 @@ enum EncoderSettings {
 
     /// Frames between keyframes: none but the first, as viewers who can ask for them get it.
     static let keyframeDistance = 9999
-    /// VP8's version: bilinear prediction and the simple loop filter.
-    static let profile = 1
+    /// VP8's version.
+    static let profile = 0
     /// VP8_EFLAG_NO_REF_ARF and VP8_EFLAG_NO_UPD_ARF, which ffmpeg takes frame by frame from this filter.
     static let ffmpegFilter = "metadata=mode=add:key=vp8-flags:value=\(1 << 21 | 1 << 23)"
 

@@ -1,16 +1,16 @@
-import FrameBridge
-import Pixels
-import VideoEncoding
+package import FrameBridge
+package import Pixels
+package import VideoEncoding
 
 /// A picture of the stream's size that follows the frames of a broadcast, whatever their size, by what changed in them.
-struct ScaledPicture: ~Copyable {
+package struct ScaledPicture: ~Copyable {
     /// One part of the picture in so many must change for a scroll to be looked for.
     private static let scrollShare = 12
     /// After so many searches in vain, only one picture in so many is searched.
     private static let patience = 8
 
     /// The picture as of the frame committed last.
-    private(set) var nv12: NV12Picture
+    package private(set) var nv12: NV12Picture
     private let size: PixelSize
     private var rescaler: Rescaler?
     /// What changed tiles are rescaled into, until it is known that they were whole. Elsewhere it holds nothing of use.
@@ -26,7 +26,7 @@ struct ScaledPicture: ~Copyable {
     private var searchesInVain = 0
 
     /// Black.
-    init(size: PixelSize) {
+    package init(size: PixelSize) {
         self.size = size
         nv12 = NV12Picture(size: size)
         draft = NV12Picture(size: size)
@@ -37,7 +37,7 @@ struct ScaledPicture: ~Copyable {
     }
 
     /// Rescales what changed since the frame that was committed last. Until it is committed the picture stays.
-    mutating func draft(_ frame: borrowing Frame) {
+    package mutating func draft(_ frame: borrowing Frame) {
         let frameSize = PixelSize(width: frame.info.width, height: frame.info.height)
         if rescaler?.input != frameSize {
             rescaler = Rescaler(from: frameSize, to: size)
@@ -67,7 +67,7 @@ struct ScaledPicture: ~Copyable {
     ///
     /// - Parameter changed: gets the macroblocks in which the picture is another one now; empty before.
     /// - Returns: what of it has only moved.
-    mutating func commit(_ info: FrameInfo, changed: inout BlockSet) -> Scroll? {
+    package mutating func commit(_ info: FrameInfo, changed: inout BlockSet) -> Scroll? {
         let hasScrolled = committed != nil && mayScroll && findScroll()
         if mayScroll { searchesInVain = hasScrolled ? 0 : searchesInVain + 1 }
         let isFirst = committed == nil
@@ -117,5 +117,5 @@ struct ScaledPicture: ~Copyable {
     }
 
     /// Forgets which frame the picture shows: the next one is rescaled as a whole.
-    mutating func forget() { committed = nil }
+    package mutating func forget() { committed = nil }
 }

@@ -12,21 +12,33 @@ package struct SenderSettings: Sendable {
     package var wakesEarly: Bool
     /// Nanoseconds between keyframes that nobody asked for; nil for none.
     package var keyframeInterval: UInt64?
+    /// The version of VP8's bitstream, 0 or 1.
+    package var vp8Profile: Int
+    /// Whether VP8 sends small changes as patches.
+    package var allowsPatches: Bool
+    /// Below how much of its reserve, in percent, rate control drops frames; 0 means never.
+    package var dropThreshold: Int
 
     package init(
         size: PixelSize,
         bitrate: Int,
         framesPerSecond: Int,
         wakesEarly: Bool,
-        keyframeInterval: UInt64?
+        keyframeInterval: UInt64?,
+        vp8Profile: Int = 0,
+        allowsPatches: Bool = true,
+        dropThreshold: Int = 0
     ) {
         self.size = size
         self.bitrate = bitrate
         self.framesPerSecond = framesPerSecond
         self.wakesEarly = wakesEarly
         self.keyframeInterval = keyframeInterval
+        self.vp8Profile = vp8Profile
+        self.allowsPatches = allowsPatches
+        self.dropThreshold = dropThreshold
     }
 
     /// Nanoseconds from frame to frame.
-    var interval: UInt64 { 1_000_000_000 / UInt64(framesPerSecond) }
+    package var interval: UInt64 { 1_000_000_000 / UInt64(framesPerSecond) }
 }

@@ -1,9 +1,9 @@
-import Pixels
+package import Pixels
 import Posix
-import VideoEncoding
+package import VideoEncoding
 
 /// The picture in one codec: its encoder, and when that works.
-final class VideoStream {
+package final class VideoStream {
     /// A picture that has not changed for so long is taken to stay a while.
     private static let restTime: UInt64 = 500_000_000
 
@@ -14,7 +14,8 @@ final class VideoStream {
         let time: UInt64
     }
 
-    let codec: VideoCodec
+    package let codec: VideoCodec
+    private let clock: () -> UInt64
     private let interval: UInt64
     /// The quantizer of a keyframe of a picture that stays; nil for rate control's own.
     private var keyframeQuantizer: Int?
@@ -32,13 +33,21 @@ final class VideoStream {
     /// The instant of the last frame that was encoded.
     private var lastInstant: UInt64
 
-    init(_ settings: SenderSettings, codec: VideoCodec) throws(VideoEncoderError) {
+    /// - Parameter clock: what the time is, in nanoseconds of the monotonic clock.
+    package init(
+        _ settings: SenderSettings,
+        codec: VideoCodec,
+        clock: @escaping () -> UInt64 = MonotonicClock.now
+    ) throws(VideoEncoderError) {
         encoder = try VideoEncoder(
             VideoEncoderConfiguration(
                 codec: codec,
                 size: settings.size,
                 targetBitrate: settings.bitrate,
-                framesPerSecond: settings.framesPerSecond
+                framesPerSecond: settings.framesPerSecond,
+                dropThreshold: settings.dropThreshold,
+                vp8Profile: settings.vp8Profile,
+                allowsPatches: settings.allowsPatches
             )
         )
         interval = settings.interval
@@ -47,9 +56,13 @@ final class VideoStream {
             keyframeInterval: settings.keyframeInterval
         )
         patchBudget = PatchBudget(bitrate: settings.bitrate)
-        sharpness = Sharpness(settings.size, fineQuantizer: codec.convergedQuantizer)
+        sharpness = Sharpness(
+            settings.size,
+            fineQuantizer: settings.allowsPatches ? codec.convergedQuantizer : codec.convergedQuantizerUnpatched
+        )
         // A picture that has stood still since long before starts the stream now, not in the past.
-        lastInstant = MonotonicClock.now()
+        lastInstant = clock()
+        self.clock = clock
         keyframeQuantizer = Self.keyframeQuantizer(settings, codec)
         keyframeLimit = settings.bitrate / 8 * 5 / 4
         self.codec = codec
@@ -63,16 +76,19 @@ final class VideoStream {
         return settings.bitrate >= pixels ? codec.sharpQuantizer : nil
     }
 
+    /// Copies the picture that decoders have now, as this side knows it. Returns false when there is none.
+    package func copyReference(into picture: inout PlanarPicture) -> Bool { encoder.copyReference(into: &picture) }
+
     /// The earliest instant of the next picture.
     var earliest: UInt64 { cadence.earliest }
 
     /// When a picture that stands still is to be encoded again.
-    var repetition: UInt64 { cadence.repetition }
+    package var repetition: UInt64 { cadence.repetition }
 
     /// The picture is another one in these macroblocks.
     ///
     /// - Parameter scroll: those of them that have only moved since the picture before.
-    func noteNewPicture(_ changed: BlockSet, _ scroll: Scroll?) {
+    package func noteNewPicture(_ changed: BlockSet, _ scroll: Scroll?) {
         // Receivers have the picture before only if it was sent.
         self.scroll = !pictureIsNew && encoder.canPatch ? scroll : nil
         if self.scroll != nil { sharpness.noteScroll() }
@@ -82,12 +98,12 @@ final class VideoStream {
         cadence.noteNewPicture()
     }
 
-    func noteKeyframeRequest() { cadence.noteKeyframeRequest() }
+    package func noteKeyframeRequest() { cadence.noteKeyframeRequest() }
 
-    func action(at now: UInt64) -> Cadence.Action { cadence.action(at: now) }
+    package func action(at now: UInt64) -> Cadence.Action { cadence.action(at: now) }
 
     /// Encodes the picture and gives it to the call. Returns nil when the bitrate allows no frame now.
-    func encode(
+    package func encode(
         _ picture: borrowing NV12Picture,
         capturedAt: UInt64,
         _ action: Cadence.Action,
@@ -176,10 +192,7 @@ final class VideoStream {
         if let delivery {
             statistics.note(delivery.frame, byteCount: delivery.byteCount)
             statistics.sendTime += delivery.time
-            if pictureIsNew {
-                let sent = MonotonicClock.now()
-                statistics.latency = sent - min(instant, sent)
-            }
+            if pictureIsNew { statistics.latency = max(clock(), instant) - instant }
             pictureIsNew = false
         } else {
             statistics.framesDropped += 1

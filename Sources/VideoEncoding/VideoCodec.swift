@@ -12,6 +12,9 @@ package enum VideoCodec: String, Sendable, CaseIterable {
         }
     }
 
+    /// The same where nothing is patched.
+    package var convergedQuantizerUnpatched: Int { self == .vp8 ? 8 : convergedQuantizer }
+
     /// A keyframe of text coded with this quantizer looks sharp: 43 dB.
     package var sharpQuantizer: Int {
         switch self {

@@ -121,6 +121,14 @@ package struct VideoEncoder: ~Copyable {
         if case .libvpx(let encoder) = library { encoder.patchedBlocks } else { nil }
     }
 
+    /// Copies the picture that decoders have after the last frame, as this side knows it. Returns false when there is none.
+    package func copyReference(into picture: inout PlanarPicture) -> Bool {
+        switch library {
+        case .libvpx(let encoder): encoder.copyReference(into: &picture)
+        case .libaom(let encoder): encoder.copyReference(into: &picture)
+        }
+    }
+
     var patcher: PatchEncoder? {
         if case .libvpx(let encoder) = library { encoder.patcher } else { nil }
     }

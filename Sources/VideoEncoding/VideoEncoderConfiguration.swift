@@ -13,6 +13,10 @@ package struct VideoEncoderConfiguration: Sendable {
     package var threads: Int
     /// Below how much of its reserve, in percent, rate control drops frames; 0 means never.
     package var dropThreshold: Int
+    /// The version of VP8's bitstream (RFC 6386 §9.1): 0, which every encoder writes, or 1, which is cheaper.
+    package var vp8Profile: Int
+    /// Whether VP8 may be patched.
+    package var allowsPatches: Bool
 
     package init(
         codec: VideoCodec,
@@ -20,7 +24,9 @@ package struct VideoEncoderConfiguration: Sendable {
         targetBitrate: Int,
         framesPerSecond: Int = 30,
         threads: Int = 1,
-        dropThreshold: Int = 0
+        dropThreshold: Int = 0,
+        vp8Profile: Int = 0,
+        allowsPatches: Bool = true
     ) {
         self.codec = codec
         self.size = size
@@ -28,6 +34,8 @@ package struct VideoEncoderConfiguration: Sendable {
         self.framesPerSecond = framesPerSecond
         self.threads = threads
         self.dropThreshold = dropThreshold
+        self.vp8Profile = vp8Profile
+        self.allowsPatches = allowsPatches
     }
 
     /// libvpx itself lets some of these through and then divides by zero.
@@ -44,6 +52,9 @@ package struct VideoEncoderConfiguration: Sendable {
         }
         guard (0...100).contains(dropThreshold) else {
             throw .configuration("the drop threshold is \(dropThreshold) %; it must be from 0 to 100")
+        }
+        guard (0...1).contains(vp8Profile) else {
+            throw .configuration("the profile of VP8 is \(vp8Profile); it must be 0 or 1")
         }
     }
 

@@ -16,8 +16,10 @@ import Testing
         var canPatch: Bool { encoder.canPatch }
         var patched: BlockSet? { encoder.patchedBlocks }
 
-        init(_ size: PixelSize) throws {
-            encoder = try VideoEncoder(VideoEncoderConfiguration(codec: .vp8, size: size, targetBitrate: 2_000_000))
+        init(_ size: PixelSize, profile: Int = 0) throws {
+            encoder = try VideoEncoder(
+                VideoEncoderConfiguration(codec: .vp8, size: size, targetBitrate: 2_000_000, vp8Profile: profile)
+            )
             picture = NV12Picture(size: size)
             changed = BlockSet(size, side: BlockSet.macroblock)
         }
@@ -159,11 +161,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [(320, 192), (100, 54), (16, 16), (642, 66)])
-    func patchesShowWhatTheyShallAndLeaveTheRest(size: (Int, Int)) throws {
-        let size = PixelSize(width: size.0, height: size.1)
+    @Test(arguments: [(320, 192, 0), (100, 54, 1), (16, 16, 0), (642, 66, 1)])
+    func patchesShowWhatTheyShallAndLeaveTheRest(width: Int, height: Int, profile: Int) throws {
+        let size = PixelSize(width: width, height: height)
         var random = Random(state: UInt64(size.width))
-        let stream = try Stream(size)
+        let stream = try Stream(size, profile: profile)
         Scene.draw(0, into: &stream.picture)
         for step in 0..<4 { try stream.encode(nil, forceKeyframe: step == 0) }
         var sinceFrame = BlockSet(size, side: BlockSet.macroblock)
@@ -234,11 +236,11 @@ import Testing
     }
 
     /// Parts of the picture move up and down by odd and even numbers of rows, with something new at their edges.
-    @Test(arguments: [(320, 192), (100, 102), (642, 130)])
-    func patchesMoveWhatHasMoved(size: (Int, Int)) throws {
-        let size = PixelSize(width: size.0, height: size.1)
+    @Test(arguments: [(320, 192, 0), (100, 102, 1), (320, 194, 1), (642, 130, 0)])
+    func patchesMoveWhatHasMoved(width: Int, height: Int, profile: Int) throws {
+        let size = PixelSize(width: width, height: height)
         var random = Random(state: UInt64(size.width))
-        let stream = try Stream(size)
+        let stream = try Stream(size, profile: profile)
         Scene.draw(0, into: &stream.picture)
         for step in 0..<30 { try stream.encode(nil, forceKeyframe: step == 0) }
         var moves = 0

@@ -46,6 +46,15 @@ final class AV1Encoder {
         return try takeFrame(presentationTime, body)
     }
 
+    func copyReference(into picture: inout PlanarPicture) -> Bool {
+        guard let image = aom_codec_get_preview_frame(context.pointer)?.pointee,
+            let y = image.planes.0, let u = image.planes.1, let v = image.planes.2
+        else { return false }
+        let strides = (Int(image.stride.0), Int(image.stride.1), Int(image.stride.2))
+        picture.copy(PlanarPicture.Source(y, u, v, strides: strides), size: configuration.size)
+        return true
+    }
+
     func setBitrate(_ bitrate: Int) throws(VideoEncoderError) {
         var changed = libaomConfiguration
         changed.rc_target_bitrate = UInt32(bitrate / 1000)

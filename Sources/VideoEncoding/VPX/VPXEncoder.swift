@@ -22,7 +22,8 @@ final class VPXEncoder {
         self.libvpxConfiguration = libvpxConfiguration
         let blocks = BlockSet(configuration.size, side: BlockSet.macroblock)
         activeMap = Array(repeating: 0, count: blocks.columns * blocks.rows)
-        patcher = configuration.codec == .vp8 ? PatchEncoder(configuration.size) : nil
+        let mayPatch = configuration.codec == .vp8 && configuration.allowsPatches
+        patcher = mayPatch ? PatchEncoder(configuration.size, version: configuration.vp8Profile) : nil
     }
 
     func encode<Result: ~Copyable>(
@@ -80,26 +81,30 @@ final class VPXEncoder {
         limit: Int,
         _ body: (_ frame: EncodedFrame, _ data: Span<UInt8>) -> Result
     ) -> Result? {
-        guard let image = vpx_codec_get_preview_frame(context.pointer)?.pointee else { return nil }
-        guard let y = image.planes.0, let u = image.planes.1, let v = image.planes.2 else { return nil }
-        let base = PatchEncoder.Planes(
-            pointers: (y, u, v),
-            strides: (Int(image.stride.0), Int(image.stride.1), Int(image.stride.2))
-        )
+        guard let base = lastPicture else { return nil }
         let frame = EncodedFrame(
             isKeyframe: false,
             quantizer: PatchEncoder.quantizer,
             presentationTime: presentationTime
         )
-        let version = UInt8(libvpxConfiguration.g_profile)
-        return patcher?.encode(
-            picture,
-            blocks,
-            scroll: scroll,
-            base: base,
-            version: version,
-            limit: limit
-        ) { body(frame, $0) }
+        return patcher?.encode(picture, blocks, scroll: scroll, base: base, limit: limit) { body(frame, $0) }
+    }
+
+    func copyReference(into picture: inout PlanarPicture) -> Bool {
+        guard let base = lastPicture else { return false }
+        picture.copy(base.source, size: configuration.size)
+        return patcher?.copyHeld(into: &picture) ?? true
+    }
+
+    /// What libvpx's own last frame shows; nil when there is none.
+    private var lastPicture: PatchEncoder.Planes? {
+        guard let image = vpx_codec_get_preview_frame(context.pointer)?.pointee,
+            let y = image.planes.0, let u = image.planes.1, let v = image.planes.2
+        else { return nil }
+        return PatchEncoder.Planes(
+            pointers: (y, u, v),
+            strides: (Int(image.stride.0), Int(image.stride.1), Int(image.stride.2))
+        )
     }
 
     func setBitrate(_ bitrate: Int) throws(VideoEncoderError) {

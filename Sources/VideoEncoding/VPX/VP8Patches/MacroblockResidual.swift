@@ -45,7 +45,10 @@ final class MacroblockResidual {
     /// Of the same blocks, the quantized coefficients in the order of coding.
     private let levels: UnsafeMutablePointer<Int32>
 
-    init() {
+    private let predictor: Prediction
+
+    init(_ predictor: Prediction) {
+        self.predictor = predictor
         blocks = .allocate(capacity: 25 * 16)
         blocks.initialize(repeating: 0, count: 25 * 16)
         levels = .allocate(capacity: 25 * 16)
@@ -65,8 +68,8 @@ final class MacroblockResidual {
     /// Predicts a macroblock from another picture, some rows further down.
     func predict(from planes: PatchEncoder.Planes, _ column: Int, _ row: Int, rows: Int, height: Int) {
         let columns = column..<column + 1
-        Prediction.luma(planes, columns, row, rows: rows, height: height, into: prediction, 16)
-        Prediction.chroma(
+        predictor.luma(planes, columns, row, rows: rows, height: height, into: prediction, 16)
+        predictor.chroma(
             planes.pointers.u,
             planes.strides.u,
             columns,
@@ -76,7 +79,7 @@ final class MacroblockResidual {
             into: prediction + 256,
             8
         )
-        Prediction.chroma(
+        predictor.chroma(
             planes.pointers.v,
             planes.strides.v,
             columns,

@@ -7,9 +7,12 @@ import Pixels
 /// the picture before, and what is to be changed gets the difference.
 ///
 /// The encoder whose pictures are patched never learns of it. A patch shows what it makes of the decoder's last frame, and
-/// stores it as the alternate reference frame only, which that encoder does not use; later patches build upon that. The
-/// last frame, the golden frame and all probabilities stay as they were (RFC 6386 §9.7, §9.11), so the encoder's next
-/// frame follows its own last one. It has to encode anew what was patched in between.
+/// stores it as the golden frame only, which that encoder does not use; later patches build upon that. The last frame and
+/// all probabilities stay as they were (RFC 6386 §9.7, §9.11), so the encoder's next frame follows its own last one. It
+/// has to encode anew what was patched in between.
+///
+/// To a decoder that is a stream of two temporal layers, as libwebrtc sends them of screens: the lower one uses and
+/// refreshes the last frame only, the upper one uses both and refreshes the golden frame, or nothing.
 struct PatchEncoder {
     /// The quantizer of patches, in libvpx's numbers from 0 to 63.
     static let quantizer = 3
@@ -20,6 +23,10 @@ struct PatchEncoder {
     struct Planes {
         let pointers: (y: UnsafeMutablePointer<UInt8>, u: UnsafeMutablePointer<UInt8>, v: UnsafeMutablePointer<UInt8>)
         let strides: (y: Int, u: Int, v: Int)
+
+        var source: PlanarPicture.Source {
+            PlanarPicture.Source(pointers.y, pointers.u, pointers.v, strides: strides)
+        }
     }
 
     /// Macroblocks that patches have changed since the last frame of the encoder.
@@ -31,13 +38,14 @@ struct PatchEncoder {
     private var isFollowing = false
     /// Whether a patch was begun and given up.
     private var isSpoiled = false
-    /// Whether the alternate reference frame holds the picture, and not the last frame.
-    private var isOnAlternate = false
+    /// Whether the golden frame holds the picture, and not the last frame.
+    private var isOnGolden = false
     /// The picture as decoders have it, in macroblocks that are held; elsewhere nothing of use.
     private(set) var reconstruction: PlaneMemory
     /// What the next picture is put together in while another part of it is still needed where it was.
     private var spare: PlaneMemory
-    private let residual = MacroblockResidual()
+    private let version: Int
+    private let residual: MacroblockResidual
     private var modes = BoolEncoder()
     private var tokens = TokenWriter()
     private var frame: [UInt8] = []
@@ -46,11 +54,16 @@ struct PatchEncoder {
     private var left = [UInt8](repeating: 0, count: 9)
     private var vectors: VectorField
 
-    init(_ size: PixelSize) {
+    /// - Parameter version: of the bitstream, as in the encoder's frames (RFC 6386 §9.1): 0 or 1.
+    init(_ size: PixelSize, version: Int) {
+        precondition(0...1 ~= version, "another version of VP8")
+        self.version = version
+        let prediction = Prediction(isSixTap: version == 0)
+        residual = MacroblockResidual(prediction)
         patched = BlockSet(size, side: BlockSet.macroblock)
         held = patched
-        reconstruction = PlaneMemory(columns: patched.columns, rows: patched.rows)
-        spare = PlaneMemory(columns: patched.columns, rows: patched.rows)
+        reconstruction = PlaneMemory(columns: patched.columns, rows: patched.rows, prediction)
+        spare = PlaneMemory(columns: patched.columns, rows: patched.rows, prediction)
         above = Array(repeating: 0, count: patched.columns * 9)
         vectors = VectorField(columns: patched.columns, rows: patched.rows)
     }
@@ -64,7 +77,7 @@ struct PatchEncoder {
         // Once lost, the probabilities are known again after a keyframe.
         isFollowing = (isFollowing || isKeyframe) && tracker.note(data)
         isSpoiled = false
-        isOnAlternate = false
+        isOnGolden = false
         patched.removeAll()
         held.removeAll()
     }
@@ -75,7 +88,6 @@ struct PatchEncoder {
     ///   - blocks: macroblocks to change; with none the frame repeats the picture.
     ///   - scroll: macroblocks that are moved, besides; those of `blocks` may be predicted from there, too.
     ///   - base: the decoder's last frame, as the encoder has it.
-    ///   - version: of the bitstream, as in the encoder's frames (RFC 6386 §9.1).
     ///   - limit: of the frame in bytes.
     ///   - body: gets the frame; the data is valid until it returns.
     /// - Returns: what `body` returns; nil when VP8 cannot code the scroll, or the frame would be larger: then the next one
@@ -85,17 +97,15 @@ struct PatchEncoder {
         _ blocks: BlockSet,
         scroll: Scroll? = nil,
         base: Planes,
-        version: UInt8,
         limit: Int,
         _ body: (Span<UInt8>) -> Result
     ) -> Result? {
         precondition(canPatch && picture.size == patched.size && blocks.size == patched.size)
-        precondition(0...3 ~= version, "no version of VP8")
         if let scroll, !(Scroll.range ~= scroll.rows) { return nil }
         let isRepetition = blocks.isEmpty && scroll == nil
         // That a macroblock has coefficients.
         let codedProbability = UInt8(clamping: max(1, blocks.count * 256 / (patched.columns * patched.rows)))
-        beginFrame(refreshesAlternate: !isRepetition, codedProbability)
+        beginFrame(refreshesGolden: !isRepetition, codedProbability)
         for index in above.indices { above[index] = 0 }
         let layout = picture.layout
         let isWithinLimit = picture.withPlanes { luma, chroma -> Bool in
@@ -110,11 +120,11 @@ struct PatchEncoder {
             }
             return writeInPlace(blocks, source, base, codedProbability, limit: limit)
         }
-        guard isWithinLimit, let size = finishFrame(version: version), size <= limit else {
+        guard isWithinLimit, let size = finishFrame(), size <= limit else {
             isSpoiled = true
             return nil
         }
-        if !isRepetition { isOnAlternate = true }
+        if !isRepetition { isOnGolden = true }
         let frame = frame
         return body(frame.span)
     }
@@ -197,6 +207,16 @@ struct PatchEncoder {
         spare.copy(columns, row, from: reconstruction.planes, rows: motion, height: height)
     }
 
+    /// Puts what patches have made of a picture into a copy of the encoder's last frame. Returns false when that is lost with
+    /// a patch that was given up.
+    func copyHeld(into picture: inout PlanarPicture) -> Bool {
+        if isSpoiled { return false }
+        held.forEachRectangle { columns, rows in
+            picture.copy(held.pixels(columns: columns, rows: rows), from: reconstruction.planes.source)
+        }
+        return true
+    }
+
     /// Takes the whole picture into the reconstruction.
     private mutating func hold(_ base: Planes) {
         if held.isFull { return }
@@ -225,19 +245,20 @@ struct PatchEncoder {
     }
 
     /// The frame header but for its first three bytes (RFC 6386 §9.3 to §9.11, §19.2).
-    private mutating func beginFrame(refreshesAlternate: Bool, _ codedProbability: UInt8) {
+    private mutating func beginFrame(refreshesGolden: Bool, _ codedProbability: UInt8) {
         modes.removeAll()
         tokens.encoder.removeAll()
         modes.write(0, bits: 1)  // no segments
-        modes.write(0, bits: 1 + 6 + 3)  // no loop filter
+        modes.write(version, bits: 1)  // the kind of loop filter that goes with the version
+        modes.write(0, bits: 6 + 3)  // of no strength
         modes.write(0, bits: 1)  // nor adjustments of it
         modes.write(0, bits: 2)  // one partition of coefficients
         modes.write(MacroblockResidual.quantizerIndex, bits: 7)
         modes.write(0, bits: 5)  // the same for all kinds of coefficients
-        modes.write(0, bits: 1)  // the golden frame stays
-        modes.write(refreshesAlternate ? 1 : 0, bits: 1)
+        modes.write(refreshesGolden ? 1 : 0, bits: 1)
+        modes.write(0, bits: 1)  // the alternate reference frame stays
+        if !refreshesGolden { modes.write(0, bits: 2) }  // and nothing is copied to either
         modes.write(0, bits: 2)
-        if !refreshesAlternate { modes.write(0, bits: 2) }
         modes.write(0, bits: 2)  // sign biases
         modes.write(0, bits: 1)  // probabilities hold for this frame only
         modes.write(0, bits: 1)  // the last frame stays
@@ -247,8 +268,8 @@ struct PatchEncoder {
         modes.write(1, bits: 1)  // macroblocks say whether they have coefficients
         modes.write(Int(codedProbability), bits: 8)
         modes.write(1, bits: 8)  // intra macroblocks: none
-        modes.write(isOnAlternate ? 1 : 255, bits: 8)  // from the last frame
-        modes.write(1, bits: 8)  // from the golden frame: none
+        modes.write(isOnGolden ? 1 : 255, bits: 8)  // from the last frame
+        modes.write(255, bits: 8)  // or else from the golden frame
         modes.write(0, bits: 2)  // intra probabilities stay
         for index in 0..<VectorProbabilities.count { modes.write(false, VectorProbabilities.unchanged[index]) }
     }
@@ -258,9 +279,9 @@ struct PatchEncoder {
     private mutating func writeHead(isCoded: Bool, _ codedProbability: UInt8) {
         modes.write(!isCoded, codedProbability)
         modes.write(true, 1)
-        if isOnAlternate {
+        if isOnGolden {
             modes.write(true, 1)
-            modes.write(true, 1)
+            modes.write(false, 255)
         } else {
             modes.write(false, 255)
         }
@@ -284,14 +305,14 @@ struct PatchEncoder {
     }
 
     /// Puts the frame together. Returns its size in bytes; nil when that of its first partition has more than 19 bits.
-    private mutating func finishFrame(version: UInt8) -> Int? {
+    private mutating func finishFrame() -> Int? {
         modes.finish()
         tokens.encoder.finish()
         let size = modes.bytes.count
         guard size < 1 << 19 else { return nil }
         frame.removeAll(keepingCapacity: true)
         // An inter frame that is shown, and the size of its first partition (RFC 6386 §9.1).
-        let tag = 1 | Int(version) << 1 | 1 << 4 | size << 5
+        let tag = 1 | version << 1 | 1 << 4 | size << 5
         for shift in [0, 8, 16] { frame.append(UInt8(truncatingIfNeeded: tag >> shift)) }
         frame += modes.bytes
         frame += tokens.encoder.bytes
