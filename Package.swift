@@ -107,7 +107,8 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "FrameBridge", "Pixels", "Posix", "TestSupport", "VideoEncoding", "X11Capture", argumentParser,
+                "Differential", "FrameBridge", "Pixels", "Posix", "TestSupport", "VideoEncoding", "X11Capture",
+                argumentParser,
             ],
             path: "Benchmarks/Bench",
             swiftSettings: swift
@@ -137,9 +138,17 @@ let package = Package(
             dependencies: ["CXCB", "X11Capture", "Pixels", "Posix", "TestSupport"],
             swiftSettings: swift
         ),
+        .target(
+            name: "Differential",
+            dependencies: [
+                "CAOM", "CVPX", "FrameBridge", "Pixels", "Posix", "Sender", "TestSupport", "VideoEncoding",
+            ],
+            path: "Tests/Differential",
+            swiftSettings: swift
+        ),
         .testTarget(
             name: "VideoEncodingTests",
-            dependencies: ["VideoEncoding", "Pixels", "TestSupport"],
+            dependencies: ["Differential", "VideoEncoding", "Pixels", "TestSupport"],
             swiftSettings: swift
         ),
         .testTarget(name: "RTPTests", dependencies: ["RTP", "TestSupport"], swiftSettings: swift),
@@ -152,7 +161,9 @@ let package = Package(
         .testTarget(name: "BroadcastTests", dependencies: ["Broadcast"], swiftSettings: swift),
         .testTarget(
             name: "SenderTests",
-            dependencies: ["FrameBridge", "Pixels", "Posix", "Sender", "TestSupport", "VideoEncoding"],
+            dependencies: [
+                "Differential", "FrameBridge", "Pixels", "Posix", "Sender", "TestSupport", "VideoEncoding",
+            ],
             swiftSettings: swift
         ),
         .testTarget(

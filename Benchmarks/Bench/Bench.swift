@@ -9,7 +9,7 @@ struct Bench: ParsableCommand {
         subcommands: [
             All.self, KernelsCommand.self, BridgeCommand.self, EncodeCommand.self, PipelineCommand.self,
             QualityCommand.self, ChangeCommand.self, RecoveryCommand.self, WebCommand.self, SoakCommand.self,
-            BridgeReader.self,
+            DifferentialCommand.self, BridgeReader.self,
         ],
         defaultSubcommand: All.self
     )

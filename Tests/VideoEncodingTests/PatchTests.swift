@@ -1,3 +1,4 @@
+import Differential
 import Pixels
 import Testing
 

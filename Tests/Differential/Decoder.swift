@@ -1,23 +1,24 @@
-import CAOM
-import CVPX
-import Pixels
-import VideoEncoding
+internal import CAOM
+internal import CVPX
+package import Pixels
+package import VideoEncoding
 
 /// The decoder of libvpx or libaom, keeping the newest picture.
-struct Decoder: ~Copyable {
+package struct Decoder: ~Copyable {
     private enum Library {
         case libvpx(UnsafeMutablePointer<vpx_codec_ctx_t>)
         case libaom(UnsafeMutablePointer<aom_codec_ctx_t>)
     }
 
     private let library: Library
-    private(set) var size = PixelSize(width: 0, height: 0)
-    private(set) var luma: [UInt8] = []
-    /// Half as wide and high.
-    private(set) var u: [UInt8] = []
-    private(set) var v: [UInt8] = []
+    package private(set) var picture = PlanarPicture()
 
-    init(_ codec: VideoCodec) {
+    package var size: PixelSize { picture.size }
+    package var luma: [UInt8] { picture.y }
+    package var u: [UInt8] { picture.u }
+    package var v: [UInt8] { picture.v }
+
+    package init(_ codec: VideoCodec) {
         switch codec {
         case .vp8, .vp9:
             let context = UnsafeMutablePointer<vpx_codec_ctx_t>.allocate(capacity: 1)
@@ -47,7 +48,7 @@ struct Decoder: ~Copyable {
     }
 
     /// Returns whether a picture came out without an error.
-    mutating func decode(_ data: Span<UInt8>) -> Bool {
+    package mutating func decode(_ data: Span<UInt8>) -> Bool {
         data.withUnsafeBufferPointer {
             switch library {
             case .libvpx(let context): decode($0, context)
@@ -97,13 +98,6 @@ struct Decoder: ~Copyable {
         _ planes: (UnsafeMutablePointer<UInt8>, UnsafeMutablePointer<UInt8>, UnsafeMutablePointer<UInt8>),
         strides: (Int, Int, Int)
     ) {
-        self.size = size
-        luma = Self.bytes(planes.0, strides.0, size.width, size.height)
-        u = Self.bytes(planes.1, strides.1, size.width / 2, size.height / 2)
-        v = Self.bytes(planes.2, strides.2, size.width / 2, size.height / 2)
-    }
-
-    private static func bytes(_ plane: UnsafePointer<UInt8>, _ stride: Int, _ width: Int, _ height: Int) -> [UInt8] {
-        (0..<height).flatMap { UnsafeBufferPointer(start: plane + $0 * stride, count: width) }
+        picture.copy(PlanarPicture.Source(planes.0, planes.1, planes.2, strides: strides), size: size)
     }
 }

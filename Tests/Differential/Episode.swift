@@ -1,0 +1,244 @@
+import FrameBridge
+import Pixels
+import Posix
+import Sender
+import TestSupport
+import VideoEncoding
+
+/// One desktop, shared in one size for a while: through the bridge, `ScaledPicture` and `VideoStream` into decoders, by a
+/// clock of its own.
+struct Episode: ~Copyable {
+    private let plan: EpisodePlan
+    private var random: SplitMix
+    private let clock: Clock
+    private var desktop: Desktop
+    private var picture: ScaledPicture
+    private var capturedAt: UInt64?
+    private var changed: BlockSet
+    private let call = Call()
+    private var streams: [VideoStream] = []
+    private var reference = PlanarPicture()
+    private var isResting: Set<VideoCodec> = []
+    /// Whether nobody does anything, and the network neither.
+    private var isQuiet = false
+    private(set) var tally = Tally()
+
+    init(_ plan: EpisodePlan, _ random: SplitMix, at now: UInt64) {
+        self.plan = plan
+        self.random = random
+        clock = Clock(now: now)
+        desktop = Desktop(plan.sources[0], &self.random)
+        picture = ScaledPicture(size: plan.settings.size)
+        changed = BlockSet(plan.settings.size, side: BlockSet.macroblock)
+    }
+
+    /// Runs it to its end.
+    ///
+    /// - Returns: when that was.
+    mutating func run(_ writer: inout FrameWriter, _ reader: inout FrameReader) throws -> UInt64 {
+        // Who looks in next must not need what was there before.
+        reader.forget()
+        for source in plan.sources {
+            if source != desktop.size || random.next() & 1 == 0 {
+                desktop = Desktop(source, &random)
+                writer.startOver()
+            }
+            for _ in 0..<plan.ticks {
+                if Int.random(in: 0..<4, using: &random) > 0 { desktop.work(&random) }
+                // A reader that is late skips frames.
+                if Int.random(in: 0..<8, using: &random) == 0 {
+                    try publish(&writer)
+                    desktop.work(&random)
+                }
+                try tick(&writer, &reader)
+                if Int.random(in: 0..<200, using: &random) == 0 { try followCodecs() }
+            }
+            try rest(&writer, &reader)
+        }
+        for receiver in call.receivers.values { try check(receiver.compareDecoders()) }
+        return clock.now
+    }
+
+    /// One turn of the sender's loop.
+    private mutating func tick(_ writer: inout FrameWriter, _ reader: inout FrameReader) throws {
+        try publish(&writer)
+        if streams.isEmpty { try followCodecs() }
+        try readPicture(&reader)
+        for stream in streams { try encode(stream) }
+        // Mostly on time, sometimes late.
+        clock.now += plan.settings.interval * .random(in: 12...20, using: &random) / 16
+        if Int.random(in: 0..<100, using: &random) == 0 { clock.now += .random(in: 0...3_000_000_000, using: &random) }
+    }
+
+    private mutating func publish(_ writer: inout FrameWriter) throws {
+        let drawn = desktop.takeDrawn()
+        if drawn.isEmpty { return }
+        let size = desktop.size
+        let info = FrameInfo(
+            width: size.width,
+            height: size.height,
+            capturedAt: clock.now,
+            source: SourceRectangle(x: 0, y: 0, width: size.width, height: size.height)
+        )
+        try writer.publish(info) { planes in
+            var parts = [PixelRect(size)]
+            if planes.followsAnother {
+                parts.removeAll()
+                drawn.forEachRectangle { columns, rows in
+                    for row in rows { planes.drawOnly(columns: columns, row: row) }
+                    parts.append(drawn.pixels(columns: columns, rows: rows))
+                }
+            }
+            desktop.picture.copy(parts, to: &planes)
+        }
+        tally.published += 1
+    }
+
+    private mutating func readPicture(_ reader: inout FrameReader) throws {
+        guard case .frame(let info) = try reader.read({ picture.draft($0) }) else { return }
+        changed.removeAll()
+        let scroll = picture.commit(info, changed: &changed)
+        if changed.isEmpty, capturedAt != nil { return }
+        capturedAt = info.capturedAt
+        if scroll != nil { tally.scrolls += 1 }
+        for stream in streams { stream.noteNewPicture(changed, scroll) }
+        isResting.removeAll()
+    }
+
+    /// Takes up a stream, or leaves one, by the episode's plan.
+    private mutating func followCodecs() throws {
+        guard let codec = plan.codecs.randomElement(using: &random) else { return }
+        if let index = streams.firstIndex(where: { $0.codec == codec }) {
+            if plan.codecs.count == 1 { return }
+            streams.remove(at: index)
+            if let receiver = call.receivers.removeValue(forKey: codec) { try check(receiver.compareDecoders()) }
+            if !streams.isEmpty { return }
+            capturedAt = nil
+            picture.forget()
+            return try followCodecs()
+        }
+        let recording = plan.isRecorded ? try Recording(codec, size: plan.settings.size) : nil
+        call.receivers[codec] = Receiver(codec, recording: recording)
+        streams.append(try VideoStream(plan.settings, codec: codec) { [clock] in clock.now })
+    }
+
+    private mutating func encode(_ stream: VideoStream) throws {
+        guard let capturedAt, let receiver = call.receivers[stream.codec] else { return }
+        if !isQuiet {
+            if Int.random(in: 0..<150, using: &random) == 0 { stream.noteKeyframeRequest() }
+            // The packets before still wait.
+            if Int.random(in: 0..<40, using: &random) == 0 { return }
+        }
+        let action = stream.action(at: clock.now)
+        guard action != .nothing else { return }
+        call.isForNewcomers = random.next() & 1 == 0
+        let count = receiver.frameCount
+        var statistics = SenderStatistics()
+        let frame = try stream.encode(
+            picture.nv12,
+            capturedAt: capturedAt,
+            action,
+            now: clock.now,
+            to: call,
+            &statistics
+        )
+        if action == .keepAlive { isResting.insert(stream.codec) }
+        tally.note(frame, stream.codec)
+        guard receiver.frameCount == count + (frame == nil ? 0 : 1) else { throw fault("frames went astray") }
+        if count + (frame == nil ? 0 : 1) == 0 { return }
+        if receiver.isBroken { throw fault("\(stream.codec): the decoder refuses a frame") }
+        guard stream.copyReference(into: &reference) else {
+            // A patch was given up, and then the frame was dropped.
+            if frame == nil { return }
+            throw fault("\(stream.codec): no reference")
+        }
+        // libaom shows what it dropped.
+        if frame == nil, stream.codec == .av1 { return }
+        if receiver.picture != reference {
+            let place = receiver.picture.firstDifference(reference)
+            let kind = frame.map { $0.isKeyframe ? "a keyframe" : "a frame at \($0.quantizer)" } ?? "a dropped frame"
+            throw fault("\(stream.codec): \(kind), number \(count), is decoded as something else from \(place) on")
+        }
+    }
+
+    /// Nothing happens until all streams only say that they live; then the picture is compared with the screen.
+    private mutating func rest(_ writer: inout FrameWriter, _ reader: inout FrameReader) throws {
+        isQuiet = true
+        defer { isQuiet = false }
+        for _ in 0..<300 where isResting.count < streams.count {
+            try tick(&writer, &reader)
+            clock.now = max(clock.now, streams.map(\.repetition).min() ?? 0)
+        }
+        // Each keyframe that nobody asked for is refined anew, and some pictures are never fine.
+        if isResting.count < streams.count, plan.settings.keyframeInterval != nil { return }
+        tally.rests += 1
+        var whole = ScaledPicture(size: plan.settings.size)
+        reader.forget()
+        guard case .frame(let info) = try reader.read({ whole.draft($0) }) else { throw fault("no frame") }
+        _ = whole.commit(info, changed: &changed)
+        guard whole.nv12.isEqual(to: picture.nv12) else { throw fault("the picture is not that of the screen") }
+        if tally.rests > 1, random.next() & 7 > 0 { return }
+        // One that is told to send nothing rather than much may stay coarse. Where nothing is patched, libvpx's loop filter
+        // blurs text anew with each frame.
+        if plan.settings.dropThreshold > 0 || !plan.settings.allowsPatches { return }
+        for stream in streams {
+            let plain = try plainEncode(stream.codec)
+            guard stream.copyReference(into: &reference) else { throw fault("\(stream.codec): no reference") }
+            let found = reference.distance(to: picture.nv12)
+            let wanted = plain.distance(to: picture.nv12)
+            tally.note(decibels: found.decibels, plain: wanted.decibels)
+            if found.decibels < stream.codec.leastAtRest(plain: wanted.decibels) {
+                throw fault("\(stream.codec): \(found.decibels) dB at rest, plainly encoded \(wanted.decibels)")
+            }
+            if stream.codec != .av1, found.worst > max(4 * wanted.worst, 65) {
+                throw fault("\(stream.codec): a macroblock is off by \(found.worst), plainly encoded \(wanted.worst)")
+            }
+        }
+    }
+
+    /// What an encoder makes of the picture that knows nothing but that.
+    private func plainEncode(_ codec: VideoCodec) throws -> PlanarPicture {
+        var encoder = try VideoEncoder(
+            VideoEncoderConfiguration(
+                codec: codec,
+                size: plan.settings.size,
+                targetBitrate: plan.settings.bitrate,
+                vp8Profile: plan.settings.vp8Profile,
+                allowsPatches: false
+            )
+        )
+        var plain = PlanarPicture()
+        for step in 0..<60 {
+            let time = UInt64(step + 1) * plan.settings.interval
+            let quantizer = try encoder.encode(picture.nv12, presentationTime: time) { frame, _ in frame.quantizer }
+            if let quantizer, step > 8, quantizer <= codec.convergedQuantizer + 1 { break }
+        }
+        guard encoder.copyReference(into: &plain) else { throw fault("\(codec): no plain encode") }
+        return plain
+    }
+
+    private func check(_ problem: String?) throws {
+        if let problem { throw fault(problem) }
+    }
+
+    private func fault(_ text: String) -> Fault { Fault(text: text, plan: plan) }
+}
+
+extension VideoCodec {
+    /// The decibels of a picture at rest, given those of a plain encode. Above 47 nobody sees a difference. VP9 and AV1 take
+    /// a picture for fine by its quantizer, and libaom codes nothing more where the screen did not change.
+    fileprivate func leastAtRest(plain: Double) -> Double {
+        switch self {
+        case .vp8: min(plain, 47) - 3
+        case .vp9: min(plain, 42) - 3
+        case .av1: min(plain, 33)
+        }
+    }
+}
+
+/// The time of an episode, in nanoseconds.
+private final class Clock {
+    var now: UInt64
+
+    init(now: UInt64) { self.now = now }
+}
