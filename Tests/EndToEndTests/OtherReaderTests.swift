@@ -78,6 +78,29 @@ import Testing
         counter.stop()
     }
 
+    /// What was captured before a pause is not shown, also in the instant before the placard is there.
+    @Test(arguments: Language.allCases)
+    func whatIsBeyondTheHorizonIsNotShown(language: Language) throws {
+        let server = try XServer()
+        let broadcast = try Broadcast(on: server.display)
+        let command = try command(language, in: broadcast.folder)
+        let picture = broadcast.folder.file("picture.png")
+        let capture = try broadcast.start()
+        capture.kill(SIGSTOP)
+        let names = try FileDescriptor.open(broadcast.directory, O_RDONLY | O_DIRECTORY).entries()
+        let frames = try #require(names.first { $0.hasPrefix("frames.") })
+        let header = try FileDescriptor.open("\(broadcast.directory)/\(frames)", O_WRONLY)
+        let now = MonotonicClock.now()
+        for offset in [72, 96] { try header.write(withUnsafeBytes(of: now) { Array($0) }, at: offset) }
+        let hidden = try CommandResult(command + ["--wait", "0", "--dir", broadcast.directory, picture])
+        #expect(hidden.code == 75, "\(hidden.errorOutput)")
+        #expect(access(picture, F_OK) != 0)
+        capture.kill(SIGCONT)
+        #expect(try broadcast.run("pause").code == 0)
+        #expect(try CommandResult(command + ["--dir", broadcast.directory, picture]).code == 0)
+        capture.stop()
+    }
+
     @Test(arguments: Language.allCases)
     func damageIsOneSentence(language: Language) throws {
         let folder = try TemporaryDirectory()

@@ -348,10 +348,15 @@ static void read_latest(struct reader *reader) {
             free(planes);
             continue;
         }
+        reader->latest_read = latest;
+        uint64_t horizon = __atomic_load_n(&reader->frames->horizon_ns, __ATOMIC_ACQUIRE);
+        if (slot.captured_ns < horizon && horizon <= __atomic_load_n(&reader->frames->heartbeat_ns, __ATOMIC_ACQUIRE)) {
+            free(planes); /* A pause came meanwhile: the picture that stands for it follows. */
+            return;
+        }
         free(reader->planes);
         reader->planes = planes;
         reader->picture = slot;
-        reader->latest_read = latest;
         reader->pictures++;
         return;
     }

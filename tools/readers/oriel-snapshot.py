@@ -192,7 +192,10 @@ class Frames:
                     picture = self.check_slot(slot)
                     if picture.number == number:
                         self.last_read = latest
-                        return picture, False
+                        heartbeat, horizon = self.number_at(72), self.number_at(96)
+                        # A pause came meanwhile: the picture that stands for it follows.
+                        hidden = picture.captured_ns < horizon <= heartbeat
+                        return None if hidden else picture, False
         return None, True
 
     def check_slot(self, slot: bytes) -> Picture:
