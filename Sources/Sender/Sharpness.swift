@@ -168,9 +168,19 @@ struct Sharpness {
 
     /// The chosen macroblocks were encoded.
     ///
-    /// - Parameter isPatch: not by rate control's choice.
-    mutating func noteEncoded(quantizer: Int, isPatch: Bool = false) {
+    /// - Parameters:
+    ///   - isPatch: not by rate control's choice.
+    ///   - isFiltered: a coarse frame's loop filter goes over the others too: those that were fine are to be polished when the
+    ///     picture is at rest.
+    mutating func noteEncoded(quantizer: Int, isPatch: Bool = false, isFiltered: Bool = false) {
         if !isPatch { lastQuantizer = quantizer }
+        if isFiltered, !isAtFinest {
+            for index in quantizers.indices where isFine(index) {
+                quantizers[index] = UInt8(clamping: fineQuantizer + 1)
+                passes[index] = 0
+                coarseCount += 1
+            }
+        }
         active.forEachRectangle { columns, rows in
             for row in rows {
                 for column in columns {

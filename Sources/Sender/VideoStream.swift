@@ -180,7 +180,11 @@ package final class VideoStream {
                 }
                 sharpness.noteKeyframe(quantizer: frame.quantizer)
             } else {
-                sharpness.noteEncoded(quantizer: frame.quantizer, isPatch: isPatch)
+                sharpness.noteEncoded(
+                    quantizer: frame.quantizer,
+                    isPatch: isPatch,
+                    isFiltered: !isPatch && encoder.canPatch
+                )
             }
         }
         cadence.noteEncoded(

@@ -6,6 +6,6 @@ import Testing
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
     func decodersShowWhatTheSenderBelieves(seed: UInt64) throws {
         var differential = try Differential(seed: seed, largest: 160 * 120, recordedShare: 6)
-        while differential.tally.frameCount < 600 { try differential.runEpisode() }
+        while differential.tally.frameCount < 400 { try differential.runEpisode() }
     }
 }

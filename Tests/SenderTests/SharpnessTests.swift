@@ -60,6 +60,27 @@ import Testing
         #expect(frames == [100, 100, 100, 800, 100, 100, 800, 100])
     }
 
+    /// A coarse frame's loop filter goes over the edges of all macroblocks, frame after frame.
+    @Test func whatTheLoopFilterBlursIsPolishedAtRest() {
+        var sharpness = sharpness(5)
+        let changed = blocks(3..<5, 2..<4)
+        for _ in 0..<3 {
+            sharpness.noteChanges(changed)
+            sharpness.choose(isRefinement: false)
+            #expect(sharpness.active == changed)
+            sharpness.noteEncoded(quantizer: 40, isFiltered: true)
+        }
+        #expect(sharpness.coarseCount == 800)
+        sharpness.choose(isRefinement: true)
+        sharpness.noteEncoded(quantizer: 12, isFiltered: true)
+        var polished = 0
+        while sharpness.choosePolishing(most: 1000) {
+            polished += sharpness.active.count
+            sharpness.noteEncoded(quantizer: 3, isPatch: true)
+        }
+        #expect(polished == 800 && sharpness.isFine)
+    }
+
     /// Where rate control stays a little above what is fine, it would go on for ever.
     @Test func besideMotionTheRestIsRefinedAtTheFinestQuantizerAndThenLeftAlone() {
         var sharpness = sharpness(10)
