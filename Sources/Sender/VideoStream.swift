@@ -134,6 +134,7 @@ package final class VideoStream {
         let coarsest = action == .keyframe && mayStay ? keyframeQuantizer : nil
         if action == .keyframe, keyframeIsCurrent, encoder.repeatableQuantizer ?? .max <= coarsest ?? 63 {
             delivery = try encoder.repeatKeyframe(presentationTime: instant, deliver)
+            statistics.keyframesRepeated += 1
         } else if choice != .part, action != .keyframe, encoder.canPatch {
             if let scroll { sharpness.leaveOut(scroll) }
             if let limit = patchBudget.limit(sharpness.active.count, at: now) {

@@ -13,6 +13,7 @@ final class StatisticsLog {
         let framesEncoded: Int
         let framesDropped: Int
         let keyframes: Int
+        let keyframesRepeated: Int
         let ticksSkipped: Int
         let quantizer: Int
         let latencyMs: Double
@@ -75,6 +76,7 @@ final class StatisticsLog {
                 framesEncoded: sender.framesEncoded,
                 framesDropped: sender.framesDropped,
                 keyframes: sender.keyframes,
+                keyframesRepeated: sender.keyframesRepeated,
                 ticksSkipped: sender.ticksSkipped,
                 quantizer: sender.quantizer,
                 latencyMs: milliseconds(from: 0, to: sender.latency),

@@ -98,7 +98,7 @@ import VideoEncoding
         var keyframes = scene.call.frames.filter(\.isKeyframe).map(\.bytes)
         try #require(keyframes.count == 6)
         #expect(keyframes[1] != keyframes[0] && keyframes[2...].allSatisfy { $0 == keyframes[1] })
-        #expect(scene.statistics.keyframes == 6)
+        #expect(scene.statistics.keyframes == 6 && scene.statistics.keyframesRepeated == 4)
         // Nothing is to be refined after it.
         let later = scene.call.frames.filter { $0.at > scene.start + 6 * second && !$0.isKeyframe }
         #expect(later.count <= 2 * 5 && later.allSatisfy { $0.bytes.count < 100 })
