@@ -78,7 +78,7 @@ package struct Tally: Sendable, CustomStringConvertible {
     package internal(set) var patches = 0
     package internal(set) var dropped = 0
     package internal(set) var rests = 0
-    /// By how many decibels a picture at rest was better than one plainly encoded, at the least.
+    /// By how many decibels a picture at rest was better than one plainly encoded, at the least; VP8's.
     package internal(set) var leastGain = Double.infinity
 
     package var frameCount: Int { frames.values.reduce(0, +) }
@@ -87,7 +87,7 @@ package struct Tally: Sendable, CustomStringConvertible {
         let codecs = VideoCodec.allCases.map { "\(frames[$0] ?? 0) of \($0.rawValue)" }.joined(separator: ", ")
         return """
             \(frameCount) frames (\(codecs)), \(keyframes) keyframes, \(patches) patches, \(scrolls) scrolls, \
-            \(dropped) dropped, \(rests) rests, at the least \(leastGain) dB beside a plain encode
+            \(dropped) dropped, \(rests) rests, VP8 then at the least \(leastGain) dB beside a plain encode
             """
     }
 
@@ -102,7 +102,9 @@ package struct Tally: Sendable, CustomStringConvertible {
         if codec == .vp8, frame.quantizer < 8 { patches += 1 }
     }
 
-    mutating func note(decibels: Double, plain: Double) { leastGain = min(leastGain, decibels - min(plain, 47)) }
+    mutating func note(_ codec: VideoCodec, decibels: Double, plain: Double) {
+        if codec == .vp8 { leastGain = min(leastGain, decibels - min(plain, 47)) }
+    }
 
     mutating func add(_ other: Tally) {
         published += other.published

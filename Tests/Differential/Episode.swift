@@ -186,7 +186,7 @@ struct Episode: ~Copyable {
             guard stream.copyReference(into: &reference) else { throw fault("\(stream.codec): no reference") }
             let found = reference.distance(to: picture.nv12)
             let wanted = plain.distance(to: picture.nv12)
-            tally.note(decibels: found.decibels, plain: wanted.decibels)
+            tally.note(stream.codec, decibels: found.decibels, plain: wanted.decibels)
             if found.decibels < stream.codec.leastAtRest(plain: wanted.decibels) {
                 throw fault("\(stream.codec): \(found.decibels) dB at rest, plainly encoded \(wanted.decibels)")
             }
