@@ -213,17 +213,7 @@ package final class WebService: Sendable {
             add("Cross-Origin-Resource-Policy", "same-origin")
             add("Vary", "Origin")
         }
-        guard let origin else { return response }
-        add("Access-Control-Allow-Origin", origin)
-        add(
-            "Access-Control-Expose-Headers",
-            "Accept-Patch, Accept-Post, ETag, Link, Location, Oriel-Reason, Retry-After, WWW-Authenticate"
-        )
-        if request.method == .OPTIONS {
-            add("Access-Control-Allow-Methods", "GET, HEAD, POST, PATCH, DELETE, OPTIONS")
-            add("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, If-Match")
-            add("Access-Control-Max-Age", "86400")
-        }
+        if let origin { response.open(to: origin, isPreflight: request.method == .OPTIONS) }
         return response
     }
 

@@ -1,0 +1,17 @@
+import NIOHTTP1
+
+extension WebResponse {
+    /// Lets pages of an origin, or all (`*`), see the response, and tells browsers that ask before what requests may have
+    /// (https://fetch.spec.whatwg.org/#http-cors-protocol).
+    mutating func open(to origin: String, isPreflight: Bool) {
+        headers.add(name: "Access-Control-Allow-Origin", value: origin)
+        headers.add(
+            name: "Access-Control-Expose-Headers",
+            value: "Accept-Patch, Accept-Post, ETag, Link, Location, Oriel-Reason, Retry-After, WWW-Authenticate"
+        )
+        guard isPreflight else { return }
+        headers.add(name: "Access-Control-Allow-Methods", value: "GET, HEAD, POST, PATCH, DELETE, OPTIONS")
+        headers.add(name: "Access-Control-Allow-Headers", value: "Accept, Authorization, Content-Type, If-Match")
+        headers.add(name: "Access-Control-Max-Age", value: "86400")
+    }
+}
