@@ -45,7 +45,7 @@ final class Call: VideoCall {
 
     var codecs: [VideoCodec] { VideoCodec.allCases.filter { receivers[$0] != nil } }
 
-    func send(_ frame: Span<UInt8>, codec: VideoCodec, isKeyframe: Bool, capturedAt: UInt64) {
+    func send(_ frame: Span<UInt8>, codec: VideoCodec, isKeyframe: Bool, capturedAt: UInt64, takenAt: UInt64) {
         receivers[codec]?.receive(frame, isNewcomer: isKeyframe && isForNewcomers)
     }
 

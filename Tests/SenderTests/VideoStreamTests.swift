@@ -15,7 +15,7 @@ import VideoEncoding
         var backlog: UInt64 { 0 }
         var frames: [(at: UInt64, bytes: [UInt8], isKeyframe: Bool)] = []
 
-        func send(_ frame: Span<UInt8>, codec: VideoCodec, isKeyframe: Bool, capturedAt: UInt64) {
+        func send(_ frame: Span<UInt8>, codec: VideoCodec, isKeyframe: Bool, capturedAt: UInt64, takenAt: UInt64) {
             frames.append((capturedAt, frame.withUnsafeBufferPointer { Array($0) }, isKeyframe))
         }
 
