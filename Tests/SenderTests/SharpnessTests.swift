@@ -143,7 +143,7 @@ import Testing
             #expect(sharpness.active.count == 200)
             #expect(round != 1 || changed.isDisjoint(with: sharpness.active) == false)
             sharpness.noteEncoded(quantizer: 12)
-            let polishes = sharpness.choosePolishing()
+            let polishes = sharpness.choosePolishing(most: 1000)
             #expect(polishes == (round == 4))
         }
         // What has changed is encoded whole, however much it is.
