@@ -42,6 +42,8 @@ public struct FrameReader: ~Copyable {
     /// What was captured before it is not to be shown any more; follows the writer with each `read`, and may be asked by any
     /// thread.
     public let horizon = Horizon()
+    /// That of the generations before.
+    private var passedHorizon: UInt64 = 0
     /// The generation whose file turned out to be unusable: not opened again.
     private var lostGeneration: UInt64 = 0
     /// Not before then is a writer asked again that did not answer.
@@ -95,7 +97,7 @@ public struct FrameReader: ~Copyable {
             case .whole(let latest):
                 seen = (source.header.generation, latest)
                 // A pause may have come meanwhile: then the picture of it follows.
-                return info!.capturedAt < horizon.instant ? .noFrame : .frame(info!)
+                return isHidden(info!, in: source) ? .noFrame : .frame(info!)
             }
         } catch {
             switch error {
@@ -103,6 +105,12 @@ public struct FrameReader: ~Copyable {
             case .lost: throw lose(problem: "shrunk while it was read")
             }
         }
+    }
+
+    private borrowing func isHidden(_ info: FrameInfo, in source: FrameSource) -> Bool {
+        let found = (try? source.load64(Layout.Header.horizon)) ?? .max
+        guard max(found, passedHorizon) > info.capturedAt else { return false }
+        return info.capturedAt < horizon.instant
     }
 
     /// Makes the next `read` show the latest frame even if it was read before.
@@ -185,6 +193,7 @@ public struct FrameReader: ~Copyable {
             else { return source }
             do throws(BridgeError) {
                 let found = try FrameSource(BridgeStatus.framesFile(generation), in: directory, access: access)
+                passedHorizon = horizon.instant
                 horizon.follow(found.mapHeader())
                 source = found
                 return source
