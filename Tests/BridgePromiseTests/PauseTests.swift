@@ -143,6 +143,10 @@ import Testing
                 try writer.wait()
                 try scene.wait(until: "it is dead, \(damage): \(watch.output)") { watch.words("state").last == "dead" }
                 #expect(!watch.words("state").contains("stopped"), "\(damage)")
+                // And for somebody who comes now.
+                let late = try scene.peer("watch", "seconds=1")
+                try scene.finish(late, "who comes late")
+                #expect(late.words("state") == ["dead"], "\(damage)")
                 #expect(try BridgeInspection(scene.directory()).liveness == .dead)
                 let successor = try scene.peer("write", "64x64*1", "active", "stop")
                 try scene.finish(successor, "a successor")
