@@ -147,30 +147,18 @@ import Testing
         }
     }
 
-    /// A script in a file system of a size such as `1m`, in a mount namespace of its own: that needs root.
-    ///
-    /// - Parameter arguments: of the script, from 1 on.
-    private func script(_ script: String, onDiskOf size: String, at folder: TemporaryDirectory, _ arguments: String...)
-        -> [String]
-    {
-        let mount = "mount -t tmpfs -o size=\(size),mode=700,uid=$0 tmpfs \"$1\"; shift; exec \"$@\""
-        let namespace = ["unshare", "--mount"] + (geteuid() == 0 ? [] : ["--map-root-user"])
-        return namespace + ["sh", "-c", mount, geteuid() == 0 ? "\(OrdinaryUser.shared.id)" : "0", folder.path]
-            + OrdinaryUser.shared.running(["sh", "-c", script, "sh", folder.path, Programs.oriel] + arguments)
-    }
-
     @Test func aFullDiskIsSaidAndLeavesNothing() throws {
         let server = try XServer(.virtual(width: 1920, height: 1080))
         let folder = try TemporaryDirectory(of: .shared)
         // A file system of 1 MiB in a mount namespace of its own.
         let result = try CommandResult(
-            script(
-                """
-                "$2" start --display "$3" --dir "$1/bridge"
-                code=$?
-                ls "$1/bridge" | grep frames
-                exit $code
-                """,
+            commandLine(
+                of: """
+                    "$2" start --display "$3" --dir "$1/bridge"
+                    code=$?
+                    ls "$1/bridge" | grep frames
+                    exit $code
+                    """,
                 onDiskOf: "1m",
                 at: folder,
                 server.display
@@ -186,18 +174,18 @@ import Testing
         let server = try XServer(.virtual(width: 1920, height: 1080))
         let folder = try TemporaryDirectory(of: .shared)
         let result = try CommandResult(
-            script(
-                """
-                mkdir -m 700 "$1/bridge"
-                umask 077
-                printf 'abi=1.0\nstate=paused\nreason=\ngen=0\npid=1\ndata=\nstarted_ns=0\n' > "$1/bridge/status"
-                "$2" start --display "$3" --dir "$1/bridge" &
-                until grep -q "pid=$!" "$1/bridge/status" && "$2" status --dir "$1/bridge"; do :; done
-                "$2" resume --dir "$1/bridge" || true
-                "$2" status --dir "$1/bridge"
-                kill $!
-                wait $!
-                """,
+            commandLine(
+                of: """
+                    mkdir -m 700 "$1/bridge"
+                    umask 077
+                    printf 'abi=1.0\nstate=paused\nreason=\ngen=0\npid=1\ndata=\nstarted_ns=0\n' > "$1/bridge/status"
+                    "$2" start --display "$3" --dir "$1/bridge" &
+                    until grep -q "pid=$!" "$1/bridge/status" && "$2" status --dir "$1/bridge"; do :; done
+                    "$2" resume --dir "$1/bridge" || true
+                    "$2" status --dir "$1/bridge"
+                    kill $!
+                    wait $!
+                    """,
                 onDiskOf: "1m",
                 at: folder,
                 server.display
@@ -213,8 +201,8 @@ import Testing
         let server = try XServer(.vnc(width: 640, height: 480))
         let folder = try TemporaryDirectory(of: .shared)
         let capture = try Subprocess(
-            script(
-                "exec \"$2\" start --display \"$3\" --dir \"$1/bridge\"",
+            commandLine(
+                of: "exec \"$2\" start --display \"$3\" --dir \"$1/bridge\"",
                 onDiskOf: "4m",
                 at: folder,
                 server.display

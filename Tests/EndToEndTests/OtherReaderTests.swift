@@ -83,7 +83,7 @@ import Testing
     func whatIsBeyondTheHorizonIsNotShown(language: Language) throws {
         let server = try XServer()
         let broadcast = try Broadcast(on: server.display)
-        let command = try command(language, in: broadcast.folder)
+        let command = OrdinaryUser.shared.running(try command(language, in: broadcast.folder))
         let picture = broadcast.folder.file("picture.png")
         let capture = try broadcast.start()
         capture.kill(SIGSTOP)

@@ -9,11 +9,10 @@ import Testing
     /// On a file system that has not a byte and not an inode left, by the program itself.
     @Test func aPauseWorksOnAFullDiskAndOutlivesItsProcess() throws {
         let server = try XServer()
-        let folder = try TemporaryDirectory()
+        let folder = try TemporaryDirectory(of: .shared)
         let oriel = Programs.oriel
         let script = """
             set -e
-            mount -t tmpfs -o size=2m,nr_inodes=24,mode=700 none \(folder.path)
             cd \(folder.path)
             dir="--dir $PWD/bridge"
             \(oriel) start --display \(server.display) $dir & capture=$!
@@ -35,7 +34,7 @@ import Testing
             wait $capture
             ls bridge
             """
-        let process = try Subprocess(["unshare", "-m", "bash", "-c", script])
+        let process = try Subprocess(commandLine(of: script, onDiskOf: "2m,nr_inodes=24", at: folder))
         #expect(try process.wait() == .code(0), "\(process.output) \(process.errorOutput)")
         let lines = process.output.split(separator: "\n")
         #expect(lines.first?.hasPrefix("paused") == true, "\(process.output)")
@@ -47,7 +46,7 @@ import Testing
     /// Another window may have its identifier when a new process is to go on with it.
     @Test func aWindowThatIsGoneIsNotConfusedWithAnother() throws {
         let server = try XServer()
-        let broadcast = try Broadcast(on: server.display)
+        let broadcast = try Broadcast(on: server.display, isOfTests: true)
         func openLogo() throws -> (Subprocess, String) {
             let logo = try Subprocess(["xlogo", "-geometry", "120x90+300+200"], environment: server.environment)
             let found = try server.xdotool("search", "--sync", "--onlyvisible", "--class", "xlogo")
@@ -55,7 +54,7 @@ import Testing
         }
         func goOn() throws -> Subprocess {
             try Subprocess([
-                Programs.oriel, "start", "--continue", "--display", server.display, "--dir", broadcast.directory,
+                broadcast.oriel, "start", "--continue", "--display", server.display, "--dir", broadcast.directory,
             ])
         }
         let (first, id) = try openLogo()
@@ -110,7 +109,7 @@ import Testing
         try wait(until: "the sender has noticed") { sender.errorOutput.contains("the capture process died") }
         #expect(sender.status() == nil)
         let second = try Subprocess([
-            Programs.oriel, "start", "--display", server.display, "--dir", broadcast.directory,
+            broadcast.oriel, "start", "--display", server.display, "--dir", broadcast.directory,
         ])
         try wait(until: "the sender goes on: \(sender.errorOutput)") {
             sender.errorOutput.contains("the broadcast")
@@ -136,7 +135,7 @@ import Testing
         capture.kill(SIGKILL)
         try capture.wait()
         let other = try Subprocess([
-            Programs.oriel, "start", "--continue", "--display", server.display, "--dir", broadcast.directory,
+            broadcast.oriel, "start", "--continue", "--display", server.display, "--dir", broadcast.directory,
         ])
         try wait(until: "it shows again: \(other.errorOutput)") {
             let status = try broadcast.run("status").output
@@ -148,7 +147,7 @@ import Testing
     /// Nothing but the last picture is left of what was shown before.
     @Test func aFrozenScreenLeavesTheLastPictureAlone() throws {
         let server = try XServer()
-        let broadcast = try Broadcast(on: server.display)
+        let broadcast = try Broadcast(on: server.display, isOfTests: true)
         let capture = try broadcast.start("--no-cursor")
         let sender = try broadcast.attach(toPort: Ports.free())
         let bridge = try BridgeDirectory(path: broadcast.directory, create: false)

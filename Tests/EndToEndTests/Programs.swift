@@ -32,7 +32,8 @@ func draw(_ scene: String, on server: XServer, _ arguments: String...) throws ->
 final class Broadcast {
     let folder: TemporaryDirectory
     let display: String
-    private let oriel: String
+    /// The program that its commands run.
+    let oriel: String
 
     /// - Parameter isOfTests: whether the test reads or writes the bridge itself, so that its user must run the broadcast.
     init(on display: String, isOfTests: Bool = false) throws {
@@ -96,4 +97,23 @@ struct Unexpected: Error {
     let what: String
 
     init(_ what: String) { self.what = what }
+}
+
+/// The command line of a script that an ordinary user runs in a file system of a size such as `1m`, in a mount namespace of
+/// its own: that needs root.
+///
+/// - Parameters:
+///   - size: as mount(8) takes it, with more options after a comma.
+///   - folder: where the file system is; the first argument of the script. The second is Oriel.
+///   - arguments: more of the script's.
+func commandLine(
+    of script: String,
+    onDiskOf size: String,
+    at folder: TemporaryDirectory,
+    _ arguments: String...
+) -> [String] {
+    let mount = "mount -t tmpfs -o size=\(size),mode=700,uid=$0 tmpfs \"$1\"; shift; exec \"$@\""
+    let namespace = ["unshare", "--mount"] + (geteuid() == 0 ? [] : ["--map-root-user"])
+    return namespace + ["sh", "-c", mount, geteuid() == 0 ? "\(OrdinaryUser.shared.id)" : "0", folder.path]
+        + OrdinaryUser.shared.running(["sh", "-c", script, "sh", folder.path, Programs.oriel] + arguments)
 }
