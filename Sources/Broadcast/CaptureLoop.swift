@@ -222,7 +222,10 @@ package struct CaptureLoop: ~Copyable {
     /// - Returns: why it cannot be shown; nil if it can.
     private mutating func show(_ text: String) -> String? {
         do {
-            guard let source = CaptureSource(text) else { return "there is no way to show \(text)" }
+            guard let source = CaptureSource(text) else {
+                report("there is no way to show \(text); \(settings.source) is shown as before")
+                return "there is no way to show \(text)"
+            }
             var changed = settings
             changed.source = source
             let session = try XSession(changed)

@@ -107,15 +107,7 @@ extension WebTests {
 
         @Test func aCertificateMakesItHTTPS() throws {
             let folder = try TemporaryDirectory(of: .shared)
-            let (key, certificate) = (folder.file("key.pem"), folder.file("certificate.pem"))
-            let request = [
-                "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                "-days",
-                "2", "-subj", "/CN=oriel.test", "-addext", "subjectAltName=DNS:*.oriel.test,DNS:screen.oriel.test",
-                "-keyout",
-                key, "-out", certificate,
-            ]
-            try Subprocess.run(OrdinaryUser.shared.running(request))
+            let (key, certificate) = try makeCertificate(for: ["*.oriel.test", "screen.oriel.test"], in: folder)
             let web = try WebBroadcast("--tls-cert", certificate, "--tls-key", key)
             let link = web.page.replacing("http://", with: "https://")
             // Under any other name a browser would not trust it.

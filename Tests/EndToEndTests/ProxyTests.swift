@@ -20,7 +20,7 @@ extension WebTests {
             private let process: Subprocess
 
             init(in network: Network) throws {
-                let folder = try TemporaryDirectory()
+                let folder = try TemporaryDirectory(of: .shared)
                 self.folder = folder
                 let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { kind in
                     "\(kind)_temp_path \(folder.file(kind));"
@@ -33,11 +33,7 @@ extension WebTests {
                     }
                     """
                 }
-                let (key, certificate) = (folder.file("key.pem"), folder.file("certificate.pem"))
-                try Subprocess.run([
-                    "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                    "-days", "2", "-subj", "/CN=oriel.test", "-keyout", key, "-out", certificate,
-                ])
+                let (key, certificate) = try makeCertificate(for: ["oriel.test"], in: folder)
                 let configuration = """
                     daemon off;
                     user root;

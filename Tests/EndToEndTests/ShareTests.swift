@@ -211,10 +211,30 @@ extension WebTests {
         }
 
         @Test func whatFailsAgainAndAgainAfterACrashEndsWithItsCode() throws {
-            let shared = try SharedScreen()
-            try shared.server.crash()
-            kill(try #require(try shared.child("start")), SIGKILL)
-            #expect(try shared.process.wait() == .code(69))
+            let folder = try TemporaryDirectory(of: .shared)
+            let (key, certificate) = try makeCertificate(for: ["oriel.test"], in: folder)
+            let shared = try SharedScreen("--tls-cert", certificate, "--tls-key", key)
+            unlink(certificate)
+            kill(try #require(try shared.child("attach")), SIGKILL)
+            #expect(try shared.process.wait() == .code(1))
+        }
+
+        /// A capture process that dies while the X server is away waits for it as the one before did.
+        @Test func anXServerThatIsAwayTooIsWaitedFor() throws {
+            var server = try XServer(display: ":\(Int.random(in: 1000..<50_000))")
+            let shared = try SharedScreen(of: server)
+            func status() throws -> String { try CommandResult([Programs.oriel, "status"] + shared.broadcast).output }
+            let before = try #require(try shared.child("start"))
+            try server.crash()
+            try wait(until: "the source is lost") { try status().hasPrefix("source_lost") }
+            kill(before, SIGKILL)
+            try wait(until: "another process waits") {
+                try shared.child("start").map { $0 != before } ?? false && status().hasPrefix("source_lost")
+            }
+            server = try XServer(display: server.display)
+            try wait(until: "the source is back") { try status().hasPrefix("active") }
+            #expect(try shared.view().connected)
+            shared.process.stop()
         }
 
         @Test func theLinkIsPrintedOnceAlsoIfTheFirstSenderCrashed() throws {

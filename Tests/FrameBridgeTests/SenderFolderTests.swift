@@ -25,7 +25,7 @@ import Testing
         #expect(isHeld)
         try own.replace("viewers", with: "one")
         try own.replace("viewers", with: "two")
-        #expect(names(own.path) == ["viewers"])
+        #expect(names(own.path).filter { !$0.hasPrefix(".") } == ["viewers"])
         let found = SenderFolder.all(in: broadcast)
         #expect(found.map { $0.read("viewers", limit: 100) } == ["two"])
         #expect(found[0].read("viewers", limit: 2) == "tw")

@@ -17,7 +17,7 @@ class Player {
     this.pc.onicecandidate = ({ candidate }) => {
       if (!candidate?.candidate || manner === 'whole' || (manner === 'early' && candidate.sdpMLineIndex > 0)) return;
       this.candidates.push(candidate);
-      if (this.resource) this.trickle();
+      if (this.resource && !this.isRestarting) this.trickle();
     };
     for (const kind of order) this.pc.addTransceiver(kind, { direction: 'recvonly' });
   }
@@ -63,6 +63,8 @@ class Player {
 
   async restart() {
     const { pc } = this;
+    // Candidates of the new generation wait for it: the request that begins it tells the sender's credentials.
+    this.isRestarting = true;
     const offer = await pc.createOffer({ iceRestart: true });
     this.credentials = offer.sdp;
     await pc.setLocalDescription(offer);
@@ -72,6 +74,8 @@ class Player {
       sdp = sdp.replace(new RegExp(`a=${name}:.*\r\n`, 'g'), `a=${name}:${line(fragment, name)}\r\n`);
     }
     await pc.setRemoteDescription({ type: 'answer', sdp });
+    this.isRestarting = false;
+    await this.trickle();
   }
 
   async frames() {

@@ -1,0 +1,20 @@
+import TestSupport
+
+/// Makes a certificate that nobody has signed but itself, and its key, as an ordinary user's files.
+///
+/// - Parameters:
+///   - names: hosts, with or without a wildcard.
+///   - folder: the ordinary user's.
+func makeCertificate(
+    for names: [String],
+    in folder: TemporaryDirectory
+) throws -> (key: String, certificate: String) {
+    let (key, certificate) = (folder.file("key.pem"), folder.file("certificate.pem"))
+    let request = [
+        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+        "-subj", "/CN=oriel.test", "-addext", "subjectAltName=\(names.map { "DNS:\($0)" }.joined(separator: ","))",
+        "-keyout", key, "-out", certificate,
+    ]
+    try Subprocess.run(OrdinaryUser.shared.running(request))
+    return (key, certificate)
+}
