@@ -36,6 +36,23 @@ import Testing
         #expect(outcome == .frame(second))
     }
 
+    /// Of the page in which a file is cut, the rest reads as zeros, and nothing faults.
+    @Test func aFileThatIsCutWithinItsLastPageIsNotBelieved() throws {
+        let directory = try folder.bridge()
+        var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        var reader = try FrameReader(directory: directory)
+        for byte in UInt8(1)...3 { try writer.publish(info(64, 64)) { fill(&$0, byte) } }
+        let file = try #require(folder.framesFile())
+        let size = try Int(FileDescriptor.open(file, O_RDONLY).status().st_size)
+        truncate(file, size - 1)
+        do {
+            let outcome = try reader.read { _ in }
+            Issue.record("\(outcome)")
+        } catch {
+            guard case .damaged = error else { throw error }
+        }
+    }
+
     @Test func nothingOfEarlierPicturesStaysWhenThatIsAskedFor() throws {
         let directory = try folder.bridge()
         var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)

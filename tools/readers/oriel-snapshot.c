@@ -41,6 +41,7 @@ struct reader {
     int64_t locked_ns;
     char name[32];                            /* of the frames below */
     const struct oriel_bridge_header *frames; /* the mapping; NULL until some are open */
+    int file;                                 /* what is mapped */
     struct oriel_bridge_header checked;       /* a copy of its header, of which the first 64 bytes hold */
     uint64_t latest_read;
     unsigned long pictures, overruns, generations;
@@ -273,9 +274,12 @@ static const char *open_frames(struct reader *reader) {
     if (mapping == MAP_FAILED) {
         fail(FAILED, "cannot map %s/%s (%s): end other programs.", reader->path, reader->name, strerror(errno));
     }
-    close(file);
-    if (reader->frames) munmap((void *)reader->frames, reader->checked.file_bytes);
+    if (reader->frames) {
+        munmap((void *)reader->frames, reader->checked.file_bytes);
+        close(reader->file);
+    }
     reader->frames = mapping;
+    reader->file = file;
     reader->checked = page.header;
     reader->latest_read = 0;
     reader->generations++;
@@ -348,6 +352,10 @@ static void read_latest(struct reader *reader) {
             free(planes);
             continue;
         }
+        /* Of the page in which a file was cut, the rest reads as zeros, without a signal. */
+        struct stat info;
+        bool is_long_enough = fstat(reader->file, &info) == 0 && (uint64_t)info.st_size >= reader->checked.file_bytes;
+        require(reader, is_long_enough, "its frames were cut off");
         reader->latest_read = latest;
         uint64_t horizon = __atomic_load_n(&reader->frames->horizon_ns, __ATOMIC_ACQUIRE);
         if (slot.captured_ns < horizon && horizon <= __atomic_load_n(&reader->frames->heartbeat_ns, __ATOMIC_ACQUIRE)) {

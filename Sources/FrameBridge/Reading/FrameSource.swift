@@ -54,6 +54,8 @@ final class FrameSource {
     /// Whether new readers would find these frames.
     var isInPlace: Bool { directory.kind(of: name) != nil }
 
+    private var isLongEnough: Bool { (try? Int(file.status().st_size)) ?? 0 >= header.fileBytes }
+
     func load64(_ offset: Int) throws(Lost) -> UInt64 {
         switch backing {
         case .mapped(let mapping):
@@ -100,7 +102,10 @@ final class FrameSource {
                 }
             }
             guard let result else { throw .lost }
-            return try result.get()
+            let read = try result.get()
+            // Of the page in which a file was cut, the rest reads as zeros, without a fault.
+            if case .whole = read.outcome, !isLongEnough { throw .lost }
+            return read
         case .copied(let buffer):
             return try follow(Reading(after: seen, copiesPicture: true), &overruns, body) { offset, _ in
                 try? load64(offset)
