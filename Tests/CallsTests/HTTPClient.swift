@@ -97,6 +97,14 @@ final class HTTPClient {
         return String(decoding: try take(size + 2).dropLast(2), as: UTF8.self)
     }
 
+    /// The next event of a stream that comes in chunks, without the signs of life before it.
+    func event() throws -> String {
+        while true {
+            let text = try chunk()
+            if !text.hasPrefix(":") { return text }
+        }
+    }
+
     /// As many of the next bytes.
     func read(_ count: Int) throws -> [UInt8] { try take(count) }
 

@@ -15,6 +15,8 @@ final class HTTPHandler: ChannelDuplexHandler {
     static let pieceSize = 64 * 1024
     /// Between two signs of life in a stream of events.
     static let eventInterval = TimeAmount.seconds(15)
+    /// A comment, which is no event (HTML, server-sent events).
+    private static let signOfLife = ":\n\n"
 
     private enum State {
         case idle
@@ -100,7 +102,9 @@ final class HTTPHandler: ChannelDuplexHandler {
         isInputClosed = true
         switch state {
         case .idle, .receiving: context.close(promise: nil)
-        case .responding, .streaming: break
+        case .responding: break
+        // A client that has gone altogether answers this with a reset; one that has only said all hears on.
+        case .streaming: send(Self.signOfLife, context)
         }
     }
 
@@ -183,8 +187,6 @@ final class HTTPHandler: ChannelDuplexHandler {
 
     private func stream(_ headers: HTTPHeaders, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
         state = .streaming
-        // Who hangs up from now on listens no more.
-        context.channel.setOption(.allowRemoteHalfClosure, value: false).whenFailure { _ in }
         // HTTP/1.0 knows no chunks: there the end of the connection is the end of the stream.
         let head = HTTPResponseHead(version: request.version, status: .ok, headers: headers)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
@@ -193,7 +195,7 @@ final class HTTPHandler: ChannelDuplexHandler {
         let task = context.eventLoop.scheduleRepeatedTask(initialDelay: Self.eventInterval, delay: Self.eventInterval) {
             _ in
             let (handler, context) = bound.value
-            handler.send(":\n\n", context)
+            handler.send(Self.signOfLife, context)
         }
         context.channel.closeFuture.whenComplete { _ in task.cancel() }
     }
