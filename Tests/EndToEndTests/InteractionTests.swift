@@ -27,8 +27,9 @@ extension WebTests {
             let receiver = try Receiver(.ffmpeg, sdp: description, port: port, in: broadcast.folder)
             var reader = try FrameReader(directory: BridgeDirectory(path: broadcast.directory, create: false))
 
-            var random = SeededRandom(state: UInt64(MonotonicClock.now()))
-            print("interaction with seed \(random.state)")
+            let seed = MonotonicClock.now()
+            var random = SplitMix(seed: seed)
+            print("interaction with seed \(seed)")
             let end = MonotonicClock.now() + UInt64(Self.duration * 1e9)
             var bursts = 0
             while MonotonicClock.now() < end || bursts < 5 {
@@ -112,14 +113,6 @@ private struct Planes {
     let chroma: [UInt8]
 }
 
-private struct SeededRandom: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return (state >> 33) ^ state << 31
-    }
-}
-
 /// A window manager, two terminals at work and a film.
 private final class Desktop {
     let server: XServer
@@ -166,7 +159,7 @@ private final class Desktop {
     }
 
     /// Does something that a person might do.
-    func act(_ random: inout SeededRandom) throws {
+    func act(_ random: inout SplitMix) throws {
         let window = windows.randomElement(using: &random)!
         let x = "\(Int.random(in: -100...size.width - 100, using: &random))"
         let y = "\(Int.random(in: -50...size.height - 100, using: &random))"

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Pixels
@@ -42,7 +43,7 @@ struct BlockSetTests {
 
     @Test(arguments: sizes)
     func rectanglesInsertTheBlocksTheyTouch(size: (Int, Int)) {
-        var generator = SeededGenerator(seed: 7)
+        var generator = SplitMix(seed: 7)
         let side = BlockSet.tile
         for _ in 0..<50 {
             let rectangle = PixelRect(
@@ -64,7 +65,7 @@ struct BlockSetTests {
     }
 
     @Test func operationsAreThoseOfSets() {
-        var generator = SeededGenerator(seed: 11)
+        var generator = SplitMix(seed: 11)
         let size = PixelSize(width: 5000, height: 400)
         for density in [2, 10, 90, 98] {
             var sets = (0..<2).map { _ in BlockSet(size, side: BlockSet.tile) }
@@ -122,7 +123,7 @@ struct BlockSetTests {
     /// Images that differ in some pixels, beside a search pixel by pixel.
     @Test(arguments: [1, 2, 3, 4], [(130, 70), (64, 64), (63, 1), (4500, 64)])
     func findsTheBlocksThatDiffer(bytesPerPixel: Int, size: (Int, Int)) {
-        var generator = SeededGenerator(seed: 3)
+        var generator = SplitMix(seed: 3)
         let size = PixelSize(width: size.0, height: size.1)
         let stride = size.width * bytesPerPixel + 5
         let first = generator.bytes(stride * size.height)
@@ -156,7 +157,7 @@ struct BlockSetTests {
     }
 
     @Test func updatesAPartOfAPictureAndTellsWhichMacroblocksChanged() {
-        var generator = SeededGenerator(seed: 5)
+        var generator = SplitMix(seed: 5)
         let size = PixelSize(width: 100, height: 54)
         for _ in 0..<60 {
             var picture = NV12Picture(size: size)

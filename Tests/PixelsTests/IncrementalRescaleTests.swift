@@ -1,4 +1,5 @@
 import Pixels
+import TestSupport
 import Testing
 
 /// A picture that follows a changing one tile by tile is, bit for bit, what a rescale of the whole would give.
@@ -11,7 +12,7 @@ struct IncrementalRescaleTests {
         (2, 66), (962, 540), (512, 512), (1920, 36), (128, 64),
     ])
     func followsRandomDamageOverSkippedFrames(width: Int, height: Int) {
-        var generator = SeededGenerator(seed: UInt64(width * 10_000 + height))
+        var generator = SplitMix(seed: UInt64(width * 10_000 + height))
         let size = PixelSize(width: width, height: height)
         let rescaler = Rescaler(from: size, to: Self.output)
         var source = NV12Picture(size: size)
@@ -35,7 +36,7 @@ struct IncrementalRescaleTests {
     }
 
     @Test func aPixelReachesNothingBeyondItsRegion() {
-        var generator = SeededGenerator(seed: 1)
+        var generator = SplitMix(seed: 1)
         for (width, height) in [(480, 270), (640, 360), (320, 180), (500, 300), (100, 60), (1002, 700)] {
             let size = PixelSize(width: width, height: height)
             let rescaler = Rescaler(from: size, to: Self.output)
@@ -76,7 +77,7 @@ struct IncrementalRescaleTests {
     private func scribble(
         on picture: inout NV12Picture,
         _ changed: inout BlockSet,
-        _ generator: inout SeededGenerator
+        _ generator: inout SplitMix
     ) {
         let size = picture.size
         let x = Int.random(in: 0..<size.width, using: &generator)

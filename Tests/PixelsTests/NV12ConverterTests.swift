@@ -1,10 +1,11 @@
 import Pixels
+import TestSupport
 import Testing
 
 struct NV12ConverterTests {
     @Test(arguments: Array(1...100) + [127, 128, 129, 641, 1366])
     func vectorKernelsGiveTheBitsOfThePortableOnes(width: Int) {
-        var generator = SeededGenerator(seed: UInt64(width))
+        var generator = SplitMix(seed: UInt64(width))
         for height in [1, 2, 3, 6] {
             // Odd strides put rows at every alignment.
             let stride = 4 * width + Int.random(in: 0...9, using: &generator)
@@ -25,7 +26,7 @@ struct NV12ConverterTests {
 
     @Test(arguments: [(2, 2), (34, 6), (101, 7), (1, 1), (64, 3)])
     func followsTheDefinitionOfBT709(width: Int, height: Int) {
-        var generator = SeededGenerator(seed: 709)
+        var generator = SplitMix(seed: 709)
         let rowBytes = 4 * width
         let source = generator.bytes(rowBytes * height)
         let layout = NV12Layout(size: PixelSize(width: width, height: height).roundedUpToEven)
@@ -67,7 +68,7 @@ struct NV12ConverterTests {
     }
 
     @Test func writesABlockIntoItsPlaceOnly() {
-        var generator = SeededGenerator(seed: 3)
+        var generator = SplitMix(seed: 3)
         let size = PixelSize(width: 96, height: 40)
         let layout = NV12Layout(size: size)
         let source = generator.bytes(4 * 96 * 40)

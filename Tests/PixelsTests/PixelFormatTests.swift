@@ -1,4 +1,5 @@
 import Pixels
+import TestSupport
 import Testing
 
 struct PixelFormatTests {
@@ -36,7 +37,7 @@ struct PixelFormatTests {
         let size = PixelSize(width: 37, height: 5)
         let bytes = format.bits / 8
         let stride = size.width * bytes + 3
-        var generator = SeededGenerator(seed: 30)
+        var generator = SplitMix(seed: 30)
         let source = generator.bytes(stride * (size.height - 1) + size.width * bytes)
 
         var bgrx: [UInt8] = []

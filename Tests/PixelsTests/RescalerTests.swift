@@ -1,4 +1,5 @@
 import Pixels
+import TestSupport
 import Testing
 
 struct RescalerTests {
@@ -21,7 +22,7 @@ struct RescalerTests {
     private func bytes(_ span: RawSpan) -> [UInt8] { span.withUnsafeBytes { [UInt8]($0) } }
 
     private func random(_ layout: NV12Layout, seed: UInt64 = 32) -> Planes {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix(seed: seed)
         return Planes(
             luma: generator.bytes(layout.lumaByteCount),
             chroma: generator.bytes(layout.chromaByteCount)

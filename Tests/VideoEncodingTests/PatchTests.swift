@@ -1,5 +1,6 @@
 import Differential
 import Pixels
+import TestSupport
 import Testing
 
 @testable import VideoEncoding
@@ -124,7 +125,7 @@ import Testing
         }
 
         /// Draws noise, text or a flat field on a few macroblocks.
-        func scribble(_ generator: inout Random) {
+        func scribble(_ generator: inout SplitMix) {
             let size = picture.size
             let layout = picture.layout
             let x = Int.random(in: 0..<size.width / 2, using: &generator) * 2
@@ -154,18 +155,10 @@ import Testing
         }
     }
 
-    struct Random: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return (state >> 33) ^ state << 31
-        }
-    }
-
     @Test(arguments: [(320, 192, 0), (100, 54, 1), (16, 16, 0), (642, 66, 1)])
     func patchesShowWhatTheyShallAndLeaveTheRest(width: Int, height: Int, profile: Int) throws {
         let size = PixelSize(width: width, height: height)
-        var random = Random(state: UInt64(size.width))
+        var random = SplitMix(seed: UInt64(size.width))
         let stream = try Stream(size, profile: profile)
         Scene.draw(0, into: &stream.picture)
         for step in 0..<4 { try stream.encode(nil, forceKeyframe: step == 0) }
@@ -240,7 +233,7 @@ import Testing
     @Test(arguments: [(320, 192, 0), (100, 102, 1), (320, 194, 1), (642, 130, 0)])
     func patchesMoveWhatHasMoved(width: Int, height: Int, profile: Int) throws {
         let size = PixelSize(width: width, height: height)
-        var random = Random(state: UInt64(size.width))
+        var random = SplitMix(seed: UInt64(size.width))
         let stream = try Stream(size, profile: profile)
         Scene.draw(0, into: &stream.picture)
         for step in 0..<30 { try stream.encode(nil, forceKeyframe: step == 0) }
@@ -317,7 +310,7 @@ import Testing
     @Test(arguments: [(320, 192), (100, 102), (642, 130)])
     func aKeyframeThatIsRepeatedTakesBackWhatWasPatched(size: (Int, Int)) throws {
         let size = PixelSize(width: size.0, height: size.1)
-        var random = Random(state: UInt64(size.width))
+        var random = SplitMix(seed: UInt64(size.width))
         let stream = try Stream(size)
         for round in 0..<12 {
             var other = Decoder(.vp8)
@@ -363,7 +356,7 @@ import Testing
         let size = PixelSize(width: 64, height: 800)
         for rows in [distance, -distance] {
             let stream = try Stream(size)
-            var random = Random(state: UInt64(distance))
+            var random = SplitMix(seed: UInt64(distance))
             Scene.draw(0, into: &stream.picture)
             for _ in 0..<80 { stream.scribble(&random) }
             for step in 0..<20 { try stream.encode(nil, forceKeyframe: step == 0) }
@@ -395,7 +388,7 @@ import Testing
     }
 
     @Test func bitsComeBackAsTheyWere() {
-        var random = Random(state: 4)
+        var random = SplitMix(seed: 4)
         for _ in 0..<300 {
             let bits = (0..<Int.random(in: 0...2000, using: &random)).map { _ -> (Bool, UInt8) in
                 let probability = UInt8.random(in: 0...255, using: &random)
@@ -425,7 +418,7 @@ import Testing
     }
 
     @Test func theTransformsUndoEachOther() {
-        var random = Random(state: 8)
+        var random = SplitMix(seed: 8)
         withUnsafeTemporaryAllocation(of: Int32.self, capacity: 16) { block in
             for _ in 0..<2000 {
                 let wanted = (0..<16).map { _ in Int32.random(in: -255...255, using: &random) }
