@@ -34,7 +34,7 @@ package struct CaptureLoop: ~Copyable {
     private var schedule: CaptureSchedule
     private var backoff: Backoff
     private var isPaused: Bool
-    /// While it is paused: whether the picture that hides the screen is out.
+    /// While it is paused: whether the picture that hides the screen is out, and was not just tried in vain.
     private var isHidden = true
     /// What was shown before shall not be seen by anybody who comes now.
     private var hidesPast = false
@@ -108,7 +108,7 @@ package struct CaptureLoop: ~Copyable {
         var reportAt = MonotonicClock.now() + 1_000_000_000
         do throws(BridgeError) {
             if let absence {
-                try enterSourceLost("\(absence)")
+                enterSourceLost("\(absence)")
                 noteEnd(absence)
             }
             if isPaused {
@@ -192,27 +192,28 @@ package struct CaptureLoop: ~Copyable {
     private mutating func pause(withPlacard: Bool) -> Bool {
         let isNew = !isPaused
         isPaused = true
-        isHidden = true
-        if var picture = writer.lastFrame ?? session?.frameInfo {
-            if withPlacard || writer.lastFrame == nil { picture.capturedAt = MonotonicClock.now() }
-            do throws(BridgeError) {
-                try writer.publish(picture, leavingNothingElse: true) { planes in
-                    if withPlacard || !planes.followsAnother { planes.drawPlacard() } else { planes.keepAll() }
-                }
-            } catch {
-                isHidden = writer.lastFrame == nil
-                report("\(error)")
+        var picture = writer.lastFrame ?? session?.frameInfo ?? .ofNothing
+        if withPlacard || writer.lastFrame == nil { picture.capturedAt = MonotonicClock.now() }
+        do throws(BridgeError) {
+            try writer.publish(picture, leavingNothingElse: true) { planes in
+                if withPlacard || !planes.followsAnother { planes.drawPlacard() } else { planes.keepAll() }
             }
+            isHidden = true
+        } catch {
+            if isHidden { report("\(error)") }
+            isHidden = false
         }
         setState(.paused)
         if isNew { report("paused: nothing of the screen leaves this process") }
-        return isHidden
+        // Where there are no frames, the horizon alone hides those of the process before.
+        return isHidden || writer.lastFrame == nil
     }
 
     private mutating func resume() {
         guard isPaused else { return }
         report("resumed")
         isPaused = false
+        isHidden = true
         publishAgain()
         setState(session == nil ? .sourceLost : .active)
     }
@@ -249,14 +250,14 @@ package struct CaptureLoop: ~Copyable {
     /// Looks at the screen if it is time, and publishes what it finds.
     private mutating func look(at now: UInt64) throws(BridgeError) {
         do {
-            if session == nil { try reconnect(at: now) }
+            if session == nil { reconnect(at: now) }
             guard let session else { return }
             try noteEvents(of: session)
             guard isLooking, now >= writeAfter, let look = schedule.due(at: now) else { return }
             switch try session.look(look) {
             case .sourceLost:
                 schedule.note(look, at: now, XSession.Sight())
-                try enterSourceLost("\(settings.source) is gone")
+                enterSourceLost("\(settings.source) is gone")
             case .seen(let sight):
                 schedule.note(look, at: now, sight)
                 if settings.showsCursor, sight.pointerIsNews { schedule.notePointer() }
@@ -266,7 +267,7 @@ package struct CaptureLoop: ~Copyable {
             // Replies may have brought events along, and those do not make the descriptor readable again.
             try noteEvents(of: session)
         } catch let error as X11Error {
-            try lose(error, at: now)
+            lose(error)
         } catch let error as BridgeError {
             throw error
         } catch {
@@ -313,7 +314,7 @@ package struct CaptureLoop: ~Copyable {
         do { try writer.setState(state, reason: reason) } catch { report("\(error)") }
     }
 
-    private mutating func reconnect(at now: UInt64) throws(BridgeError) {
+    private mutating func reconnect(at now: UInt64) {
         guard !isOrphaned, now >= backoff.nextAttempt else { return }
         do {
             let session = try XSession(settings)
@@ -334,15 +335,27 @@ package struct CaptureLoop: ~Copyable {
         report("\(settings.source) is gone for good: choose what to show with \"oriel source\"")
     }
 
-    private mutating func lose(_ error: X11Error, at now: UInt64) throws(BridgeError) {
+    private mutating func lose(_ error: X11Error) {
         session = nil
         backoff = Backoff(now: MonotonicClock.now())
-        try enterSourceLost("\(error)")
+        enterSourceLost("\(error)")
     }
 
-    private mutating func enterSourceLost(_ reason: String) throws(BridgeError) {
+    private mutating func enterSourceLost(_ reason: String) {
         guard writer.state != .sourceLost else { return }
         report("\(reason); the last picture stays while I look for it")
         if !isPaused { setState(.sourceLost, reason: reason) }
+    }
+}
+
+extension FrameInfo {
+    /// What a placard stands for where no screen was seen yet.
+    fileprivate static var ofNothing: FrameInfo {
+        FrameInfo(
+            width: 1280,
+            height: 720,
+            capturedAt: MonotonicClock.now(),
+            source: SourceRectangle(x: 0, y: 0, width: 1280, height: 720)
+        )
     }
 }

@@ -60,6 +60,10 @@ enum Control {
         } else if answer != nil {
             return
         }
+        guard try directory.hasWriter() else {
+            let next = isPause ? "the next one begins paused" : "start it again and repeat this"
+            throw Failure(.tryAgain, "the capture process in \(directory.path) has died: \(next)")
+        }
         let pid = try directory.status().map { "process \($0.pid)" } ?? "the capture process"
         throw Failure(.tryAgain, "\(pid) in \(directory.path) did not \(request) within 5 s: end it with kill")
     }

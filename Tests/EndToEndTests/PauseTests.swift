@@ -16,7 +16,7 @@ import Testing
             cd \(folder.path)
             dir="--dir $PWD/bridge"
             \(oriel) start --display \(server.display) $dir & capture=$!
-            until \(oriel) status $dir 2> /dev/null | grep -q ^active; do :; done
+            until \(oriel) status $dir 2> /dev/null | grep -q ^active; do sleep 0.05; done
             cat /dev/zero 2> /dev/null > fill || true
             while touch fill.$((count += 1)) 2> /dev/null; do :; done
             ! { echo x > x; } 2> /dev/null
@@ -24,11 +24,11 @@ import Testing
             kill -KILL $capture
             wait $capture || true
             \(oriel) start --display \(server.display) $dir & capture=$!
-            until \(oriel) status $dir 2> /dev/null | grep -q 640x480; do :; done
+            until \(oriel) status $dir 2> /dev/null | grep -q "^paused.*640x480"; do sleep 0.05; done
             \(oriel) status $dir
             \(oriel) source --region 320x200+1+2 $dir
             \(oriel) resume $dir
-            until \(oriel) status $dir | grep -q 320x200, ; do :; done
+            until \(oriel) status $dir | grep -q 320x200, ; do sleep 0.05; done
             \(oriel) status $dir
             \(oriel) stop $dir
             wait $capture
@@ -88,6 +88,35 @@ import Testing
         #expect(try broadcast.run("source", "--window", sameId).code == 0)
         try wait(until: "the other window shows") { try broadcast.run("status").output.contains("120x90,") }
         for program in [capture, second] { program.stop() }
+    }
+
+    /// Also where no screen tells how large a placard is to be, and while there is nobody to do it.
+    @Test(arguments: [false, true])
+    func aPauseHidesWhatADeadProcessLeft(isAskedOfTheDead: Bool) throws {
+        let server = try XServer()
+        let broadcast = try Broadcast(on: server.display, isOfTests: true)
+        let capture = try broadcast.start()
+        var reader = try FrameReader(directory: BridgeDirectory(path: broadcast.directory, create: false))
+        guard case .frame = try reader.read({ _ in }) else { throw Unexpected("no picture") }
+        capture.kill(SIGKILL)
+        try capture.wait()
+        try server.crash()
+        let command = [broadcast.oriel, "pause", "--dir", broadcast.directory]
+        let asked = MonotonicClock.now()
+        var pause = isAskedOfTheDead ? try Subprocess(command) : nil
+        let successor = try Subprocess([
+            broadcast.oriel, "start", "--continue", "--display", server.display, "--dir", broadcast.directory,
+        ])
+        if pause == nil {
+            try wait(until: "it goes on") { try broadcast.run("status").output.hasPrefix("source_lost") }
+            pause = try Subprocess(command)
+        }
+        #expect(try pause?.wait() == .code(0))
+        #expect(reader.horizon.instant >= asked)
+        reader.forget()
+        guard case .frame(let placard) = try reader.read({ _ in }) else { throw Unexpected("no placard") }
+        #expect(placard.capturedAt >= asked)
+        successor.stop()
     }
 
     /// What a script of the user's does to the files is no goodbye.

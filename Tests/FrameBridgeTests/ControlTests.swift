@@ -55,7 +55,7 @@ import Testing
         try writer.stop()
     }
 
-    /// Of two who ask at once, both get an answer.
+    /// Of those who ask at once, all get an answer. A pause stays where somebody asks for it meanwhile.
     @Test func nobodyIsForgotten() throws {
         let directory = try folder.bridge()
         var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
@@ -69,7 +69,89 @@ import Testing
             }
             sched_yield()
         }
-        #expect(asking.allSatisfy { $0.answer == .granted })
+        for (index, asking) in asking.enumerated() {
+            let mayBeRefused = index.isMultiple(of: 2)
+            #expect(asking.answer == .granted || mayBeRefused && asking.answer != nil)
+        }
+    }
+
+    /// An older wish to go on does not undo a newer pause, whenever the writer gets to run.
+    @Test(arguments: [BridgeRequest.pause, .freeze], [BridgeRequest.resume, .stop, .show("screen")])
+    func aPauseTakesThePlaceOfWhatWaits(pause: BridgeRequest, request: BridgeRequest) throws {
+        let directory = try folder.bridge()
+        var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        func isWaiting(_ request: BridgeRequest) throws -> Bool {
+            try ControlFile(in: directory, O_RDONLY)?.waitingRequest == request
+        }
+        let older = try Asking(request, directory, until: MonotonicClock.now() + soon)
+        while try !isWaiting(request) { sched_yield() }
+        let newer = try Asking(pause, directory, until: MonotonicClock.now() + soon)
+        while !older.isOver { sched_yield() }
+        #expect(older.answer == .refused("somebody has asked for a pause meanwhile"))
+        while try !isWaiting(pause) { sched_yield() }
+        let taken = writer.takeRequest()
+        #expect(taken == pause)
+        writer.answer(.granted)
+        while !newer.isOver { sched_yield() }
+        #expect(newer.answer == .granted)
+        let left = writer.takeRequest()
+        #expect(left == nil)
+    }
+
+    /// What a person was told not to be done is not done later.
+    @Test func whatHadNoAnswerIsTakenBackUnlessItIsAPause() throws {
+        let directory = try folder.bridge()
+        var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        for request in [BridgeRequest.resume, .stop, .show("screen")] {
+            #expect(try directory.ask(request, until: MonotonicClock.now()) == nil)
+            let taken = writer.takeRequest()
+            #expect(taken == nil)
+        }
+        #expect(try directory.ask(.freeze, until: MonotonicClock.now()) == nil)
+        let taken = writer.takeRequest()
+        #expect(taken == .freeze)
+    }
+
+    /// Those who read a killed writer's frames see none of them once its successor is paused, with frames or without.
+    @Test(arguments: [FrameReader.Access.mapped, .copied], [true, false])
+    func aPauseReachesTheFramesOfADeadWriter(access: FrameReader.Access, wasAskedBefore: Bool) throws {
+        let directory = try folder.bridge()
+        do {
+            var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+            try writer.publish(info(64, 64)) { fill(&$0, 1) }
+        }
+        var reader = try FrameReader(directory: directory, access: access)
+        guard case .frame = try reader.read({ _ in }) else { throw Unexpected("no frame") }
+        if wasAskedBefore { #expect(try directory.ask(.pause, until: MonotonicClock.now()) == nil) }
+        let asked = MonotonicClock.now()
+        var successor = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        if !wasAskedBefore {
+            // There is no room for the placard, as it has no size.
+            var nothing = info(0, 0)
+            nothing.capturedAt = asked
+            #expect(throws: BridgeError.self) {
+                try successor.publish(nothing, leavingNothingElse: true) { fill(&$0, 2) }
+            }
+        }
+        #expect(reader.horizon.instant >= asked)
+        reader.forget()
+        #expect(try reader.read { _ in } == .noFrame)
+    }
+
+    /// A horizon never goes back, also where the writer that set it was killed.
+    @Test func aSuccessorKeepsTheHorizon() throws {
+        let directory = try folder.bridge()
+        var placard = info(64, 64)
+        placard.capturedAt = MonotonicClock.now()
+        do {
+            var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+            try writer.publish(placard, leavingNothingElse: true) { fill(&$0, 1) }
+        }
+        var successor = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        var later = info(64, 64)
+        later.capturedAt = placard.capturedAt + 1
+        try successor.publish(later) { fill(&$0, 2) }
+        #expect(try BridgeInspection(directory).horizon == placard.capturedAt)
     }
 
     @Test func whatIsShownIsKnownInItsWholeLength() throws {

@@ -192,7 +192,8 @@ class Frames:
                     picture = self.check_slot(slot)
                     if picture.number == number:
                         self.last_read = latest
-                        heartbeat, horizon = self.number_at(72), self.number_at(96)
+                        # In this order: the writer advances the heartbeat before the horizon.
+                        horizon, heartbeat = self.number_at(96), self.number_at(72)
                         # A pause came meanwhile: the picture that stands for it follows.
                         hidden = picture.captured_ns < horizon <= heartbeat
                         return None if hidden else picture, False

@@ -93,7 +93,9 @@ public struct BridgeInspection: Sendable {
         fileBytes = header.fileBytes
         published = get(H.published, as: UInt64.self)
         stateSince = get(H.stateSince, as: UInt64.self)
-        horizon = get(H.horizon, as: UInt64.self)
+        let horizon = get(H.horizon, as: UInt64.self)
+        // A later one is damage.
+        if horizon <= heartbeatAt { self.horizon = horizon }
         framesPerSecond = Int(get(H.framesPerSecond, as: UInt32.self))
         source = String(
             decoding: page[H.source..<H.source + H.sourceBytes].prefix { $0 != 0 },

@@ -43,6 +43,18 @@ public enum BridgeRequest: Sendable, Equatable {
     }
 }
 
+extension BridgeRequest: CustomStringConvertible {
+    /// What is asked for, as a verb for a person.
+    public var description: String {
+        switch self {
+        case .pause, .freeze: "pause"
+        case .resume: "resume"
+        case .stop: "stop"
+        case .show(let source): "show \(source)"
+        }
+    }
+}
+
 /// What a capture process says to a request.
 public enum BridgeAnswer: Sendable, Equatable {
     /// It is done, and a pause outlives the capture process.
@@ -58,24 +70,37 @@ extension BridgeDirectory {
     /// Asks the capture process for something, and waits for its answer. Takes no room in the file system.
     ///
     /// - Parameter deadline: when to give up, in nanoseconds of CLOCK_MONOTONIC.
+    /// Somebody else may ask meanwhile. Then it is asked again, but not in the place of a pause.
+    ///
     /// - Returns: nil if there was no answer. A pause that was asked for stays, unless another request takes its place: a
-    ///   successor of a capture process that died begins paused.
+    ///   successor of a capture process that died begins paused. Anything else is taken back, and not done later.
     public func ask(_ request: BridgeRequest, until deadline: UInt64) throws(BridgeError) -> BridgeAnswer? {
-        let number = UInt64.random(in: 1 ... .max)
-        let wanted = ControlFile.Record(number: number, text: request.text)
+        let wanted = ControlFile.Record(number: .random(in: 1 ... .max), text: request.text)
+        var isAsked = false
         while true {
             // Somebody may have removed it; then the capture process makes another.
             if let control = try ControlFile(in: self, O_RDONLY) {
-                if let answer = control.read(.answer), answer.number == number {
-                    return answer.text.isEmpty ? .granted : .refused(answer.text)
+                if let answer = control.answer(to: wanted) { return answer }
+                let asked = control.read(.request)
+                if asked != wanted {
+                    let isPause = asked.flatMap { BridgeRequest(text: $0.text) }?.pauses ?? false
+                    if isAsked, isPause, !request.pauses { return .refused("somebody has asked for a pause meanwhile") }
+                    try write(wanted)
+                    isAsked = true
                 }
-                // Also when somebody else has asked in between.
-                if control.read(.request) != wanted { try write(wanted) }
             }
-            if MonotonicClock.now() >= deadline { return nil }
-            if try !hasWriter(), try hasEndedWell() { return nil }
+            var isOver = MonotonicClock.now() >= deadline
+            if !isOver, try !hasWriter() { isOver = try hasEndedWell() }
+            if isOver { return request.pauses ? nil : try takeBack(wanted) }
             MonotonicClock.sleep(until: MonotonicClock.now() + 2_000_000)
         }
+    }
+
+    /// Returns the answer if there is one all the same.
+    private func takeBack(_ request: ControlFile.Record) throws(BridgeError) -> BridgeAnswer? {
+        guard let control = try ControlFile(in: self, O_RDWR) else { return nil }
+        if control.read(.request) == request { try? control.write("", to: .request) }
+        return control.answer(to: request)
     }
 
     /// That the file is closed again tells the capture process (inotify).

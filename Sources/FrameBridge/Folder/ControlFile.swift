@@ -9,7 +9,7 @@ final class ControlFile {
 
     /// What a page holds: a text, and a number that tells one text from the next.
     enum Page: Int, CaseIterable {
-        /// Of whoever asked last; its number is random.
+        /// Of whoever asked last, under a random number; empty if it was taken back.
         case request
         /// To the request of the same number: empty if it was granted, a sentence why not otherwise.
         case answer
@@ -67,14 +67,22 @@ final class ControlFile {
     /// Makes sure that all its blocks are there.
     func allocate() throws(SystemError) { try file.allocate(Self.fileBytes) }
 
-    /// What was asked and has no answer yet.
+    /// What was asked, was not taken back, and has no answer yet.
     var waitingRecord: Record? {
-        guard let record = read(.request), record.number != read(.answer)?.number else { return nil }
+        guard let record = read(.request), !record.text.isEmpty, record.number != read(.answer)?.number else {
+            return nil
+        }
         return record
     }
 
     /// The same, where it is anything that can be asked.
     var waitingRequest: BridgeRequest? { waitingRecord.flatMap { BridgeRequest(text: $0.text) } }
+
+    /// Nil while there is none.
+    func answer(to request: Record) -> BridgeAnswer? {
+        guard let answer = read(.answer), answer.number == request.number else { return nil }
+        return answer.text.isEmpty ? .granted : .refused(answer.text)
+    }
 
     /// Whether others would find it in the folder.
     func isInPlace(in directory: BridgeDirectory) -> Bool {

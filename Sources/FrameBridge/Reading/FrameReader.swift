@@ -153,17 +153,16 @@ public struct FrameReader: ~Copyable {
             return try directory.hasEndedWell() ? .stopped : .dead
         }
         // Frames that are retired, or nowhere to be found, wait for their successor: its state is in the status file alone.
-        let known: FrameSource?
-        do { known = try current() } catch .noAnswer {
+        var known: FrameSource?
+        do {
+            known = try current()
+            if let source = known { known = try replacement(of: source) ?? source }
+        } catch .noAnswer {
             return .stalled(try directory.status()?.state ?? .starting)
-        } catch {
-            known = nil
-        }
-        guard var source = known else { return .live(try directory.status()?.state ?? .starting) }
-        if let successor = try replacement(of: source) { source = successor }
-        guard source.isInPlace, let (state, heartbeat) = try? source.pulse(), let state, state != .retired else {
-            return .live(try directory.status()?.state ?? .starting)
-        }
+        } catch {}
+        guard let source = known, source.isInPlace, let (state, heartbeat) = try? source.pulse(), let state,
+            state != .retired
+        else { return .live(try directory.status()?.state ?? .starting) }
         return Liveness(state: state, heartbeat: heartbeat)
     }
 

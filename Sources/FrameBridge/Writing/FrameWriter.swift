@@ -26,6 +26,8 @@ public struct FrameWriter: ~Copyable {
     private var frames: FramesFile?
     /// The generation before, for readers who have not followed yet; until the next look after the files.
     private var retired: FramesFile?
+    /// What writers before left, for readers who have not followed yet; until this one has frames.
+    private var left: [LeftFrames]
     /// What was captured before is not to be shown any more: nanoseconds of CLOCK_MONOTONIC.
     private var horizon: UInt64 = 0
     private var startsOver = false
@@ -65,12 +67,13 @@ public struct FrameWriter: ~Copyable {
             pid: getpid(),
             startedAt: MonotonicClock.now()
         )
+        let left: [LeftFrames]
         do throws(BridgeError) {
             try status.write(to: directory, holding: lock)
-            Self.clearAway(in: directory)
+            left = Self.clearAway(in: directory)
         } catch {
             // What is cleared away makes room.
-            Self.clearAway(in: directory)
+            left = Self.clearAway(in: directory)
             try status.write(to: directory, holding: lock)
         }
         control = try heritage.makeControl(in: directory, source: sourceWords)
@@ -83,14 +86,26 @@ public struct FrameWriter: ~Copyable {
         self.framesPerSecond = framesPerSecond
         self.storage = storage
         self.status = status
+        self.left = left
+        horizon = left.map(\.horizon).max() ?? 0
+        if heritage.isPaused { setHorizon(MonotonicClock.now()) }
     }
 
-    private static func clearAway(in directory: BridgeDirectory) {
-        for name in directory.fileNames() {
-            if name.hasPrefix("frames.") { FramesFile.retire(name, in: directory) }
-            guard name != BridgeDirectory.spare(BridgeStatus.fileName) else { continue }
-            if name.hasPrefix("frames.") || name.hasPrefix(".") || name == "request" { directory.remove(name) }
+    /// Removes what a killed writer left, and returns its frames.
+    private static func clearAway(in directory: BridgeDirectory) -> [LeftFrames] {
+        let names = directory.fileNames().filter { $0 != BridgeDirectory.spare(BridgeStatus.fileName) }
+        let left = names.filter { $0.hasPrefix("frames.") }.compactMap { LeftFrames(retiring: $0, in: directory) }
+        for name in names where name.hasPrefix("frames.") || name.hasPrefix(".") || name == "request" {
+            directory.remove(name)
         }
+        return left
+    }
+
+    /// Forbids readers to show what was captured before.
+    private mutating func setHorizon(_ instant: UInt64) {
+        horizon = max(horizon, instant)
+        for file in [frames, retired] { file?.setHorizon(horizon) }
+        for file in left { file.setHorizon(horizon) }
     }
 
     /// What this broadcast says of itself.
@@ -156,10 +171,7 @@ public struct FrameWriter: ~Copyable {
     ) throws(BridgeError) {
         // What must not be seen any more goes at once, also where there is no room for another file.
         let usesPresentFile = !startsOver || leavingNothingElse
-        if leavingNothingElse {
-            horizon = max(horizon, info.capturedAt)
-            for file in [frames, retired] { file?.setHorizon(horizon) }
-        }
+        if leavingNothingElse { setHorizon(info.capturedAt) }
         for _ in 0..<(leavingNothingElse ? Layout.slotCount : 1) {
             try publishOnce(info, usesPresentFile: usesPresentFile, body)
         }
@@ -195,8 +207,8 @@ public struct FrameWriter: ~Copyable {
         if now < checkAt { return true }
         checkAt = now + Self.checkInterval
         retired = nil
-        if !control.isInPlace(in: directory) { remakeControl() }
-        if !isPauseKept { keepPause() }
+        if frames != nil { left = [] }
+        if !isPauseKept || !control.isInPlace(in: directory) { keepPause() }
         if !status.isWritten(in: directory) { try? status.write(to: directory, holding: lock) }
         guard let frames, !frames.isInPlace(in: directory) else { return true }
         frames.setState(.retired)
@@ -221,19 +233,18 @@ public struct FrameWriter: ~Copyable {
 
     /// First of all that is written of a pause, so that it is not lost with this process.
     private mutating func keepPause() {
+        let pause = state == .paused ? state.name : ""
         do {
-            try control.write(state == .paused ? state.name : "", to: .pause)
+            if control.isInPlace(in: directory) {
+                try control.write(pause, to: .pause)
+            } else {
+                // Somebody removed it. What was asked is asked again.
+                control = try ControlFile(makingIn: directory, pause: pause, source: sourceWords)
+            }
             isPauseKept = true
         } catch {
             isPauseKept = false
         }
-    }
-
-    /// Somebody removed it. What was asked is asked again.
-    private mutating func remakeControl() {
-        isPauseKept = false
-        let pause = state == .paused ? state.name : ""
-        if let made = try? ControlFile(makingIn: directory, pause: pause, source: sourceWords) { control = made }
     }
 
     /// Says `stopped`, removes the frames file and gives the lock back.
@@ -261,6 +272,8 @@ public struct FrameWriter: ~Copyable {
         var generation: UInt64 = 0
         while generation == 0 { generation = .random(in: .min ... .max) }
         let previous = status.generation
+        // They would take the room that nobody needs.
+        if !hasReaders { left = [] }
         let next = try FramesFile(
             in: directory,
             storage: storage,

@@ -5,6 +5,9 @@ import Synchronization
 /// The writer's mapping of one generation's frames. Made under a temporary name and renamed when its header is whole, so
 /// that a reader finds either nothing or what is valid.
 final class FramesFile {
+    /// To wake a reader takes the writer three microseconds and more, so a thread wakes those beyond so many.
+    private static let wokenAtOnce: Int32 = 4
+
     private let mapping: Mapping
     /// Hands out sealed memory; nil for a file.
     private let service: DescriptorService?
@@ -14,6 +17,8 @@ final class FramesFile {
     /// The geometry of what stands in each slot; nil where nothing was written.
     private var plans = [SlotPlan?](repeating: nil, count: Layout.slotCount)
     private var published: UInt64 = 0
+    /// Wakes many readers; made when there are many.
+    private var crowd: ReaderCrowd?
 
     init(
         in directory: BridgeDirectory,
@@ -69,14 +74,6 @@ final class FramesFile {
         return (mapping, try DescriptorService(giving: file, at: name, in: directory.descriptor))
     }
 
-    /// Tells the readers of a file that a killed writer left that there will be no more frames in it.
-    static func retire(_ name: String, in directory: BridgeDirectory) {
-        guard let file = try? directory.open(name, O_RDWR),
-            let mapping = try? Mapping(file, size: Layout.page, writable: true)
-        else { return }
-        _ = mapping.guarded { Self.setState(.retired, in: mapping) }
-    }
-
     /// Whether new readers would find these frames, and whole.
     func isInPlace(in directory: BridgeDirectory) -> Bool {
         service == nil ? directory.size(of: name) ?? 0 >= mapping.size : directory.kind(of: name) == S_IFSOCK
@@ -85,7 +82,11 @@ final class FramesFile {
     func holds(_ plan: SlotPlan) -> Bool { plan.byteCount <= header.slotStride }
 
     func heartbeat() {
-        _ = mapping.guarded { mapping.storeReleasing64(MonotonicClock.now(), Layout.Header.heartbeat) }
+        _ = mapping.guarded { Self.heartbeat(in: mapping) }
+    }
+
+    private static func heartbeat(in mapping: Mapping) {
+        mapping.storeReleasing64(MonotonicClock.now(), Layout.Header.heartbeat)
     }
 
     /// Says what is shown, for people, who may read it while it is written.
@@ -98,16 +99,20 @@ final class FramesFile {
 
     /// What was captured before is not to be shown any more.
     func setHorizon(_ instant: UInt64) {
+        _ = mapping.guarded { Self.setHorizon(instant, in: mapping) }
+    }
+
+    static func setHorizon(_ instant: UInt64, in mapping: Mapping) {
         // No earlier than the horizon: readers take another one for damage.
-        heartbeat()
-        _ = mapping.guarded { mapping.storeReleasing64(instant, Layout.Header.horizon) }
+        heartbeat(in: mapping)
+        mapping.storeReleasing64(instant, Layout.Header.horizon)
     }
 
     func setState(_ state: BroadcastState) {
         _ = mapping.guarded { Self.setState(state, in: mapping) }
     }
 
-    private static func setState(_ state: BroadcastState, in mapping: Mapping) {
+    static func setState(_ state: BroadcastState, in mapping: Mapping) {
         mapping.store64(MonotonicClock.now(), Layout.Header.stateSince)
         mapping.storeReleasing32(state.rawValue, Layout.Header.state)
         mapping.advanceAndWake(Layout.Header.wake)
@@ -133,10 +138,6 @@ final class FramesFile {
             }
         } != nil
     }
-
-    /// A few at once; many by a thread, as each takes the writer three microseconds and more.
-    private var crowd: ReaderCrowd?
-    private static let wokenAtOnce: Int32 = 4
 
     private func advanceAndWakeReaders() {
         let woken = mapping.advanceAndWake(Layout.Header.wake, most: Self.wokenAtOnce)
