@@ -42,7 +42,7 @@ struct Start: ParsableCommand {
     /// The X server is reached by a Unix socket, unless the display names a host. Nothing else is reached at all.
     private func sandbox(_ folder: String) -> Sandbox {
         let display = source.display ?? getenv("DISPLAY").map { String(cString: $0) } ?? ""
-        let isLocal = display.hasPrefix(":") || display.hasPrefix("unix:") || display.hasPrefix("unix/") || display.hasPrefix("/")
+        let isLocal = [":", "unix:", "unix/", "/"].contains { display.hasPrefix($0) }
         let families = isLocal ? [AF_UNIX] : [AF_UNIX, AF_INET, AF_INET6]
         // Each connection to a server that comes back reads its authority file, which may have been replaced.
         return Sandbox(writable: folder, readable: nil, socketFamilies: families, sharesSegments: true)
