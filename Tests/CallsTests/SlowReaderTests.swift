@@ -35,6 +35,14 @@ import Testing
     }
 
     @Test(arguments: ["", "Connection: close\r\n"])
+    func whatMayNotBeSeenAnyMoreIsNotSentOn(fields: String) throws {
+        let client = try ask(fields)
+        _ = try client.read(4 << 20)
+        web.picture.horizon.store(5, ordering: .relaxed)
+        #expect(try client.rest().count < picture.count - 8 << 20)
+    }
+
+    @Test(arguments: ["", "Connection: close\r\n"])
     func whoStopsReadingIsCutOff(fields: String) throws {
         let client = try ask(fields)
         wait(2000)

@@ -148,12 +148,18 @@ final class HTTPHandler: ChannelDuplexHandler {
         if isLast { headers.add(name: "Connection", value: "close") }
         let head = HTTPResponseHead(version: .http1_1, status: response.status, headers: headers)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
-        writeRest(of: request.method == .HEAD ? [] : bytes[...], isLast: isLast, context)
+        let body = request.method == .HEAD ? [] : bytes[...]
+        writeRest(of: body, while: response.isInSight, isLast: isLast, context)
     }
 
     /// Writes a body piece by piece, so that each that leaves is a sign of life. The end, which may let the next request
-    /// in, waits for all of them.
-    private func writeRest(of body: ArraySlice<UInt8>, isLast: Bool, _ context: ChannelHandlerContext) {
+    /// in, waits for all of them. Who may not see the rest any more is cut off.
+    private func writeRest(
+        of body: ArraySlice<UInt8>,
+        while isInSight: (@Sendable () -> Bool)?,
+        isLast: Bool,
+        _ context: ChannelHandlerContext
+    ) {
         setTimer(context)
         guard !body.isEmpty else {
             releaseProxied()
@@ -164,11 +170,12 @@ final class HTTPHandler: ChannelDuplexHandler {
             if isLast { written.whenComplete { _ in bound.value.close(promise: nil) } }
             return
         }
+        if let isInSight, !isInSight() { return context.close(promise: nil) }
         let piece = ByteBuffer(bytes: body.prefix(Self.pieceSize))
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(piece)))).whenSuccess {
             let (handler, context) = bound.value
-            handler.writeRest(of: body.dropFirst(Self.pieceSize), isLast: isLast, context)
+            handler.writeRest(of: body.dropFirst(Self.pieceSize), while: isInSight, isLast: isLast, context)
         }
     }
 

@@ -61,7 +61,8 @@ final class SnapshotDesk: Sendable {
         return .failure(.init("there is no picture yet: try again"))
     }
 
-    private func isInSight(_ snapshot: WebService.Snapshot) -> Bool { snapshot.takenAt >= source.horizon() }
+    /// Whether a snapshot may still be seen.
+    func isInSight(_ snapshot: WebService.Snapshot) -> Bool { snapshot.takenAt >= source.horizon() }
 
     private func finish(_ snapshot: Snapshot) {
         let waiting = state.withLock { state in

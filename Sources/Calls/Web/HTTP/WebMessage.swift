@@ -63,6 +63,8 @@ package struct WebResponse: Sendable {
     package var status: HTTPResponseStatus
     package var headers: HTTPHeaders
     package var body: Body
+    /// Whether what the bytes show may still be seen; nil if for ever. Asked before each piece of them leaves.
+    package var isInSight: (@Sendable () -> Bool)?
 
     package init(_ status: HTTPResponseStatus, _ headers: HTTPHeaders = [:], body: [UInt8] = []) {
         self.status = status

@@ -32,11 +32,11 @@ package final class WebService: Sendable {
         }
     }
 
-    /// Where snapshots come from. Both may block.
+    /// Where snapshots come from.
     package struct SnapshotSource: Sendable {
-        /// The instant before which no picture may have been taken that is shown now.
+        /// The instant before which no picture may have been taken that is shown now. Asked on the server's thread too.
         package var horizon: @Sendable () -> UInt64
-        /// The current picture, or a sentence why there is none.
+        /// The current picture, or a sentence why there is none. May block.
         package var picture: @Sendable () -> Result<Snapshot, SnapshotFailure>
 
         package init(
@@ -229,10 +229,12 @@ package final class WebService: Sendable {
     }
 
     private func snapshot(_ completion: @escaping Completion) {
-        snapshots.take { snapshot in
+        snapshots.take { [snapshots] snapshot in
             switch snapshot {
             case .success(let snapshot):
-                completion(WebResponse(.ok, ["Content-Type": "image/png"], body: snapshot.png))
+                var response = WebResponse(.ok, ["Content-Type": "image/png"], body: snapshot.png)
+                response.isInSight = { snapshots.isInSight(snapshot) }
+                completion(response)
             case .failure(let failure):
                 completion(.sentence(.serviceUnavailable, "\(failure)", ["Retry-After": "1"]))
             }
