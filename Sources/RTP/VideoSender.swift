@@ -131,6 +131,9 @@ package struct VideoSender: Sendable {
     /// Whether the viewer needs a keyframe that is yet to come. The answer is given once.
     package mutating func takeKeyframeRequest(at now: UInt64) -> Bool { keyframeNeed.take(at: now) }
 
+    /// A packet that was written does not reach the viewer.
+    package mutating func notePacketDropped() { keyframeNeed.ariseAnew() }
+
     /// Whether the viewer is out of reach: its regular reports have stopped, or tell that nothing arrives.
     package func isLost(at now: UInt64) -> Bool { reachability.isLost(at: now) }
 

@@ -96,6 +96,14 @@ package struct PeerSession: ~Copyable {
     /// Goes on with another codec, whose packets are in the history that is given from now on.
     package mutating func change(to format: Negotiation.Format) { sender.change(to: format.video) }
 
+    /// Drops the packet that the system did not take: its picture must not be seen any more. The viewer needs a
+    /// keyframe then.
+    package mutating func forgetHeld() {
+        guard heldCount > 0 else { return }
+        heldCount = 0
+        sender.notePacketDropped()
+    }
+
     // MARK: - In
 
     /// ICE has a path that datagrams may take.

@@ -114,6 +114,39 @@ import Testing
         #expect(call.viewer.packets.count == sent + 1)
     }
 
+    /// As when the buffer of the system's socket is full while the broadcast is paused.
+    @Test func whatWasNotTakenIsNotSentOnceItIsForgotten() throws {
+        let call = try VirtualCall()
+        try call.connect()
+        #expect(call.takeKeyframeRequest())
+        let frame = [UInt8](repeating: 7, count: 900)
+        call.history.append(
+            frame: frame.span,
+            isKeyframe: true,
+            dimensions: (1280, 720),
+            capturedAt: call.now,
+            now: call.now
+        )
+        var offered = 0
+        call.session.poll(at: call.now, call.history) { _ in
+            offered += 1
+            return false
+        }
+        #expect(offered == 1)
+        _ = call.history.forget(takenBefore: .max)
+        call.session.forgetHeld()
+        call.now += 2 * VirtualCall.second
+        try call.exchange()
+        #expect(call.viewer.packets.isEmpty)
+        #expect(call.takeKeyframeRequest())
+        _ = try call.append(800, isKeyframe: true)
+        #expect(call.viewer.packets.count == 1)
+        // With nothing held, nothing is lost.
+        call.session.forgetHeld()
+        call.now += 10 * VirtualCall.second
+        #expect(!call.takeKeyframeRequest())
+    }
+
     @Test func aLostPictureAsksForAKeyframeOnce() throws {
         let call = try call()
         try call.connect()

@@ -184,6 +184,9 @@ final class Viewer {
         session.poll(at: now, history) { agent.send($0) }
     }
 
+    /// What waits for the system to take it must not be seen any more.
+    func forgetHeld() { session.forgetHeld() }
+
     /// What the viewer would get if such a codec suited best.
     func format(preferring codec: VideoCodec) -> Negotiation.Format { negotiation.format(preferring: codec) }
 

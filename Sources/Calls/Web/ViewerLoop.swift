@@ -165,6 +165,7 @@ final class ViewerLoop {
         var hasForgotten = false
         for codec in histories.keys where histories[codec]?.forget(takenBefore: horizon) == true { hasForgotten = true }
         guard hasForgotten else { return }
+        for viewer in viewers { viewer.forgetHeld() }
         requestedKeyframes += Set(viewers.flatMap { [$0.format.codec, $0.format(preferring: preferred).codec] })
     }
 
