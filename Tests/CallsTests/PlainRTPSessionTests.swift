@@ -207,6 +207,18 @@ struct Simulation {
         #expect(simulation.session.statistics.picturesDropped == UInt64(100 - accepted))
     }
 
+    /// What waits is in the queue, or was handed out and could not be sent.
+    @Test(arguments: [(1000, false, false), (1000, true, true), (100_000, false, true), (100_000, true, true)])
+    func whoMissesWhatIsForgottenGetsAKeyframe(size: Int, isCut: Bool, isAsked: Bool) throws {
+        var simulation = Simulation()
+        _ = try simulation.send(size, isKeyframe: true)
+        simulation.session.forgetPast(isCut: isCut)
+        #expect(simulation.session.backlog(now: simulation.now).bytes == 0)
+        try simulation.advance(milliseconds: 1000)
+        let isTaken = simulation.takeKeyframeRequest()
+        #expect(isTaken == isAsked)
+    }
+
     @Test func newListenerGetsAKeyframe() throws {
         var simulation = Simulation()
         _ = try simulation.send(1000, isKeyframe: true)

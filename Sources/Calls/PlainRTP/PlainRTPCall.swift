@@ -175,9 +175,9 @@ package final class PlainRTPCall: Sendable {
         let horizon = horizon()
         guard horizon > state.horizon else { return }
         state.horizon = horizon
+        state.session.forgetPast(isCut: state.isBlocked)
         state.packets.removeAll()
         state.packetsTaken = 0
-        state.session.forgetPast()
     }
 
     private func flush(_ state: inout State, now: UInt64) {

@@ -111,8 +111,10 @@ package struct PlainRTPSession {
     }
 
     /// Drops what waits to be sent: it must not be seen any more. The receiver needs a keyframe then.
-    package mutating func forgetPast() {
-        guard !queue.isEmpty else { return }
+    ///
+    /// - Parameter isCut: of what was handed out, not all was sent, nor will be.
+    package mutating func forgetPast(isCut: Bool) {
+        guard isCut || !queue.isEmpty else { return }
         queue.removeAll()
         keyframeRequests.request()
     }
