@@ -130,10 +130,12 @@ package struct SenderLoop: ~Copyable {
                 statistics.framesRead += 1
                 statistics.bytesScaled += UInt64(picture.bytesDrafted)
                 if changed.isEmpty, capturedAt != nil { break }
-                capturedAt = info.capturedAt
+                // A damaged bridge names any instant.
+                let instant = min(info.capturedAt, MonotonicClock.now())
+                capturedAt = instant
                 for stream in streams { stream.noteNewPicture(changed, scroll) }
                 let count = changed.count - (scroll?.blocks.count ?? 0)
-                preference.noteChange(Double(count) / Double(changed.columns * changed.rows), at: info.capturedAt)
+                preference.noteChange(Double(count) / Double(changed.columns * changed.rows), at: instant)
             case .contended: retryAt = MonotonicClock.now() + interval / 8
             case .unchanged, .noFrame: break
             }
