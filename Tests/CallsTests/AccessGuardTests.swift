@@ -86,6 +86,12 @@ import Testing
         ("2001:db8::1", "2001:db8::ffff:1", true), ("2001:db8::1", "2001:db9::1", false),
         ("fe80::1%eth0", "fe80::2%eth1", true), ("2001:db8:0:1::1", "2001:db8::1", false),
         ("192.0.2.1", "192.0.2.2", false), ("::1", "2001:db8::1", false),
+        // However it is written, and wherever its zeros are left out.
+        ("2001:db8:1::1", "2001:db8:1:0:a:b:c:d", true), ("2001::5:1:2:3:4", "2001::6:1:2:3:4", false),
+        ("2001::5:1:2:3:4", "2001:0:0:5::1", true), ("2001:DB8::1", "2001:db8::2", true),
+        ("::1:2:3:4:5", "0:0:0:1::", true), ("1::1", "10::1", false), ("0:11::1", "1:1::1", false),
+        ("::ffff:192.0.2.1", "192.0.2.1", true), ("::ffff:192.0.2.1", "::ffff:192.0.2.2", false),
+        ("::ffff:192.0.2.1", "::1", false),
     ])
     func aNetworkOfIPv6CountsAsOneAddress(first: String, second: String, isOne: Bool) {
         var access = AccessGuard(token: "secret")

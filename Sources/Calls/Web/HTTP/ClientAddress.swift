@@ -14,9 +14,8 @@ struct ClientAddress: Sendable, CustomStringConvertible {
 
     /// Who has one IPv6 address has at least the 2⁶⁴ of its network.
     var network: String {
-        guard description.contains(":") else { return description }
-        let head = description.prefix { $0 != "%" }.split(separator: ":", omittingEmptySubsequences: false)
-        // Before a double colon stands all that is not zero.
-        return head.prefix(4).prefix { !$0.isEmpty }.joined(separator: ":") + "::/64"
+        guard let address = IPAddress(parsing: description) else { return description }
+        guard address.bytes.count == 16 else { return address.description }
+        return address.bytes.prefix(8).map { String($0, radix: 16) }.joined(separator: " ")
     }
 }
