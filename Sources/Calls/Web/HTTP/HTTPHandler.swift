@@ -72,7 +72,8 @@ final class HTTPHandler: ChannelDuplexHandler {
                 return refuseBody(head, context)
             }
             state = .receiving(head, body: [])
-            if head.version == .http1_1, head.headers[canonicalForm: "expect"].contains("100-continue") {
+            let expectations = head.headers[canonicalForm: "expect"]
+            if head.version == .http1_1, expectations.contains(where: { $0.lowercased() == "100-continue" }) {
                 let goOn = HTTPResponseHead(version: .http1_1, status: .continue)
                 context.writeAndFlush(wrapOutboundOut(.head(goOn)), promise: nil)
             }
