@@ -168,7 +168,7 @@ let package = Package(
         ),
         .testTarget(
             name: "CallsTests",
-            dependencies: ["Calls", "RTP", "Posix", "TestSupport", "WebRTC"],
+            dependencies: ["COpenSSL", "Calls", "RTP", "Posix", "TestSupport", "WebRTC"],
             swiftSettings: swift
         ),
         .testTarget(

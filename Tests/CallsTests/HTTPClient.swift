@@ -18,7 +18,7 @@ struct BrokenHTTP: Error {}
 
 /// A TCP connection to a port of the loopback that speaks HTTP/1.1 byte by byte.
 final class HTTPClient {
-    private let descriptor: FileDescriptor
+    let descriptor: FileDescriptor
     private var buffer: [UInt8] = []
 
     init(port: UInt16) throws {

@@ -37,6 +37,7 @@ final class WebFixture {
         codecs: [VideoCodec] = [.vp8],
         limits: WebServer.Limits = WebServer.Limits(),
         proxies: [AddressRange] = [],
+        tls: TLSIdentity? = nil,
         requestTimeout: Duration = .seconds(15)
     ) throws {
         call = try WebCall(
@@ -71,7 +72,7 @@ final class WebFixture {
         server = try WebServer(
             service,
             on: ListenAddress(host: "127.0.0.1", port: 0),
-            tls: nil,
+            tls: tls,
             limits: limits,
             proxies: proxies,
             requestTimeout: requestTimeout

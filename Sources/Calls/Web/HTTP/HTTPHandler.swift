@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 
 /// One client's connection: collects requests, within limits of size and time, and writes responses.
 final class HTTPHandler: ChannelDuplexHandler {
@@ -109,7 +110,11 @@ final class HTTPHandler: ChannelDuplexHandler {
         }
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // Some say all without the goodbye of TLS. While a response is made, its request was whole.
+        if case .responding = state, case NIOSSLError.uncleanShutdown = error { return }
+        context.close(promise: nil)
+    }
 
     // MARK: - Responding
 
