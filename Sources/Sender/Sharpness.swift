@@ -121,7 +121,7 @@ struct Sharpness {
         for index in quantizers.indices where quantizers[index] < Self.unknown && !isFine(index) {
             counts[Int(quantizers[index])] += 1
         }
-        let most = quantizers.count / Self.refinedShare
+        let most = max(1, quantizers.count / Self.refinedShare)
         var (limit, count) = (Int(Self.unknown), active.count)
         while limit > fineQuantizer + 1, count + counts[limit - 1] <= most {
             limit -= 1

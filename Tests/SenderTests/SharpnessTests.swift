@@ -183,6 +183,17 @@ import Testing
         sharpness.noteEncoded(quantizer: 8)
         #expect(sharpness.isFine)
     }
+
+    @Test(arguments: [16, 32, 48, 64])
+    func aTinyPictureGetsFineToo(width: Int) {
+        var sharpness = Sharpness(PixelSize(width: width, height: 16), fineQuantizer: 8)
+        sharpness.noteKeyframe(quantizer: 40)
+        for _ in 0..<width / 16 {
+            sharpness.chooseRefinement()
+            sharpness.noteEncoded(quantizer: 8, isPatch: true)
+        }
+        #expect(sharpness.isFine)
+    }
 }
 
 @Suite struct PatchBudgetTests {
