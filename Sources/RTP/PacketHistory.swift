@@ -43,6 +43,8 @@ package struct PacketHistory: Sendable {
     private var frameNumber: UInt16 = 0
     /// The number of the packet after the newest.
     package private(set) var end: UInt64 = 0
+    /// Packets before this one were forgotten.
+    private var forgottenEnd: UInt64 = 0
     /// The newest keyframe, whether or not it is still there.
     package private(set) var keyframe: Keyframe?
 
@@ -65,9 +67,6 @@ package struct PacketHistory: Sendable {
             baseLayerIndex: .random(in: 0 ... .max, using: &random)
         )
     }
-
-    /// Packets before this one were forgotten.
-    private var forgottenEnd: UInt64 = 0
 
     /// The number of the oldest packet that is still there.
     package var start: UInt64 { max(end - UInt64(slots.count), forgottenEnd) }

@@ -11,9 +11,9 @@ package struct SenderLoop: ~Copyable {
     /// No encoding while the packets of earlier frames need longer than this to leave: the newest picture then goes
     /// out next, instead of an old one.
     private static let longestBacklog: UInt64 = 100_000_000
-    /// The longest sleep while nothing happens, after which to see whether the capture process gets to run; ...
+    /// The longest sleep while nothing happens, after which to see whether the capture process gets to run.
     private static let livenessInterval: UInt64 = 1_000_000_000
-    /// ... and where nothing tells of its death.
+    /// The same where nothing tells of its death.
     private static let unwatchedInterval: UInt64 = 350_000_000
     /// For so long after the call rang, it is asked for what it needs at the frame rate: it may grant it only then.
     private static let attentionTime: UInt64 = 1_000_000_000

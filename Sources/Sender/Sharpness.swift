@@ -59,15 +59,10 @@ struct Sharpness {
 
     /// These macroblocks are others now.
     mutating func noteChanges(_ changed: BlockSet) {
-        changed.forEachRectangle { columns, rows in
-            for row in rows {
-                for column in columns {
-                    let index = row * self.columns + column
-                    if isFine(index) { coarseCount += 1 }
-                    quantizers[index] = Self.unknown
-                    passes[index] = 0
-                }
-            }
+        changed.forEachBlock { index, _, _ in
+            if isFine(index) { coarseCount += 1 }
+            quantizers[index] = Self.unknown
+            passes[index] = 0
         }
     }
 
@@ -78,24 +73,19 @@ struct Sharpness {
 
     /// These macroblocks were shown by moving them, as fine as they were where they come from.
     mutating func noteMoved(_ scroll: Scroll) {
-        scroll.blocks.forEachRectangle { columns, rows in
-            for row in rows {
-                // A macroblock may come from two.
-                let first = max(0, (row * BlockSet.macroblock + scroll.rows) >> 4)
-                let last = min(active.rows - 1, (row * BlockSet.macroblock + scroll.rows + 15) >> 4)
-                for column in columns {
-                    let index = row * self.columns + column
-                    let wasFine = isFine(index)
-                    let isTinted = scroll.tinted.contains(column: column, row: row)
-                    quantizers[index] = max(
-                        past[first * self.columns + column],
-                        past[last * self.columns + column],
-                        isTinted ? Self.nearlyFine : 0
-                    )
-                    passes[index] = 0
-                    coarseCount += (wasFine ? 1 : 0) - (isFine(index) ? 1 : 0)
-                }
-            }
+        scroll.blocks.forEachBlock { index, column, row in
+            // A macroblock may come from two.
+            let first = max(0, (row * BlockSet.macroblock + scroll.rows) >> 4)
+            let last = min(active.rows - 1, (row * BlockSet.macroblock + scroll.rows + 15) >> 4)
+            let wasFine = isFine(index)
+            let isTinted = scroll.tinted.contains(column: column, row: row)
+            quantizers[index] = max(
+                past[first * columns + column],
+                past[last * columns + column],
+                isTinted ? Self.nearlyFine : 0
+            )
+            passes[index] = 0
+            coarseCount += (wasFine ? 1 : 0) - (isFine(index) ? 1 : 0)
         }
     }
 
@@ -181,16 +171,11 @@ struct Sharpness {
                 coarseCount += 1
             }
         }
-        active.forEachRectangle { columns, rows in
-            for row in rows {
-                for column in columns {
-                    let index = row * self.columns + column
-                    let wasFine = isFine(index)
-                    quantizers[index] = min(quantizers[index], UInt8(clamping: quantizer))
-                    if !isPatch, isAtFinest, passes[index] < Self.mostPasses { passes[index] += 1 }
-                    if !wasFine, isFine(index) { coarseCount -= 1 }
-                }
-            }
+        active.forEachBlock { index, _, _ in
+            let wasFine = isFine(index)
+            quantizers[index] = min(quantizers[index], UInt8(clamping: quantizer))
+            if !isPatch, isAtFinest, passes[index] < Self.mostPasses { passes[index] += 1 }
+            if !wasFine, isFine(index) { coarseCount -= 1 }
         }
     }
 
@@ -202,5 +187,16 @@ struct Sharpness {
             passes[index] = 0
         }
         coarseCount = quantizer <= fineQuantizer ? 0 : quantizers.count
+    }
+}
+
+extension BlockSet {
+    /// Goes through the blocks; the index counts all blocks of the picture, row by row.
+    fileprivate func forEachBlock(_ body: (_ index: Int, _ column: Int, _ row: Int) -> Void) {
+        forEachRectangle { columns, rows in
+            for row in rows {
+                for column in columns { body(row * self.columns + column, column, row) }
+            }
+        }
     }
 }

@@ -152,13 +152,13 @@ package struct PlainRTPSession {
     /// The system would not send a packet that was handed out.
     package mutating func packetFailed() { counted.packetsFailed += 1 }
 
-    /// Whether the next picture must be a keyframe. The answer is given once; ask before encoding.
+    /// Whether a keyframe is asked for, be it that it may be made only later.
     package var wantsKeyframe: Bool { keyframeRequests.nextDeadline != nil }
 
     /// What was encoded last does not reach the receiver.
     package mutating func requestKeyframe() { keyframeRequests.request() }
 
-    /// Whether the next picture must be one. The answer is given once.
+    /// Whether the next picture must be a keyframe. The answer is given once; ask before encoding.
     package mutating func takeKeyframeRequest(now: UInt64) -> Bool { keyframeRequests.take(at: now) }
 
     /// Appends what may go out at `now`: packets for the RTP port, an empty one being a probe, and for the RTCP port.
