@@ -7,7 +7,7 @@ import Testing
 
 /// A desktop of real programs that somebody works on: terminals, a film, windows dragged over each other. After every
 /// burst of change the broadcast shows exactly what is on the screen, and so, within what the codec loses, do receivers.
-extension WebTests {
+extension ProgramTests {
     @Suite struct InteractionTests {
         private static let size = PixelSize(width: 1280, height: 720)
 

@@ -5,7 +5,7 @@ import Testing
 
 /// What a user meets who is not root, from the browser's end too. All tests run Oriel as such a user; these ask for what
 /// only such users have: an authority file, a kernel without Landlock, `sudo`, a home.
-extension WebTests {
+extension ProgramTests {
     @Suite struct OrdinaryUserTests {
         private let user = OrdinaryUser.shared
 

@@ -196,7 +196,7 @@ import Testing
     }
 }
 
-extension WebTests {
+extension ProgramTests {
     @Suite struct HorizonTests {
         /// The instant between a pause and the news of it, for as long as one likes: the capture process is stopped when it
         /// has said what may not be seen any more, and nothing else.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Viewers by other WebRTC stacks than the browsers'.
-extension WebTests {
+extension ProgramTests {
     @Suite struct PeerTests {
         struct Case: Sendable, CustomTestStringConvertible {
             let stack: Peers.Stack

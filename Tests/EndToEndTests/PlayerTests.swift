@@ -29,33 +29,38 @@ extension WebTests {
             deinit { process.stop() }
         }
 
-        private func play(
-            _ browser: Browser,
-            _ web: WebBroadcast,
+        /// The expression that plays.
+        private func player(
+            of web: WebBroadcast,
             token: String? = WebBroadcast.token,
             order: String = "['video', 'audio']",
             policy: String = "balanced",
             manner: String
-        ) throws -> Seen {
+        ) -> String {
             let token = token.map { "'\($0)'" } ?? "null"
-            let script = """
+            return """
                 play({url: '\(web.whep)', token: \(token), order: \(order), bundlePolicy: '\(policy)', manner: '\(manner)'})
                 """
-            return try browser.evaluate(script)
         }
 
-        @Test(arguments: Browser.Kind.allCases, ["early", "late", "whole"])
-        func everyOrderAndBundlePolicyPlaysAndRestarts(kind: Browser.Kind, manner: String) throws {
+        /// The policies at the same time, as that takes the third of it.
+        @Test(arguments: Browser.Kind.allCases)
+        func everyOrderAndBundlePolicyPlaysAndRestarts(kind: Browser.Kind) throws {
             let web = try WebBroadcast()
             let counter = try draw("counter", on: web.server, "--fps", "30")
             let site = try PlayerSite(in: web.network)
             let browser = try web.open(kind, page: site.page)
-            for order in ["['video', 'audio']", "['audio', 'video']"] {
-                for policy in ["balanced", "max-compat", "max-bundle"] {
-                    let seen = try play(browser, web, order: order, policy: policy, manner: manner)
-                    #expect(seen.isRestarted, "\(order) \(policy)")
-                    #expect(seen.fields[0] != nil && seen.fields[1] != nil, "\(order) \(policy)")
-                    #expect(seen.directions.count { $0 == "recvonly" } == 1, "\(order) \(policy): \(seen.directions)")
+            let policies = ["balanced", "max-compat", "max-bundle"]
+            for manner in ["early", "late", "whole"] {
+                for order in ["['video', 'audio']", "['audio', 'video']"] {
+                    let players = policies.map { player(of: web, order: order, policy: $0, manner: manner) }
+                    let all = "Promise.all([\(players.joined(separator: ", "))])"
+                    for (policy, seen) in zip(policies, try browser.evaluate(all, as: [Seen].self)) {
+                        let what = "\(manner) \(order) \(policy)"
+                        #expect(seen.isRestarted, "\(what)")
+                        #expect(seen.fields[0] != nil && seen.fields[1] != nil, "\(what)")
+                        #expect(seen.directions.count { $0 == "recvonly" } == 1, "\(what): \(seen.directions)")
+                    }
                 }
             }
             counter.stop()
@@ -74,14 +79,16 @@ extension WebTests {
             let counter = try draw("counter", on: web.server, "--fps", "30")
             let site = try PlayerSite(in: web.network)
             let browser = try web.open(kind, page: site.page)
-            let seen = try play(browser, web, token: nil, order: "['audio', 'video']", manner: "late")
+            let late = player(of: web, token: nil, order: "['audio', 'video']", manner: "late")
+            let seen: Seen = try browser.evaluate(late)
             #expect(seen.isRestarted)
             #expect(seen.links?.contains("rel=\"ice-server\"; username=\"u\"") == true)
             #expect(seen.links == seen.fields[2])
             let other = try PlayerSite(in: web.network, port: 9001)
             try browser.open(other.page)
             for manner in ["early", "late", "whole"] {
-                #expect(throws: Browser.Failure.self) { try play(browser, web, token: nil, manner: manner) }
+                let refused = player(of: web, token: nil, manner: manner)
+                #expect(throws: Browser.Failure.self) { try browser.evaluate(refused, as: Seen.self) }
             }
             #expect(!web.sender.errorOutput.contains("viewer 2"))
             counter.stop()

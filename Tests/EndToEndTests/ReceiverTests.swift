@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What programs by others make of the stream.
-extension WebTests {
+extension ProgramTests {
     @Suite struct ReceiverTests {
         /// VP8 and VP9, each to ffmpeg and to GStreamer, for a minute of changing pictures and then a still one.
         @Test func receiversDecodeAMinuteWithoutAComplaint() throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `oriel share`: both processes by one command.
-extension WebTests {
+extension ProgramTests {
     @Suite struct ShareTests {
         @Test func oneCommandSharesAndCtrlCEndsAll() throws {
             let shared = try SharedScreen()

@@ -2,8 +2,11 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests with browsers and other stacks, one at a time: each fills the machine.
+/// Tests with browsers, one at a time: each fills the machine.
 @Suite(.serialized) enum WebTests {}
+
+/// Tests with other programs that receive or share a screen, one at a time too, beside those with browsers.
+@Suite(.serialized) enum ProgramTests {}
 
 /// A screen, its broadcast, and a sender to browsers at the other end of a network.
 final class WebBroadcast {
