@@ -34,26 +34,34 @@ import Testing
         var ssrc: UInt32 { packets[0].packet.ssrc }
         var keyframeTimes: [UInt64] { packets.filter { $0.packet.beginsVP8Keyframe }.map(\.time) }
 
-        /// Sends feedback and returns how many keyframes came of it within a second.
-        func keyframes(after feedback: [[UInt8]]) throws -> Int {
+        /// Sends feedback, and requires that so many keyframes come of it: another request, behind it, brings one more.
+        func requireKeyframes(_ count: Int, after feedback: [[UInt8]]) throws {
+            waitForHoldOff()
             let before = keyframeTimes.count
             for bytes in feedback { try tap.send(feedback: bytes) }
-            sleep(1)
-            return keyframeTimes.count - before
+            try wait(until: "what was asked for has come") { keyframeTimes.count >= before + count }
+            waitForHoldOff()
+            try tap.send(feedback: Feedback.pictureLossIndication(about: ssrc))
+            try wait(until: "the request behind is answered") { keyframeTimes.count > before + count }
+            try #require(keyframeTimes.count == before + count + 1)
         }
+
+        /// Two requests within 300 ms have one answer. Those who send them wait for longer, also after what was not answered.
+        private func waitForHoldOff() { MonotonicClock.sleep(until: MonotonicClock.now() + 400_000_000) }
     }
 
     @Test func aKeyframeComesForEachReasonAndOnlyOnce() throws {
         let stream = try StillStream()
         let ssrc = stream.ssrc
         #expect(stream.keyframeTimes.count == 1)
-        #expect(try stream.keyframes(after: []) == 0)
-        #expect(try stream.keyframes(after: [Feedback.pictureLossIndication(about: ssrc)]) == 1)
-        #expect(try stream.keyframes(after: [Feedback.fullIntraRequest(about: ssrc, number: 7)]) == 1)
+        try stream.requireKeyframes(0, after: [])
+        try stream.requireKeyframes(1, after: [Feedback.pictureLossIndication(about: ssrc)])
+        try stream.requireKeyframes(1, after: [Feedback.fullIntraRequest(about: ssrc, number: 7)])
         // RFC 5104 section 4.3.1.2: the same number repeats a request, another is a new one.
-        #expect(try stream.keyframes(after: [Feedback.fullIntraRequest(about: ssrc, number: 7)]) == 0)
-        #expect(try stream.keyframes(after: [Feedback.fullIntraRequest(about: ssrc, number: 8)]) == 1)
-        #expect(try stream.keyframes(after: [Feedback.pictureLossIndication(about: ssrc &+ 1)]) == 0)
+        try stream.requireKeyframes(0, after: [Feedback.fullIntraRequest(about: ssrc, number: 7)])
+        try stream.requireKeyframes(1, after: [Feedback.fullIntraRequest(about: ssrc, number: 8)])
+        try stream.requireKeyframes(0, after: [Feedback.pictureLossIndication(about: ssrc &+ 1)])
+        try stream.requireKeyframes(0, after: [])
         #expect(SequenceCheck(stream.packets.map(\.packet)).missing == 0)
         stream.sender.stop()
         stream.capture.stop()
@@ -62,35 +70,35 @@ import Testing
     @Test func aFloodOfRequestsGetsAKeyframeEvery300Milliseconds() throws {
         let stream = try StillStream()
         let request = Feedback.pictureLossIndication(about: stream.ssrc)
-        for _ in 0..<100 {
+        try wait(until: "some keyframes have come") {
             try stream.tap.send(feedback: request)
-            usleep(20_000)
+            return stream.keyframeTimes.count >= 6
         }
-        let times = stream.keyframeTimes
-        #expect(times.count >= 3)
-        for (one, next) in zip(times, times.dropFirst()) {
-            // The tap's thread may see the earlier one late.
-            #expect(next - one > 270_000_000)
-        }
+        // The media's clock: when they come depends on the machine.
+        let stamps = stream.packets.map(\.packet).filter(\.beginsVP8Keyframe).map(\.timestamp)
+        for (one, next) in zip(stamps, stamps.dropFirst()) { #expect(next &- one > 90_000 * 270 / 1000) }
         stream.sender.stop()
         stream.capture.stop()
     }
 
     @Test func rubbishFromAReceiverChangesNothing() throws {
         let stream = try StillStream()
-        var random = SystemRandomNumberGenerator()
+        let seed = MonotonicClock.now()
+        var random = SplitMix(seed: seed)
+        print("rubbish with seed \(seed)")
         let valid = Feedback.fullIntraRequest(about: stream.ssrc &+ 1, number: 1)
-        for _ in 0..<2000 {
-            var bytes = valid
-            for _ in 0..<Int.random(in: 1...4, using: &random) {
-                bytes[Int.random(in: 0..<4, using: &random)] = UInt8.random(in: 0...255, using: &random)
+        for _ in 0..<10 {
+            // As many as the sender's socket has room for.
+            let rubbish = (0..<200).map { _ in
+                var bytes = valid
+                for _ in 0..<Int.random(in: 1...4, using: &random) {
+                    bytes[Int.random(in: 0..<4, using: &random)] = UInt8.random(in: 0...255, using: &random)
+                }
+                return Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random)))
             }
-            try stream.tap.send(feedback: Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random))))
+            try stream.requireKeyframes(0, after: rubbish)
         }
-        sleep(1)
         #expect(stream.sender.status() == nil)
-        #expect(stream.keyframeTimes.count == 1)
-        #expect(try stream.keyframes(after: [Feedback.pictureLossIndication(about: stream.ssrc)]) == 1)
         stream.sender.stop()
         stream.capture.stop()
     }
@@ -112,9 +120,11 @@ import Testing
             }
         }
         try wait(until: "the sender has been refused for seconds") { framesUnheard().count >= 4 }
-        // A receiver may seem to be there for a moment when a refusal is late.
-        let frames = framesUnheard()
-        #expect(frames.last! - frames.first! <= 3, "of \(frames)")
+        // A receiver may seem to be there for a moment when a refusal is late; typing alone changes 16 pictures a second.
+        try wait(until: "nothing is encoded for seconds: \(framesUnheard())") {
+            let frames = framesUnheard().suffix(4)
+            return frames.last! - frames.first! <= 3
+        }
         let tap = try RTPTap(port: port)
         try wait(until: "a keyframe has come") {
             tap.datagrams(.media).contains { RTPPacket($0.bytes)?.beginsVP8Keyframe == true }
@@ -130,6 +140,7 @@ import Testing
         let broadcast = try Broadcast(on: server.display)
         let capture = try broadcast.start("--no-cursor")
         sleep(3)
+        let start = MonotonicClock.now()
         let tap = try RTPTap()
         let sender = try broadcast.attach(toPort: tap.port)
         try wait(until: "two pictures have come") { timestamps(in: tap).count > 1 }
@@ -137,8 +148,9 @@ import Testing
             RTPPacket(datagram.bytes).map { (arrival: datagram.time, stamp: $0.timestamp) }
         }
         let next = try #require(packets.first { $0.stamp != packets[0].stamp })
+        // Both were stamped between its start and the arrival of the second one.
         let stamped = Double(next.stamp &- packets[0].stamp) / 90_000
-        #expect(abs(stamped - Double(next.arrival - packets[0].arrival) / 1e9) < 1)
+        #expect(stamped < Double(next.arrival - start) / 1e9 + 0.001, "of \(packets.count) packets")
         sender.stop()
         capture.stop()
     }
@@ -148,7 +160,7 @@ import Testing
         let stream = try StillStream()
         try wait(until: "the picture has converged") {
             let last = stream.packets.last?.time ?? 0
-            return MonotonicClock.now() > last + 500_000_000
+            return MonotonicClock.now() > last + 1_500_000_000
         }
         let start = MonotonicClock.now()
         for step in 0..<200 {
@@ -156,8 +168,9 @@ import Testing
         }
         let stamps = timestamps(in: stream.tap, since: start)
         #expect(stamps.count > 10)
-        // 30 frames a second are 3000 ticks apart; one may follow the other after half of that.
-        for (one, next) in zip(stamps, stamps.dropFirst()) { #expect(next &- one >= 1000) }
+        // 30 frames a second are 3000 ticks apart; one may follow the other after half of that, and what is refined may come
+        // just before one.
+        for (one, later) in zip(stamps, stamps.dropFirst(2)) { #expect(later &- one >= 1000) }
         stream.sender.stop()
         stream.capture.stop()
     }
@@ -195,7 +208,7 @@ import Testing
         let report = try #require(stream.tap.datagrams(.control).last)
         let between = Double(Int64(bitPattern: sentAt &- report.time)) / 1e9
         let mapped = Double(Int32(bitPattern: packet.timestamp &- clocks[clocks.count - 1].timestamp)) / 90_000
-        #expect(abs(between - mapped) < 2)
+        #expect(abs(between - mapped) < 5)
         stream.sender.stop()
         stream.capture.stop()
     }

@@ -1,30 +1,36 @@
+import Posix
 import TestSupport
 import Testing
 
 @Suite struct FrameRateTests {
-    /// RTP ticks from picture to picture of something that changes 60 times a second, captured as often.
-    private func steps(sentAt framesPerSecond: Int) throws -> [UInt32] {
+    /// RTP ticks from picture to picture of something that changes 60 times a second, captured as often, when enough of them
+    /// have come.
+    @discardableResult
+    private func steps(
+        sentAt framesPerSecond: Int,
+        until isEnough: ([UInt32]) -> Bool = { $0.count > 150 }
+    ) throws -> [UInt32] {
         let server = try XServer()
         let counter = try draw("counter", on: server, "--fps", "60")
         let broadcast = try Broadcast(on: server.display)
         let capture = try broadcast.start("--fps", "60")
         let tap = try RTPTap()
         let sender = try broadcast.attach(toPort: tap.port, "--fps", "\(framesPerSecond)", "--bitrate", "6000k")
-        func timestamps() -> [UInt32] {
-            let all = tap.datagrams(.media).compactMap { RTPPacket($0.bytes)?.timestamp }
-            return zip(all, all.dropFirst()).compactMap { $0 == $1 ? nil : $1 }
+        func steps() -> [UInt32] {
+            let recent = tap.datagrams(.media, since: MonotonicClock.now() - 10_000_000_000)
+            let all = recent.compactMap { RTPPacket($0.bytes)?.timestamp }
+            return zip(all, all.dropFirst()).compactMap { $0 == $1 ? nil : $1 &- $0 }
         }
-        try wait(until: "pictures have come") { timestamps().count > 150 }
+        try wait(until: "enough pictures have come", timeout: .seconds(60)) { isEnough(steps()) }
         for program in [sender, capture, counter] { program.stop() }
-        let times = timestamps()
-        return zip(times, times.dropFirst()).map { $1 &- $0 }
+        return steps()
     }
 
     @Test func sixtyPicturesASecondAreCapturedAndSent() throws {
-        // A machine that is busy leaves out some.
-        let steps = try steps(sentAt: 60)
-        let prompt = steps.filter { $0 < 90_000 / 45 }
-        #expect(prompt.count * 4 > steps.count, "\(steps)")
+        // A machine that is busy leaves out some, but not all the time: ten in a row are prompt, as they never are at 30.
+        try steps(sentAt: 60) { steps in
+            steps.split { $0 >= 90_000 / 45 }.contains { $0.count >= 10 }
+        }
     }
 
     @Test func ofSixtyPicturesASecondThirtyAreSent() throws {
