@@ -30,7 +30,8 @@ extension WebTests {
             let browser = try web.open(kind)
             try browser.wait(forState: "live")
             func codec() throws -> String { try browser.evaluate("(await oriel.stats()).codec", as: String.self) }
-            try wait(until: "it is AV1") { try codec() == "AV1" }
+            // The choice rests for half a minute where the machine was too busy for AV1.
+            try wait(until: "it is AV1", timeout: .seconds(90)) { try codec() == "AV1" }
             // Those that cannot take it stay with what they have.
             let plain = try web.view(.pion, "--codec", "VP8", "--frames", "30", "--seconds", "20")
             #expect(plain.frames >= 30)
@@ -42,12 +43,12 @@ extension WebTests {
                 of: web.whep,
                 token: WebBroadcast.token,
                 in: web.network,
-                ["--codec", "VP8", "--frames", "100000", "--seconds", "100"]
+                ["--codec", "VP8", "--frames", "100000", "--seconds", "300"]
             )
             try wait(until: "both look in") { try web.broadcast.run("status").output.contains("vp8") }
             text.stop()
             let film = try draw("motion", on: web.server)
-            try wait(until: "it is VP8 again") { try codec() == "VP8" }
+            try wait(until: "it is VP8 again", timeout: .seconds(90)) { try codec() == "VP8" }
             film.stop()
             other.stop()
             let counter = try draw("counter", on: web.server)
@@ -134,8 +135,8 @@ extension WebTests {
             try wait(until: "the early viewer sees it") { try early.number() != nil }
             let late = try web.open(.chromium)
             try late.wait(forState: "live")
-            #expect(try late.number() == early.number())
-            #expect(try late.number() != nil)
+            let number = try #require(try early.number())
+            try wait(until: "the late viewer sees the same") { try late.number() == number }
             still.stop()
         }
 
@@ -169,7 +170,8 @@ extension WebTests {
             let lost = """
                 [...(await oriel.pc.getStats()).values()].find(report => report.type === 'inbound-rtp').packetsLost
                 """
-            #expect(try browser.evaluate(lost, as: Int.self) == 0)
+            // A busy browser may leave its own socket full.
+            #expect(try browser.evaluate(lost, as: Int.self) <= web.network.overflowsAtViewer())
             film.stop()
         }
 

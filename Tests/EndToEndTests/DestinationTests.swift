@@ -30,7 +30,8 @@ import Testing
         let sender = try broadcast.attach(toPort: try Ports.free(), "--local-port", "\(port)")
         #expect(!Ports.isFree(port) && !Ports.isFree(port + 1))
         let second = try CommandResult([
-            Programs.oriel, "attach", "rtp://127.0.0.1:6000", "--dir", broadcast.directory, "--local-port", "\(port)",
+            Programs.oriel, "attach", "rtp://127.0.0.1:\(Ports.free())", "--dir", broadcast.directory, "--local-port",
+            "\(port)",
         ])
         #expect(second.code == 1)
         #expect(second.errorOutput.contains("\(port)"))

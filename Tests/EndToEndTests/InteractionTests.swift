@@ -48,8 +48,10 @@ extension ProgramTests {
             try wait(until: "the whole screen was swept") { try statistics.count >= lines + 3 }
             desktop.thaw()
             #expect(try statistics.last("damage_missed") == 0)
-            // It has come to a stream that was under way.
-            #expect(receiver.complaints.allSatisfy { $0.contains("Keyframe missing") }, "\(receiver.complaints)")
+            // It has come to a stream that was under way, perhaps in the midst of a picture.
+            let harmless = ["Keyframe missing", "no start marker"]
+            let complaints = receiver.complaints.filter { line in harmless.allSatisfy { !line.contains($0) } }
+            #expect(try complaints.isEmpty || !receiver.gotAll, "\(complaints)")
             #expect(!capture.errorOutput.contains("does not tell"), "\(capture.errorOutput)")
             for program in [sender, capture] { program.stop() }
             receiver.stop()

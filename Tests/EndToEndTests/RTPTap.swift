@@ -36,8 +36,11 @@ final class RTPTap: Sendable {
             try UDPSocket(family: family, port: port + 1)
         )
         for socket in [sockets.media.raw, sockets.control.raw] {
-            var bytes: Int32 = 8 << 20
-            setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+            // Beyond what the system grants to everybody, if that may be asked for.
+            for option in [SO_RCVBUF, SO_RCVBUFFORCE] {
+                var bytes: Int32 = 8 << 20
+                setsockopt(socket, SOL_SOCKET, option, &bytes, socklen_t(MemoryLayout<Int32>.size))
+            }
         }
         self.sockets = sockets
         let targets = try receivers.map { try Self.loopback(family, $0) }
@@ -126,6 +129,31 @@ enum Ports {
             if (first..<first + count).allSatisfy({ isFree($0, family) }) { return first }
         }
         throw Unexpected("no free pair of UDP ports")
+    }
+
+    /// How many datagrams the kernel had no room for in the open sockets of an IPv4 port and the one after it.
+    static func drops(at port: UInt16) throws -> Int {
+        let lines = String(decoding: try contents(of: "/proc/net/udp"), as: UTF8.self).split(separator: "\n")
+        return lines.dropFirst().map { $0.split(separator: " ") }.reduce(0) { sum, words in
+            let local = words[1].split(separator: ":").last.flatMap { UInt16($0, radix: 16) }
+            return local == port || local == port + 1 ? sum + (words.last.flatMap { Int($0) } ?? 0) : sum
+        }
+    }
+
+    /// A TCP port of the loopback that nobody uses.
+    static func freeTCP() throws -> UInt16 {
+        let listener = FileDescriptor(taking: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener.raw, $0, length) == 0 && getsockname(listener.raw, $0, &length) == 0
+            }
+        }
+        guard isBound else { throw Unexpected("no free TCP port") }
+        return UInt16(bigEndian: address.sin_port)
     }
 
     static func isFree(_ port: UInt16, _ family: Int32 = AF_INET) -> Bool {

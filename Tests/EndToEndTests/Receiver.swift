@@ -18,6 +18,7 @@ final class Receiver: Sendable {
     static let height = 720
 
     let kind: Kind
+    private let port: UInt16
     private let process: Process
     private let state = Mutex(State())
 
@@ -40,6 +41,7 @@ final class Receiver: Sendable {
         onFrame: @escaping @Sendable ([UInt8]) -> Void = { _ in }
     ) throws {
         self.kind = kind
+        self.port = port
         let path = folder.file("\(kind)-\(port).sdp")
         try FileDescriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC).write(Self.description(sdp, port: port))
         var ends: [Int32] = [-1, -1]
@@ -73,6 +75,9 @@ final class Receiver: Sendable {
         return Array(lines.filter { line in kind.harmless.allSatisfy { !line.contains($0) } }.prefix(5))
     }
 
+    /// Whether it got all that was sent to it: a busy machine may leave its socket full.
+    var gotAll: Bool { get throws { try Ports.drops(at: port) == 0 } }
+
     func requireRunning() throws {
         if let exit = process.program.status() {
             throw Unexpected("\(kind) ended with \(exit): \(process.program.errorOutput)")
@@ -97,8 +102,9 @@ extension Receiver.Kind {
             [
                 self == .ffmpeg ? "ffmpeg" : Peers.ffmpeg, "-nostdin", "-hide_banner", "-loglevel", "warning",
                 // It would wait for 20 frames to guess their rate, which a picture at rest does not have.
-                "-protocol_whitelist", "file,udp,rtp", "-fpsprobesize", "0", "-i", sdp, "-fps_mode", "passthrough",
-                "-enc_time_base", "1:90000", "-pix_fmt", "yuv420p", "-f", "rawvideo", "pipe:3",
+                "-protocol_whitelist", "file,udp,rtp", "-buffer_size", "4000000", "-fpsprobesize", "0", "-i", sdp,
+                "-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-pix_fmt", "yuv420p", "-f", "rawvideo",
+                "pipe:3",
             ]
         case .gstreamer:
             [
@@ -123,8 +129,8 @@ extension Receiver.Kind {
     /// Words of messages that do not speak of the stream.
     fileprivate var harmless: [String] {
         switch self {
-        case .ffmpeg: ["RTP/VP9 support is still experimental"]
-        case .newerFFmpeg: []
+        case .ffmpeg: ["RTP/VP9 support is still experimental", "attempted to set receive buffer"]
+        case .newerFFmpeg: ["attempted to set receive buffer"]
         case .gstreamer, .gstreamerWithoutSession: []
         }
     }

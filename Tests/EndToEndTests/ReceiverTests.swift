@@ -28,12 +28,14 @@ extension ProgramTests {
                 for stream in streams {
                     for receiver in stream.receivers {
                         try receiver.requireRunning()
-                        try wait(until: "\(stream.codec) in \(receiver.kind) shows the screen") {
+                        try wait(until: "\(stream.codec) in \(receiver.kind) shows the screen", timeout: .seconds(90)) {
                             receiver.lastFrame.map { lumaPSNR($0, screen) >= 40 } ?? false
                         }
-                        // Typing alone changes the picture 16 times a second.
-                        #expect(receiver.frameCount > 1000, "\(stream.codec) in \(receiver.kind)")
-                        #expect(receiver.complaints == [], "\(stream.codec) in \(receiver.kind)")
+                        let sent = stream.timestamps.count
+                        #expect(receiver.frameCount > sent * 9 / 10, "\(stream.codec) in \(receiver.kind) of \(sent)")
+                        if try receiver.gotAll {
+                            #expect(receiver.complaints == [], "\(stream.codec) in \(receiver.kind)")
+                        }
                     }
                 }
             }
@@ -47,8 +49,8 @@ extension ProgramTests {
                 #expect(check.missing == 0)
                 #expect(check.sources.count == 1)
                 // 30 new pictures a second; between two of them the one before may be refined.
-                var stamps: [UInt32] = []
-                for packet in packets where packet.timestamp != stamps.last { stamps.append(packet.timestamp) }
+                let stamps = stream.timestamps
+                #expect(stamps.count > 100)
                 for (one, later) in zip(stamps, stamps.dropFirst(62)) { #expect(later &- one >= 90_000) }
                 #expect(packets.allSatisfy { $0.payload.count <= 1200 })
                 stream.receivers.forEach { $0.stop() }
@@ -64,20 +66,22 @@ extension ProgramTests {
             let stream = try Stream("av1", of: broadcast, to: [.newerFFmpeg])
             for scene in ["typing", "scrolling"] {
                 let workload = try draw(scene, on: server)
-                sleep(5)
+                let before = stream.receivers.map(\.frameCount)
+                try wait(until: "\(scene) is received", timeout: .seconds(90)) {
+                    zip(stream.receivers, before).allSatisfy { $0.frameCount > $1 + 75 }
+                }
                 workload.kill(SIGSTOP)
                 let screen = try independentGrab(of: server, in: broadcast.folder)
                 for receiver in stream.receivers {
                     try receiver.requireRunning()
-                    try wait(until: "\(receiver.kind) shows the screen") {
+                    try wait(until: "\(receiver.kind) shows the screen", timeout: .seconds(90)) {
                         receiver.lastFrame.map { lumaPSNR($0, screen) >= 45 } ?? false
                     }
-                    #expect(receiver.complaints == [])
+                    if try receiver.gotAll { #expect(receiver.complaints == []) }
                 }
                 workload.kill(SIGCONT)
                 workload.stop()
             }
-            #expect(stream.receivers.allSatisfy { $0.frameCount > 150 })
             stream.receivers.forEach { $0.stop() }
             stream.sender.stop()
             capture.stop()
@@ -118,6 +122,14 @@ extension ProgramTests {
             let tap: RTPTap
             let sender: Subprocess
             let receivers: [Receiver]
+
+            /// The different ones, in the order of sending.
+            var timestamps: [UInt32] {
+                var stamps: [UInt32] = []
+                for packet in tap.datagrams(.media).compactMap({ RTPPacket($0.bytes) })
+                where packet.timestamp != stamps.last { stamps.append(packet.timestamp) }
+                return stamps
+            }
 
             init(
                 _ codec: String,

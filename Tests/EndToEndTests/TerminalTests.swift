@@ -98,12 +98,13 @@ import Testing
         }
     }
 
-    /// What it is to say, and the command; the folder of a broadcast and the name of a display are put in.
+    /// What it is to say, and the command; the folder of a broadcast, the name of a display and a
+    /// port are put in.
     private static let commands: [(String, [String])] = [
         ("sharing", ["start", "--dir", "DIR", "--display", "DISPLAY"]),
-        ("waiting for it", ["attach", "rtp://127.0.0.1:6192", "--dir", "DIR"]),
-        ("sharing", ["share", "--dir", "DIR", "--display", "DISPLAY", "--listen", "127.0.0.1:6193"]),
-        ("http", ["share", "--dir", "DIR", "--display", "DISPLAY", "--listen", "127.0.0.1:6194"]),
+        ("waiting for it", ["attach", "rtp://127.0.0.1:PORT", "--dir", "DIR"]),
+        ("sharing", ["share", "--dir", "DIR", "--display", "DISPLAY", "--listen", "127.0.0.1:PORT"]),
+        ("http", ["share", "--dir", "DIR", "--display", "DISPLAY", "--listen", "127.0.0.1:PORT"]),
         ("stopped in", ["status", "--watch", "--dir", "DIR"]),
     ]
 
@@ -113,7 +114,14 @@ import Testing
         let broadcast = try Broadcast(on: server.display)
         mkdir(broadcast.directory, 0o700)
         OrdinaryUser.shared.own(broadcast.directory)
-        let words = command.map { $0 == "DIR" ? broadcast.directory : $0 == "DISPLAY" ? server.display : $0 }
+        let port = try "\(Ports.freeTCP())"
+        let words = command.map { word in
+            switch word {
+            case "DIR": broadcast.directory
+            case "DISPLAY": server.display
+            default: word.replacing("PORT", with: port)
+            }
+        }
         let terminal = try Subprocess(["python3", "Tests/Peers/terminal.py", text, Programs.oriel] + words)
         #expect(try terminal.wait() == .code(0), "\(terminal.errorOutput)")
         #expect(terminal.output == "exit 0\n", "\(terminal.errorOutput)")

@@ -86,6 +86,14 @@ package final class Network {
         try Subprocess.run(atSender(["tc", "qdisc", "add", "dev", "wire", "root", "tbf"] + bucket))
     }
 
+    /// How many datagrams the viewers' sockets had no room for.
+    package func overflowsAtViewer() throws -> Int {
+        let lines = try Subprocess.run(atViewer(["cat", "/proc/net/snmp"])).split(separator: "\n")
+        let udp = lines.filter { $0.hasPrefix("Udp:") }.map { $0.split(separator: " ") }
+        guard udp.count == 2, let column = udp[0].firstIndex(of: "RcvbufErrors") else { return 0 }
+        return Int(udp[1][column]) ?? 0
+    }
+
     /// Lets no UDP pass between the two but from and to a port.
     package func blockUDP(exceptPort port: Int) throws {
         let rules = """
