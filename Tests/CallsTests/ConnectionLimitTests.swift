@@ -20,20 +20,27 @@ import Testing
         // The server hears of it a little later.
         let deadline = MonotonicClock.now() + 5_000_000_000
         var isLetIn = false
-        while !isLetIn, MonotonicClock.now() < deadline { isLetIn = status(try web.connect()) == 200 }
+        while !isLetIn, MonotonicClock.now() < deadline {
+            isLetIn = status(try web.connect()) == 200
+            if !isLetIn { MonotonicClock.sleep(until: MonotonicClock.now() + 5_000_000) }
+        }
         #expect(isLetIn)
     }
 
-    /// A listener that goes is missed before the next sign of life, which is fifteen seconds away.
-    @Test(.timeLimit(.minutes(1))) func aListenerThatGoesMakesRoom() throws {
+    /// A listener that goes is missed before the next sign of life, which is fifteen seconds away: eight that wait for it
+    /// would need more than a minute.
+    @Test func aListenerThatGoesMakesRoom() throws {
         let web = try WebFixture(limits: WebServer.Limits(connectionsOfOneNetwork: 1))
+        let end = MonotonicClock.now() + 60_000_000_000
         for _ in 0..<8 {
             var isLetIn = false
-            while !isLetIn {
+            while !isLetIn, MonotonicClock.now() < end {
                 let client = try web.connect()
                 client.send("GET /api/events HTTP/1.1\r\nHost: x\r\n\(WebFixture.authorization)\r\n\r\n")
                 isLetIn = (try? client.response(hasBody: false)) != nil
+                if !isLetIn { MonotonicClock.sleep(until: MonotonicClock.now() + 5_000_000) }
             }
+            try #require(isLetIn)
         }
     }
 

@@ -33,15 +33,19 @@ struct Receiver: ~Copyable {
         }
     }
 
-    /// Waits for the next datagram on a socket; the test's own time limit is the only one.
+    /// Waits for the next datagram on a socket, for no longer than a broken test may hang.
     static func next(_ socket: borrowing UDPSocket) throws -> (bytes: [UInt8], source: SocketAddress) {
         var buffer = [UInt8](repeating: 0, count: 2048)
-        while true {
+        let end = MonotonicClock.now() + 30_000_000_000
+        while MonotonicClock.now() < end {
             if let (count, source) = try socket.receive(into: &buffer) { return (Array(buffer[..<count]), source) }
             var items = [PollItem(socket.raw)]
-            try poll(&items, until: nil)
+            try poll(&items, until: end)
         }
+        throw NothingCame()
     }
+
+    private struct NothingCame: Error {}
 }
 
 @Suite struct PlainRTPCallTests {
@@ -90,10 +94,10 @@ struct Receiver: ~Copyable {
         let loss: [UInt8] = [0x81, 206, 0, 2, 0, 0, 0, 1] + ssrc
         var address = call.localAddress
         try receiver.rtp.send(loss[...], to: address)
-        while !call.takeKeyframeRequest() { sched_yield() }
+        try wait(until: "a keyframe is asked for") { call.takeKeyframeRequest() }
         address.port += 1
         try receiver.rtcp.send(loss[...], to: address)
-        while !call.takeKeyframeRequest() { sched_yield() }
+        try wait(until: "another keyframe is asked for") { call.takeKeyframeRequest() }
         #expect(call.statistics.keyframeRequests == 2)
 
         call.close()
@@ -155,10 +159,10 @@ struct Receiver: ~Copyable {
         let call = try call(host, port)
         defer { call.close() }
         #expect(send(5000, isKeyframe: true, on: call))
-        while call.receiverListening { sched_yield() }
+        try wait(until: "the refusal is noticed") { !call.receiverListening }
         #expect(send(5000, on: call), "the call goes on")
         let receiver = try Receiver(family: family, port: port)
-        while !call.takeKeyframeRequest() { sched_yield() }
+        try wait(until: "a keyframe is asked for") { call.takeKeyframeRequest() }
         #expect(call.receiverListening)
         #expect(send(100, isKeyframe: true, on: call))
         while try Receiver.next(receiver.rtp).bytes.count < 100 {}

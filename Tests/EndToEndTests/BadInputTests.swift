@@ -162,7 +162,8 @@ import Testing
                 onDiskOf: "1m",
                 at: folder,
                 server.display
-            )
+            ),
+            timeout: .seconds(120)
         )
         #expect(result.code == 1)
         #expect(result.errorOutput.contains("no space for 9 MiB"))
@@ -180,7 +181,7 @@ import Testing
                     umask 077
                     printf 'abi=1.0\nstate=paused\nreason=\ngen=0\npid=1\ndata=\nstarted_ns=0\n' > "$1/bridge/status"
                     "$2" start --display "$3" --dir "$1/bridge" &
-                    until grep -q "pid=$!" "$1/bridge/status" && "$2" status --dir "$1/bridge"; do :; done
+                    until grep -q "pid=$!" "$1/bridge/status" && "$2" status --dir "$1/bridge"; do sleep 0.05; done
                     "$2" resume --dir "$1/bridge" || true
                     "$2" status --dir "$1/bridge"
                     kill $!
@@ -189,7 +190,8 @@ import Testing
                 onDiskOf: "1m",
                 at: folder,
                 server.display
-            )
+            ),
+            timeout: .seconds(120)
         )
         #expect(result.output.hasPrefix("paused"))
         #expect(result.errorOutput.contains("still paused"))
@@ -223,7 +225,7 @@ import Testing
         let server = try XServer()
         let broadcast = try Broadcast(on: server.display)
         let capture = try broadcast.start()
-        let sender = try broadcast.attach(toPort: 6110)
+        let sender = try broadcast.attach(toPort: Ports.free())
         let name = try #require(
             try Subprocess.run(["ls", broadcast.directory]).split(separator: "\n").first { $0.hasPrefix("frames.") }
         )

@@ -11,11 +11,14 @@ import Testing
     @Test func killedProcessesComeBackAndNoPictureIsTorn() throws {
         let stage = try Stage()
         try stage.waitForNewPicture("at the start")
+        let seed = MonotonicClock.now()
+        var random = SplitMix(seed: seed)
+        print("faults with seed \(seed)")
         for round in 1...50 {
-            let victim = Victim.allCases.randomElement()!
-            usleep(.random(in: 0...400_000))
+            let victim = Victim.allCases.randomElement(using: &random)!
+            usleep(.random(in: 0...400_000, using: &random))
             try stage.kill(victim)
-            usleep(.random(in: 0...200_000))
+            usleep(.random(in: 0...200_000, using: &random))
             try stage.requireSurvivors()
             try stage.restart(victim)
             try stage.waitForNewPicture("after round \(round), the death of the \(victim)")
@@ -105,7 +108,7 @@ import Testing
         private var said: String { (capture?.errorOutput ?? "") + (sender?.errorOutput ?? "") }
 
         private func paintedNumbers(since time: UInt64) -> [Int] {
-            (workload?.output ?? "").split(separator: "\n").suffix(90).compactMap { line in
+            (workload?.output ?? "").split(separator: "\n").suffix(900).compactMap { line in
                 let words = line.split(separator: " ")
                 guard words.count == 2, let painted = UInt64(words[1]), painted >= time else { return nil }
                 return Int(words[0])

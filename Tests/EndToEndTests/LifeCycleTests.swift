@@ -10,7 +10,7 @@ import Testing
         let server = try XServer()
         let broadcast = try Broadcast(on: server.display)
         let capture = try broadcast.start()
-        let sender = try broadcast.attach(toPort: 6100)
+        let sender = try broadcast.attach(toPort: Ports.free())
         sender.kill(signal)
         #expect(try sender.wait() == .code(0))
         capture.kill(signal)
@@ -24,7 +24,7 @@ import Testing
         let server = try XServer()
         let broadcast = try Broadcast(on: server.display)
         let capture = try broadcast.start()
-        let sender = try broadcast.attach(toPort: 6102)
+        let sender = try broadcast.attach(toPort: Ports.free())
         #expect(try broadcast.run("stop").code == 0)
         #expect(try capture.wait() == .code(0))
         #expect(try sender.wait() == .code(0))
@@ -55,7 +55,8 @@ import Testing
         let server = try XServer()
         let broadcast = try Broadcast(on: server.display)
         let sender = try Subprocess([
-            Programs.oriel, "attach", "rtp://127.0.0.1:6104", "--dir", broadcast.directory, "--sdp", broadcast.sdp,
+            Programs.oriel, "attach", "rtp://127.0.0.1:\(Ports.free())", "--dir", broadcast.directory, "--sdp",
+            broadcast.sdp,
         ])
         try wait(until: "the sender says that it waits") { sender.errorOutput.contains("waiting for it") }
         let capture = try broadcast.start()
@@ -70,7 +71,8 @@ import Testing
         let folder = try TemporaryDirectory()
         let directory = try BridgeDirectory(path: folder.file("bridge"), create: true)
         let writer = try FrameWriter(directory: directory, source: "nothing", framesPerSecond: 30)
-        let command = [Programs.orielOfTests, "attach", "rtp://127.0.0.1:6102", "--dir", directory.path]
+        let call = "rtp://127.0.0.1:\(try Ports.free())"
+        let command = [Programs.orielOfTests, "attach", call, "--dir", directory.path]
         let impatient = try CommandResult(command + ["--no-wait"])
         #expect(impatient.code == 75)
         #expect(impatient.errorOutput.contains("no picture yet"))
@@ -95,8 +97,14 @@ import Testing
         func paint(_ colour: String) throws {
             try Subprocess.run(["xsetroot", "-solid", colour], environment: server.environment)
         }
+        let unpainted = try picture()
         try paint("red")
-        let red = try picture()
+        var red = unpainted
+        try wait(until: "red shows, and all of it") {
+            let next = try picture()
+            defer { red = next }
+            return next != unpainted && next == red
+        }
         #expect(try CommandResult([Programs.oriel, "pause", "--dir", broadcast.directory] + freeze).code == 0)
         let paused = try picture()
         #expect((paused == red) == !freeze.isEmpty)
@@ -142,7 +150,7 @@ import Testing
         let server = try XServer(.vnc(width: 800, height: 600))
         let broadcast = try Broadcast(on: server.display)
         let capture = try broadcast.start()
-        let sender = try broadcast.attach(toPort: 6106)
+        let sender = try broadcast.attach(toPort: Ports.free())
         for size in ["1280x1024", "1001x701", "1920x1080"] {
             try server.xrandr("--fb", size)
             let even = size == "1001x701" ? "1002x702" : size
@@ -160,7 +168,7 @@ import Testing
         let logo = try openLogo(on: server)
         let broadcast = try Broadcast(on: server.display)
         let capture = try broadcast.start("--region", "320x200+10+20")
-        let sender = try broadcast.attach(toPort: 6116)
+        let sender = try broadcast.attach(toPort: Ports.free())
         func shows(_ text: String) throws {
             try wait(until: "the status says \(text)") { try broadcast.run("status").output.contains(text) }
         }
@@ -241,7 +249,7 @@ import Testing
             usleep(300_000)
             let next = try picture()
             defer { clean = next }
-            return next == clean
+            return try next == clean && Set(pixels(ofPicture: path)).count > 1
         }
         try server.xdotool("mousemove", "340", "240")
         try wait(until: "the pointer shows") { try picture() != clean }
@@ -276,7 +284,7 @@ import Testing
         try server.xrandr("--output", "DUMMY1", "--mode", "1280x720", "--right-of", "DUMMY0")
         let broadcast = try Broadcast(on: server.display)
         let capture = try broadcast.start("--monitor", "DUMMY1")
-        let sender = try broadcast.attach(toPort: 6108)
+        let sender = try broadcast.attach(toPort: Ports.free())
         try server.xrandr("--output", "DUMMY1", "--off")
         try wait(until: "the source is lost") { try broadcast.run("status").output.hasPrefix("source_lost") }
         // The pointer still moves, on the screen that is left.
@@ -303,13 +311,4 @@ private func openLogo(on server: XServer) throws -> Subprocess {
 private func identifier(ofLogoOn server: XServer) throws -> String {
     let windows = try server.xdotool("search", "--sync", "--onlyvisible", "--class", "xlogo")
     return String(windows.split(separator: "\n")[0])
-}
-
-func contents(of path: String) throws -> [UInt8] {
-    let file = fopen(path, "rb")
-    guard let file else { throw Unexpected("no \(path)") }
-    defer { fclose(file) }
-    var bytes = [UInt8](repeating: 0, count: 16 << 20)
-    bytes.removeLast(bytes.count - fread(&bytes, 1, bytes.count, file))
-    return bytes
 }

@@ -37,13 +37,13 @@ import Testing
         var before: [UInt8] = []
         try wait(until: "the screen is drawn") {
             #expect(try broadcast.run("inspect", "--png", ours).code == 0)
-            let picture = try pixels(ours)
+            let picture = try pixels(ofPicture: ours)
             defer { before = picture }
             return Set(picture).count > 10 && picture == before
         }
         let snapshot = try CommandResult(command + ["--dir", broadcast.directory, theirs])
         #expect(snapshot.code == 0, "\(snapshot.errorOutput)")
-        let (left, right) = (try pixels(theirs), try pixels(ours))
+        let (left, right) = (try pixels(ofPicture: theirs), try pixels(ofPicture: ours))
         #expect(left.count == right.count && left.count > 100_000)
         let worst = zip(left, right).lazy.map { abs(Int($0) - Int($1)) }.max()
         #expect(worst ?? 255 <= 2)
@@ -63,16 +63,16 @@ import Testing
         let counter = try draw("counter", on: server, "--rate", "30")
         let first = try broadcast.start("--bridge", storage.rawValue)
         let picture = broadcast.folder.file("last.png")
-        let reader = try Subprocess(command + ["--dir", broadcast.directory, "--follow", "6", picture])
+        let reader = try Subprocess(command + ["--dir", broadcast.directory, "--follow", "15", picture])
         try wait(until: "it has had something to follow") {
             try wholeNumber("published", in: broadcast.run("inspect", "--json").output) ?? 0 > 45
         }
         first.kill(SIGKILL)
         try first.wait()
         let second = try broadcast.start("--bridge", storage.rawValue)
-        #expect(try reader.wait() == .code(0), "\(reader.errorOutput)")
+        #expect(try reader.wait(timeout: .seconds(60)) == .code(0), "\(reader.errorOutput)")
         let numbers = reader.output.split(whereSeparator: { " =\n".contains($0) }).compactMap { Int($0) }
-        #expect(numbers.count == 4 && numbers[0] > 60 && numbers[2] == 2, "\(reader.output)")
+        #expect(numbers.count == 4 && numbers[0] > 20 && numbers[2] == 2, "\(reader.output)")
         #expect(access(picture, F_OK) == 0)
         second.stop()
         counter.stop()
@@ -133,12 +133,5 @@ import Testing
             #expect(result.code == 0 || result.errorOutput.split(separator: "\n").count == 1, "\(result.errorOutput)")
         }
         try writer.stop()
-    }
-
-    private func pixels(_ png: String) throws -> [UInt8] {
-        let raw = png + ".rgb"
-        let format = ["-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24"]
-        try Subprocess.run(["ffmpeg", "-nostdin", "-y", "-v", "error", "-i", png] + format + [raw])
-        return try contents(of: raw)
     }
 }

@@ -33,7 +33,9 @@ extension WebTests {
             try web.network.loseMediaFromSender(false)
             try browser.wait(forState: "live")
             // The page gives up before the sender does.
-            #expect(web.sender.errorOutput.contains("viewer 1 from 10.99.0.2 left"))
+            try wait(until: "the first viewer has left") {
+                web.sender.errorOutput.contains("viewer 1 from 10.99.0.2 left")
+            }
         }
 
         @Test func aKilledCaptureProcessShowsAndItsSuccessorToo() throws {

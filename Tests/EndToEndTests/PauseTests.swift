@@ -35,7 +35,7 @@ import Testing
             ls bridge
             """
         let process = try Subprocess(commandLine(of: script, onDiskOf: "2m,nr_inodes=24", at: folder))
-        #expect(try process.wait() == .code(0), "\(process.output) \(process.errorOutput)")
+        #expect(try process.wait(timeout: .seconds(120)) == .code(0), "\(process.output) \(process.errorOutput)")
         let lines = process.output.split(separator: "\n")
         #expect(lines.first?.hasPrefix("paused") == true, "\(process.output)")
         #expect(lines.dropFirst().first?.hasPrefix("active") == true, "\(process.output)")
@@ -73,10 +73,11 @@ import Testing
         try wait(until: "it is gone") { try broadcast.run("status").output.hasPrefix("source_lost") }
         var (second, sameId) = try openLogo()
         // The server gives the same one again, unless somebody else is in its place at that moment.
-        while sameId != id {
+        for _ in 0..<20 where sameId != id {
             second.stop()
             (second, sameId) = try openLogo()
         }
+        try #require(sameId == id)
         #expect(try broadcast.run("status").output.hasPrefix("source_lost"))
         capture.kill(SIGKILL)
         try capture.wait()
@@ -186,6 +187,13 @@ import Testing
             try Subprocess.run(["xsetroot", "-solid", colour], environment: server.environment)
             try wait(until: "\(colour) is published") { try published() > before }
         }
+        // The last colour may come in two parts.
+        var (count, restsSince) = (try published(), MonotonicClock.now())
+        try wait(until: "nothing more is published") {
+            let next = try published()
+            if next != count { (count, restsSince) = (next, MonotonicClock.now()) }
+            return MonotonicClock.now() > restsSince + 1_000_000_000
+        }
         let last = try #require(try BridgeInspection(bridge).latest)
         #expect(try broadcast.run("pause", "--freeze").code == 0)
         let frozen = try BridgeInspection(bridge)
@@ -209,7 +217,7 @@ extension ProgramTests {
                 of: web.whep,
                 token: WebBroadcast.token,
                 in: web.network,
-                ["--frames", "1000000", "--seconds", "60"]
+                ["--frames", "1000000", "--seconds", "120"]
             )
             try wait(until: "somebody watches") { web.sender.errorOutput.contains("viewer 2 looks in") }
             web.capture.kill(SIGSTOP)
@@ -217,8 +225,17 @@ extension ProgramTests {
             let header = try framesFile(in: web.broadcast.directory)
             // The heartbeat, and the horizon.
             for offset in [72, 96] { try header.write(withUnsafeBytes(of: now) { Array($0) }, at: offset) }
-            for _ in 0..<2 {
-                let late = try web.view(.pion, "--frames", "1", "--seconds", "5")
+            let viewers = try (0..<2).map { _ in
+                try Peers.viewer(
+                    .pion,
+                    of: web.whep,
+                    token: WebBroadcast.token,
+                    in: web.network,
+                    ["--frames", "1", "--seconds", "15"]
+                )
+            }
+            for viewer in viewers {
+                let late = try Peers.report(viewer)
                 #expect(late.connected)
                 #expect(late.frames == 0)
             }

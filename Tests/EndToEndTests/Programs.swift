@@ -85,12 +85,30 @@ struct CommandResult {
     let output: String
     let errorOutput: String
 
-    init(_ arguments: [String], environment: [String: String] = [:]) throws {
+    /// - Parameter timeout: for a script of several commands, longer.
+    init(_ arguments: [String], environment: [String: String] = [:], timeout: Duration = .seconds(30)) throws {
         let program = try Subprocess(arguments, environment: environment)
-        code = if case .code(let code) = try program.wait() { code } else { nil }
+        code = if case .code(let code) = try program.wait(timeout: timeout) { code } else { nil }
         output = program.output
         errorOutput = program.errorOutput
     }
+}
+
+func contents(of path: String) throws -> [UInt8] {
+    let file = fopen(path, "rb")
+    guard let file else { throw Unexpected("no \(path)") }
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: 16 << 20)
+    bytes.removeLast(bytes.count - fread(&bytes, 1, bytes.count, file))
+    return bytes
+}
+
+/// The red, green and blue of each pixel of a PNG file, as ffmpeg reads it.
+func pixels(ofPicture path: String) throws -> [UInt8] {
+    let raw = path + ".rgb"
+    let format = ["-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24"]
+    try Subprocess.run(["ffmpeg", "-nostdin", "-y", "-v", "error", "-i", path] + format + [raw])
+    return try contents(of: raw)
 }
 
 struct Unexpected: Error {

@@ -216,7 +216,8 @@ extension ProgramTests {
             let shared = try SharedScreen("--tls-cert", certificate, "--tls-key", key)
             unlink(certificate)
             kill(try #require(try shared.child("attach")), SIGKILL)
-            #expect(try shared.process.wait() == .code(1))
+            // Each try comes later than the one before.
+            #expect(try shared.process.wait(timeout: .seconds(90)) == .code(1))
         }
 
         /// A capture process that dies while the X server is away waits for it as the one before did.
@@ -242,12 +243,14 @@ extension ProgramTests {
                 shell: """
                     "$@" & share=$!
                     trap 'kill $share; wait $share; exit' TERM
-                    until sender=$(pgrep -P $share -f 'oriel attach'); do :; done
+                    until sender=$(pgrep -P $share -f 'oriel attach'); do sleep 0.01; done
                     kill -KILL $sender
                     wait $share
                     """
             )
-            #expect(early.process.errorOutput.contains("the sender ended by signal 9"))
+            try wait(until: "it is told") { early.process.errorOutput.contains("the sender ended by signal 9") }
+            try wait(until: "a viewer connects") { try early.view().connected }
+            #expect(early.process.output.split(separator: "#").count == 2)
             early.process.stop()
             let late = try SharedScreen()
             kill(try #require(try late.child("attach")), SIGKILL)
