@@ -166,7 +166,7 @@ extension WebTests {
             let film = try draw("motion", on: web.server)
             let browser = try web.open(.chromium)
             try browser.wait(forState: "live")
-            try wait(until: "frames are decoded") { try browser.framesDecoded >= 100 }
+            try wait(until: "frames are decoded", timeout: .seconds(90)) { try browser.framesDecoded >= 100 }
             let lost = """
                 [...(await oriel.pc.getStats()).values()].find(report => report.type === 'inbound-rtp').packetsLost
                 """
