@@ -38,7 +38,8 @@ import Testing
 
     @Test(arguments: ["", "Connection: close\r\n"])
     func whatMayNotBeSeenAnyMoreIsNotSentOn(fields: String) throws {
-        let client = try ask(fields)
+        let web = try server(timeout: .seconds(15))
+        let client = try ask(web, fields)
         _ = try client.read(4 << 20)
         web.picture.horizon.store(5, ordering: .relaxed)
         #expect(try client.rest().count < picture.count - 8 << 20)
