@@ -73,7 +73,7 @@ import Testing
         try wait(until: "it is gone") { try broadcast.run("status").output.hasPrefix("source_lost") }
         var (second, sameId) = try openLogo()
         // The server gives the same one again, unless somebody else is in its place at that moment.
-        for _ in 0..<20 where sameId != id {
+        for _ in 0..<200 where sameId != id {
             second.stop()
             (second, sameId) = try openLogo()
         }
