@@ -23,7 +23,7 @@ enum Pattern: String {
 
     func info(_ width: Int, _ height: Int, number: UInt64) -> FrameInfo {
         let source = SourceRectangle(x: Int(number & 0xFFFF), y: width, width: width, height: height)
-        return FrameInfo(width: width, height: height, capturedAt: number, source: source)
+        return FrameInfo(width: width, height: height, capturedAt: now(), source: source)
     }
 
     /// - Parameter half: called when half of the picture is drawn.

@@ -22,8 +22,7 @@ func write(to directory: BridgeDirectory, _ options: Options) throws {
             say("says=\(state.name)")
         } else if word == "placard" {
             number += 1
-            var info = pattern.info(64, 64, number: number)
-            info.capturedAt = now()
+            let info = pattern.info(64, 64, number: number)
             try writer.publish(info, leavingNothingElse: true) { pattern.draw(&$0, number: number, half: crashPoint) }
             say("placard=\(info.capturedAt)")
         } else if word == "stop" {

@@ -16,13 +16,14 @@ final class LeftFrames {
         _ = header.guarded { FramesFile.setState(.retired, in: header) }
     }
 
-    /// What was captured before this instant is not to be shown any more; 0 where the header makes no sense.
+    /// What was captured before this instant is not to be shown any more; 0 where the header makes no sense, or counts
+    /// another clock's time, as before a restart of the machine.
     var horizon: UInt64 {
         let (found, heartbeat) =
             header.guarded {
                 (header.loadAcquiring64(Layout.Header.horizon), header.loadAcquiring64(Layout.Header.heartbeat))
             } ?? (0, 0)
-        return found <= heartbeat ? found : 0
+        return found <= min(heartbeat, MonotonicClock.now()) ? found : 0
     }
 
     func setHorizon(_ instant: UInt64) {
