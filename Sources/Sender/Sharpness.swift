@@ -50,8 +50,8 @@ struct Sharpness {
     /// Whether more encodings would gain nothing.
     var isFine: Bool { coarseCount == 0 }
 
-    /// Whether that is so of all but a small part.
-    var isMostlyFine: Bool { coarseCount * 8 <= quantizers.count }
+    /// Whether that is about so of half of the picture or more.
+    var isMostlyFine: Bool { quantizers.count { $0 <= Self.nearlyFine } * 2 >= quantizers.count }
 
     private func isFine(_ index: Int) -> Bool {
         Int(quantizers[index]) <= fineQuantizer || passes[index] >= Self.mostPasses

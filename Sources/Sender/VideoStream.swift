@@ -129,9 +129,12 @@ package final class VideoStream {
         }
         var delivery: Delivery?
         var isPatch = false
-        let mayStay = now > capturedAt + Self.restTime || sharpness.isMostlyFine
-        // Sharp at once, for fewer bits in all than a coarse keyframe and what mends it.
-        let coarsest = action == .keyframe && mayStay ? keyframeQuantizer : nil
+        // Sharp at once, for fewer bits in all than a coarse keyframe and what mends it. What scrolls is not mended: it is moved
+        // as coarse as it is.
+        var coarsest: Int?
+        if action == .keyframe, now > capturedAt + Self.restTime || scroll != nil || sharpness.isMostlyFine {
+            coarsest = keyframeQuantizer
+        }
         if action == .keyframe, keyframeIsCurrent, encoder.repeatableQuantizer ?? .max <= coarsest ?? 63 {
             delivery = try encoder.repeatKeyframe(presentationTime: instant, deliver)
             statistics.keyframesRepeated += 1

@@ -48,7 +48,9 @@ import Testing
                 wait $writer
                 cat \(scene.path)/status
                 """
-            let process = try Subprocess(["unshare", "-m", "bash", "-c", script], environment: Scene.calm)
+            // What it starts ends with it.
+            let namespace = ["unshare", "-m", "-p", "-f", "--kill-child", "--mount-proc"]
+            let process = try Subprocess(namespace + ["bash", "-c", script], environment: Scene.calm)
             let exit = try process.wait(timeout: scene.patience)
             defer { process.kill(SIGKILL) }
             guard exit == .code(0) else { throw Unkept("\(exit): \(process.output) \(process.errorOutput)") }

@@ -154,6 +154,24 @@ import Testing
         #expect(try BridgeInspection(directory).horizon == placard.capturedAt)
     }
 
+    /// The clock begins anew with the machine, and a folder on a disk outlives that.
+    @Test func aHorizonOfAnotherClockIsForgotten() throws {
+        let directory = try folder.bridge()
+        do {
+            var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+            try writer.publish(info(64, 64)) { fill(&$0, 1) }
+        }
+        let frames = try #require(folder.files().first { $0.hasPrefix("frames.") })
+        let header = try FileDescriptor.open(directory.path(of: frames), O_WRONLY)
+        let tomorrow = MonotonicClock.now() + 86_400_000_000_000
+        for offset in [Layout.Header.heartbeat, Layout.Header.horizon] {
+            try header.write(withUnsafeBytes(of: tomorrow) { Array($0) }, at: offset)
+        }
+        var successor = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        try successor.publish(info(64, 64)) { fill(&$0, 2) }
+        #expect(try BridgeInspection(directory).horizon == 0)
+    }
+
     @Test func whatIsShownIsKnownInItsWholeLength() throws {
         let directory = try folder.bridge()
         #expect(try directory.shownSource() == nil)
