@@ -13,15 +13,16 @@ struct ListenerWatch {
         case refused(at: UInt64, sentAt: UInt64?)
     }
 
-    /// Between a refusal and the next probe, and without a refusal until somebody is taken to listen.
+    /// Between a refusal and the next probe.
     private let probeInterval: UInt64
+    /// Without a refusal, until somebody is taken to listen.
     private let silence: UInt64
     private var state = State.listening
 
     /// - Parameter refusalsAreLimited: whether some refusals may be missing. Hosts send no more than about one a second
     ///   over a network (RFC 1812 §4.3.2.8), but all of them over the loopback.
     init(refusalsAreLimited: Bool) {
-        probeInterval = refusalsAreLimited ? 1_000_000_000 : 100_000_000
+        probeInterval = refusalsAreLimited ? 1_000_000_000 : 250_000_000
         silence = refusalsAreLimited ? 1_500_000_000 : 50_000_000
     }
 
