@@ -60,6 +60,7 @@ enum Control {
         } else if answer != nil {
             return
         }
+        if try BridgeInspection(directory).liveness == .stopped { throw BridgeError.noBroadcast(path: directory.path) }
         guard try directory.hasWriter() else {
             let next = isPause ? "the next one begins paused" : "start it again and repeat this"
             throw Failure(.tryAgain, "the capture process in \(directory.path) has died: \(next)")

@@ -45,6 +45,22 @@ import Testing
         #expect(sharpness.isFine)
     }
 
+    /// The loop filter of coarse frames goes over the rest too, which is still nearly fine.
+    @Test(arguments: [(10, true), (11, false)])
+    func halfAPictureBesideMotionIsMostlyFine(rows: Int, isMostlyFine: Bool) {
+        var sharpness = sharpness(5)
+        let window = blocks(0..<40, 0..<rows)
+        for _ in 0..<3 {
+            sharpness.noteChanges(window)
+            sharpness.choose(isRefinement: false)
+            sharpness.noteEncoded(quantizer: 40, isFiltered: true)
+        }
+        #expect(!sharpness.isFine)
+        #expect(sharpness.isMostlyFine == isMostlyFine)
+        sharpness.noteKeyframe(quantizer: 40)
+        #expect(!sharpness.isMostlyFine)
+    }
+
     @Test func besideMotionTheRestIsRefinedWhenThatGains() {
         var sharpness = sharpness(40)
         let window = blocks(0..<10, 0..<10)
