@@ -69,9 +69,9 @@ extension BridgeDirectory {
 
     /// Asks the capture process for something, and waits for its answer. Takes no room in the file system.
     ///
-    /// - Parameter deadline: when to give up, in nanoseconds of CLOCK_MONOTONIC.
     /// Somebody else may ask meanwhile. Then it is asked again, but not in the place of a pause.
     ///
+    /// - Parameter deadline: when to give up, in nanoseconds of CLOCK_MONOTONIC.
     /// - Returns: nil if there was no answer. A pause that was asked for stays, unless another request takes its place: a
     ///   successor of a capture process that died begins paused. Anything else is taken back, and not done later.
     public func ask(_ request: BridgeRequest, until deadline: UInt64) throws(BridgeError) -> BridgeAnswer? {

@@ -67,13 +67,17 @@ public struct FrameWriter: ~Copyable {
             pid: getpid(),
             startedAt: MonotonicClock.now()
         )
-        let left: [LeftFrames]
+        var left: [LeftFrames]
+        let horizon: UInt64
         do throws(BridgeError) {
             try status.write(to: directory, holding: lock)
             left = Self.clearAway(in: directory)
+            horizon = left.map(\.horizon).max() ?? 0
         } catch {
-            // What is cleared away makes room.
+            // What is cleared away makes room, but for what a reader has.
             left = Self.clearAway(in: directory)
+            horizon = left.map(\.horizon).max() ?? 0
+            if let isRead = try? readerLock.isLockedByAnother(against: .exclusive), !isRead { left = [] }
             try status.write(to: directory, holding: lock)
         }
         control = try heritage.makeControl(in: directory, source: sourceWords)
@@ -87,7 +91,7 @@ public struct FrameWriter: ~Copyable {
         self.storage = storage
         self.status = status
         self.left = left
-        horizon = left.map(\.horizon).max() ?? 0
+        self.horizon = horizon
         if heritage.isPaused { setHorizon(MonotonicClock.now()) }
     }
 
