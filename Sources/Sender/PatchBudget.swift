@@ -10,6 +10,9 @@ struct PatchBudget {
     /// What a polished macroblock takes, about.
     private static let polishedBytes = 64.0
 
+    /// Of what scrolls, so many macroblocks are made better with each frame.
+    private static let mostRefined = 60
+
     private let bytesPerSecond: Double
     /// Bytes that may be sent, as of `updatedAt`.
     private var credit: Double
@@ -33,6 +36,14 @@ struct PatchBudget {
     mutating func mostPolished(at now: UInt64) -> Int {
         update(now)
         return Int(max(credit, 0) / Self.polishedBytes)
+    }
+
+    /// How many of the macroblocks that a patch moves it may make better, beside those that it changes: what the changes to
+    /// come need is left to them.
+    mutating func mostRefined(beside blocks: Int, at now: UInt64) -> Int {
+        update(now)
+        let affordable = Int(max(credit - most / 2, 0) / Self.polishedBytes)
+        return min(affordable, Self.mostRefined, max(0, Self.mostBlocks - blocks))
     }
 
     private var most: Double { bytesPerSecond * Double(Self.burst) / 1e9 }

@@ -71,8 +71,9 @@ struct Sharpness {
         for index in past.indices { past[index] = quantizers[index] }
     }
 
-    /// These macroblocks were shown by moving them, as fine as they were where they come from.
+    /// These macroblocks are shown by moving them, as fine as they were where they come from, and not chosen any more.
     mutating func noteMoved(_ scroll: Scroll) {
+        active.subtract(scroll.blocks)
         scroll.blocks.forEachBlock { index, column, row in
             // A macroblock may come from two.
             let first = max(0, (row * BlockSet.macroblock + scroll.rows) >> 4)
@@ -150,8 +151,21 @@ struct Sharpness {
         }
     }
 
-    /// Leaves out what is shown by moving it.
-    mutating func leaveOut(_ scroll: Scroll) { active.subtract(scroll.blocks) }
+    /// Of what is shown by moving it, chooses no more than `most` of the coarse macroblocks, first those that stay in the
+    /// picture longest.
+    mutating func chooseMoved(_ scroll: Scroll, most: Int) {
+        if coarseCount == 0 || most <= 0 { return }
+        var count = 0
+        for step in 0..<active.rows {
+            let row = scroll.rows > 0 ? active.rows - 1 - step : step
+            for column in 0..<columns where scroll.blocks.contains(column: column, row: row) {
+                if isFine(row * columns + column) { continue }
+                active.insert(column: column, row: row)
+                count += 1
+                if count == most { return }
+            }
+        }
+    }
 
     /// Chooses none: the next frame repeats the last one.
     mutating func chooseNone() { active.removeAll() }

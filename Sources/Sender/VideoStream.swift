@@ -129,8 +129,8 @@ package final class VideoStream {
         }
         var delivery: Delivery?
         var isPatch = false
-        // Sharp at once, for fewer bits in all than a coarse keyframe and what mends it. What scrolls is not mended: it is moved
-        // as coarse as it is.
+        // Sharp at once, for fewer bits in all than a coarse keyframe and what mends it. What scrolls is mended slowly: it is
+        // moved as coarse as it is.
         var coarsest: Int?
         if action == .keyframe, now > capturedAt + Self.restTime || scroll != nil || sharpness.isMostlyFine {
             coarsest = keyframeQuantizer
@@ -139,7 +139,10 @@ package final class VideoStream {
             delivery = try encoder.repeatKeyframe(presentationTime: instant, deliver)
             statistics.keyframesRepeated += 1
         } else if choice != .part, action != .keyframe, encoder.canPatch {
-            if let scroll { sharpness.leaveOut(scroll) }
+            if let scroll {
+                sharpness.noteMoved(scroll)
+                sharpness.chooseMoved(scroll, most: patchBudget.mostRefined(beside: sharpness.active.count, at: now))
+            }
             if let limit = patchBudget.limit(sharpness.active.count, at: now) {
                 delivery = try encoder.patch(
                     picture,
@@ -154,8 +157,8 @@ package final class VideoStream {
             if let delivery {
                 patchBudget.note(delivery.byteCount)
                 isPatch = true
-                if let scroll { sharpness.noteMoved(scroll) }
-            } else if scroll != nil {
+            } else if let scroll {
+                sharpness.noteChanges(scroll.blocks)
                 sharpness.choose(isRefinement: false)
             }
         }

@@ -1,5 +1,6 @@
 import Pixels
 import Testing
+import VideoEncoding
 
 @testable import Sender
 
@@ -59,6 +60,27 @@ import Testing
         #expect(sharpness.isMostlyFine == isMostlyFine)
         sharpness.noteKeyframe(quantizer: 40)
         #expect(!sharpness.isMostlyFine)
+    }
+
+    /// Up: what is further down stays longer. Down: what is further up.
+    @Test(arguments: [(5, 19..<20), (-5, 1..<2)])
+    func ofWhatMovesThatIsRefinedWhichStaysLongest(rows: Int, refined: Range<Int>) {
+        var sharpness = sharpness(12)
+        let moved = blocks(0..<40, 1..<20)
+        let scroll = Scroll(rows: rows, blocks: moved, tinted: blocks(0..<0, 0..<0))
+        sharpness.noteScroll()
+        sharpness.noteChanges(blocks(0..<40, 0..<20))
+        sharpness.choose(isRefinement: false)
+        sharpness.noteMoved(scroll)
+        #expect(sharpness.active == blocks(0..<40, 0..<1))
+        sharpness.chooseMoved(scroll, most: 0)
+        #expect(sharpness.active == blocks(0..<40, 0..<1))
+        sharpness.chooseMoved(scroll, most: 40)
+        var chosen = blocks(0..<40, 0..<1)
+        chosen.insert(columns: 0..<40, rows: refined)
+        #expect(sharpness.active == chosen)
+        sharpness.noteEncoded(quantizer: 3, isPatch: true)
+        #expect(sharpness.coarseCount == 18 * 40)
     }
 
     @Test func besideMotionTheRestIsRefinedWhenThatGains() {

@@ -1,4 +1,5 @@
 import FrameBridge
+import Glibc
 import Pixels
 import Posix
 import TestSupport
@@ -35,11 +36,11 @@ import VideoEncoding
         var statistics = SenderStatistics()
         var generator = SplitMix(seed: 3)
 
-        init(keyframeInterval: UInt64?) throws {
+        init(keyframeInterval: UInt64?, bitrate: Int = 2_500_000) throws {
             stream = try VideoStream(
                 SenderSettings(
                     size: Self.size,
-                    bitrate: 2_500_000,
+                    bitrate: bitrate,
                     framesPerSecond: 30,
                     wakesEarly: true,
                     keyframeInterval: keyframeInterval
@@ -64,6 +65,50 @@ import VideoEncoding
             }
             capturedAt = now
             stream.noteNewPicture(changed, nil)
+        }
+
+        /// Moves the picture up, with nothing from below.
+        mutating func scroll(by rows: Int) {
+            var before = NV12Picture(size: Self.size)
+            before.copy(PixelRect(Self.size), from: picture)
+            let layout = picture.layout
+            picture.withMutablePlanes { luma, _ in
+                before.withPlanes { old, _ in
+                    for y in 0..<Self.size.height {
+                        for x in 0..<Self.size.width {
+                            let source = layout.lumaOffset(x: x, y: y + rows)
+                            let isInside = y + rows < Self.size.height
+                            let value = isInside ? old.unsafeLoad(fromByteOffset: source, as: UInt8.self) : 230
+                            luma.storeBytes(of: value, toByteOffset: layout.lumaOffset(x: x, y: y), as: UInt8.self)
+                        }
+                    }
+                }
+            }
+            var changed = BlockSet(Self.size, side: BlockSet.macroblock)
+            var scroll = Scroll(rows: rows, blocks: changed, tinted: changed)
+            let whole = PixelRect(Self.size)
+            picture.findBlocksMoved(in: whole, from: before, rows: rows, &scroll.blocks, tinted: &scroll.tinted)
+            changed.insertAll()
+            capturedAt = now
+            stream.noteNewPicture(changed, scroll)
+        }
+
+        /// How near what decoders have is to the picture's first rows, in dB of luma.
+        func sharpness(rows: Int) -> Double {
+            var reference = PlanarPicture()
+            guard stream.copyReference(into: &reference) else { return 0 }
+            let layout = picture.layout
+            var squares = 0
+            picture.withPlanes { luma, _ in
+                for y in 0..<rows {
+                    for x in 0..<Self.size.width {
+                        let wanted = luma.unsafeLoad(fromByteOffset: layout.lumaOffset(x: x, y: y), as: UInt8.self)
+                        let difference = Int(reference.y[y * Self.size.width + x]) - Int(wanted)
+                        squares += difference * difference
+                    }
+                }
+            }
+            return 10 * log10(255 * 255 * Double(rows * Self.size.width) / Double(max(squares, 1)))
         }
 
         /// Does what the loop does, at each instant at which there is something to do.
@@ -123,5 +168,34 @@ import VideoEncoding
         try scene.run(until: scene.start + 10 * second)
         // In the end all is fine.
         #expect(scene.call.frames.last!.bytes.count < 100)
+    }
+
+    /// Text is moved as coarse as it is, so that a keyframe that comes while it scrolls is as fine as one of text at rest.
+    @Test func aKeyframeOfWhatScrollsIsSharp() throws {
+        var scene = try Scene(keyframeInterval: second)
+        scene.write(PixelRect(x: 0, y: 0, width: 640, height: 368))
+        try scene.run(until: scene.start + 5 * second / 2)
+        let count = scene.call.frames.count
+        for _ in 0..<120 {
+            scene.scroll(by: 2)
+            try scene.run(until: scene.now + 33_333_333)
+            #expect(scene.sharpness(rows: 64) > 45)
+        }
+        #expect(scene.call.frames[count...].count(where: \.isKeyframe) >= 4)
+    }
+
+    /// Where the bitrate is too low for that, what is moved gets better with every frame.
+    @Test func whatScrollsGetsSharp() throws {
+        var scene = try Scene(keyframeInterval: 6 * second, bitrate: 400_000)
+        scene.write(PixelRect(x: 0, y: 0, width: 640, height: 368))
+        try scene.run(until: scene.start + 59 * second / 10)
+        let count = scene.call.frames.count
+        for step in 0..<60 {
+            scene.scroll(by: 2)
+            try scene.run(until: scene.now + 33_333_333)
+            if step == 10 { #expect(scene.sharpness(rows: 64) < 45) }
+        }
+        #expect(scene.call.frames[count...].count(where: \.isKeyframe) == 1)
+        #expect(scene.sharpness(rows: 64) > 47)
     }
 }

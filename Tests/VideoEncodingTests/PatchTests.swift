@@ -237,7 +237,7 @@ import Testing
         let stream = try Stream(size, profile: profile)
         Scene.draw(0, into: &stream.picture)
         for step in 0..<30 { try stream.encode(nil, forceKeyframe: step == 0) }
-        var moves = 0
+        var (moves, refinements) = (0, 0)
         for step in 0..<300 {
             if step % 50 == 49 {
                 try stream.encode(nil, forceKeyframe: step % 100 == 99)
@@ -260,11 +260,19 @@ import Testing
             if let scroll {
                 blocks.subtract(scroll.blocks)
                 moves += scroll.blocks.count
+                // Some of what moves gets better, too.
+                for row in 0..<scroll.blocks.rows {
+                    for column in 0..<scroll.blocks.columns
+                    where scroll.blocks.contains(column: column, row: row) && random.next() % 4 == 0 {
+                        blocks.insert(column: column, row: row)
+                        refinements += 1
+                    }
+                }
             }
             _ = try #require(try stream.patch(blocks, scroll: scroll))
             check(stream, blocks)
         }
-        #expect(moves > 300)
+        #expect(moves > 300 && refinements > 60)
     }
 
     /// What was patched is near the picture, and the whole is exactly what the patching side believes.

@@ -86,7 +86,8 @@ struct PatchEncoder {
     ///
     /// - Parameters:
     ///   - blocks: macroblocks to change; with none the frame repeats the picture.
-    ///   - scroll: macroblocks that are moved, besides; those of `blocks` may be predicted from there, too.
+    ///   - scroll: macroblocks that are moved; those that are in `blocks`, too, get the difference then. The other ones of
+    ///     `blocks` may be predicted from there as well.
     ///   - base: the decoder's last frame, as the encoder has it.
     ///   - limit: of the frame in bytes.
     ///   - body: gets the frame; the data is valid until it returns.
@@ -172,15 +173,10 @@ struct PatchEncoder {
             for column in 0..<patched.columns {
                 var isMoved = scroll.blocks.contains(column: column, row: row)
                 var isCoded = false
-                if !isMoved, blocks.contains(column: column, row: row) {
-                    residual.predict(from: reconstruction.planes, column, row, rows: scroll.rows, height: height)
-                    let distance = residual.distance(to: source, column, row)
-                    residual.predict(from: reconstruction.planes, column, row, rows: 0, height: height)
-                    // No vector may reach further beyond the edge than decoders keep a border.
-                    isMoved = abs(scroll.rows) <= 16 && distance < residual.distance(to: source, column, row)
-                    if isMoved {
-                        residual.predict(from: reconstruction.planes, column, row, rows: scroll.rows, height: height)
-                    }
+                if blocks.contains(column: column, row: row) {
+                    isMoved = isMoved || isNearer(column, row, scroll.rows, to: source)
+                    let rows = isMoved ? scroll.rows : 0
+                    residual.predict(from: reconstruction.planes, column, row, rows: rows, height: height)
                     isCoded = residual.compute(source, column, row)
                 }
                 writeHead(isCoded: isCoded, codedProbability)
@@ -199,6 +195,17 @@ struct PatchEncoder {
         }
         swap(&reconstruction, &spare)
         return true
+    }
+
+    /// Whether what was some rows further down is nearer to a macroblock than what was in its place.
+    private func isNearer(_ column: Int, _ row: Int, _ rows: Int, to source: MacroblockResidual.Source) -> Bool {
+        // No vector may reach further beyond the edge than decoders keep a border.
+        if abs(rows) > 16 { return false }
+        let height = 16 * patched.rows
+        residual.predict(from: reconstruction.planes, column, row, rows: rows, height: height)
+        let distance = residual.distance(to: source, column, row)
+        residual.predict(from: reconstruction.planes, column, row, rows: 0, height: height)
+        return distance < residual.distance(to: source, column, row)
     }
 
     /// Takes over macroblocks that have no difference; none where `motion` is nil.
