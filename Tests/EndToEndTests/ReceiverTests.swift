@@ -27,13 +27,11 @@ extension ProgramTests {
                 let screen = try independentGrab(of: server, in: folder)
                 for stream in streams {
                     for receiver in stream.receivers {
-                        try receiver.requireRunning()
-                        try wait(until: "\(stream.codec) in \(receiver.kind) shows the screen", timeout: .seconds(90)) {
-                            receiver.lastFrame.map { lumaPSNR($0, screen) >= 40 } ?? false
-                        }
+                        try stream.waitFor(receiver, toShow: screen, decibels: 40)
                         let sent = stream.timestamps.count
-                        #expect(receiver.frameCount > sent * 9 / 10, "\(stream.codec) in \(receiver.kind) of \(sent)")
                         if try receiver.gotAll {
+                            let count = receiver.frameCount
+                            #expect(count > sent * 9 / 10, "\(stream.codec) in \(receiver.kind) of \(sent)")
                             #expect(receiver.complaints == [], "\(stream.codec) in \(receiver.kind)")
                         }
                     }
@@ -73,10 +71,7 @@ extension ProgramTests {
                 workload.kill(SIGSTOP)
                 let screen = try independentGrab(of: server, in: broadcast.folder)
                 for receiver in stream.receivers {
-                    try receiver.requireRunning()
-                    try wait(until: "\(receiver.kind) shows the screen", timeout: .seconds(90)) {
-                        receiver.lastFrame.map { lumaPSNR($0, screen) >= 45 } ?? false
-                    }
+                    try stream.waitFor(receiver, toShow: screen, decibels: 45)
                     if try receiver.gotAll { #expect(receiver.complaints == []) }
                 }
                 workload.kill(SIGCONT)
@@ -151,6 +146,21 @@ extension ProgramTests {
                     sdp: sdp,
                     ["--codec", codec, "--keyframe-interval", "0"]
                 )
+            }
+
+            /// One that a busy machine has cost packets gets a keyframe; no other one needs any.
+            func waitFor(_ receiver: Receiver, toShow screen: [UInt8], decibels: Double) throws {
+                try receiver.requireRunning()
+                var askedAt = MonotonicClock.now()
+                try wait(until: "\(codec) in \(receiver.kind) shows the screen", timeout: .seconds(90)) {
+                    if let frame = receiver.lastFrame, lumaPSNR(frame, screen) >= decibels { return true }
+                    if MonotonicClock.now() > askedAt + 5_000_000_000, try !receiver.gotAll {
+                        let ssrc = tap.datagrams(.media).last.flatMap { RTPPacket($0.bytes) }?.ssrc ?? 0
+                        try tap.send(feedback: Feedback.pictureLossIndication(about: ssrc))
+                        askedAt = MonotonicClock.now()
+                    }
+                    return false
+                }
             }
 
             /// Receivers start before their sender, to see its first packet; what they are to expect it tells beforehand.
