@@ -150,6 +150,43 @@ import Testing
         }
     }
 
+    /// Not a byte is left: what the dead writer's frames held is room for its successor, unless somebody reads them.
+    @Test(arguments: Variant.of("aSuccessorTakesTheRoomOfTheDead", storages: ["file"]))
+    func aSuccessorTakesTheRoomOfTheDead(variant: Variant) throws {
+        try variant.judge { scene in
+            _ = try scene.directory()
+            func writer(_ size: String) -> String {
+                ([scene.program] + scene.arguments("write", ["\(size)*1", "hold"])).joined(separator: " ")
+            }
+            let script = """
+                set -e
+                mount -t tmpfs -o size=512k,mode=700 none \(scene.path)
+                fill() { cat /dev/zero 2> /dev/null >> \(scene.path)/fill || true; }
+                \(writer("256x128")) & writer=$!
+                until grep -qs state=active \(scene.path)/status; do kill -0 $writer; sleep 0.01; done
+                fill
+                # Somebody else gets the room that is kept for the status.
+                until rm \(scene.path)/.status 2> /dev/null; do sleep 0.01; done
+                fill
+                kill -KILL $writer
+                wait $writer || true
+                \(writer("64x64")) & writer=$!
+                until grep -qs pid=$writer \(scene.path)/status && grep -qs state=active \(scene.path)/status; do
+                    kill -0 $writer
+                    sleep 0.01
+                done
+                kill -KILL $writer
+                """
+            // What it starts ends with it.
+            let namespace = ["unshare", "-m", "-p", "-f", "--kill-child", "--mount-proc"]
+            let process = try Subprocess(namespace + ["bash", "-c", script], environment: Scene.calm)
+            let exit = try process.wait(timeout: scene.patience)
+            defer { process.kill(SIGKILL) }
+            guard exit == .code(0) else { throw Unkept("\(exit): \(process.output) \(process.errorOutput)") }
+            #expect(process.words("began") == ["starting", "starting"])
+        }
+    }
+
     @Test(arguments: Variant.of("aClockThatIsAheadHurtsNobody", storages: ["file"]))
     func aClockThatIsAheadHurtsNobody(variant: Variant) throws {
         try variant.judge { scene in
