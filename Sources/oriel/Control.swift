@@ -49,11 +49,21 @@ enum Control {
         let isPause = request == .pause || request == .freeze
         let isThere = try isPause ? BridgeInspection(directory).liveness != .stopped : directory.hasWriter()
         guard isThere else { throw BridgeError.noBroadcast(path: directory.path) }
+        let signals = try TerminationSignals()
+        var isGivenUp = false
         let deadline = MonotonicClock.now() + patience
-        let answer = try directory.ask(request, until: deadline)
+        let answer = try directory.ask(request, until: deadline) {
+            isGivenUp = isGivenUp || signals.take()
+            return isGivenUp
+        }
         if case .refused(let reason)? = answer { throw Failure(.failed, reason) }
+        if answer == nil, isGivenUp {
+            let left = isPause ? "the request to \(request) stays" : "the request to \(request) is taken back"
+            throw Failure(.failed, "there was no answer in \(directory.path) until this was ended: \(left)")
+        }
         if request == .stop {
-            while try BridgeInspection(directory).liveness != .stopped, MonotonicClock.now() < deadline {
+            while try BridgeInspection(directory).liveness != .stopped, MonotonicClock.now() < deadline, !signals.take()
+            {
                 MonotonicClock.sleep(until: MonotonicClock.now() + 2_000_000)
             }
             if try BridgeInspection(directory).liveness == .stopped { return }

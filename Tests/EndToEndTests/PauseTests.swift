@@ -149,6 +149,28 @@ import Testing
         for program in [sender, second] { program.stop() }
     }
 
+    /// A person who waits no longer for the answer does not want it done later; a pause stays asked for.
+    @Test(arguments: [(SIGINT, "resume", "is taken back"), (SIGTERM, "pause", "stays")])
+    func aRequestThatIsGivenUpIsTakenBackUnlessItIsAPause(signal: Int32, request: String, said: String) throws {
+        let server = try XServer()
+        let broadcast = try Broadcast(on: server.display)
+        let capture = try broadcast.start()
+        if request == "resume" { #expect(try broadcast.run("pause").code == 0) }
+        capture.kill(SIGSTOP)
+        let asking = try Subprocess([broadcast.oriel, request, "--dir", broadcast.directory])
+        try wait(until: "it is asked") {
+            try String(decoding: contents(of: "\(broadcast.directory)/control"), as: UTF8.self).contains(request)
+        }
+        asking.kill(signal)
+        #expect(try asking.wait() == .code(1))
+        #expect(asking.errorOutput.contains("the request to \(request) \(said)"), "\(asking.errorOutput)")
+        capture.kill(SIGCONT)
+        // What comes after it is answered after it.
+        #expect(try broadcast.run("source", "--region", "100x100+0+0").code == 0)
+        #expect(try broadcast.run("status").output.hasPrefix("paused"))
+        capture.stop()
+    }
+
     /// Monitors may have names of any length, and what cannot be shown is told by the process that knows.
     @Test func aLongNameOfAMonitorIsItsName() throws {
         let server = try XServer()

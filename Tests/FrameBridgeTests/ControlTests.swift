@@ -98,6 +98,43 @@ import Testing
         #expect(left == nil)
     }
 
+    /// A pause that nobody waits for any more is taken before another source is.
+    @Test(arguments: [BridgeRequest.pause, .freeze])
+    func anotherSourceComesAfterAPause(pause: BridgeRequest) throws {
+        let directory = try folder.bridge()
+        var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        #expect(try directory.ask(pause, until: MonotonicClock.now()) == nil)
+        #expect(try directory.ask(.show("screen"), until: MonotonicClock.now()) == nil)
+        let asking = try Asking(.show("screen"), directory, until: MonotonicClock.now() + soon)
+        let first = writer.takeRequest()
+        #expect(first == pause)
+        writer.answer(.granted)
+        while !asking.isOver {
+            if let request = writer.takeRequest() {
+                #expect(request == .show("screen"))
+                writer.answer(.granted)
+            }
+            sched_yield()
+        }
+        #expect(asking.answer == .granted)
+    }
+
+    /// What a person waits for no longer is not done later, either.
+    @Test func whatIsGivenUpIsTakenBackUnlessItIsAPause() throws {
+        let directory = try folder.bridge()
+        var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        for request in [BridgeRequest.resume, .stop, .show("screen"), .pause] {
+            var looks = 0
+            let answer = try directory.ask(request, until: .max) {
+                looks += 1
+                return looks == 3
+            }
+            #expect(answer == nil)
+            let taken = writer.takeRequest()
+            #expect(taken == (request == .pause ? .pause : nil))
+        }
+    }
+
     /// What a person was told not to be done is not done later.
     @Test func whatHadNoAnswerIsTakenBackUnlessItIsAPause() throws {
         let directory = try folder.bridge()

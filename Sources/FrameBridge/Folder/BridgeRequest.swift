@@ -17,6 +17,9 @@ public enum BridgeRequest: Sendable, Equatable {
     /// Whether it asks that the screen is looked at no more.
     var pauses: Bool { self == .pause || self == .freeze }
 
+    /// Whether it asks for something else to be shown.
+    fileprivate var showsAnother: Bool { if case .show = self { true } else { false } }
+
     /// The line that asks for it.
     var text: String {
         switch self {
@@ -69,12 +72,19 @@ extension BridgeDirectory {
 
     /// Asks the capture process for something, and waits for its answer. Takes no room in the file system.
     ///
-    /// Somebody else may ask meanwhile. Then it is asked again, but not in the place of a pause.
+    /// Somebody else may ask meanwhile. Then it is asked again, but not in the place of a pause. Another source does not take
+    /// the place of a pause that waits, either: it comes after it.
     ///
-    /// - Parameter deadline: when to give up, in nanoseconds of CLOCK_MONOTONIC.
+    /// - Parameters:
+    ///   - deadline: when to give up, in nanoseconds of CLOCK_MONOTONIC.
+    ///   - isGivenUp: whether to give up at once; asked every few milliseconds.
     /// - Returns: nil if there was no answer. A pause that was asked for stays, unless another request takes its place: a
     ///   successor of a capture process that died begins paused. Anything else is taken back, and not done later.
-    public func ask(_ request: BridgeRequest, until deadline: UInt64) throws(BridgeError) -> BridgeAnswer? {
+    public func ask(
+        _ request: BridgeRequest,
+        until deadline: UInt64,
+        orWhen isGivenUp: () -> Bool = { false }
+    ) throws(BridgeError) -> BridgeAnswer? {
         let wanted = ControlFile.Record(number: .random(in: 1 ... .max), text: request.text)
         var isAsked = false
         while true {
@@ -85,11 +95,13 @@ extension BridgeDirectory {
                 if asked != wanted {
                     let isPause = asked.flatMap { BridgeRequest(text: $0.text) }?.pauses ?? false
                     if isAsked, isPause, !request.pauses { return .refused("somebody has asked for a pause meanwhile") }
-                    try write(wanted)
-                    isAsked = true
+                    if isAsked || !request.showsAnother || !(control.waitingRequest?.pauses ?? false) {
+                        try write(wanted)
+                        isAsked = true
+                    }
                 }
             }
-            var isOver = MonotonicClock.now() >= deadline
+            var isOver = MonotonicClock.now() >= deadline || isGivenUp()
             if !isOver, try !hasWriter() { isOver = try hasEndedWell() }
             if isOver { return request.pauses ? nil : try takeBack(wanted) }
             MonotonicClock.sleep(until: MonotonicClock.now() + 2_000_000)
