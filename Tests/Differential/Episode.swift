@@ -51,7 +51,7 @@ struct Episode: ~Copyable {
                     desktop.work(&random)
                 }
                 try tick(&writer, &reader)
-                if Int.random(in: 0..<200, using: &random) == 0 { try followCodecs() }
+                if Int.random(in: 0..<200, using: &random) == 0 { try followCodecs(&reader) }
             }
             try rest(&writer, &reader)
         }
@@ -62,7 +62,7 @@ struct Episode: ~Copyable {
     /// One turn of the sender's loop.
     private mutating func tick(_ writer: inout FrameWriter, _ reader: inout FrameReader) throws {
         try publish(&writer)
-        if streams.isEmpty { try followCodecs() }
+        if streams.isEmpty { try followCodecs(&reader) }
         try readPicture(&reader)
         for stream in streams { try encode(stream) }
         // Mostly on time, sometimes late.
@@ -106,16 +106,18 @@ struct Episode: ~Copyable {
     }
 
     /// Takes up a stream, or leaves one, by the episode's plan.
-    private mutating func followCodecs() throws {
+    private mutating func followCodecs(_ reader: inout FrameReader) throws {
         guard let codec = plan.codecs.randomElement(using: &random) else { return }
         if let index = streams.firstIndex(where: { $0.codec == codec }) {
             if plan.codecs.count == 1 { return }
             streams.remove(at: index)
+            isResting.remove(codec)
             if let receiver = call.receivers.removeValue(forKey: codec) { try check(receiver.compareDecoders()) }
             if !streams.isEmpty { return }
             capturedAt = nil
+            reader.forget()
             picture.forget()
-            return try followCodecs()
+            return try followCodecs(&reader)
         }
         let recording = plan.isRecorded ? try Recording(codec, size: plan.settings.size) : nil
         call.receivers[codec] = Receiver(codec, recording: recording)
