@@ -50,9 +50,10 @@ struct All: ParsableCommand {
                 section.print()
                 report.sections.append(section)
             }
+            // A run of this length may be ended before it is over.
+            try report.write(to: output)
         }
         report.printGoals()
-        try report.write(to: output)
     }
 }
 
