@@ -152,6 +152,8 @@ package struct VideoSender: Sendable {
         }
         retransmissions.removeAll()
         position = .awaitingKeyframe(since: 0)
+        // The one that is there may be too old once a packet can be sent.
+        keyframeNeed.ariseAnew()
     }
 
     /// Whether a viewer that comes now can begin with a keyframe that is there.

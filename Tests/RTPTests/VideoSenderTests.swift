@@ -268,6 +268,27 @@ import Testing
 
     /// To the receiver it is one stream: its numbers have no gap, no two pictures have one timestamp, and the payload types
     /// tell which codec it is.
+    /// The socket may be full at a change, and the keyframe to go on with too old when it has room again.
+    @Test func aKeyframeThatIsTooOldAfterAChangeIsAskedForAnew() throws {
+        var stream = Stream(at: start)
+        stream.append(2, isKeyframe: true)
+        #expect(stream.drain().count == 2 && !stream.sender.takeKeyframeRequest(at: start))
+        var random = SplitMix64(seed: 9)
+        stream.history = PacketHistory(codec: .av1, maximumPayloadSize: 1000, capacity: 200, using: &random)
+        var unit = [UInt8](repeating: 7, count: 990)
+        unit[0] = 0x30
+        stream.history.append(
+            frame: unit.span,
+            isKeyframe: true,
+            dimensions: (64, 64),
+            capturedAt: start,
+            now: start
+        )
+        stream.sender.change(to: VideoSender.Parameters(payloadType: 45, retransmissionPayloadType: 46, mid: "0"))
+        stream.now = start + 10_000 * Self.millisecond
+        #expect(stream.drain().isEmpty && stream.sender.takeKeyframeRequest(at: stream.now))
+    }
+
     @Test func theCodecChangesAtAKeyframe() throws {
         var stream = Stream(at: start)
         stream.append(2, isKeyframe: true)
