@@ -50,6 +50,13 @@ import VideoEncoding
             (now, capturedAt) = (start, start)
         }
 
+        /// One that has shown a page of text for so many nanoseconds.
+        init(keyframeInterval: UInt64, bitrate: Int = 2_500_000, textUntil time: UInt64) throws {
+            try self.init(keyframeInterval: keyframeInterval, bitrate: bitrate)
+            write(PixelRect(Self.size))
+            try run(until: start + time)
+        }
+
         /// Fills a part of the picture with what looks like text.
         mutating func write(_ region: PixelRect) {
             let layout = picture.layout
@@ -172,9 +179,7 @@ import VideoEncoding
 
     /// Text is moved as coarse as it is, so that a keyframe that comes while it scrolls is as fine as one of text at rest.
     @Test func aKeyframeOfWhatScrollsIsSharp() throws {
-        var scene = try Scene(keyframeInterval: second)
-        scene.write(PixelRect(x: 0, y: 0, width: 640, height: 368))
-        try scene.run(until: scene.start + 5 * second / 2)
+        var scene = try Scene(keyframeInterval: second, textUntil: 5 * second / 2)
         let count = scene.call.frames.count
         for _ in 0..<120 {
             scene.scroll(by: 2)
@@ -186,9 +191,7 @@ import VideoEncoding
 
     /// Where the bitrate is too low for that, what is moved gets better with every frame.
     @Test func whatScrollsGetsSharp() throws {
-        var scene = try Scene(keyframeInterval: 6 * second, bitrate: 400_000)
-        scene.write(PixelRect(x: 0, y: 0, width: 640, height: 368))
-        try scene.run(until: scene.start + 59 * second / 10)
+        var scene = try Scene(keyframeInterval: 6 * second, bitrate: 400_000, textUntil: 59 * second / 10)
         let count = scene.call.frames.count
         for step in 0..<60 {
             scene.scroll(by: 2)
