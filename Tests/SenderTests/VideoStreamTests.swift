@@ -51,10 +51,15 @@ import VideoEncoding
         }
 
         /// One that has shown a page of text for so many nanoseconds.
-        init(keyframeInterval: UInt64, bitrate: Int = 2_500_000, textUntil time: UInt64) throws {
-            try self.init(keyframeInterval: keyframeInterval, bitrate: bitrate)
-            write(PixelRect(Self.size))
-            try run(until: start + time)
+        static func ofText(
+            for time: UInt64,
+            keyframeInterval: UInt64,
+            bitrate: Int = 2_500_000
+        ) throws -> Scene {
+            var scene = try Scene(keyframeInterval: keyframeInterval, bitrate: bitrate)
+            scene.write(PixelRect(size))
+            try scene.run(until: scene.start + time)
+            return scene
         }
 
         /// Fills a part of the picture with what looks like text.
@@ -179,7 +184,7 @@ import VideoEncoding
 
     /// Text is moved as coarse as it is, so that a keyframe that comes while it scrolls is as fine as one of text at rest.
     @Test func aKeyframeOfWhatScrollsIsSharp() throws {
-        var scene = try Scene(keyframeInterval: second, textUntil: 5 * second / 2)
+        var scene = try Scene.ofText(for: 5 * second / 2, keyframeInterval: second)
         let count = scene.call.frames.count
         for _ in 0..<120 {
             scene.scroll(by: 2)
@@ -191,7 +196,7 @@ import VideoEncoding
 
     /// Where the bitrate is too low for that, what is moved gets better with every frame.
     @Test func whatScrollsGetsSharp() throws {
-        var scene = try Scene(keyframeInterval: 6 * second, bitrate: 400_000, textUntil: 59 * second / 10)
+        var scene = try Scene.ofText(for: 59 * second / 10, keyframeInterval: 6 * second, bitrate: 400_000)
         let count = scene.call.frames.count
         for step in 0..<60 {
             scene.scroll(by: 2)
