@@ -33,8 +33,8 @@ let package = Package(
         .executableTarget(
             name: "oriel",
             dependencies: [
-                "Broadcast", "Sender", "Calls", "CPNG", "FrameBridge", "Pixels", "Posix", "RTP", "VideoEncoding",
-                "WebRTC", "X11Capture", argumentParser,
+                "Broadcast", "Sender", "Calls", "CPNG", "FrameBridge", "Media", "Pixels", "Posix", "RTP",
+                "VideoEncoding", "WebRTC", "X11Capture", argumentParser,
             ],
             swiftSettings: swift
         ),
@@ -45,13 +45,13 @@ let package = Package(
         ),
         .target(
             name: "Sender",
-            dependencies: ["FrameBridge", "Pixels", "Posix", "VideoEncoding", "RTP"],
+            dependencies: ["FrameBridge", "Media", "Pixels", "Posix", "RTP", "VideoEncoding"],
             swiftSettings: safe
         ),
         .target(
             name: "Calls",
             dependencies: [
-                "RTP", "Posix", "WebRTC",
+                "Media", "Posix", "RTP", "WebRTC",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -60,11 +60,12 @@ let package = Package(
             resources: [.embedInCode("Web/Page")],
             swiftSettings: swift
         ),
-        .target(name: "WebRTC", dependencies: ["CNice", "COpenSSL", "CSRTP", "RTP"], swiftSettings: swift),
-        .target(name: "RTP", swiftSettings: safe),
+        .target(name: "WebRTC", dependencies: ["CNice", "COpenSSL", "CSRTP", "Media", "RTP"], swiftSettings: swift),
+        .target(name: "RTP", dependencies: ["Media"], swiftSettings: safe),
+        .target(name: "Media", swiftSettings: safe),
         .target(
             name: "VideoEncoding",
-            dependencies: ["CAOM", "CVPX", "Pixels"],
+            dependencies: ["CAOM", "CVPX", "Media", "Pixels"],
             swiftSettings: swift + [.enableExperimentalFeature("Lifetimes")]
         ),
         .target(name: "X11Capture", dependencies: ["CXCB", "Pixels", "Posix"], swiftSettings: swift),
@@ -107,7 +108,7 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "Differential", "FrameBridge", "Pixels", "Posix", "TestSupport", "VideoEncoding", "X11Capture",
+                "Differential", "FrameBridge", "Media", "Pixels", "Posix", "TestSupport", "VideoEncoding", "X11Capture",
                 argumentParser,
             ],
             path: "Benchmarks/Bench",
@@ -141,20 +142,20 @@ let package = Package(
         .target(
             name: "Differential",
             dependencies: [
-                "CAOM", "CVPX", "FrameBridge", "Pixels", "Posix", "Sender", "TestSupport", "VideoEncoding",
+                "CAOM", "CVPX", "FrameBridge", "Media", "Pixels", "Posix", "Sender", "TestSupport", "VideoEncoding",
             ],
             path: "Tests/Differential",
             swiftSettings: swift
         ),
         .testTarget(
             name: "VideoEncodingTests",
-            dependencies: ["Differential", "VideoEncoding", "Pixels", "TestSupport"],
+            dependencies: ["Differential", "Media", "Pixels", "TestSupport", "VideoEncoding"],
             swiftSettings: swift
         ),
-        .testTarget(name: "RTPTests", dependencies: ["RTP", "TestSupport"], swiftSettings: swift),
+        .testTarget(name: "RTPTests", dependencies: ["Media", "RTP", "TestSupport"], swiftSettings: swift),
         .testTarget(
             name: "WebRTCTests",
-            dependencies: ["COpenSSL", "CSRTP", "Posix", "RTP", "TestSupport", "WebRTC"],
+            dependencies: ["COpenSSL", "CSRTP", "Media", "Posix", "RTP", "TestSupport", "WebRTC"],
             exclude: ["Offers"],
             swiftSettings: swift
         ),
@@ -162,13 +163,13 @@ let package = Package(
         .testTarget(
             name: "SenderTests",
             dependencies: [
-                "Differential", "FrameBridge", "Pixels", "Posix", "Sender", "TestSupport", "VideoEncoding",
+                "Differential", "FrameBridge", "Media", "Pixels", "Posix", "Sender", "TestSupport", "VideoEncoding",
             ],
             swiftSettings: swift
         ),
         .testTarget(
             name: "CallsTests",
-            dependencies: ["COpenSSL", "Calls", "RTP", "Posix", "TestSupport", "WebRTC"],
+            dependencies: ["COpenSSL", "Calls", "Media", "Posix", "RTP", "TestSupport", "WebRTC"],
             swiftSettings: swift
         ),
         .testTarget(

@@ -1,4 +1,5 @@
 import Glibc
+import Media
 import Pixels
 import VideoEncoding
 

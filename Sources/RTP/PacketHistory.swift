@@ -1,3 +1,5 @@
+package import Media
+
 /// The latest packets of one encoded stream, without what differs from viewer to viewer: each viewer reads them at its
 /// own place, and what one of them missed is still there for a while.
 ///

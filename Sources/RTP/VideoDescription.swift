@@ -1,3 +1,5 @@
+package import Media
+
 /// The session description (RFC 8866) of one video stream over plain RTP, for a receiver to open.
 package struct VideoDescription: Equatable, Sendable, CustomStringConvertible {
     package enum Address: Equatable, Sendable {

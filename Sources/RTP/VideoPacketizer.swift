@@ -1,9 +1,4 @@
-/// The codecs that can be packetized, by their names in SDP.
-package enum VideoCodec: String, Sendable, CaseIterable {
-    case vp8 = "VP8"
-    case vp9 = "VP9"
-    case av1 = "AV1"
-}
+package import Media
 
 /// Cuts encoded pictures into RTP payloads: VP8 (RFC 7741), VP9 in non-flexible mode (RFC 9628) or AV1 (RTP Payload
 /// Format For AV1, version 1.0).

@@ -1,3 +1,4 @@
+import Media
 import VideoEncoding
 
 /// Decides which codec suits the picture: VP8, which costs least and is sharp as long as the bitrate suffices, or AV1,

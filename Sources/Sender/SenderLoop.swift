@@ -1,4 +1,5 @@
 package import FrameBridge
+import Media
 import Pixels
 package import Posix
 package import VideoEncoding

@@ -1,6 +1,7 @@
 package import FrameBridge
+package import Media
 package import Posix
-package import VideoEncoding
+import VideoEncoding
 
 /// Where encoded frames go: one call, with all who look in.
 package protocol VideoCall {

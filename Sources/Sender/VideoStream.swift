@@ -1,3 +1,4 @@
+package import Media
 package import Pixels
 import Posix
 package import VideoEncoding

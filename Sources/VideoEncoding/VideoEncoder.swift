@@ -1,3 +1,4 @@
+import Media
 package import Pixels
 
 /// What the encoder says about a frame.

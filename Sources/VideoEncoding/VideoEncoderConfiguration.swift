@@ -1,3 +1,4 @@
+package import Media
 package import Pixels
 
 /// What a `VideoEncoder` is asked for.

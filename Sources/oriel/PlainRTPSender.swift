@@ -52,7 +52,7 @@ struct PlainRTPSender {
         let call = try PlainRTPCall(
             to: destination,
             PlainRTPSession.Configuration(
-                codec: RTP.VideoCodec(codec),
+                codec: codec,
                 targetBitrate: UInt64(video.bitrate.bitsPerSecond)
             ),
             localPort: options.localPort,

@@ -1,5 +1,6 @@
 import Calls
 import FrameBridge
+import Media
 import Pixels
 import Posix
 import RTP
@@ -10,15 +11,15 @@ import VideoEncoding
 struct PlainRTPVideo: VideoCall {
     let call: PlainRTPCall
     let size: PixelSize
-    let codec: VideoEncoding.VideoCodec
+    let codec: VideoCodec
 
     var bell: Bell { call.bell }
 
-    var codecs: [VideoEncoding.VideoCodec] { call.receiverListening ? [codec] : [] }
+    var codecs: [VideoCodec] { call.receiverListening ? [codec] : [] }
 
     func send(
         _ frame: Span<UInt8>,
-        codec: VideoEncoding.VideoCodec,
+        codec: VideoCodec,
         isKeyframe: Bool,
         capturedAt: UInt64,
         takenAt: UInt64
@@ -32,10 +33,10 @@ struct PlainRTPVideo: VideoCall {
         )
     }
 
-    func takeKeyframeRequest(_: VideoEncoding.VideoCodec) -> Bool { call.takeKeyframeRequest() }
+    func takeKeyframeRequest(_: VideoCodec) -> Bool { call.takeKeyframeRequest() }
 
     /// A plain receiver is told of one codec.
-    func prefer(_: VideoEncoding.VideoCodec) {}
+    func prefer(_: VideoCodec) {}
 
     var backlog: UInt64 { call.backlog.duration }
 

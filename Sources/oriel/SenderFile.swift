@@ -2,6 +2,7 @@ import Calls
 import FoundationEssentials
 import FrameBridge
 import Glibc
+import Media
 import Posix
 import RTP
 import WebRTC

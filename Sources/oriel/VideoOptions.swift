@@ -1,4 +1,5 @@
 import ArgumentParser
+import Media
 import Pixels
 import Sender
 import VideoEncoding

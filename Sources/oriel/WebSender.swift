@@ -2,6 +2,7 @@ import ArgumentParser
 import Calls
 import FrameBridge
 import Glibc
+import Media
 import Pixels
 import Posix
 import RTP
@@ -40,7 +41,7 @@ struct WebSender {
         let horizon = reader.horizon
         let call = try WebCall(
             WebCall.Configuration(
-                codecs: video.codec.codecs.map { $0.map { RTP.VideoCodec($0) } },
+                codecs: video.codec.codecs,
                 targetBitrate: UInt64(video.bitrate.bitsPerSecond),
                 pictureArea: video.size.width * video.size.height,
                 viewerLimit: options.maxViewers,
@@ -117,18 +118,18 @@ struct WebVideo: VideoCall {
 
     var bell: Bell { call.bell }
 
-    var codecs: [VideoEncoding.VideoCodec] { call.codecsInUse.map { VideoEncoding.VideoCodec($0) } }
+    var codecs: [VideoCodec] { call.codecsInUse }
 
     func send(
         _ frame: Span<UInt8>,
-        codec: VideoEncoding.VideoCodec,
+        codec: VideoCodec,
         isKeyframe: Bool,
         capturedAt: UInt64,
         takenAt: UInt64
     ) {
         call.send(
             frame: frame,
-            codec: RTP.VideoCodec(codec),
+            codec: codec,
             isKeyframe: isKeyframe,
             dimensions: (UInt16(size.width), UInt16(size.height)),
             capturedAt: capturedAt,
@@ -136,37 +137,17 @@ struct WebVideo: VideoCall {
         )
     }
 
-    func takeKeyframeRequest(_ codec: VideoEncoding.VideoCodec) -> Bool {
-        call.takeKeyframeRequest(RTP.VideoCodec(codec))
+    func takeKeyframeRequest(_ codec: VideoCodec) -> Bool {
+        call.takeKeyframeRequest(codec)
     }
 
-    func prefer(_ codec: VideoEncoding.VideoCodec) { call.prefer(RTP.VideoCodec(codec)) }
+    func prefer(_ codec: VideoCodec) { call.prefer(codec) }
 
     /// Each viewer has a pace of its own, and none holds up the encoder.
     var backlog: UInt64 { 0 }
 
     func noteLiveness(_ liveness: Liveness) {
         service.setState(liveness.name)
-    }
-}
-
-extension RTP.VideoCodec {
-    init(_ codec: VideoEncoding.VideoCodec) {
-        switch codec {
-        case .vp8: self = .vp8
-        case .vp9: self = .vp9
-        case .av1: self = .av1
-        }
-    }
-}
-
-extension VideoEncoding.VideoCodec {
-    init(_ codec: RTP.VideoCodec) {
-        switch codec {
-        case .vp8: self = .vp8
-        case .vp9: self = .vp9
-        case .av1: self = .av1
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 import Calls
 import Glibc
+import Media
 import Posix
 import RTP
 import Synchronization

@@ -1,4 +1,5 @@
 import Calls
+import Media
 import RTP
 import Testing
 

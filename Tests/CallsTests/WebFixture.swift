@@ -1,4 +1,5 @@
 import Calls
+import Media
 import Posix
 import RTP
 import Synchronization

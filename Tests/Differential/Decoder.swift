@@ -1,5 +1,6 @@
 internal import CAOM
 internal import CVPX
+package import Media
 package import Pixels
 package import VideoEncoding
 

@@ -1,9 +1,10 @@
 import FrameBridge
+package import Media
 import Pixels
 import Posix
 import Sender
 import TestSupport
-package import VideoEncoding
+import VideoEncoding
 
 /// Random desktops through the sender's way into decoders that others wrote: after every frame these show what the sender
 /// believes that they show, bit by bit, and at rest the screen.

@@ -1,4 +1,5 @@
 import FrameBridge
+import Media
 import Pixels
 import Posix
 import Sender

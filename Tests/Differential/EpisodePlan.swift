@@ -1,3 +1,4 @@
+import Media
 import Pixels
 import Sender
 import TestSupport

@@ -1,5 +1,6 @@
 import FrameBridge
 import Glibc
+import Media
 import Pixels
 import Posix
 import Sender

@@ -1,4 +1,5 @@
 import Differential
+import Media
 import Pixels
 import TestSupport
 import Testing

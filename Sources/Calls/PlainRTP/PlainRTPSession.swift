@@ -1,3 +1,4 @@
+package import Media
 package import RTP
 
 /// One video stream to one receiver over plain RTP (RFC 3550, RTP/AVPF), without sockets and clock.

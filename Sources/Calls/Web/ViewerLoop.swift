@@ -1,3 +1,4 @@
+import Media
 import Posix
 import RTP
 import Synchronization

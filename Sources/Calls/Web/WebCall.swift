@@ -1,5 +1,6 @@
+package import Media
 package import Posix
-package import RTP
+import RTP
 import Synchronization
 package import WebRTC
 

@@ -1,4 +1,5 @@
 internal import CVPX
+import Media
 internal import Pixels
 
 /// libvpx's VP8 or VP9 encoder, with patches for VP8.

@@ -1,4 +1,5 @@
 internal import CVPX
+import Media
 internal import Pixels
 
 /// The settings for real-time screen content, chosen by measurement: 1280x720 at 2.5 Mb/s, pages of text that stand

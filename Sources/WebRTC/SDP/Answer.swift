@@ -1,3 +1,4 @@
+import Media
 package import RTP
 
 extension Negotiation {

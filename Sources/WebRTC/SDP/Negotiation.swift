@@ -1,3 +1,4 @@
+package import Media
 package import RTP
 
 /// Why an offer cannot be answered with a stream.

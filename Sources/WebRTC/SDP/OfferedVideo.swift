@@ -1,3 +1,4 @@
+import Media
 import RTP
 
 /// What a media description of an offer says about its stream.

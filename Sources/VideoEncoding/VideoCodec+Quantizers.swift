@@ -1,7 +1,7 @@
-/// The codecs that can be encoded: by libvpx, and AV1 by libaom.
-package enum VideoCodec: String, Sendable, CaseIterable {
-    case vp8, vp9, av1
+package import Media
 
+/// What the encoders make of text at a quantizer: libvpx's, and libaom's for AV1.
+extension VideoCodec {
     /// A still picture coded with this quantizer (of 0...63) or a lower one gains nothing visible from more frames: on
     /// text it is then 50 dB from the original. In VP8 only patches are as fine.
     package var convergedQuantizer: Int {

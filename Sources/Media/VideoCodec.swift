@@ -1,0 +1,6 @@
+/// The codecs of video, by their media subtypes (IANA: video/VP8, video/VP9, video/AV1), as SDP names them.
+package enum VideoCodec: String, Sendable, CaseIterable {
+    case vp8 = "VP8"
+    case vp9 = "VP9"
+    case av1 = "AV1"
+}
