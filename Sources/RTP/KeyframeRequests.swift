@@ -34,15 +34,8 @@ package struct KeyframeRequests: Sendable {
         earliest = now.adding(clamped: holdOff)
     }
 
-    /// When `take(at:)` will next return true; nil while nobody asks. May lie in the past.
+    /// From when on a keyframe may be made that is asked for; nil while nobody asks. May lie in the past.
     package var nextDeadline: UInt64? { isPending ? earliest : nil }
-
-    /// Whether the next picture must be a keyframe. The answer is given once.
-    package mutating func take(at now: UInt64) -> Bool {
-        guard isPending, now >= earliest else { return false }
-        keyframeSent(at: now)
-        return true
-    }
 }
 
 /// Tells new full intra commands from repeated ones (RFC 5104 §4.3.1.1).

@@ -28,7 +28,23 @@ package struct SenderStatistics: Sendable {
 
     package init() {}
 
-    mutating func note(_ frame: EncodedFrame, byteCount: Int) {
+    /// Takes in what another rendition has done. The last frame is then the other's, if it has sent one.
+    mutating func add(_ other: SenderStatistics) {
+        framesRead += other.framesRead
+        framesEncoded += other.framesEncoded
+        keyframes += other.keyframes
+        keyframesRepeated += other.keyframesRepeated
+        framesDropped += other.framesDropped
+        ticksSkipped += other.ticksSkipped
+        encodedBytes += other.encodedBytes
+        scaleTime += other.scaleTime
+        encodeTime += other.encodeTime
+        sendTime += other.sendTime
+        bytesScaled += other.bytesScaled
+        if other.framesEncoded > 0 { (quantizer, latency) = (other.quantizer, other.latency) }
+    }
+
+    mutating func note(_ frame: EncodingResult, byteCount: Int) {
         framesEncoded += 1
         keyframes += frame.isKeyframe ? 1 : 0
         encodedBytes += byteCount

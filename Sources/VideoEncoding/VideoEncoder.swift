@@ -2,7 +2,7 @@ import Media
 package import Pixels
 
 /// What the encoder says about a frame.
-package struct EncodedFrame: Equatable, Sendable {
+package struct EncodingResult: Equatable, Sendable {
     /// Whether it can be decoded without the frames before.
     package let isKeyframe: Bool
     /// From 0, the finest, to 63.
@@ -56,7 +56,7 @@ package struct VideoEncoder: ~Copyable {
         forceKeyframe: Bool = false,
         coarsest: Int? = nil,
         active: BlockSet? = nil,
-        _ body: (_ frame: EncodedFrame, _ data: Span<UInt8>) -> Result
+        _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
         try check(picture, presentationTime)
         if let active {
@@ -103,7 +103,7 @@ package struct VideoEncoder: ~Copyable {
     /// - Returns: What `body` returns, or nil when there is no keyframe to repeat.
     package mutating func repeatKeyframe<Result: ~Copyable>(
         presentationTime: UInt64,
-        _ body: (_ frame: EncodedFrame, _ data: Span<UInt8>) -> Result
+        _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
         try check(presentationTime)
         guard case .libvpx(let encoder) = library else { return nil }
@@ -151,7 +151,7 @@ package struct VideoEncoder: ~Copyable {
         blocks: BlockSet,
         scroll: Scroll? = nil,
         limit: Int,
-        _ body: (_ frame: EncodedFrame, _ data: Span<UInt8>) -> Result
+        _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
         try check(picture, presentationTime)
         guard case .libvpx(let encoder) = library else { preconditionFailure("only VP8 can be patched") }

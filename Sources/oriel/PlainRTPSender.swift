@@ -2,6 +2,7 @@ import ArgumentParser
 import Calls
 import FrameBridge
 import Glibc
+import Media
 import Posix
 import RTP
 import Sender
@@ -42,7 +43,7 @@ struct PlainRTPSender {
         in folder: String,
         until signals: borrowing TerminationSignals
     ) throws -> SenderLoop.End {
-        let codec = video.codec.codecs[0][0]
+        let rendition = video.renditions(fps: fps)[0][0]
         let horizon = reader.horizon
         // No Unix socket leads to an X server; looking up a name may need one.
         let sandbox = Sandbox(writable: nil, readable: [folder], socketFamilies: [AF_INET, AF_INET6])
@@ -51,23 +52,23 @@ struct PlainRTPSender {
         try sandbox.restrictFiles()
         let call = try PlainRTPCall(
             to: destination,
-            PlainRTPSession.Configuration(
-                codec: codec,
-                targetBitrate: UInt64(video.bitrate.bitsPerSecond)
-            ),
+            rendition,
             localPort: options.localPort,
             horizon: { horizon.instant }
         )
         defer { call.close() }
         try publisher.publish("\(call.sessionDescription(frameRate: fps))")
         try sandbox.filterCalls()
-        let summary = "\(video.size) \(codec) at \(video.bitrate)"
+        let summary = "\(video.size) \(rendition.codec.rawValue) at \(video.bitrate)"
         Console.note("sending \(summary) to \(destination) from port \(call.localAddress.port)")
         // Most plain receivers cannot ask for a keyframe.
+        let sinks = Sinks(report: Console.note)
+        sinks.add(call)
         var loop = SenderLoop(
-            video.settings(fps: fps, wakesEarly: wakesEarly, keyframeInterval: Self.keyframeInterval),
+            [rendition],
+            video.settings(wakesEarly: wakesEarly, keyframeInterval: Self.keyframeInterval),
             reader: reader,
-            call: PlainRTPVideo(call: call, size: video.size, codec: codec),
+            sinks: sinks,
             report: Console.note
         )
         return try loop.run(until: signals) { log?.append($0, call.statistics) }

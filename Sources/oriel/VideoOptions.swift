@@ -64,14 +64,29 @@ struct VideoOptions: ParsableArguments {
         return arguments
     }
 
-    /// - Parameters:
-    ///   - fps: frames a second at the most.
-    ///   - keyframeInterval: nanoseconds, in force if the command line says nothing; nil for none.
-    func settings(fps: Int, wakesEarly: Bool, keyframeInterval usual: UInt64?) -> SenderSettings {
+    /// What may be encoded, in groups: a receiver gets one of each, the first that it takes.
+    ///
+    /// - Parameter fps: frames a second at the most.
+    func renditions(fps: Int) -> [[Rendition]] {
+        var count = 0
+        return codec.codecs.map { group in
+            group.map { codec in
+                defer { count += 1 }
+                return Rendition(
+                    id: Rendition.ID(count),
+                    codec: codec,
+                    width: size.width,
+                    height: size.height,
+                    framesPerSecond: fps,
+                    bitrate: bitrate.bitsPerSecond
+                )
+            }
+        }
+    }
+
+    /// - Parameter keyframeInterval: nanoseconds, in force if the command line says nothing; nil for none.
+    func settings(wakesEarly: Bool, keyframeInterval usual: UInt64?) -> SenderSettings {
         SenderSettings(
-            size: size,
-            bitrate: bitrate.bitsPerSecond,
-            framesPerSecond: fps,
             wakesEarly: wakesEarly,
             keyframeInterval: keyframeInterval.map { $0 == 0 ? nil : UInt64($0 * 1_000_000_000) } ?? usual,
             vp8Profile: vp8Profile,

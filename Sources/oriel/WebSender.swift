@@ -39,18 +39,24 @@ struct WebSender {
         let limits = WebServer.Limits(files: FileLimit.raise(), viewers: options.maxViewers)
         let page = Deferred<WebService>()
         let horizon = reader.horizon
+        let renditions = video.renditions(fps: fps)
         let call = try WebCall(
             WebCall.Configuration(
-                codecs: video.codec.codecs,
-                targetBitrate: UInt64(video.bitrate.bitsPerSecond),
-                pictureArea: video.size.width * video.size.height,
+                renditions: renditions,
                 viewerLimit: options.maxViewers,
                 ice: ice,
                 horizon: { horizon.instant }
             )
         ) { event in
-            Console.note(event.sentence)
-            page.value?.viewersChanged()
+            switch event {
+            case .joined(let number, let address, let codec):
+                Console.note("viewer \(number) looks in from \(address), \(codec.rawValue)")
+                page.value?.viewersChanged()
+            case .left(let number, let address, let end):
+                Console.note("viewer \(number) from \(address) \(end)")
+                page.value?.viewersChanged()
+            case .broadcast(let condition): page.value?.setState(condition.rawValue)
+            }
         }
         defer { call.close() }
         let service = WebService(
@@ -69,10 +75,13 @@ struct WebSender {
         Console.print(options.links(port: server.port, token: token, tls: tls))
         let file = folder.map { SenderFile(in: $0) }
         defer { folder?.clear() }
+        let sinks = Sinks(report: Console.note)
+        sinks.add(call)
         var loop = SenderLoop(
-            video.settings(fps: fps, wakesEarly: wakesEarly, keyframeInterval: nil),
+            renditions.flatMap(\.self),
+            video.settings(wakesEarly: wakesEarly, keyframeInterval: nil),
             reader: reader,
-            call: WebVideo(call: call, service: service, size: video.size),
+            sinks: sinks,
             report: Console.note
         )
         defer { service.setState(Liveness.stopped.name) }
@@ -106,57 +115,6 @@ struct WebSender {
                 let sentence = Failure(describing: error)?.sentence ?? "there is no picture"
                 return .failure(WebService.SnapshotFailure(sentence))
             }
-        }
-    }
-}
-
-/// A web call as the sender sees it: frames of one size go in.
-struct WebVideo: VideoCall {
-    let call: WebCall
-    let service: WebService
-    let size: PixelSize
-
-    var bell: Bell { call.bell }
-
-    var codecs: [VideoCodec] { call.codecsInUse }
-
-    func send(
-        _ frame: Span<UInt8>,
-        codec: VideoCodec,
-        isKeyframe: Bool,
-        capturedAt: UInt64,
-        takenAt: UInt64
-    ) {
-        call.send(
-            frame: frame,
-            codec: codec,
-            isKeyframe: isKeyframe,
-            dimensions: (UInt16(size.width), UInt16(size.height)),
-            capturedAt: capturedAt,
-            takenAt: takenAt
-        )
-    }
-
-    func takeKeyframeRequest(_ codec: VideoCodec) -> Bool {
-        call.takeKeyframeRequest(codec)
-    }
-
-    func prefer(_ codec: VideoCodec) { call.prefer(codec) }
-
-    /// Each viewer has a pace of its own, and none holds up the encoder.
-    var backlog: UInt64 { 0 }
-
-    func noteLiveness(_ liveness: Liveness) {
-        service.setState(liveness.name)
-    }
-}
-
-extension WebCall.Event {
-    /// For the person who shares.
-    var sentence: String {
-        switch self {
-        case .joined(let number, let address, let codec): "viewer \(number) looks in from \(address), \(codec.rawValue)"
-        case .left(let number, let address, let end): "viewer \(number) from \(address) \(end)"
         }
     }
 }

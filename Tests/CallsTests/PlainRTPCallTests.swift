@@ -53,17 +53,33 @@ struct Receiver: ~Copyable {
     static let hosts = [(AF_INET, "127.0.0.1"), (AF_INET6, "[::1]")]
 
     func call(_ host: String, _ port: UInt16) throws -> PlainRTPCall {
-        try PlainRTPCall(to: RTPDestination(parsing: "rtp://\(host):\(port)"), .init(codec: .vp8))
+        try PlainRTPCall(to: RTPDestination(parsing: "rtp://\(host):\(port)"), rendition())
     }
 
-    func send(_ size: Int, isKeyframe: Bool = false, on call: PlainRTPCall) -> Bool {
-        let frame = [UInt8](repeating: 7, count: size)
-        return call.send(
-            frame: frame.span,
+    func rendition(_ codec: VideoCodec = .vp8, bitrate: Int = 2_500_000) -> Rendition {
+        Rendition(id: id, codec: codec, width: 640, height: 360, framesPerSecond: 30, bitrate: bitrate)
+    }
+
+    private let id = Rendition.ID(3)
+
+    /// Returns whether the call took it.
+    func send(_ size: Int, isKeyframe: Bool = false, takenAt: UInt64? = nil, on call: PlainRTPCall) -> Bool {
+        let count = call.statistics.pictures
+        let now = MonotonicClock.now()
+        let frame = EncodedFrame(
+            rendition: id,
             isKeyframe: isKeyframe,
             dimensions: (640, 360),
-            capturedAt: MonotonicClock.now()
+            capturedAt: now,
+            takenAt: takenAt ?? now
         )
+        call.take([UInt8](repeating: 7, count: size).span, frame)
+        return call.statistics.pictures > count
+    }
+
+    func wantsKeyframe(_ call: PlainRTPCall) -> Bool {
+        let now = MonotonicClock.now()
+        return call.demand(for: id, at: now).keyframeAt.map { now >= $0 } ?? false
     }
 
     @Test(arguments: hosts)
@@ -95,10 +111,11 @@ struct Receiver: ~Copyable {
         let loss: [UInt8] = [0x81, 206, 0, 2, 0, 0, 0, 1] + ssrc
         var address = call.localAddress
         try receiver.rtp.send(loss[...], to: address)
-        try wait(until: "a keyframe is asked for") { call.takeKeyframeRequest() }
+        try wait(until: "a keyframe is asked for") { wantsKeyframe(call) }
+        #expect(send(100, isKeyframe: true, on: call))
         address.port += 1
         try receiver.rtcp.send(loss[...], to: address)
-        try wait(until: "another keyframe is asked for") { call.takeKeyframeRequest() }
+        try wait(until: "another keyframe is asked for") { wantsKeyframe(call) }
         #expect(call.statistics.keyframeRequests == 2)
 
         call.close()
@@ -116,27 +133,21 @@ struct Receiver: ~Copyable {
         let horizon = Horizon()
         let call = try PlainRTPCall(
             to: RTPDestination(parsing: "rtp://127.0.0.1:\(receiver.port)"),
-            .init(codec: .vp8, targetBitrate: 200_000),
+            rendition(bitrate: 200_000),
             horizon: { horizon.instant.load(ordering: .acquiring) }
         )
         defer { call.close() }
         // Takes seconds to send, also on a busy machine.
         #expect(send(700_000, isKeyframe: true, on: call))
-        #expect(call.backlog.bytes > 0)
+        #expect(call.demand(for: id, at: MonotonicClock.now()).isFullUntil != nil)
         let pausedAt = MonotonicClock.now()
         horizon.instant.store(pausedAt, ordering: .releasing)
-        try wait(until: "what waited is gone") { call.backlog.bytes == 0 }
-        try wait(until: "another keyframe is asked for") { call.takeKeyframeRequest() }
+        try wait(until: "what waited is gone") {
+            call.demand(for: id, at: MonotonicClock.now()).isFullUntil == nil
+        }
+        try wait(until: "another keyframe is asked for") { wantsKeyframe(call) }
         // A picture that stood still since before is not sent either.
-        let late = [UInt8](repeating: 9, count: 10)
-        let isSent = call.send(
-            frame: late.span,
-            isKeyframe: true,
-            dimensions: (640, 360),
-            capturedAt: MonotonicClock.now(),
-            takenAt: pausedAt - 1
-        )
-        #expect(!isSent)
+        #expect(!send(10, isKeyframe: true, takenAt: pausedAt - 1, on: call))
         // Only the beginning of the first picture is followed by the new one.
         #expect(send(333, isKeyframe: true, on: call))
         var bytes = 0
@@ -160,11 +171,11 @@ struct Receiver: ~Copyable {
         let call = try call(host, port)
         defer { call.close() }
         #expect(send(5000, isKeyframe: true, on: call))
-        try wait(until: "the refusal is noticed") { !call.receiverListening }
+        try wait(until: "the refusal is noticed") { !call.statistics.receiverListening }
         #expect(send(5000, on: call), "the call goes on")
         let receiver = try Receiver(family: family, port: port)
-        try wait(until: "a keyframe is asked for") { call.takeKeyframeRequest() }
-        #expect(call.receiverListening)
+        try wait(until: "a keyframe is asked for") { wantsKeyframe(call) }
+        #expect(call.statistics.receiverListening)
         #expect(send(100, isKeyframe: true, on: call))
         while try Receiver.next(receiver.rtp).bytes.count < 100 {}
     }
@@ -174,7 +185,7 @@ struct Receiver: ~Copyable {
         let taken = try Receiver.anywhere(family: AF_INET)
         let destination = try RTPDestination(parsing: "rtp://127.0.0.1:5004")
         let error = #expect(throws: PlainRTPError.self) {
-            try PlainRTPCall(to: destination, .init(codec: .vp8), localPort: taken.port)
+            try PlainRTPCall(to: destination, rendition(), localPort: taken.port)
         }
         #expect(error == .localPort(taken.port, SystemError("bind", code: EADDRINUSE)))
         #expect(
@@ -188,13 +199,13 @@ struct Receiver: ~Copyable {
         let port = try Receiver.anywhere(family: AF_INET).port
         let call = try PlainRTPCall(
             to: RTPDestination(parsing: "rtp://127.0.0.1:5004"),
-            .init(codec: .vp9, payloadType: 98),
+            rendition(.vp9),
             localPort: port
         )
         #expect(call.localAddress.port == port)
         let text = call.sessionDescription(frameRate: 30).description
         #expect(text.contains(" 1 IN IP4 127.0.0.1\r\n"))
-        #expect(text.contains("c=IN IP4 127.0.0.1\r\n") && text.contains("m=video 5004 RTP/AVPF 98\r\n"))
+        #expect(text.contains("c=IN IP4 127.0.0.1\r\n") && text.contains("m=video 5004 RTP/AVPF 96\r\n"))
         call.close()
     }
 }

@@ -61,7 +61,8 @@ struct Simulation {
 
     mutating func receive(_ bytes: [UInt8]) { session.receive(rtcp: bytes, now: now) }
 
-    mutating func takeKeyframeRequest() -> Bool { session.takeKeyframeRequest(now: now) }
+    /// Whether a keyframe is asked for and may be made.
+    var wantsKeyframe: Bool { session.keyframeAt.map { now >= $0 } ?? false }
 
     func bytes(_ ssrc: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: ssrc >> (24 - 8 * $0)) } }
 
@@ -145,19 +146,16 @@ struct Simulation {
         try simulation.advance(milliseconds: 1000)
         simulation.receive(simulation.pictureLoss)
         simulation.receive(simulation.fullIntra(1))
-        var isAsked = simulation.takeKeyframeRequest()
-        #expect(isAsked)
-        isAsked = simulation.takeKeyframeRequest()
-        #expect(!isAsked, "both were one request")
+        #expect(simulation.wantsKeyframe)
+        _ = try simulation.send(1000, isKeyframe: true)
+        #expect(simulation.session.keyframeAt == nil, "both were one request")
         try simulation.advance(milliseconds: 1000)
         simulation.receive(simulation.fullIntra(1))
-        isAsked = simulation.takeKeyframeRequest()
-        #expect(!isAsked, "a repetition")
+        #expect(!simulation.wantsKeyframe, "a repetition")
         var foreign = simulation.pictureLoss
         foreign[11] ^= 1
         simulation.receive(foreign)
-        isAsked = simulation.takeKeyframeRequest()
-        #expect(!isAsked, "of another stream")
+        #expect(!simulation.wantsKeyframe, "of another stream")
         #expect(simulation.session.statistics.keyframeRequests == 2)
     }
 
@@ -185,8 +183,7 @@ struct Simulation {
         simulation.receive([1, 2, 3])
         simulation.receive(Array(simulation.pictureLoss.dropLast()))
         #expect(simulation.session.statistics.malformedFeedback == 3)
-        let isAsked = simulation.takeKeyframeRequest()
-        #expect(!isAsked)
+        #expect(!simulation.wantsKeyframe)
     }
 
     @Test func fullQueueDropsWholePictures() throws {
@@ -194,8 +191,7 @@ struct Simulation {
         var accepted = 0
         for _ in 0..<100 where try simulation.send(100_000) { accepted += 1 }
         #expect(accepted > 40 && accepted < 60)
-        let isAsked = simulation.takeKeyframeRequest()
-        #expect(isAsked, "the receiver cannot follow")
+        #expect(simulation.wantsKeyframe, "the receiver cannot follow")
         #expect(simulation.session.backlog(now: simulation.now).duration > 100 * Simulation.millisecond)
         try simulation.advance(milliseconds: 10_000)
         #expect(simulation.session.backlog(now: simulation.now).bytes == 0)
@@ -216,8 +212,7 @@ struct Simulation {
         simulation.session.forgetPast(isCut: isCut)
         #expect(simulation.session.backlog(now: simulation.now).bytes == 0)
         try simulation.advance(milliseconds: 1000)
-        let isTaken = simulation.takeKeyframeRequest()
-        #expect(isTaken == isAsked)
+        #expect(simulation.wantsKeyframe == isAsked)
     }
 
     @Test func newListenerGetsAKeyframe() throws {
@@ -232,12 +227,10 @@ struct Simulation {
             #expect(simulation.probes.count == before + 1)
             simulation.session.refused(now: simulation.now)
         }
-        var isAsked = simulation.takeKeyframeRequest()
-        #expect(!isAsked)
+        #expect(!simulation.wantsKeyframe)
         try simulation.advance(milliseconds: 3000)
         #expect(simulation.session.statistics.receiverListening)
-        isAsked = simulation.takeKeyframeRequest()
-        #expect(isAsked)
+        #expect(simulation.wantsKeyframe)
         #expect(simulation.probes.count == 4)
     }
 }

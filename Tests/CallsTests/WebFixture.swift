@@ -43,9 +43,18 @@ final class WebFixture {
     ) throws {
         call = try WebCall(
             WebCall.Configuration(
-                codecs: [codecs],
-                targetBitrate: 1_000_000,
-                pictureArea: 1280 * 720,
+                renditions: [
+                    codecs.enumerated().map { index, codec in
+                        Rendition(
+                            id: Rendition.ID(index),
+                            codec: codec,
+                            width: 1280,
+                            height: 720,
+                            framesPerSecond: 30,
+                            bitrate: 1_000_000
+                        )
+                    }
+                ],
                 viewerLimit: viewerLimit,
                 ice: ICEAgent.Configuration(addresses: ["127.0.0.1"])
             )

@@ -92,7 +92,7 @@ package struct Tally: Sendable, CustomStringConvertible {
             """
     }
 
-    mutating func note(_ frame: EncodedFrame?, _ codec: VideoCodec) {
+    mutating func note(_ frame: EncodingResult?, _ codec: VideoCodec) {
         guard let frame else {
             dropped += 1
             return

@@ -29,8 +29,8 @@ struct Episode: ~Copyable {
         self.random = random
         clock = Clock(now: now)
         desktop = Desktop(plan.sources[0], &self.random)
-        picture = ScaledPicture(size: plan.settings.size)
-        changed = BlockSet(plan.settings.size, side: BlockSet.macroblock)
+        picture = ScaledPicture(size: plan.size)
+        changed = BlockSet(plan.size, side: BlockSet.macroblock)
     }
 
     /// Runs it to its end.
@@ -67,7 +67,7 @@ struct Episode: ~Copyable {
         try readPicture(&reader)
         for stream in streams { try encode(stream) }
         // Mostly on time, sometimes late.
-        clock.now += plan.settings.interval * .random(in: 12...20, using: &random) / 16
+        clock.now += plan.rendition(.vp8).interval * .random(in: 12...20, using: &random) / 16
         if Int.random(in: 0..<100, using: &random) == 0 { clock.now += .random(in: 0...3_000_000_000, using: &random) }
     }
 
@@ -109,7 +109,7 @@ struct Episode: ~Copyable {
     /// Takes up a stream, or leaves one, by the episode's plan.
     private mutating func followCodecs(_ reader: inout FrameReader) throws {
         guard let codec = plan.codecs.randomElement(using: &random) else { return }
-        if let index = streams.firstIndex(where: { $0.codec == codec }) {
+        if let index = streams.firstIndex(where: { $0.rendition.codec == codec }) {
             if plan.codecs.count == 1 { return }
             streams.remove(at: index)
             isResting.remove(codec)
@@ -120,13 +120,13 @@ struct Episode: ~Copyable {
             picture.forget()
             return try followCodecs(&reader)
         }
-        let recording = plan.isRecorded ? try Recording(codec, size: plan.settings.size) : nil
+        let recording = plan.isRecorded ? try Recording(codec, size: plan.size) : nil
         call.receivers[codec] = Receiver(codec, recording: recording)
-        streams.append(try VideoStream(plan.settings, codec: codec) { [clock] in clock.now })
+        streams.append(try VideoStream(plan.rendition(codec), plan.settings) { [clock] in clock.now })
     }
 
     private mutating func encode(_ stream: VideoStream) throws {
-        guard let capturedAt, let receiver = call.receivers[stream.codec] else { return }
+        guard let capturedAt, let receiver = call.receivers[stream.rendition.codec] else { return }
         if !isQuiet {
             if Int.random(in: 0..<150, using: &random) == 0 { stream.noteKeyframeRequest() }
             // The packets before still wait.
@@ -142,25 +142,28 @@ struct Episode: ~Copyable {
             capturedAt: capturedAt,
             action,
             now: clock.now,
-            to: call,
             &statistics
-        )
-        if action == .keepAlive { isResting.insert(stream.codec) }
-        tally.note(frame, stream.codec)
+        ) { [call] bytes, encoded in
+            receiver.receive(bytes, isNewcomer: encoded.isKeyframe && call.isForNewcomers)
+        }
+        if action == .keepAlive { isResting.insert(stream.rendition.codec) }
+        tally.note(frame, stream.rendition.codec)
         guard receiver.frameCount == count + (frame == nil ? 0 : 1) else { throw fault("frames went astray") }
         if count + (frame == nil ? 0 : 1) == 0 { return }
-        if receiver.isBroken { throw fault("\(stream.codec): the decoder refuses a frame") }
+        if receiver.isBroken { throw fault("\(stream.rendition.codec): the decoder refuses a frame") }
         guard stream.copyReference(into: &reference) else {
             // A patch was given up, and then the frame was dropped.
             if frame == nil { return }
-            throw fault("\(stream.codec): no reference")
+            throw fault("\(stream.rendition.codec): no reference")
         }
         // libaom shows what it dropped.
-        if frame == nil, stream.codec == .av1 { return }
+        if frame == nil, stream.rendition.codec == .av1 { return }
         if receiver.picture != reference {
             let place = receiver.picture.firstDifference(reference)
             let kind = frame.map { $0.isKeyframe ? "a keyframe" : "a frame at \($0.quantizer)" } ?? "a dropped frame"
-            throw fault("\(stream.codec): \(kind), number \(count), is decoded as something else from \(place) on")
+            throw fault(
+                "\(stream.rendition.codec): \(kind), number \(count), is decoded as something else from \(place) on"
+            )
         }
     }
 
@@ -175,7 +178,7 @@ struct Episode: ~Copyable {
         // Each keyframe that nobody asked for is refined anew, and some pictures are never fine.
         if isResting.count < streams.count, plan.settings.keyframeInterval != nil { return }
         tally.rests += 1
-        var whole = ScaledPicture(size: plan.settings.size)
+        var whole = ScaledPicture(size: plan.size)
         reader.forget()
         guard case .frame(let info) = try reader.read({ whole.draft($0) }) else { throw fault("no frame") }
         _ = whole.commit(info, changed: &changed)
@@ -185,16 +188,20 @@ struct Episode: ~Copyable {
         // blurs text anew with each frame.
         if plan.settings.dropThreshold > 0 || !plan.settings.allowsPatches { return }
         for stream in streams {
-            let plain = try plainEncode(stream.codec)
-            guard stream.copyReference(into: &reference) else { throw fault("\(stream.codec): no reference") }
+            let plain = try plainEncode(stream.rendition.codec)
+            guard stream.copyReference(into: &reference) else { throw fault("\(stream.rendition.codec): no reference") }
             let found = reference.distance(to: picture.nv12)
             let wanted = plain.distance(to: picture.nv12)
-            tally.note(stream.codec, decibels: found.decibels, plain: wanted.decibels)
-            if found.decibels < stream.codec.leastAtRest(plain: wanted.decibels) {
-                throw fault("\(stream.codec): \(found.decibels) dB at rest, plainly encoded \(wanted.decibels)")
+            tally.note(stream.rendition.codec, decibels: found.decibels, plain: wanted.decibels)
+            if found.decibels < stream.rendition.codec.leastAtRest(plain: wanted.decibels) {
+                throw fault(
+                    "\(stream.rendition.codec): \(found.decibels) dB at rest, plainly encoded \(wanted.decibels)"
+                )
             }
-            if stream.codec != .av1, found.worst > max(4 * wanted.worst, 65) {
-                throw fault("\(stream.codec): a macroblock is off by \(found.worst), plainly encoded \(wanted.worst)")
+            if stream.rendition.codec != .av1, found.worst > max(4 * wanted.worst, 65) {
+                throw fault(
+                    "\(stream.rendition.codec): a macroblock is off by \(found.worst), plainly encoded \(wanted.worst)"
+                )
             }
         }
     }
@@ -204,15 +211,15 @@ struct Episode: ~Copyable {
         var encoder = try VideoEncoder(
             VideoEncoderConfiguration(
                 codec: codec,
-                size: plan.settings.size,
-                targetBitrate: plan.settings.bitrate,
+                size: plan.size,
+                targetBitrate: plan.bitrate,
                 vp8Profile: plan.settings.vp8Profile,
                 allowsPatches: false
             )
         )
         var plain = PlanarPicture()
         for step in 0..<60 {
-            let time = UInt64(step + 1) * plan.settings.interval
+            let time = UInt64(step + 1) * plan.rendition(.vp8).interval
             let quantizer = try encoder.encode(picture.nv12, presentationTime: time) { frame, _ in frame.quantizer }
             if let quantizer, step > 8, quantizer <= codec.convergedQuantizer + 1 { break }
         }

@@ -6,6 +6,11 @@ import VideoEncoding
 
 /// What an episode is like.
 struct EpisodePlan: CustomStringConvertible {
+    /// Of the stream's picture.
+    var size: PixelSize
+    /// Bits a second.
+    var bitrate: Int
+    var framesPerSecond: Int
     var settings: SenderSettings
     /// The sizes of the screen, one after the other.
     var sources: [PixelSize]
@@ -18,6 +23,7 @@ struct EpisodePlan: CustomStringConvertible {
 
     init(_ random: inout SplitMix, largest: Int, recordedShare: Int) {
         let size = Self.size(&random, largest: largest)
+        self.size = size
         let pixels = size.width * size.height
         let isLarge = pixels > 320 * 240
         codecs =
@@ -27,10 +33,9 @@ struct EpisodePlan: CustomStringConvertible {
             case 3: isLarge ? [.vp8, .vp9] : [.vp8, .av1]
             default: [.vp8]
             }
+        bitrate = min(max(pixels * .random(in: 1...8, using: &random), 30_000), 20_000_000)
+        framesPerSecond = [10, 30, 30, 60].randomElement(using: &random)!
         settings = SenderSettings(
-            size: size,
-            bitrate: min(max(pixels * .random(in: 1...8, using: &random), 30_000), 20_000_000),
-            framesPerSecond: [10, 30, 30, 60].randomElement(using: &random)!,
             wakesEarly: true,
             keyframeInterval: random.next() & 3 == 0 ? .random(in: 500_000_000...5_000_000_000, using: &random) : nil,
             vp8Profile: Int(random.next() & 1),
@@ -66,9 +71,20 @@ struct EpisodePlan: CustomStringConvertible {
         }
     }
 
+    func rendition(_ codec: VideoCodec) -> Rendition {
+        Rendition(
+            id: Rendition.ID(VideoCodec.allCases.firstIndex(of: codec)!),
+            codec: codec,
+            width: size.width,
+            height: size.height,
+            framesPerSecond: framesPerSecond,
+            bitrate: bitrate
+        )
+    }
+
     var description: String {
         """
-        \(settings.size) at \(settings.bitrate) b/s, \(settings.framesPerSecond) a second, drops at \(settings.dropThreshold) %, \
+        \(size) at \(bitrate) b/s, \(framesPerSecond) a second, drops at \(settings.dropThreshold) %, \
         profile \(settings.vp8Profile), patches \(settings.allowsPatches), keyframes \(settings.keyframeInterval ?? 0), \
         \(codecs.map(\.rawValue)), screens \(sources.map(\.description)), \(ticks) ticks
         """

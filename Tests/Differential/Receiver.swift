@@ -37,23 +37,11 @@ final class Receiver {
     func compareDecoders() throws -> String? { try recording?.compare() }
 }
 
-/// The call of one episode: a receiver for each codec.
-final class Call: VideoCall {
-    let bell = Bell()
+/// Those who receive in one episode: one for each codec.
+final class Call {
     var receivers: [VideoCodec: Receiver] = [:]
     /// Whether those who come with the next keyframe know nothing of the frames before.
     var isForNewcomers = false
-
-    var codecs: [VideoCodec] { VideoCodec.allCases.filter { receivers[$0] != nil } }
-
-    func send(_ frame: Span<UInt8>, codec: VideoCodec, isKeyframe: Bool, capturedAt: UInt64, takenAt: UInt64) {
-        receivers[codec]?.receive(frame, isNewcomer: isKeyframe && isForNewcomers)
-    }
-
-    func takeKeyframeRequest(_ codec: VideoCodec) -> Bool { false }
-    func prefer(_ codec: VideoCodec) {}
-    var backlog: UInt64 { 0 }
-    func noteLiveness(_ liveness: Liveness) {}
 }
 
 /// A stream in an IVF file, and what libvpx's or libaom's decoder showed of it, for ffmpeg's own decoders to be tried on.

@@ -1,6 +1,15 @@
 import RTP
 import Testing
 
+extension KeyframeRequests {
+    /// Makes a keyframe if one is asked for and may be made.
+    fileprivate mutating func take(at now: UInt64) -> Bool {
+        guard let deadline = nextDeadline, now >= deadline else { return false }
+        keyframeSent(at: now)
+        return true
+    }
+}
+
 @Suite struct KeyframeRequestsTests {
     let millisecond: UInt64 = 1_000_000
     let start: UInt64 = 1_000_000_000

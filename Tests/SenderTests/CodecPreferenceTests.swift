@@ -22,7 +22,7 @@ import Testing
             for _ in 0..<Int(seconds * 30) {
                 now += interval
                 preference.noteChange(share, at: now)
-                let frame = EncodedFrame(isKeyframe: false, quantizer: quantizer, presentationTime: now)
+                let frame = EncodingResult(isKeyframe: false, quantizer: quantizer, presentationTime: now)
                 let nanoseconds = UInt64(Double(interval) * (preference.codec == .av1 ? cost : 0.1))
                 preference.noteFrame(frame, by: preference.codec, cost: nanoseconds, at: now)
             }
@@ -95,7 +95,7 @@ import Testing
     @Test func withoutAV1FramesTheWishEndsToo() {
         var work = Work()
         work.go(3, share: 0.2, quantizer: 50)
-        let frame = EncodedFrame(isKeyframe: false, quantizer: 12, presentationTime: 0)
+        let frame = EncodingResult(isKeyframe: false, quantizer: 12, presentationTime: 0)
         work.preference.noteFrame(frame, by: .vp8, cost: 1, at: work.now + 21 * Self.second)
         #expect(work.preference.codec == .vp8)
     }

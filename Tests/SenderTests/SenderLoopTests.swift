@@ -10,23 +10,30 @@ import VideoEncoding
 @testable import Sender
 
 @Suite struct SenderLoopTests {
-    /// A call that ends the broadcast with its first frame.
-    private final class Call: VideoCall {
-        let bell = Bell()
-        let codecs = [VideoCodec.vp8]
-        var backlog: UInt64 { 0 }
-        var writer: FrameWriter?
-        /// When the first frame's picture was taken.
-        var takenAt: UInt64?
-
-        func send(_ frame: Span<UInt8>, codec: VideoCodec, isKeyframe: Bool, capturedAt: UInt64, takenAt: UInt64) {
-            self.takenAt = self.takenAt ?? takenAt
-            if let writer = writer.take() { try? writer.stop() }
+    /// Ends the broadcast with its first frame.
+    private final class Call: MediaSink {
+        private struct State: ~Copyable {
+            var writer: FrameWriter?
+            var takenAt: UInt64?
         }
 
-        func takeKeyframeRequest(_ codec: VideoCodec) -> Bool { false }
-        func prefer(_ codec: VideoCodec) {}
-        func noteLiveness(_ liveness: Liveness) {}
+        private let state: Mutex<State>
+
+        init(_ writer: consuming sending FrameWriter) { state = Mutex(State(writer: writer)) }
+
+        /// When the first frame's picture was taken.
+        var takenAt: UInt64? { state.withLock { $0.takenAt } }
+
+        func setWaker(_ wake: @escaping @Sendable () -> Void) {}
+        func demand(for rendition: Rendition.ID, at now: UInt64) -> Demand { Demand(isWanted: true) }
+        func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) throws {
+            try state.withLock { state in
+                state.takenAt = state.takenAt ?? frame.takenAt
+                if let writer = state.writer.take() { try writer.stop() }
+            }
+        }
+        func prefer(_ rendition: Rendition.ID) {}
+        func note(_ condition: BroadcastCondition) {}
     }
 
     @Test func aPictureFromTheFutureIsOfNow() throws {
@@ -54,18 +61,23 @@ import VideoEncoding
         let source = SourceRectangle(x: 0, y: 0, width: 64, height: 64)
         try writer.publish(FrameInfo(width: 64, height: 64, capturedAt: capturedAt, source: source)) { _ in }
         try writer.setState(.active)
-        let call = Call()
-        call.writer = consume writer
+        let call = Call(writer)
+        let sinks = Sinks { Issue.record("\($0)") }
+        sinks.add(call)
         var loop = SenderLoop(
-            SenderSettings(
-                size: PixelSize(width: 64, height: 64),
-                bitrate: 1_000_000,
-                framesPerSecond: 30,
-                wakesEarly: true,
-                keyframeInterval: nil
-            ),
+            [
+                Rendition(
+                    id: Rendition.ID(0),
+                    codec: .vp8,
+                    width: 64,
+                    height: 64,
+                    framesPerSecond: 30,
+                    bitrate: 1_000_000
+                )
+            ],
+            SenderSettings(wakesEarly: true, keyframeInterval: nil),
             reader: try FrameReader(directory: directory),
-            call: call,
+            sinks: sinks,
             report: { _ in }
         )
         let end = try loop.run(until: TerminationSignals()) { _ in }

@@ -11,19 +11,8 @@ import VideoEncoding
 
 /// A stream of pictures in virtual time, from now on.
 @Suite struct VideoStreamTests {
-    private final class Call: VideoCall {
-        let bell = Bell()
-        let codecs = [VideoCodec.vp8]
-        var backlog: UInt64 { 0 }
+    private final class Call {
         var frames: [(at: UInt64, bytes: [UInt8], isKeyframe: Bool)] = []
-
-        func send(_ frame: Span<UInt8>, codec: VideoCodec, isKeyframe: Bool, capturedAt: UInt64, takenAt: UInt64) {
-            frames.append((capturedAt, frame.withUnsafeBufferPointer { Array($0) }, isKeyframe))
-        }
-
-        func takeKeyframeRequest(_ codec: VideoCodec) -> Bool { false }
-        func prefer(_ codec: VideoCodec) {}
-        func noteLiveness(_ liveness: Liveness) {}
     }
 
     private struct Scene: ~Copyable {
@@ -39,14 +28,15 @@ import VideoEncoding
 
         init(keyframeInterval: UInt64?, bitrate: Int = 2_500_000) throws {
             stream = try VideoStream(
-                SenderSettings(
-                    size: Self.size,
-                    bitrate: bitrate,
+                Rendition(
+                    id: Rendition.ID(0),
+                    codec: .vp8,
+                    width: Self.size.width,
+                    height: Self.size.height,
                     framesPerSecond: 30,
-                    wakesEarly: true,
-                    keyframeInterval: keyframeInterval
+                    bitrate: bitrate
                 ),
-                codec: .vp8
+                SenderSettings(wakesEarly: true, keyframeInterval: keyframeInterval)
             )
             (now, capturedAt) = (start, start)
         }
@@ -134,9 +124,11 @@ import VideoEncoding
                         capturedAt: capturedAt,
                         action,
                         now: now,
-                        to: call,
                         &statistics
-                    )
+                    ) { [call] bytes, frame in
+                        let copy = bytes.withUnsafeBufferPointer { Array($0) }
+                        call.frames.append((frame.capturedAt, copy, frame.isKeyframe))
+                    }
                 }
                 let next = max(stream.repetition, now + 1_000_000)
                 if next >= end { break }

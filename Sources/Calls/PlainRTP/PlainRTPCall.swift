@@ -1,25 +1,30 @@
 import Glibc
+package import Media
 package import Posix
 package import RTP
 import Synchronization
 
 /// A video stream to one address over plain RTP: a session, its two sockets and its thread.
 ///
-/// `send` is called by the encoder's thread and sends at once what the pace allows. What must wait is sent by a thread
+/// `take` is called by the encoder's thread and sends at once what the pace allows. What must wait is sent by a thread
 /// of the call's own, which also takes the receiver's feedback. Close the call: until then its thread keeps it alive.
-package final class PlainRTPCall: Sendable {
+package final class PlainRTPCall: MediaSink {
+    /// The sender makes no frame while the packets of earlier frames need longer than this to leave, in nanoseconds.
+    private static let longestBacklog: UInt64 = 100_000_000
+
+    /// What the receiver gets.
+    private let rendition: Rendition
     /// Where RTP goes. RTCP goes to the port after it.
     package let receiver: SocketAddress
     /// Where RTP comes from. RTCP comes from the port after it.
     package let localAddress: SocketAddress
-    /// Rung when the receiver wants a keyframe, as it does when it comes.
-    package let bell = Bell()
     private let multicastTTL: UInt8
     private let horizon: @Sendable () -> UInt64
     private let ports: PortPair
     private let wake: EventSignal
     private let state: Mutex<State>
     private let thread = Mutex<Thread?>(nil)
+    private let waker = Mutex<(@Sendable () -> Void)?>(nil)
 
     private struct State: ~Copyable {
         var session: PlainRTPSession
@@ -31,6 +36,8 @@ package final class PlainRTPCall: Sendable {
         var horizon: UInt64 = 0
         /// Until when the network thread sleeps by itself; 0 while it need not be woken.
         var sleepsUntil: UInt64 = 0
+        /// What the sender was told last of the demand.
+        var demand = Demand.none
         var isClosed = false
 
         /// The system's send buffer is full.
@@ -40,16 +47,18 @@ package final class PlainRTPCall: Sendable {
     /// Resolves the host, opens the sockets and starts the thread. Looking up a name may take seconds.
     ///
     /// - Parameters:
+    ///   - rendition: what the receiver gets; packets leave at up to five times its bitrate.
     ///   - localPort: where RTP comes from, 1…65534, and RTCP from the port after it; nil chooses an even one.
     ///   - multicastTTL: how many routers packets to a multicast group may pass.
     ///   - horizon: the instant before which no picture may have been taken that is sent now: nanoseconds of the capture clock.
     package init(
         to destination: RTPDestination,
-        _ configuration: PlainRTPSession.Configuration,
+        _ rendition: Rendition,
         localPort: UInt16? = nil,
         multicastTTL: UInt8 = 1,
         horizon: @escaping @Sendable () -> UInt64 = { 0 }
     ) throws(PlainRTPError) {
+        self.rendition = rendition
         self.horizon = horizon
         do throws(UnresolvedHost) {
             receiver = try SocketAddress.resolve(host: destination.host, port: destination.port)
@@ -61,7 +70,7 @@ package final class PlainRTPCall: Sendable {
         var random = SystemRandomNumberGenerator()
         let clock = ClockReading(monotonic: MonotonicClock.now(), wall: MonotonicClock.wallClock())
         let session = PlainRTPSession(
-            configuration,
+            PlainRTPSession.Configuration(codec: rendition.codec, targetBitrate: UInt64(rendition.bitrate)),
             clock: clock,
             refusalsAreLimited: !receiver.isLoopback,
             using: &random
@@ -76,60 +85,58 @@ package final class PlainRTPCall: Sendable {
         }
     }
 
-    /// Packetizes one encoded picture and sends what the pace allows.
-    ///
-    /// - Parameters:
-    ///   - dimensions: width and height in pixels.
-    ///   - capturedAt: when the picture was on the screen, in nanoseconds of the capture clock.
-    ///   - takenAt: when it was taken from there; `capturedAt` if nil.
-    /// - Returns: false if the picture was dropped, because too much waits, the call is closed, or it is beyond the horizon.
-    @discardableResult
-    package func send(
-        frame: Span<UInt8>,
-        isKeyframe: Bool,
-        dimensions: (width: UInt16, height: UInt16),
-        capturedAt: UInt64,
-        takenAt: UInt64? = nil
-    ) -> Bool {
+    // MARK: - The sender's side
+
+    package func setWaker(_ wake: @escaping @Sendable () -> Void) { waker.withLock { $0 = wake } }
+
+    package func demand(for rendition: Rendition.ID, at now: UInt64) -> Demand {
+        rendition == self.rendition.id ? state.withLock { demand(&$0, at: now) } : .none
+    }
+
+    /// Packetizes one encoded frame and sends what the pace allows. The frame is dropped, and a keyframe demanded, if too much
+    /// waits or its picture is beyond the horizon.
+    package func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) {
         let now = MonotonicClock.now()
-        let (isAccepted, mustWake) = state.withLock { state in
+        let mustWake = state.withLock { state in
             forgetPast(&state)
-            guard takenAt ?? capturedAt >= state.horizon else {
+            guard frame.takenAt >= state.horizon else {
                 state.session.requestKeyframe()
-                return (false, false)
+                return false
             }
-            let isAccepted = state.session.send(
-                frame: frame,
-                isKeyframe: isKeyframe,
-                dimensions: dimensions,
-                capturedAt: capturedAt,
+            state.session.send(
+                frame: bytes,
+                isKeyframe: frame.isKeyframe,
+                dimensions: frame.dimensions,
+                capturedAt: frame.capturedAt,
                 now: now
             )
             flush(&state, now: now)
             let mustWake = state.isBlocked || state.session.nextDeadline ?? .max < state.sleepsUntil
             if mustWake { state.sleepsUntil = 0 }
-            return (isAccepted, mustWake)
+            return mustWake
         }
         if mustWake { wake.set() }
-        return isAccepted
     }
 
-    /// Whether the next picture must be a keyframe. The answer is given once; ask before encoding.
-    package func takeKeyframeRequest() -> Bool {
-        let now = MonotonicClock.now()
-        return state.withLock { $0.session.takeKeyframeRequest(now: now) }
+    /// A plain receiver is told of one codec.
+    package func prefer(_ rendition: Rendition.ID) {}
+
+    /// A plain receiver has no way to be told.
+    package func note(_ condition: BroadcastCondition) {}
+
+    private func demand(_ state: inout State, at now: UInt64) -> Demand {
+        guard state.session.receiverListening, !state.isClosed else { return .none }
+        let backlog = state.session.backlog(now: now).duration
+        return Demand(
+            isWanted: true,
+            keyframeAt: state.session.keyframeAt,
+            isFullUntil: backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil
+        )
     }
 
-    /// What waits to be sent. A sender that skips pictures while more than 100 ms wait stays current.
-    package var backlog: PacketQueue.Backlog {
-        let now = MonotonicClock.now()
-        return state.withLock { $0.session.backlog(now: now) }
-    }
+    // MARK: - The session
 
     package var statistics: PlainRTPStatistics { state.withLock { $0.session.statistics } }
-
-    /// False while the receiver's host refuses packets.
-    package var receiverListening: Bool { state.withLock { $0.session.receiverListening } }
 
     /// Follows the encoder's bitrate, in bits a second.
     package func setTargetBitrate(_ bitrate: UInt64) {
@@ -243,16 +250,20 @@ package final class PlainRTPCall: Sendable {
         var items = [PollItem(wake.raw), PollItem(ports.rtp.raw), PollItem(ports.rtcp.raw)]
         while true {
             let now = MonotonicClock.now()
-            let (isClosed, isBlocked, wantsKeyframe, deadline) = state.withLock { state in
+            let (isClosed, isBlocked, isNews, deadline) = state.withLock { state in
                 flush(&state, now: now)
                 let isBlocked = state.isBlocked
                 let deadline = isBlocked ? nil : state.session.nextDeadline
                 state.sleepsUntil = isBlocked ? 0 : deadline ?? .max
-                let wantsKeyframe = state.session.wantsKeyframe && state.session.receiverListening
-                return (state.isClosed, isBlocked, wantsKeyframe, deadline)
+                let before = state.demand
+                state.demand = demand(&state, at: now)
+                let isNews =
+                    before.isWanted != state.demand.isWanted
+                    || (state.demand.keyframeAt != nil && state.demand.keyframeAt != before.keyframeAt)
+                return (state.isClosed, isBlocked, isNews, deadline)
             }
             if isClosed { return }
-            if wantsKeyframe { bell.ring() }
+            if isNews { waker.withLock { $0 }?() }
             items[1].wantsWrite = isBlocked
             // It can only fail for want of kernel memory, and then the next round tries again.
             try? poll(&items, until: deadline)

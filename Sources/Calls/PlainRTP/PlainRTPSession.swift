@@ -153,14 +153,11 @@ package struct PlainRTPSession {
     /// The system would not send a packet that was handed out.
     package mutating func packetFailed() { counted.packetsFailed += 1 }
 
-    /// Whether a keyframe is asked for, be it that it may be made only later.
-    package var wantsKeyframe: Bool { keyframeRequests.nextDeadline != nil }
+    /// From when on a keyframe may be made that is asked for; nil while none is. May lie in the past.
+    package var keyframeAt: UInt64? { keyframeRequests.nextDeadline }
 
     /// What was encoded last does not reach the receiver.
     package mutating func requestKeyframe() { keyframeRequests.request() }
-
-    /// Whether the next picture must be a keyframe. The answer is given once; ask before encoding.
-    package mutating func takeKeyframeRequest(now: UInt64) -> Bool { keyframeRequests.take(at: now) }
 
     /// Appends what may go out at `now`: packets for the RTP port, an empty one being a probe, and for the RTCP port.
     package mutating func nextOutput(now: UInt64, rtp: inout PacketBatch, rtcp: inout PacketBatch) {

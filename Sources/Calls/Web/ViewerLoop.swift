@@ -16,7 +16,7 @@ final class ViewerLoop {
     private let report: (WebCall.Event) -> Void
     private let clock = ClockReading(monotonic: MonotonicClock.now(), wall: MonotonicClock.wallClock())
     private var random = SystemRandomNumberGenerator()
-    private var histories: [VideoCodec: PacketHistory] = [:]
+    private var histories: [Rendition.ID: PacketHistory] = [:]
     private var viewers: [Viewer] = []
     private let limits: ViewerLimits
     /// What the encoder's side thinks best.
@@ -48,16 +48,15 @@ final class ViewerLoop {
                     shared.requests.removeAll()
                     shared.frames.removeAll(keepingCapacity: true)
                 }
-                return (shared.requests, shared.frames, shared.isClosed, shared.preferredCodec)
+                return (shared.requests, shared.frames, shared.isClosed, shared.preferred)
             }
-            let isPreferenceNew = preferred != self.preferred
-            self.preferred = preferred
+            let isPreferenceNew = follow(preferred)
             let now = MonotonicClock.now()
             let countBefore = viewers.count
-            var requestedKeyframes: [VideoCodec] = []
+            var requestedKeyframes: [Rendition.ID] = []
             for request in requests { perform(request, now: now, &requestedKeyframes) }
             if isClosed { return close(now: now) }
-            for frame in frames { append(frame, now: now) }
+            for (bytes, frame) in frames { append(bytes, frame, now: now) }
             forgetPast(&requestedKeyframes)
             poll(at: now, &requestedKeyframes)
             let changed = removeEnded() || countBefore != viewers.count || isPreferenceNew
@@ -70,16 +69,16 @@ final class ViewerLoop {
 
     // MARK: - Requests
 
-    private func perform(_ request: WebCall.Request, now: UInt64, _ requestedKeyframes: inout [VideoCodec]) {
+    private func perform(_ request: WebCall.Request, now: UInt64, _ requestedKeyframes: inout [Rendition.ID]) {
         switch request {
         case .join(let offer, let address, let completion):
             do throws(Refusal) {
                 let viewer = try admit(offer, from: address, now: now, completion: completion)
                 // The picture is encoded while the path is sought, unless others pay for it: who never finds one shall
                 // not cost them anything.
-                let codec = viewer.format.codec
-                if !viewers.contains(where: { $0.isConnected && $0.format.codec == codec }) {
-                    requestedKeyframes.append(codec)
+                let rendition = rendition(of: viewer.format)
+                if !viewers.contains(where: { $0.isConnected && self.rendition(of: $0.format) == rendition }) {
+                    requestedKeyframes.append(rendition)
                 }
                 viewers.append(viewer)
             } catch {
@@ -112,7 +111,7 @@ final class ViewerLoop {
         let format = negotiation.format(preferring: preferred)
         let sender = VideoSender(
             format.video,
-            pace: .video(targetBitrate: configuration.targetBitrate),
+            pace: .video(targetBitrate: UInt64(configuration.rendition(of: format.codec).bitrate)),
             clock: clock,
             using: &random
         )
@@ -147,10 +146,10 @@ final class ViewerLoop {
 
     // MARK: - Media
 
-    private func append(_ frame: WebCall.Frame, now: UInt64) {
-        withHistory(of: frame.codec) { history in
+    private func append(_ bytes: [UInt8], _ frame: EncodedFrame, now: UInt64) {
+        withHistory(of: frame.rendition) { history in
             history.append(
-                frame: frame.bytes.span,
+                frame: bytes.span,
                 isKeyframe: frame.isKeyframe,
                 dimensions: frame.dimensions,
                 capturedAt: frame.capturedAt,
@@ -161,42 +160,63 @@ final class ViewerLoop {
     }
 
     /// In each round, just before anything is sent. A keyframe that was asked for may be gone with it.
-    private func forgetPast(_ requestedKeyframes: inout [VideoCodec]) {
+    private func forgetPast(_ requestedKeyframes: inout [Rendition.ID]) {
         let horizon = configuration.horizon()
         var hasForgotten = false
-        for codec in histories.keys where histories[codec]?.forget(takenBefore: horizon) == true { hasForgotten = true }
+        for id in histories.keys where histories[id]?.forget(takenBefore: horizon) == true { hasForgotten = true }
         guard hasForgotten else { return }
         for viewer in viewers { viewer.forgetHeld() }
-        requestedKeyframes += Set(viewers.flatMap { [$0.format.codec, $0.format(preferring: preferred).codec] })
+        requestedKeyframes += renditionsInUse
     }
 
-    private func withHistory<Result>(of codec: VideoCodec, _ body: (inout PacketHistory) -> Result) -> Result {
-        if histories[codec] == nil {
-            let packetsPerSecond = Double(configuration.targetBitrate) / 8 / Double(PeerSession.maximumPayloadSize)
-            histories[codec] = PacketHistory(
-                codec: codec,
+    /// The renditions that viewers get, and those that they wait for.
+    private var renditionsInUse: Set<Rendition.ID> {
+        Set(viewers.flatMap { [rendition(of: $0.format), rendition(of: $0.format(preferring: preferred))] })
+    }
+
+    private func rendition(of format: Negotiation.Format) -> Rendition.ID {
+        configuration.rendition(of: format.codec).id
+    }
+
+    /// Takes up what the sender prefers. Returns whether that is something else than before.
+    private func follow(_ preferred: Rendition.ID?) -> Bool {
+        guard let rendition = configuration.renditions.joined().first(where: { $0.id == preferred }),
+            rendition.codec != self.preferred
+        else { return false }
+        self.preferred = rendition.codec
+        return true
+    }
+
+    private func withHistory<Result>(of id: Rendition.ID, _ body: (inout PacketHistory) -> Result) -> Result {
+        if histories[id] == nil {
+            let rendition = configuration.renditions.joined().first { $0.id == id }!
+            let packetsPerSecond = Double(rendition.bitrate) / 8 / Double(PeerSession.maximumPayloadSize)
+            // The largest keyframe grows with the picture.
+            let largestKeyframe = rendition.width * rendition.height / 512
+            histories[id] = PacketHistory(
+                codec: rendition.codec,
                 maximumPayloadSize: PeerSession.maximumPayloadSize,
-                capacity: max(configuration.pictureArea / 512, Int(packetsPerSecond * Self.historyLength)),
+                capacity: max(largestKeyframe, Int(packetsPerSecond * Self.historyLength)),
                 using: &random
             )
         }
-        return body(&histories[codec]!)
+        return body(&histories[id]!)
     }
 
-    /// Lets every viewer receive and send, and notes the codecs of which one needs a keyframe.
-    private func poll(at now: UInt64, _ requestedKeyframes: inout [VideoCodec]) {
+    /// Lets every viewer receive and send, and notes the renditions of which one needs a keyframe.
+    private func poll(at now: UInt64, _ requestedKeyframes: inout [Rendition.ID]) {
         for viewer in viewers {
             let wanted = viewer.format(preferring: preferred)
             if wanted != viewer.format {
-                let isAsking = withHistory(of: wanted.codec) { viewer.change(to: wanted, at: now, $0) }
-                if isAsking { requestedKeyframes.append(wanted.codec) }
+                let isAsking = withHistory(of: rendition(of: wanted)) { viewer.change(to: wanted, at: now, $0) }
+                if isAsking { requestedKeyframes.append(rendition(of: wanted)) }
             }
-            let codec = viewer.format.codec
-            withHistory(of: codec) { viewer.poll(at: now, $0) }
+            let rendition = rendition(of: viewer.format)
+            withHistory(of: rendition) { viewer.poll(at: now, $0) }
             viewer.answerIfReady(at: now)
-            if viewer.takeKeyframeRequest(at: now) { requestedKeyframes.append(codec) }
+            if viewer.takeKeyframeRequest(at: now) { requestedKeyframes.append(rendition) }
             if viewer.takeConnection() {
-                events.append(.joined(number: viewer.number, address: viewer.address, codec: codec))
+                events.append(.joined(number: viewer.number, address: viewer.address, codec: viewer.format.codec))
             }
         }
     }
@@ -205,7 +225,7 @@ final class ViewerLoop {
         if viewers.isEmpty { return nil }
         var deadline = statusAt
         for viewer in viewers {
-            let next = withHistory(of: viewer.format.codec) { viewer.nextDeadline(at: now, $0) }
+            let next = withHistory(of: rendition(of: viewer.format)) { viewer.nextDeadline(at: now, $0) }
             deadline = min(deadline, next ?? .max)
         }
         return deadline
@@ -236,7 +256,7 @@ final class ViewerLoop {
 
     // MARK: - What others see
 
-    private func publish(to call: WebCall, _ keyframes: [VideoCodec], isDue: Bool, now: UInt64) {
+    private func publish(to call: WebCall, _ keyframes: [Rendition.ID], isDue: Bool, now: UInt64) {
         let isTime = now >= statusAt
         var statuses: [ViewerStatus]?
         if isTime || isDue {
@@ -249,20 +269,18 @@ final class ViewerLoop {
         guard statuses != nil || !keyframes.isEmpty else { return }
         var totals = departed
         for status in statuses ?? [] { totals.add(status.statistics) }
-        // Also those that viewers wait for.
-        let inUse = Set(viewers.flatMap { [$0.format.codec, $0.format(preferring: preferred).codec] })
-        let codecs = VideoCodec.allCases.filter { inUse.contains($0) }
-        let isNews = call.shared.withLock { shared in
-            for codec in keyframes { shared.keyframeRequests[codec, default: KeyframeRequests()].request() }
-            guard let statuses else { return true }
-            let isNews = !keyframes.isEmpty || shared.codecsInUse != codecs
+        let renditions = renditionsInUse
+        let wakeSender = call.shared.withLock { shared in
+            for id in keyframes { shared.keyframeRequests[id, default: KeyframeRequests()].request() }
+            guard let statuses else { return shared.wakeSender }
+            let isNews = !keyframes.isEmpty || shared.renditionsInUse != renditions
             shared.viewers = statuses
             shared.sessions.formIntersection(viewers.map(\.id))
             shared.totals = totals
-            shared.codecsInUse = codecs
-            return isNews
+            shared.renditionsInUse = renditions
+            return isNews ? shared.wakeSender : nil
         }
-        if isNews { call.bell.ring() }
+        wakeSender?()
     }
 
     private func randomName(bytes: Int) -> String {

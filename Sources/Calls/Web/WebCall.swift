@@ -1,27 +1,19 @@
 package import Media
-package import Posix
+import Posix
 import RTP
 import Synchronization
 package import WebRTC
 
-/// A stream to any number of viewers over WebRTC: one encode and one packetization for all of a codec.
+/// A stream to any number of viewers over WebRTC: one encode and one packetization for all of a rendition.
 ///
 /// Frames come from the encoder's thread, offers from anywhere; a thread of the call's own runs the viewers' sessions.
 /// Close the call: until then its thread keeps it alive.
-package final class WebCall: Sendable {
+package final class WebCall: MediaSink {
     package enum Event: Sendable {
         case joined(number: Int, address: String, codec: VideoCodec)
         case left(number: Int, address: String, PeerSession.End)
-    }
-
-    /// An encoded frame on its way from the encoder's thread.
-    struct Frame: Sendable {
-        let codec: VideoCodec
-        let bytes: [UInt8]
-        let isKeyframe: Bool
-        let dimensions: (width: UInt16, height: UInt16)
-        let capturedAt: UInt64
-        let takenAt: UInt64
+        /// The broadcast is well or not, as of now.
+        case broadcast(BroadcastCondition)
     }
 
     /// What another thread asks of the network thread.
@@ -33,18 +25,20 @@ package final class WebCall: Sendable {
 
     /// What the threads share.
     struct Shared: ~Copyable {
-        var frames: [Frame] = []
+        /// Encoded frames on their way from the encoders' threads.
+        var frames: [(bytes: [UInt8], frame: EncodedFrame)] = []
         var requests: [Request] = []
-        /// Codecs that somebody receives, or will as soon as there is a path.
-        var codecsInUse: [VideoCodec] = []
-        var preferredCodec = VideoCodec.vp8
-        var keyframeRequests: [VideoCodec: KeyframeRequests] = [:]
+        /// Renditions that somebody receives, or will as soon as there is a path.
+        var renditionsInUse: Set<Rendition.ID> = []
+        var preferred: Rendition.ID?
+        var keyframeRequests: [Rendition.ID: KeyframeRequests] = [:]
+        var wakeSender: (@Sendable () -> Void)?
         var viewers: [ViewerStatus] = []
         /// Those of whom an answer was told, until they have left.
         var sessions: Set<String> = []
         var totals = WebCallTotals()
-        /// Codecs of which a frame was dropped: nothing can be decoded before the next keyframe.
-        var incomplete: Set<VideoCodec> = []
+        /// Renditions of which a frame was dropped: nothing can be decoded before the next keyframe.
+        var incomplete: Set<Rendition.ID> = []
         var isClosed = false
     }
 
@@ -53,15 +47,14 @@ package final class WebCall: Sendable {
 
     package let configuration: Configuration
     package let fingerprint: Fingerprint
-    /// Rung when the codecs in use change or a keyframe is wanted.
-    package let bell = Bell()
     let shared = Mutex(Shared())
+    private let report: @Sendable (Event) -> Void
     private let waker: ICELoop.Waker
     private let thread = Mutex<Thread?>(nil)
 
     /// Starts the network thread.
     ///
-    /// - Parameter report: gets who joins and leaves, on the network thread.
+    /// - Parameter report: gets what happens, on any thread.
     package init(
         _ configuration: Configuration,
         report: @escaping @Sendable (Event) -> Void
@@ -69,6 +62,7 @@ package final class WebCall: Sendable {
         let identity = try DTLSIdentity()
         let loop = ICELoop()
         self.configuration = configuration
+        self.report = report
         fingerprint = identity.fingerprint
         waker = loop.waker
         let viewers = ViewerLoop(configuration, identity: identity, loop: loop, report: report)
@@ -77,54 +71,48 @@ package final class WebCall: Sendable {
         try thread.withLock { thread in thread = try Thread { [self] in owned.run(for: self) } }
     }
 
-    // MARK: - The encoder's side
+    // MARK: - The sender's side
 
-    /// Codecs to encode. Empty while nobody looks.
-    package var codecsInUse: [VideoCodec] { shared.withLock { $0.codecsInUse } }
+    package func setWaker(_ wake: @escaping @Sendable () -> Void) { shared.withLock { $0.wakeSender = wake } }
 
-    /// Sends a frame to all viewers of its codec, unless its picture was taken before the horizon. Does not wait.
-    package func send(
-        frame: Span<UInt8>,
-        codec: VideoCodec,
-        isKeyframe: Bool,
-        dimensions: (width: UInt16, height: UInt16),
-        capturedAt: UInt64,
-        takenAt: UInt64
-    ) {
-        let frame = Frame(
-            codec: codec,
-            bytes: frame.withUnsafeBufferPointer { Array($0) },
-            isKeyframe: isKeyframe,
-            dimensions: dimensions,
-            capturedAt: capturedAt,
-            takenAt: takenAt
-        )
-        let now = MonotonicClock.now()
+    /// Each viewer has a pace of its own, and none holds up the encoder.
+    package func demand(for rendition: Rendition.ID, at now: UInt64) -> Demand {
         shared.withLock { shared in
-            if isKeyframe { shared.incomplete.remove(codec) }
-            guard shared.frames.count < Self.frameLimit, !shared.incomplete.contains(codec) else {
-                shared.incomplete.insert(codec)
-                shared.keyframeRequests[codec, default: KeyframeRequests()].request()
-                bell.ring()
-                return
-            }
-            shared.frames.append(frame)
-            if isKeyframe { shared.keyframeRequests[codec, default: KeyframeRequests()].keyframeSent(at: now) }
+            guard shared.renditionsInUse.contains(rendition) else { return .none }
+            return Demand(isWanted: true, keyframeAt: shared.keyframeRequests[rendition]?.nextDeadline)
         }
-        waker.wake()
     }
 
-    /// Whether the next picture of a codec must be a keyframe. The answer is given once; ask before encoding.
-    package func takeKeyframeRequest(_ codec: VideoCodec) -> Bool {
+    /// Sends a frame to all viewers of its rendition, unless its picture was taken before the horizon.
+    package func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) {
+        let bytes = bytes.withUnsafeBufferPointer { Array($0) }
         let now = MonotonicClock.now()
-        return shared.withLock { $0.keyframeRequests[codec]?.take(at: now) ?? false }
-    }
-
-    /// The codec that suits the picture best: viewers who take it go on with it, at a keyframe.
-    package func prefer(_ codec: VideoCodec) {
-        shared.withLock { $0.preferredCodec = codec }
+        let rendition = frame.rendition
+        let mustWakeSender = shared.withLock { shared -> (@Sendable () -> Void)? in
+            if frame.isKeyframe { shared.incomplete.remove(rendition) }
+            guard shared.frames.count < Self.frameLimit, !shared.incomplete.contains(rendition) else {
+                shared.incomplete.insert(rendition)
+                shared.keyframeRequests[rendition, default: KeyframeRequests()].request()
+                return shared.wakeSender
+            }
+            shared.frames.append((bytes, frame))
+            if frame.isKeyframe {
+                shared.keyframeRequests[rendition, default: KeyframeRequests()].keyframeSent(at: now)
+            }
+            return nil
+        }
+        mustWakeSender?()
         waker.wake()
     }
+
+    /// Viewers that take the rendition go on with it, at a keyframe.
+    package func prefer(_ rendition: Rendition.ID) {
+        shared.withLock { $0.preferred = rendition }
+        waker.wake()
+    }
+
+    /// The page is told by the service.
+    package func note(_ condition: BroadcastCondition) { report(.broadcast(condition)) }
 
     // MARK: - The signalling side
 

@@ -4,12 +4,9 @@ package import WebRTC
 
 extension WebCall {
     package struct Configuration: Sendable {
-        /// Codecs that may be sent, in groups: of each, a viewer gets the first that it takes.
-        package var codecs: [[VideoCodec]]
-        /// The encoders', in bits a second; packets of each viewer leave at up to five times that.
-        package var targetBitrate: UInt64
-        /// Pixels of the picture: the largest keyframe grows with it.
-        package var pictureArea: Int
+        /// What may be sent, in groups, one at least: of each, a viewer gets the first whose codec it takes. Packets leave at up
+        /// to five times the rendition's bitrate.
+        package var renditions: [[Rendition]]
         package var viewerLimit: Int
         package var ice: ICEAgent.Configuration
         /// The instant before which no picture may have been taken that is sent now, also again or to somebody new: nanoseconds
@@ -17,20 +14,21 @@ extension WebCall {
         package var horizon: @Sendable () -> UInt64
 
         package init(
-            codecs: [[VideoCodec]],
-            targetBitrate: UInt64,
-            pictureArea: Int,
+            renditions: [[Rendition]],
             viewerLimit: Int,
             ice: ICEAgent.Configuration,
             horizon: @escaping @Sendable () -> UInt64 = { 0 }
         ) {
-            self.codecs = codecs
-            self.targetBitrate = targetBitrate
-            self.pictureArea = pictureArea
+            self.renditions = renditions
             self.viewerLimit = viewerLimit
             self.ice = ice
             self.horizon = horizon
         }
+
+        var codecs: [[VideoCodec]] { renditions.map { $0.map(\.codec) } }
+
+        /// The rendition that a viewer gets who agreed on a codec.
+        func rendition(of codec: VideoCodec) -> Rendition { renditions.joined().first { $0.codec == codec }! }
     }
 }
 

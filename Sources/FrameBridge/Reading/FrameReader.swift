@@ -41,7 +41,7 @@ public struct FrameReader: ~Copyable {
     private var source: FrameSource?
     /// What was captured before it is not to be shown any more; follows the writer with each `read`, and may be asked by any
     /// thread.
-    public let horizon = Horizon()
+    public let horizon: Horizon
     /// That of the generations before.
     private var passedHorizon: UInt64 = 0
     /// The generation whose file turned out to be unusable: not opened again.
@@ -55,6 +55,15 @@ public struct FrameReader: ~Copyable {
     /// Attaches to a broadcast folder, whether or not a capture process is there. While the reader lives, its shared
     /// lock tells the capture process that somebody watches.
     public init(directory: BridgeDirectory, access: Access = .mapped) throws(BridgeError) {
+        try self.init(directory: directory, access: access, horizon: Horizon())
+    }
+
+    /// Attaches another reader of this one's folder, with the same horizon, for another thread.
+    package borrowing func another() throws(BridgeError) -> sending FrameReader {
+        try FrameReader(directory: directory, access: access, horizon: horizon)
+    }
+
+    private init(directory: BridgeDirectory, access: Access, horizon: Horizon) throws(BridgeError) {
         let lock = try directory.openLock(Self.lockFile, O_RDONLY)
         let writerLock = try directory.openLock(FrameWriter.lockFile, O_RDONLY)
         _ = try directory.calling(on: Self.lockFile) { () throws(SystemError) in try lock.tryLock(.shared) }
@@ -63,6 +72,7 @@ public struct FrameReader: ~Copyable {
         self.access = access
         self.lock = lock
         self.writerLock = writerLock
+        self.horizon = horizon
     }
 
     /// Shows the latest frame to `body`, unless it was read before.

@@ -28,7 +28,7 @@ final class AV1Encoder {
         forceKeyframe: Bool,
         coarsest: Int?,
         active: BlockSet?,
-        _ body: (_ frame: EncodedFrame, _ data: Span<UInt8>) -> Result
+        _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
         try setActive(forceKeyframe ? nil : active)
         if let coarsest { try setQuantizerLimit(coarsest) }
@@ -88,7 +88,7 @@ final class AV1Encoder {
     /// Without look-ahead there is one packet for a picture, a temporal unit, or none.
     private func takeFrame<Result: ~Copyable>(
         _ presentationTime: UInt64,
-        _ body: (EncodedFrame, Span<UInt8>) -> Result
+        _ body: (EncodingResult, Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
         var iterator: aom_codec_iter_t?
         while let packet = aom_codec_get_cx_data(context.pointer, &iterator) {
@@ -97,7 +97,7 @@ final class AV1Encoder {
             if frame.sz == 0 { continue }
             var quantizer: Int32 = 0
             try context.exchange("AOME_GET_LAST_QUANTIZER_64", AOME_GET_LAST_QUANTIZER_64, &quantizer)
-            let encoded = EncodedFrame(
+            let encoded = EncodingResult(
                 isKeyframe: frame.flags & UInt32(AOM_FRAME_IS_KEY) != 0,
                 quantizer: Int(quantizer),
                 presentationTime: presentationTime

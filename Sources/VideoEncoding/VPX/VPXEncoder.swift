@@ -12,7 +12,7 @@ final class VPXEncoder {
     private var isRestricted = false
     private(set) var patcher: PatchEncoder?
     /// The last frame that libvpx made, if that is a keyframe of VP8.
-    private var keyframe: (frame: EncodedFrame, data: [UInt8])?
+    private var keyframe: (frame: EncodingResult, data: [UInt8])?
 
     init(_ configuration: VideoEncoderConfiguration) throws(VideoEncoderError) {
         var libvpxConfiguration = try configuration.libvpxConfiguration()
@@ -33,7 +33,7 @@ final class VPXEncoder {
         forceKeyframe: Bool,
         coarsest: Int?,
         active: BlockSet?,
-        _ body: (_ frame: EncodedFrame, _ data: Span<UInt8>) -> Result
+        _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
         keyframe = nil
         try setActive(forceKeyframe ? nil : active)
@@ -62,11 +62,11 @@ final class VPXEncoder {
 
     func repeatKeyframe<Result: ~Copyable>(
         presentationTime: UInt64,
-        _ body: (_ frame: EncodedFrame, _ data: Span<UInt8>) -> Result
+        _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
     ) -> Result? {
         guard let (frame, data) = keyframe else { return nil }
         patcher?.noteFrame(data.span)
-        let repeated = EncodedFrame(isKeyframe: true, quantizer: frame.quantizer, presentationTime: presentationTime)
+        let repeated = EncodingResult(isKeyframe: true, quantizer: frame.quantizer, presentationTime: presentationTime)
         return body(repeated, data.span)
     }
 
@@ -80,10 +80,10 @@ final class VPXEncoder {
         blocks: BlockSet,
         scroll: Scroll?,
         limit: Int,
-        _ body: (_ frame: EncodedFrame, _ data: Span<UInt8>) -> Result
+        _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
     ) -> Result? {
         guard let base = lastPicture else { return nil }
-        let frame = EncodedFrame(
+        let frame = EncodingResult(
             isKeyframe: false,
             quantizer: PatchEncoder.quantizer,
             presentationTime: presentationTime
@@ -148,7 +148,7 @@ final class VPXEncoder {
     /// Without look-ahead there is one packet for a picture, or none.
     private func takeFrame<Result: ~Copyable>(
         _ presentationTime: UInt64,
-        _ body: (EncodedFrame, Span<UInt8>) -> Result
+        _ body: (EncodingResult, Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
         var iterator: vpx_codec_iter_t?
         while let packet = vpx_codec_get_cx_data(context.pointer, &iterator) {
@@ -157,7 +157,7 @@ final class VPXEncoder {
             if frame.sz == 0 { continue }
             var quantizer: Int32 = 0
             try context.exchange("VP8E_GET_LAST_QUANTIZER_64", VP8E_GET_LAST_QUANTIZER_64, &quantizer)
-            let encoded = EncodedFrame(
+            let encoded = EncodingResult(
                 isKeyframe: frame.flags & UInt32(VPX_FRAME_IS_KEY) != 0,
                 quantizer: Int(quantizer),
                 presentationTime: presentationTime

@@ -1,5 +1,28 @@
 import Media
+import Synchronization
 import VideoEncoding
+
+/// The preference as the threads of all renditions know it.
+final class SharedPreference: Sendable {
+    private let state: Mutex<CodecPreference>
+
+    init(interval: UInt64) { state = Mutex(CodecPreference(interval: interval)) }
+
+    var codec: VideoCodec { state.withLock { $0.codec } }
+
+    func noteChange(_ share: Double, at instant: UInt64) {
+        state.withLock { $0.noteChange(share, at: instant) }
+    }
+
+    /// - Returns: whether another codec is preferred now.
+    func noteFrame(_ frame: EncodingResult, by codec: VideoCodec, cost: UInt64, at now: UInt64) -> Bool {
+        state.withLock { preference in
+            let before = preference.codec
+            preference.noteFrame(frame, by: codec, cost: cost, at: now)
+            return preference.codec != before
+        }
+    }
+}
 
 /// Decides which codec suits the picture: VP8, which costs least and is sharp as long as the bitrate suffices, or AV1,
 /// whose tools for text need half the bits or less and cost three to eight times as much. Sans-IO: instants are
@@ -53,6 +76,8 @@ struct CodecPreference {
     ///
     /// - Parameter share: how much of it, 0...1, what has only moved not counted.
     mutating func noteChange(_ share: Double, at now: UInt64) {
+        // Each rendition tells of it.
+        guard now != changedAt else { return }
         change = change * Self.remainder(of: now - min(changedAt, now), 1_000_000_000) + share
         changedAt = now
         guard case .av1(_, let load) = state else { return }
@@ -66,7 +91,7 @@ struct CodecPreference {
     /// A frame was encoded.
     ///
     /// - Parameter cost: nanoseconds of processor time.
-    mutating func noteFrame(_ frame: EncodedFrame, by codec: VideoCodec, cost: UInt64, at now: UInt64) {
+    mutating func noteFrame(_ frame: EncodingResult, by codec: VideoCodec, cost: UInt64, at now: UInt64) {
         let isCoarse = frame.quantizer > Self.coarseQuantizer
         let elapsed = min(now - min(lastFrame ?? now, now), 2 * interval)
         switch state {

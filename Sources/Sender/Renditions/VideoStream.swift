@@ -3,19 +3,19 @@ package import Pixels
 import Posix
 package import VideoEncoding
 
-/// The picture in one codec: its encoder, and when that works.
+/// The picture in one rendition: its encoder, and when that works.
 package final class VideoStream {
     /// A picture that has not changed for so long is taken to stay a while.
     private static let restTime: UInt64 = 500_000_000
 
-    /// A frame that was given to the call: its bytes, and the processor time that took.
+    /// A frame that was given away: its bytes, and the processor time that took.
     private struct Delivery {
-        let frame: EncodedFrame
+        let frame: EncodingResult
         let byteCount: Int
         let time: UInt64
     }
 
-    package let codec: VideoCodec
+    package let rendition: Rendition
     private let clock: () -> UInt64
     private let interval: UInt64
     /// The quantizer of a keyframe of a picture that stays; nil for rate control's own.
@@ -36,45 +36,45 @@ package final class VideoStream {
 
     /// - Parameter clock: what the time is, in nanoseconds of the monotonic clock.
     package init(
+        _ rendition: Rendition,
         _ settings: SenderSettings,
-        codec: VideoCodec,
         clock: @escaping () -> UInt64 = MonotonicClock.now
     ) throws(VideoEncoderError) {
         encoder = try VideoEncoder(
             VideoEncoderConfiguration(
-                codec: codec,
-                size: settings.size,
-                targetBitrate: settings.bitrate,
-                framesPerSecond: settings.framesPerSecond,
+                codec: rendition.codec,
+                size: rendition.size,
+                targetBitrate: rendition.bitrate,
+                framesPerSecond: rendition.framesPerSecond,
                 dropThreshold: settings.dropThreshold,
                 vp8Profile: settings.vp8Profile,
                 allowsPatches: settings.allowsPatches
             )
         )
-        interval = settings.interval
-        cadence = Cadence(
-            interval: settings.interval,
-            keyframeInterval: settings.keyframeInterval
-        )
-        patchBudget = PatchBudget(bitrate: settings.bitrate)
+        interval = rendition.interval
+        cadence = Cadence(interval: rendition.interval, keyframeInterval: settings.keyframeInterval)
+        patchBudget = PatchBudget(bitrate: rendition.bitrate)
+        let codec = rendition.codec
         sharpness = Sharpness(
-            settings.size,
+            rendition.size,
             fineQuantizer: settings.allowsPatches ? codec.convergedQuantizer : codec.convergedQuantizerUnpatched
         )
         // A picture that has stood still since long before starts the stream now, not in the past.
         lastInstant = clock()
         self.clock = clock
-        keyframeQuantizer = Self.keyframeQuantizer(settings, codec)
-        keyframeLimit = settings.bitrate / 8 * 5 / 4
-        self.codec = codec
+        keyframeQuantizer = Self.keyframeQuantizer(rendition, settings)
+        keyframeLimit = rendition.bitrate / 8 * 5 / 4
+        self.rendition = rendition
     }
 
     /// A keyframe that is sent again and again is to need nothing after it.
-    private static func keyframeQuantizer(_ settings: SenderSettings, _ codec: VideoCodec) -> Int? {
-        let pixels = settings.size.width * settings.size.height
+    private static func keyframeQuantizer(_ rendition: Rendition, _ settings: SenderSettings) -> Int? {
+        let pixels = rendition.width * rendition.height
         // One of a page of text, two bits a pixel or one, is sent in a quarter of a second.
-        if settings.keyframeInterval != nil, settings.bitrate >= 2 * pixels { return codec.fineQuantizer }
-        return settings.bitrate >= pixels ? codec.sharpQuantizer : nil
+        if settings.keyframeInterval != nil, rendition.bitrate >= 2 * pixels {
+            return rendition.codec.fineQuantizer
+        }
+        return rendition.bitrate >= pixels ? rendition.codec.sharpQuantizer : nil
     }
 
     /// Copies the picture that decoders have now, as this side knows it. Returns false when there is none.
@@ -103,15 +103,17 @@ package final class VideoStream {
 
     package func action(at now: UInt64) -> Cadence.Action { cadence.action(at: now) }
 
-    /// Encodes the picture and gives it to the call. Returns nil when the bitrate allows no frame now.
+    /// Encodes the picture and gives the frame away. Returns nil when the bitrate allows no frame now.
+    ///
+    /// - Parameter send: gets the frame's bytes, which are valid until it returns.
     package func encode(
         _ picture: borrowing NV12Picture,
         capturedAt: UInt64,
         _ action: Cadence.Action,
         now: UInt64,
-        to call: any VideoCall,
-        _ statistics: inout SenderStatistics
-    ) throws(VideoEncoderError) -> EncodedFrame? {
+        _ statistics: inout SenderStatistics,
+        send: (Span<UInt8>, EncodedFrame) -> Void
+    ) throws(VideoEncoderError) -> EncodingResult? {
         // A picture that is sent again shows the screen as it still is. So does one that was captured about when the one
         // before was sent again, or before there was a stream.
         let isLater = pictureIsNew && capturedAt > lastInstant + interval / 2
@@ -122,10 +124,17 @@ package final class VideoStream {
             cadence.postpone(at: now)
             return nil
         }
-        let codec = codec
-        func deliver(_ frame: EncodedFrame, _ data: Span<UInt8>) -> Delivery {
+        let rendition = rendition
+        func deliver(_ frame: EncodingResult, _ data: Span<UInt8>) -> Delivery {
             let start = MonotonicClock.threadTime()
-            call.send(data, codec: codec, isKeyframe: frame.isKeyframe, capturedAt: instant, takenAt: capturedAt)
+            let encoded = EncodedFrame(
+                rendition: rendition.id,
+                isKeyframe: frame.isKeyframe,
+                dimensions: (UInt16(rendition.width), UInt16(rendition.height)),
+                capturedAt: instant,
+                takenAt: capturedAt
+            )
+            send(data, encoded)
             return Delivery(frame: frame, byteCount: data.count, time: MonotonicClock.threadTime() - start)
         }
         var delivery: Delivery?
@@ -183,8 +192,8 @@ package final class VideoStream {
         if let frame {
             if frame.isKeyframe {
                 keyframeIsCurrent = true
-                if coarsest == codec.fineQuantizer, delivery?.byteCount ?? 0 > keyframeLimit {
-                    keyframeQuantizer = codec.sharpQuantizer
+                if coarsest == rendition.codec.fineQuantizer, delivery?.byteCount ?? 0 > keyframeLimit {
+                    keyframeQuantizer = rendition.codec.sharpQuantizer
                 }
                 sharpness.noteKeyframe(quantizer: frame.quantizer)
             } else {
@@ -247,6 +256,10 @@ package final class VideoStream {
         }
         sharpness.choose(isRefinement: false)
     }
+}
+
+extension Rendition {
+    package var size: PixelSize { PixelSize(width: width, height: height) }
 }
 
 extension BlockSet {

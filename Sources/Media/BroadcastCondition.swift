@@ -1,0 +1,18 @@
+/// How a broadcast is, by the names of status files and JSON.
+package enum BroadcastCondition: String, Sendable {
+    /// The first picture is not there yet.
+    case starting
+    case active
+    case paused
+    case stopping
+    /// The capture process said goodbye.
+    case stopped
+    /// New pictures cannot be written.
+    case error
+    /// The X server or the monitor is gone.
+    case sourceLost = "source_lost"
+    /// The capture process does not get to run.
+    case stalled
+    /// The capture process ended without a goodbye.
+    case dead
+}

@@ -1,0 +1,27 @@
+/// What goes with the bytes of an encoded frame.
+package struct EncodedFrame: Sendable {
+    package let rendition: Rendition.ID
+    /// Whether it can be decoded without the frames before.
+    package let isKeyframe: Bool
+    /// Width and height in pixels.
+    package let dimensions: (width: UInt16, height: UInt16)
+    /// The instant that the picture shows: nanoseconds of the monotonic clock.
+    package let capturedAt: UInt64
+    /// When the picture was taken from the screen, which is before `capturedAt` if the screen has stood still since. What was
+    /// taken before the broadcast's horizon reaches nobody any more.
+    package let takenAt: UInt64
+
+    package init(
+        rendition: Rendition.ID,
+        isKeyframe: Bool,
+        dimensions: (width: UInt16, height: UInt16),
+        capturedAt: UInt64,
+        takenAt: UInt64
+    ) {
+        self.rendition = rendition
+        self.isKeyframe = isKeyframe
+        self.dimensions = dimensions
+        self.capturedAt = capturedAt
+        self.takenAt = takenAt
+    }
+}

@@ -1,0 +1,46 @@
+/// Where encoded frames go: a call with all its receivers, or a recording.
+///
+/// The sender calls every method from several threads, of each rendition's frames one after the other. No method waits: a
+/// sink that cannot take a frame drops it and demands a keyframe. So a sink costs the others nothing.
+package protocol MediaSink: AnyObject, Sendable {
+    /// Gives the sink the means to tell that a demand has changed. Called once, before all others.
+    ///
+    /// - Parameter wake: may be called by any thread, at any time, and does not wait.
+    func setWaker(_ wake: @escaping @Sendable () -> Void)
+
+    /// What the sink wants of a rendition now. Whenever the answer becomes another one, the sink wakes the sender; what time
+    /// alone changes stands in the answer.
+    ///
+    /// - Parameter now: nanoseconds of the monotonic clock.
+    func demand(for rendition: Rendition.ID, at now: UInt64) -> Demand
+
+    /// Takes a frame of a rendition that the sink wants.
+    ///
+    /// - Parameter bytes: the encoder's output, one whole frame; valid until the call returns.
+    /// - Throws: anything if the sink is broken. The sender then reports it and gives it no more frames.
+    func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) throws
+
+    /// The rendition suits the picture best. A sink with receivers that take several may move them over.
+    func prefer(_ rendition: Rendition.ID)
+
+    /// The broadcast is well or not, as of now.
+    func note(_ condition: BroadcastCondition)
+}
+
+/// What a sink wants of a rendition.
+package struct Demand: Sendable, Equatable {
+    /// Whether somebody receives it. Nothing is encoded while nobody does.
+    package var isWanted: Bool
+    /// From when on a keyframe answers those who wait for one; nil if nobody does. May lie in the past.
+    package var keyframeAt: UInt64?
+    /// Until when no frame can be taken, as those before still wait to be sent; nil if there is room.
+    package var isFullUntil: UInt64?
+
+    package init(isWanted: Bool, keyframeAt: UInt64? = nil, isFullUntil: UInt64? = nil) {
+        self.isWanted = isWanted
+        self.keyframeAt = keyframeAt
+        self.isFullUntil = isFullUntil
+    }
+
+    package static let none = Demand(isWanted: false)
+}

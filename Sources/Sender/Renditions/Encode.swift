@@ -1,0 +1,67 @@
+import FrameBridge
+import Media
+import Pixels
+import Posix
+import Synchronization
+import VideoEncoding
+
+/// One rendition at work, on a thread of its own with a reader of its own: it shares nothing with other renditions but the
+/// sinks, so an encoder that is slow, stalls or fails takes no frame from the others.
+final class Encode: Sendable {
+    /// How far an encode has come.
+    struct Progress: Sendable {
+        var statistics = SenderStatistics()
+        /// Why the broadcast cannot be read; nil while it can.
+        var problem: BridgeError?
+        /// Why the encoder failed: the encode has ended by itself then.
+        var failure: VideoEncoderError?
+        var hasEnded = false
+    }
+
+    let rendition: Rendition
+    private let state = Mutex(Progress())
+    private let isStopping = Atomic(false)
+
+    /// Starts the thread.
+    ///
+    /// - Parameters:
+    ///   - reader: used by the thread alone from here on.
+    ///   - sinks: get the frames; their bell is rung when the progress says something new.
+    init(
+        _ rendition: Rendition,
+        _ settings: SenderSettings,
+        reader: consuming sending FrameReader,
+        sinks: Sinks,
+        preference: SharedPreference
+    ) throws(SystemError) {
+        self.rendition = rendition
+        let passed = Mutex<FrameReader?>(reader)
+        // Nobody joins it: one that stalls in its encoder's library would hold up everything.
+        _ = try Thread { [self] in
+            let reader = passed.withLock { $0.take()! }
+            let loop = EncodeLoop(rendition, settings, reader: reader, sinks: sinks, preference: preference)
+            do throws(VideoEncoderError) { try loop.run(for: self) } catch { fail(error) }
+            state.withLock { $0.hasEnded = true }
+            sinks.bell.ring()
+        }
+    }
+
+    var progress: Progress { state.withLock { $0 } }
+
+    /// Lets the thread end after the frame at hand. Ring the sinks' bell then: it may sleep.
+    func stop() { isStopping.store(true, ordering: .releasing) }
+
+    // MARK: - The thread's side
+
+    var mustStop: Bool { isStopping.load(ordering: .acquiring) }
+
+    /// - Returns: whether the problem is another one than before.
+    func note(_ statistics: SenderStatistics, _ problem: BridgeError?) -> Bool {
+        state.withLock { state in
+            defer { (state.statistics, state.problem) = (statistics, problem) }
+            return state.problem != problem
+        }
+    }
+
+    private func fail(_ error: VideoEncoderError) { state.withLock { $0.failure = error } }
+}

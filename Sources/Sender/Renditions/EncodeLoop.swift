@@ -1,0 +1,128 @@
+import FrameBridge
+import Media
+import Pixels
+import Posix
+import VideoEncoding
+
+/// The work of one rendition's thread: reads the bridge, rescales, encodes, and gives the frames to the sinks.
+final class EncodeLoop {
+    /// The longest sleep while nothing happens.
+    private static let longestSleep: UInt64 = 1_000_000_000
+
+    private let rendition: Rendition
+    private let settings: SenderSettings
+    private let sinks: Sinks
+    private let preference: SharedPreference
+    private var reader: FrameReader
+    private var picture: ScaledPicture
+    /// For use while a frame is read only.
+    private var changed: BlockSet
+    /// When the picture was captured; nil while there is none.
+    private var capturedAt: UInt64?
+    private var nextTick: UInt64 = 0
+    /// After a try that came to nothing: when to try again.
+    private var retryAt: UInt64 = 0
+    private var problem: BridgeError?
+    private var statistics = SenderStatistics()
+
+    init(
+        _ rendition: Rendition,
+        _ settings: SenderSettings,
+        reader: consuming FrameReader,
+        sinks: Sinks,
+        preference: SharedPreference
+    ) {
+        picture = ScaledPicture(size: rendition.size)
+        changed = BlockSet(rendition.size, side: BlockSet.macroblock)
+        self.rendition = rendition
+        self.settings = settings
+        self.reader = reader
+        self.sinks = sinks
+        self.preference = preference
+    }
+
+    func run(for encode: Encode) throws(VideoEncoderError) {
+        let stream = try VideoStream(rendition, settings)
+        while !encode.mustStop {
+            let rings = sinks.bell.count
+            readPicture(for: stream)
+            // What is not to be shown any more is not encoded any more either.
+            if let capturedAt, capturedAt < reader.horizon.instant { self.capturedAt = nil }
+            let now = MonotonicClock.now()
+            let demand = sinks.demand(for: rendition.id, at: now)
+            if demand.isWanted { try self.encode(stream, demand, at: now) }
+            if encode.note(statistics, problem) { sinks.bell.ring() }
+            wait(from: now, stream, demand, while: rings)
+        }
+    }
+
+    private func readPicture(for stream: VideoStream) {
+        let start = MonotonicClock.threadTime()
+        defer { statistics.scaleTime += MonotonicClock.threadTime() - start }
+        do throws(BridgeError) {
+            switch try takeFrame() {
+            case .frame(let info):
+                changed.removeAll()
+                let scroll = picture.commit(info, changed: &changed)
+                statistics.framesRead += 1
+                statistics.bytesScaled += UInt64(picture.bytesDrafted)
+                if changed.isEmpty, capturedAt != nil { break }
+                // A damaged bridge names any instant.
+                let instant = min(info.capturedAt, MonotonicClock.now())
+                capturedAt = instant
+                stream.noteNewPicture(changed, scroll)
+                let count = changed.count - (scroll?.blocks.count ?? 0)
+                preference.noteChange(Double(count) / Double(changed.columns * changed.rows), at: instant)
+            case .contended: retryAt = MonotonicClock.now() + rendition.interval / 8
+            case .unchanged, .noFrame: break
+            }
+            problem = nil
+        } catch {
+            problem = error
+        }
+    }
+
+    /// Drafts the picture of the latest frame, if it is new.
+    private func takeFrame() throws(BridgeError) -> FrameReader.Outcome {
+        try reader.read { frame in picture.draft(frame) }
+    }
+
+    private func encode(_ stream: VideoStream, _ demand: Demand, at now: UInt64) throws(VideoEncoderError) {
+        guard let capturedAt else { return }
+        if let keyframeAt = demand.keyframeAt, now >= keyframeAt { stream.noteKeyframeRequest() }
+        let action = stream.action(at: now)
+        guard action != .nothing else { return }
+        // The newest picture then goes out next, instead of an old one.
+        if let isFullUntil = demand.isFullUntil, now < isFullUntil {
+            statistics.ticksSkipped += 1
+            retryAt = min(now + rendition.interval, isFullUntil)
+            return
+        }
+        let (begin, sentBefore) = (MonotonicClock.threadTime(), statistics.sendTime)
+        let result = try stream.encode(picture.nv12, capturedAt: capturedAt, action, now: now, &statistics) {
+            [sinks] bytes, frame in sinks.take(bytes, frame, at: now)
+        }
+        let cost = MonotonicClock.threadTime() - begin - (statistics.sendTime - sentBefore)
+        statistics.encodeTime += cost
+        if let result, action != .keepAlive, preference.noteFrame(result, by: rendition.codec, cost: cost, at: now) {
+            sinks.bell.ring()
+        }
+    }
+
+    /// Sleeps until the next tick, or in waking mode until there is something to do.
+    private func wait(from now: UInt64, _ stream: VideoStream, _ demand: Demand, while rings: UInt32) {
+        guard settings.wakesEarly else {
+            nextTick = max(nextTick + rendition.interval, now)
+            return MonotonicClock.sleep(until: nextTick)
+        }
+        var deadline = now + Self.longestSleep
+        if capturedAt != nil {
+            deadline = min(deadline, stream.repetition)
+            if let keyframeAt = demand.keyframeAt, keyframeAt > now { deadline = min(deadline, keyframeAt) }
+        }
+        let earliest = stream.earliest
+        MonotonicClock.sleep(until: max(min(earliest, deadline), retryAt))
+        if deadline <= earliest { return }
+        reader.wait(until: deadline, or: sinks.bell, while: rings)
+    }
+}

@@ -1,0 +1,65 @@
+package import Media
+
+/// Decides which renditions are encoded: those that somebody wants, but for a time after the encoder of one has failed.
+/// Sans-IO: instants are nanoseconds of the monotonic clock.
+package struct RenditionPolicy {
+    package enum Decision: Equatable {
+        case begin(Rendition.ID)
+        case end(Rendition.ID)
+    }
+
+    private enum State {
+        case idle
+        case running(since: UInt64)
+        /// Its encoder failed.
+        case resting(until: UInt64)
+    }
+
+    /// How long a rendition rests after its first failure; twice as long after each further one.
+    static let shortestRest: UInt64 = 1_000_000_000
+    static let longestRest: UInt64 = 32_000_000_000
+    /// An encoder that has worked for so long is taken to be sound: its failures before are forgotten.
+    static let soundTime: UInt64 = 60_000_000_000
+
+    private let order: [Rendition.ID]
+    private var states: [Rendition.ID: State] = [:]
+    private var rests: [Rendition.ID: UInt64] = [:]
+
+    /// - Parameter renditions: all that may be encoded.
+    package init(_ renditions: [Rendition]) { order = renditions.map(\.id) }
+
+    /// What to begin and what to end now.
+    ///
+    /// - Parameter wanted: the renditions that somebody receives.
+    package mutating func decide(wanted: Set<Rendition.ID>, at now: UInt64) -> [Decision] {
+        var decisions: [Decision] = []
+        for id in order {
+            switch states[id] ?? .idle {
+            case .running where !wanted.contains(id):
+                states[id] = .idle
+                decisions.append(.end(id))
+            case .resting(let end) where now < end: break
+            case .idle where wanted.contains(id), .resting where wanted.contains(id):
+                states[id] = .running(since: now)
+                decisions.append(.begin(id))
+            case .idle, .running, .resting: break
+            }
+        }
+        return decisions
+    }
+
+    /// The encoder of a rendition has failed. Returns for how long it rests, in nanoseconds.
+    @discardableResult
+    package mutating func noteFailure(of id: Rendition.ID, at now: UInt64) -> UInt64 {
+        var rest = rests[id] ?? Self.shortestRest
+        if case .running(let since) = states[id], now >= since + Self.soundTime { rest = Self.shortestRest }
+        states[id] = .resting(until: now + rest)
+        rests[id] = min(rest * 2, Self.longestRest)
+        return rest
+    }
+
+    /// When the next rest ends; nil if none rests. May lie in the past.
+    package var nextDeadline: UInt64? {
+        states.values.compactMap { state in if case .resting(let end) = state { end } else { nil } }.min()
+    }
+}

@@ -1,0 +1,57 @@
+package import Media
+package import Posix
+import Synchronization
+
+/// The sinks of a sender. They come and leave while it runs; any thread may use them.
+package final class Sinks: Sendable {
+    /// Rung when a demand has changed, or a sink came or left.
+    package let bell = Bell()
+    private let report: @Sendable (String) -> Void
+    private let members: Mutex<[any MediaSink]> = Mutex([])
+
+    /// - Parameter report: gets a sentence about a sink that broke.
+    package init(report: @escaping @Sendable (String) -> Void) { self.report = report }
+
+    package func add(_ sink: any MediaSink) {
+        sink.setWaker { [bell] in bell.ring() }
+        members.withLock { $0.append(sink) }
+        bell.ring()
+    }
+
+    /// Gives a sink no more frames, but for one that is just being given.
+    package func remove(_ sink: any MediaSink) {
+        members.withLock { $0.removeAll { $0 === sink } }
+        bell.ring()
+    }
+
+    /// What all sinks together want of a rendition. It is full only as long as all are that want it.
+    package func demand(for rendition: Rendition.ID, at now: UInt64) -> Demand {
+        var sum = Demand.none
+        for sink in all {
+            let demand = sink.demand(for: rendition, at: now)
+            guard demand.isWanted else { continue }
+            sum.isFullUntil =
+                sum.isWanted
+                ? sum.isFullUntil.flatMap { one in demand.isFullUntil.map { min(one, $0) } }
+                : demand.isFullUntil
+            sum.isWanted = true
+            if let keyframeAt = demand.keyframeAt { sum.keyframeAt = min(sum.keyframeAt ?? .max, keyframeAt) }
+        }
+        return sum
+    }
+
+    func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame, at now: UInt64) {
+        for sink in all where sink.demand(for: frame.rendition, at: now).isWanted {
+            do { try sink.take(bytes, frame) } catch {
+                remove(sink)
+                report("\(error)")
+            }
+        }
+    }
+
+    func prefer(_ rendition: Rendition.ID) { for sink in all { sink.prefer(rendition) } }
+
+    func note(_ condition: BroadcastCondition) { for sink in all { sink.note(condition) } }
+
+    private var all: [any MediaSink] { members.withLock { $0 } }
+}
