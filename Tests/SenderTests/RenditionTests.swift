@@ -1,0 +1,91 @@
+import Media
+import Posix
+import Sender
+import Synchronization
+import TestSupport
+import Testing
+
+/// An encode is known by its rendition, and shares nothing with another but the sinks.
+@Suite struct RenditionTests {
+    private let large = Rendition.small(0)
+    private let little = Rendition.small(1, side: 32, bitrate: 100_000)
+
+    @Test func twoOfOneCodecRunBesideEachOther() throws {
+        let sink = TestSink(wanting: [large, little])
+        let sender = try RunningSender([large, little])
+        sender.sinks.add(sink)
+        try sender.show(20, to: sink, in: large)
+        try wait(until: "the last picture comes in both") {
+            sink.frames(of: little).last?.frame.takenAt == sink.frames(of: large).last?.frame.takenAt
+        }
+        let (one, other) = (sink.frames(of: large), sink.frames(of: little))
+        #expect(
+            one.allSatisfy { $0.frame.dimensions == (64, 64) } && other.allSatisfy { $0.frame.dimensions == (32, 32) }
+        )
+        #expect(one[0].frame.isKeyframe && other[0].frame.isKeyframe)
+        #expect(Set(one.map(\.thread)).count == 1 && Set(other.map(\.thread)).count == 1)
+        #expect(one[0].thread != other[0].thread)
+        try sender.finish()
+    }
+
+    @Test func oneThatFailsLeavesTheOtherAlone() throws {
+        // No encoder takes that.
+        let broken = Rendition.small(1, bitrate: 0)
+        let sink = TestSink(wanting: [large])
+        let sender = try RunningSender([large, broken])
+        sender.sinks.add(sink)
+        try sender.show(5, to: sink, in: large)
+        sink.demand(Demand(isWanted: true), of: broken)
+        let reports = sender.reports
+        try wait(until: "the failure is told") { !reports.all.isEmpty }
+        #expect(reports.all[0].hasPrefix("the encoder of VP8 failed"))
+        #expect(reports.all[0].hasSuffix("it is started again in 1 s"))
+        try sender.show(20, to: sink, in: large)
+        #expect(sink.frames(of: broken).isEmpty)
+        #expect(sink.frames(of: large).count(where: \.frame.isKeyframe) == 1, "the encode of the other went on")
+        try sender.finish()
+    }
+
+    @Test func oneThatStallsHoldsUpNeitherTheOtherNorTheEnd() throws {
+        let release = Bell()
+        let stalled = little.id
+        let sink = TestSink(wanting: [large, little]) { frame in
+            if frame.rendition == stalled { release.wait(while: 0, until: .max) }
+        }
+        let sender = try RunningSender([large, little])
+        sender.sinks.add(sink)
+        try wait(until: "one stalls") { !sink.frames(of: little).isEmpty }
+        try sender.show(20, to: sink, in: large)
+        #expect(sink.frames(of: little).count == 1)
+        try sender.finish()
+        release.ring()
+    }
+
+    @Test func oneThatNobodyWantsAnyMoreEnds() throws {
+        let sink = TestSink(wanting: [large, little])
+        let sender = try RunningSender([large, little])
+        sender.sinks.add(sink)
+        try wait(until: "both come") { !sink.frames(of: large).isEmpty && !sink.frames(of: little).isEmpty }
+        sink.demand(.none, of: little)
+        try sender.show(20, to: sink, in: large)
+        let count = sink.frames(of: little).count
+        try sender.show(5, to: sink, in: large)
+        #expect(sink.frames(of: little).count == count)
+        #expect(sink.frames(of: large).count(where: \.frame.isKeyframe) == 1)
+        // It begins anew with a keyframe.
+        sink.demand(Demand(isWanted: true), of: little)
+        try wait(until: "it is back") { sink.frames(of: little).count > count }
+        #expect(sink.frames(of: little)[count].frame.isKeyframe)
+        try sender.finish()
+    }
+
+    @Test func theOnlyOneThatFailsEndsTheSender() throws {
+        let broken = Rendition.small(0, bitrate: 0)
+        let sender = try RunningSender([broken])
+        sender.sinks.add(TestSink(wanting: [broken]))
+        let reports = sender.reports
+        try wait(until: "the end is told") { !reports.all.isEmpty }
+        #expect(reports.all[0].hasPrefix("ended: "))
+        try sender.finish()
+    }
+}

@@ -1,0 +1,118 @@
+import Media
+import Posix
+import Sender
+import Synchronization
+import TestSupport
+import Testing
+
+/// Sinks come and leave while a sender runs; one that is slow, full or broken costs the others nothing.
+@Suite struct SinkTests {
+    private let rendition = Rendition.small(0)
+
+    private struct Broken: Error, CustomStringConvertible {
+        let description = "the disk is full"
+    }
+
+    @Test func oneThatJoinsGetsAKeyframeAndTheSameEncode() throws {
+        let first = TestSink(wanting: [rendition])
+        let sender = try RunningSender([rendition])
+        sender.sinks.add(first)
+        try sender.show(5, to: first, in: rendition)
+        let second = TestSink(wanting: [rendition])
+        second.demand(Demand(isWanted: true, keyframeAt: 0), of: rendition)
+        sender.sinks.add(second)
+        try sender.show(5, to: second, in: rendition)
+        let frames = (first.frames(of: rendition), second.frames(of: rendition))
+        #expect(frames.1.contains { $0.frame.isKeyframe })
+        #expect(frames.0.count(where: \.frame.isKeyframe) == 2)
+        // What the second got, the first got too, from the same thread.
+        let instants = frames.0.map(\.frame.capturedAt)
+        #expect(frames.1.map(\.frame.capturedAt).allSatisfy { instants.contains($0) })
+        #expect(frames.0.last!.thread == frames.1.last!.thread)
+        sender.sinks.remove(second)
+        let count = second.frames(of: rendition).count
+        try sender.show(5, to: first, in: rendition)
+        #expect(second.frames(of: rendition).count <= count + 1)
+        try sender.finish()
+    }
+
+    @Test func aKeyframeIsMadeWhenItMay() throws {
+        let sink = TestSink(wanting: [rendition])
+        let sender = try RunningSender([rendition])
+        sender.sinks.add(sink)
+        try sender.show(3, to: sink, in: rendition)
+        let instant = MonotonicClock.now() + 200_000_000
+        sink.demand(Demand(isWanted: true, keyframeAt: instant), of: rendition)
+        try wait(until: "it comes, though the picture stands still") {
+            sink.frames(of: rendition).count(where: \.frame.isKeyframe) == 2
+        }
+        let keyframe = sink.frames(of: rendition).last(where: \.frame.isKeyframe)!
+        #expect(keyframe.frame.capturedAt >= instant)
+        try sender.finish()
+    }
+
+    @Test func oneThatIsFullHoldsUpNobody() throws {
+        let full = TestSink(wanting: [rendition])
+        full.demand(Demand(isWanted: true, isFullUntil: .max), of: rendition)
+        let sender = try RunningSender([rendition])
+        sender.sinks.add(full)
+        // While all are full nothing is encoded.
+        let sink = TestSink(wanting: [rendition])
+        sender.sinks.add(sink)
+        try sender.show(20, to: sink, in: rendition)
+        sender.sinks.remove(sink)
+        let count = full.frames(of: rendition).count
+        for _ in 0..<5 { try sender.publish() }
+        #expect(full.frames(of: rendition).count <= count + 1)
+        full.demand(Demand(isWanted: true), of: rendition)
+        try sender.show(1, to: full, in: rendition)
+        try sender.finish()
+    }
+
+    @Test func oneThatThrowsIsToldAndLeft() throws {
+        let broken = TestSink(wanting: [rendition]) { _ in throw Broken() }
+        let sink = TestSink(wanting: [rendition])
+        let sender = try RunningSender([rendition])
+        sender.sinks.add(broken)
+        sender.sinks.add(sink)
+        try sender.show(20, to: sink, in: rendition)
+        #expect(broken.frames(of: rendition).count == 1)
+        #expect(sender.reports.all == ["the disk is full"])
+        try sender.finish()
+    }
+
+    /// A sink that waits is given a thread of its own, and loses what it cannot take, up to a keyframe.
+    @Test func oneThatWaitsDelaysNobody() throws {
+        let release = Bell()
+        let slow = TestSink(wanting: [rendition]) { _ in release.wait(while: 0, until: .max) }
+        let queued = try QueuedSink(slow)
+        let sink = TestSink(wanting: [rendition])
+        let sender = try RunningSender([rendition])
+        sender.sinks.add(queued)
+        sender.sinks.add(sink)
+        try sender.show(40, to: sink, in: rendition)
+        #expect(slow.frames(of: rendition).count == 1)
+        let before = sink.frames(of: rendition).count
+        release.ring()
+        try wait(until: "it goes on with a keyframe") {
+            try sender.publish()
+            return slow.frames(of: rendition).count > 17
+        }
+        // What waited, and then from the keyframe on: no frame that cannot be decoded.
+        let frames = slow.frames(of: rendition)
+        #expect(frames[..<17].map(\.frame.takenAt) == sink.frames(of: rendition)[..<17].map(\.frame.takenAt))
+        #expect(frames[17].frame.isKeyframe)
+        #expect(before >= 40)
+        try sender.finish()
+        queued.close()
+    }
+
+    @Test func theBroadcastsStateGoesIn() throws {
+        let sink = TestSink(wanting: [rendition])
+        let sender = try RunningSender([rendition])
+        sender.sinks.add(sink)
+        try sender.show(1, to: sink, in: rendition)
+        try sender.finish()
+        #expect(sink.state.withLock { $0.conditions.last } == .stopped)
+    }
+}

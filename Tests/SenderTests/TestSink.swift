@@ -1,0 +1,66 @@
+import Glibc
+import Media
+import Synchronization
+
+/// A sink that notes what it gets.
+final class TestSink: MediaSink {
+    struct Frame: Sendable {
+        let frame: EncodedFrame
+        let size: Int
+        let thread: pthread_t
+    }
+
+    struct State {
+        var demands: [Rendition.ID: Demand] = [:]
+        var frames: [Frame] = []
+        var conditions: [BroadcastCondition] = []
+        var wake: (@Sendable () -> Void)?
+    }
+
+    let state = Mutex(State())
+    private let onFrame: @Sendable (EncodedFrame) throws -> Void
+
+    /// - Parameter onFrame: called with each frame after it was noted.
+    init(
+        wanting renditions: [Rendition],
+        onFrame: @escaping @Sendable (EncodedFrame) throws -> Void = { _ in }
+    ) {
+        self.onFrame = onFrame
+        state.withLock { state in
+            for rendition in renditions { state.demands[rendition.id] = Demand(isWanted: true) }
+        }
+    }
+
+    /// The frames of a rendition.
+    func frames(of rendition: Rendition) -> [Frame] {
+        state.withLock { $0.frames.filter { $0.frame.rendition == rendition.id } }
+    }
+
+    /// Wants something else from now on.
+    func demand(_ demand: Demand, of rendition: Rendition) {
+        let wake = state.withLock { state in
+            state.demands[rendition.id] = demand
+            return state.wake
+        }
+        wake?()
+    }
+
+    func setWaker(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
+
+    func demand(for rendition: Rendition.ID, at now: UInt64) -> Demand {
+        state.withLock { $0.demands[rendition] ?? .none }
+    }
+
+    func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) throws {
+        let note = Frame(frame: frame, size: bytes.count, thread: pthread_self())
+        state.withLock { state in
+            state.frames.append(note)
+            if frame.isKeyframe { state.demands[frame.rendition]?.keyframeAt = nil }
+        }
+        try onFrame(frame)
+    }
+
+    func prefer(_ rendition: Rendition.ID) {}
+
+    func note(_ condition: BroadcastCondition) { state.withLock { $0.conditions.append(condition) } }
+}
