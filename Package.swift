@@ -33,7 +33,7 @@ let package = Package(
         .executableTarget(
             name: "oriel",
             dependencies: [
-                "Broadcast", "Sender", "Calls", "CPNG", "FrameBridge", "Media", "Pixels", "Posix", "RTP",
+                "Broadcast", "Sender", "Calls", "CPNG", "FrameBridge", "HTTP", "Media", "Pixels", "Posix", "RTP",
                 "VideoEncoding", "WebRTC", "X11Capture", argumentParser,
             ],
             swiftSettings: swift
@@ -51,13 +51,21 @@ let package = Package(
         .target(
             name: "Calls",
             dependencies: [
-                "Media", "Posix", "RTP", "WebRTC",
+                "HTTP", "Media", "Posix", "RTP", "WebRTC",
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            resources: [.embedInCode("Web/Page")],
+            swiftSettings: swift
+        ),
+        .target(
+            name: "HTTP",
+            dependencies: [
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
-            resources: [.embedInCode("Web/Page")],
             swiftSettings: swift
         ),
         .target(name: "WebRTC", dependencies: ["CNice", "COpenSSL", "CSRTP", "Media", "RTP"], swiftSettings: swift),
@@ -169,7 +177,14 @@ let package = Package(
         ),
         .testTarget(
             name: "CallsTests",
-            dependencies: ["COpenSSL", "Calls", "Media", "Posix", "RTP", "TestSupport", "WebRTC"],
+            dependencies: ["Calls", "HTTP", "Media", "Posix", "RTP", "TestSupport", "WebRTC"],
+            swiftSettings: swift
+        ),
+        .testTarget(
+            name: "HTTPTests",
+            dependencies: [
+                "COpenSSL", "HTTP", "Posix", "TestSupport", .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
             swiftSettings: swift
         ),
         .testTarget(

@@ -1,5 +1,6 @@
 import Calls
 import FrameBridge
+import HTTP
 import Posix
 import VideoEncoding
 import WebRTC
@@ -40,6 +41,11 @@ struct Failure: Error {
         self.init(code, "\(error)")
     }
 
+    init(_ error: HTTPServerError) {
+        let advice = if case .cannotListen = error { ": choose another address or port with --listen" } else { "" }
+        self.init(.failed, "\(error)\(advice)")
+    }
+
     init(_ error: BridgeError) {
         let code: Code =
             switch error {
@@ -59,7 +65,7 @@ extension Failure {
         case let error as X11Error: self.init(error)
         case let error as BridgeError: self.init(error)
         case let error as PlainRTPError: self.init(error)
-        case let error as WebServerError: self.init(.failed, "\(error)")
+        case let error as HTTPServerError: self.init(error)
         case let error as UnresolvedHost: self.init(.unavailable, "\(error)")
         case let error as DTLSError: self.init(.failed, "\(error)")
         case let error as VideoEncoderError: self.init(.failed, "\(error)")

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Calls
+import HTTP
 import WebRTC
 
 /// `HOST` or `HOST:PORT`, with or without `stun:`.

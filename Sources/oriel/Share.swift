@@ -2,6 +2,7 @@ import ArgumentParser
 import Calls
 import FrameBridge
 import Glibc
+import HTTP
 import Posix
 
 struct Share: ParsableCommand {

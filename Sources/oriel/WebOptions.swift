@@ -1,6 +1,7 @@
 import ArgumentParser
 import Calls
 import Glibc
+import HTTP
 import Posix
 import WebRTC
 
@@ -162,7 +163,7 @@ struct WebOptions: ParsableArguments {
         ]
     }
 
-    func tls() throws(WebServerError) -> TLSIdentity? {
+    func tls() throws(HTTPServerError) -> TLSIdentity? {
         guard let tlsCert, let tlsKey else { return nil }
         return try TLSIdentity(certificate: tlsCert, key: tlsKey)
     }

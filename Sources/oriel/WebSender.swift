@@ -2,6 +2,7 @@ import ArgumentParser
 import Calls
 import FrameBridge
 import Glibc
+import HTTP
 import Media
 import Pixels
 import Posix
@@ -36,8 +37,12 @@ struct WebSender {
             socketFamilies: [AF_INET, AF_INET6, AF_NETLINK],
             mayListen: true
         ).enter()
-        let limits = WebServer.Limits(files: FileLimit.raise(), viewers: options.maxViewers)
-        let page = Deferred<WebService>()
+        let server = HTTPServer(
+            limits: HTTPServer.Limits(files: FileLimit.raise(), viewers: options.maxViewers),
+            proxies: options.proxy
+        )
+        defer { server.close() }
+        let status = WebStatus()
         let horizon = reader.horizon
         let renditions = video.renditions(fps: fps)
         let call = try WebCall(
@@ -48,15 +53,8 @@ struct WebSender {
                 horizon: { horizon.instant }
             )
         ) { event in
-            switch event {
-            case .joined(let number, let address, let codec):
-                Console.note("viewer \(number) looks in from \(address), \(codec.rawValue)")
-                page.value?.viewersChanged()
-            case .left(let number, let address, let end):
-                Console.note("viewer \(number) from \(address) \(end)")
-                page.value?.viewersChanged()
-            case .broadcast(let condition): page.value?.setState(condition.rawValue)
-            }
+            if let sentence = event.sentence { Console.note(sentence) }
+            status.note(event)
         }
         defer { call.close() }
         let service = WebService(
@@ -67,12 +65,13 @@ struct WebSender {
                 iceServerLinks: links,
                 snapshots: Self.snapshots(of: directory, from: horizon)
             ),
-            call: call
+            call: call,
+            status: status
         )
-        page.value = service
-        let server = try WebServer(service, on: options.listen, tls: tls, limits: limits, proxies: options.proxy)
-        defer { server.close() }
-        Console.print(options.links(port: server.port, token: token, tls: tls))
+        defer { service.close() }
+        let listener = try server.listen(on: options.listen, tls: tls, respond: service.respond)
+        defer { listener.close() }
+        Console.print(options.links(port: listener.port, token: token, tls: tls))
         let file = folder.map { SenderFile(in: $0) }
         defer { folder?.clear() }
         let sinks = Sinks(report: Console.note)
@@ -84,7 +83,7 @@ struct WebSender {
             sinks: sinks,
             report: Console.note
         )
-        defer { service.setState(Liveness.stopped.name) }
+        defer { status.setState(Liveness.stopped.name) }
         return try loop.run(until: signals) { statistics in
             let viewers = call.viewers
             log?.append(statistics, call.totals, viewers: viewers.count)
@@ -115,6 +114,17 @@ struct WebSender {
                 let sentence = Failure(describing: error)?.sentence ?? "there is no picture"
                 return .failure(WebService.SnapshotFailure(sentence))
             }
+        }
+    }
+}
+
+extension WebCall.Event {
+    /// For the person who shares; nil for what the sender tells by itself.
+    fileprivate var sentence: String? {
+        switch self {
+        case .joined(let number, let address, let codec): "viewer \(number) looks in from \(address), \(codec.rawValue)"
+        case .left(let number, let address, let end): "viewer \(number) from \(address) \(end)"
+        case .broadcast: nil
         }
     }
 }

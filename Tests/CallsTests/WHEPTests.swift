@@ -1,5 +1,6 @@
 import Calls
 import RTP
+import TestSupport
 import Testing
 import WebRTC
 
@@ -102,7 +103,7 @@ import WebRTC
     @Test func aRestartBeginsANewGeneration() throws {
         let (_, session, tag) = try web.join()
         let other = "a=ice-ufrag:ysXw\r\na=ice-pwd:vw5LmwG4y/e6dPP/zAP9Gp5k\r\n"
-        func change(_ condition: String, _ body: String) throws -> HTTPResponse {
+        func change(_ condition: String, _ body: String) throws -> ReceivedResponse {
             try web.request("PATCH", session, [WebFixture.fragment, "If-Match: \(condition)"], body: body)
         }
         #expect(try change(tag, other).status == 412, "not without asking for any generation")
@@ -126,12 +127,12 @@ import WebRTC
     @Test func restartsAreLimited() throws {
         let (_, session, _) = try web.join()
         let client = try web.connect()
-        func restart(_ number: Int) throws -> HTTPResponse {
+        func restart(_ number: Int) throws -> ReceivedResponse {
             let fields = [WebFixture.authorization, WebFixture.fragment, "If-Match: *"]
             let body = "a=ice-ufrag:u\(1000 + number)\r\na=ice-pwd:vw5LmwG4y/e6dPP/zAP9Gp5k\r\n"
             return try client.request("PATCH", session, fields, body: body)
         }
-        var refused: HTTPResponse?
+        var refused: ReceivedResponse?
         for number in 0..<2000 where refused == nil {
             let response = try restart(number)
             if response.status != 200 { refused = response }
@@ -142,7 +143,7 @@ import WebRTC
     }
 
     @Test func offersThatCannotBeServedAreRefused() throws {
-        func response(_ body: String, _ fields: [String] = [WebFixture.sdp]) throws -> HTTPResponse {
+        func response(_ body: String, _ fields: [String] = [WebFixture.sdp]) throws -> ReceivedResponse {
             try web.request("POST", "/whep", fields, body: body)
         }
         let offer = WebFixture.offer
@@ -176,11 +177,11 @@ import WebRTC
     }
 
     @Test func whereNothingIsBroadcastNobodyIsLetIn() throws {
-        web.service.setState("stopped")
+        web.status.setState("stopped")
         let stopped = try web.join().response
         #expect(stopped.status == 409)
         #expect(stopped["retry-after"] == "4")
-        web.service.setState("paused")
+        web.status.setState("paused")
         #expect(try web.join().response.status == 201)
         web.call.close()
         let closed = try web.join().response

@@ -1,12 +1,14 @@
 import Calls
+import HTTP
 import Media
 import Posix
 import RTP
 import Synchronization
+import TestSupport
 import WebRTC
 
 /// A web server with a call behind it, on ports of the loopback that the system chooses.
-final class WebFixture {
+final class WebFixture: Sendable {
     static let token = "secret"
     static let authorization = "Authorization: Bearer secret"
     static let sdp = "Content-Type: application/sdp"
@@ -17,9 +19,12 @@ final class WebFixture {
     static let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47]
 
     let call: WebCall
-    let service: WebService
-    let server: WebServer
+    let status = WebStatus()
     let picture = Picture()
+    private let service: WebService
+    private let server: HTTPServer
+    private let listener: HTTPServer.Listener
+    private let isClosed = Atomic(false)
 
     /// What the next snapshot is; nil while there is none.
     final class Picture: Sendable {
@@ -36,11 +41,11 @@ final class WebFixture {
         origins: [WebOrigin] = [],
         viewerLimit: Int = 2,
         codecs: [VideoCodec] = [.vp8],
-        limits: WebServer.Limits = WebServer.Limits(),
-        proxies: [AddressRange] = [],
-        tls: TLSIdentity? = nil,
-        requestTimeout: Duration = .seconds(15)
+        limits: HTTPServer.Limits = HTTPServer.Limits(),
+        proxies: [AddressRange] = []
     ) throws {
+        server = HTTPServer(limits: limits, proxies: proxies)
+        let status = status
         call = try WebCall(
             WebCall.Configuration(
                 renditions: [
@@ -58,7 +63,7 @@ final class WebFixture {
                 viewerLimit: viewerLimit,
                 ice: ICEAgent.Configuration(addresses: ["127.0.0.1"])
             )
-        ) { _ in }
+        ) { status.note($0) }
         let picture = picture
         service = WebService(
             WebService.Configuration(
@@ -77,20 +82,14 @@ final class WebFixture {
                     }
                 }
             ),
-            call: call
+            call: call,
+            status: status
         )
-        server = try WebServer(
-            service,
-            on: ListenAddress(host: "127.0.0.1", port: 0),
-            tls: tls,
-            limits: limits,
-            proxies: proxies,
-            requestTimeout: requestTimeout
-        )
-        service.setState("active")
+        listener = try server.listen(on: ListenAddress(host: "127.0.0.1", port: 0), respond: service.respond)
+        status.setState("active")
     }
 
-    func connect() throws -> HTTPClient { try HTTPClient(port: server.port) }
+    func connect() throws -> HTTPClient { try HTTPClient(port: listener.port) }
 
     /// One request on a connection of its own, with the token.
     func request(
@@ -98,12 +97,12 @@ final class WebFixture {
         _ path: String,
         _ fields: [String] = [],
         body: String? = nil
-    ) throws -> HTTPResponse {
+    ) throws -> ReceivedResponse {
         try connect().request(method, path, [Self.authorization] + fields, body: body)
     }
 
     /// Lets a viewer in. Returns the answer's response, with the path of its session and its entity tag.
-    func join() throws -> (response: HTTPResponse, session: String, tag: String) {
+    func join() throws -> (response: ReceivedResponse, session: String, tag: String) {
         let response = try request("POST", "/whep", [Self.sdp], body: Self.offer)
         return (response, "/\(response["location"] ?? "")", response["etag"] ?? "")
     }
@@ -116,7 +115,14 @@ final class WebFixture {
         + "a=fingerprint:sha-256 \((0..<32).map { _ in "AB" }.joined(separator: ":"))\r\na=setup:actpass\r\n"
         + "a=recvonly\r\na=rtcp-mux\r\na=rtpmap:96 VP8/90000\r\n"
 
-    deinit {
+    /// Ends in the order of a sender. What was ended stays so.
+    func close() {
+        if isClosed.exchange(true, ordering: .relaxed) { return }
+        listener.close()
+        service.close()
+        call.close()
         server.close()
     }
+
+    deinit { close() }
 }

@@ -1,6 +1,7 @@
 import Calls
 import Posix
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct WebServiceTests {
@@ -188,13 +189,13 @@ import Testing
         #expect(response.status == 200)
         #expect(response["content-type"] == "text/event-stream")
         #expect(try client.chunk() == "data: {\"state\":\"active\",\"viewers\":0}\n\n")
-        web.service.setState("active")
-        web.service.setState("paused")
+        web.status.setState("active")
+        web.status.setState("paused")
         #expect(try client.chunk() == "data: {\"state\":\"paused\",\"viewers\":0}\n\n", "equal ones are one")
         let second = try web.connect()
         _ = try second.request("GET", "/api/events", [WebFixture.authorization])
         #expect(try second.chunk() == "data: {\"state\":\"paused\",\"viewers\":0}\n\n")
-        web.service.setState("stopped")
+        web.status.setState("stopped")
         for listener in [client, second] {
             #expect(try listener.chunk() == "data: {\"state\":\"stopped\",\"viewers\":0}\n\n")
         }

@@ -1,3 +1,5 @@
+import HTTP
+
 /// How much work viewers of one network may make this machine do on their behalf, over all of them: who has the link could
 /// otherwise have it send STUN to any address for ever. Sans-IO: `now` is nanoseconds of the monotonic clock.
 final class ViewerLimits {

@@ -1,27 +1,29 @@
 import Glibc
-import Posix
+package import Posix
 
 /// A response as it came over the wire.
-struct HTTPResponse {
-    let status: Int
+package struct ReceivedResponse {
+    package let status: Int
     /// In the order they came, names in lower case.
-    let fields: [(name: String, value: String)]
-    var body: [UInt8]
+    package let fields: [(name: String, value: String)]
+    package var body: [UInt8]
 
-    subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
-    func all(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
-    var text: String { String(decoding: body, as: UTF8.self) }
+    package subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
+    package func all(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
+    package var text: String { String(decoding: body, as: UTF8.self) }
 }
 
 /// What a peer said is no HTTP, or ended too soon.
-struct BrokenHTTP: Error {}
+package struct BrokenHTTP: Error {
+    package init() {}
+}
 
 /// A TCP connection to a port of the loopback that speaks HTTP/1.1 byte by byte.
-final class HTTPClient {
-    let descriptor: FileDescriptor
+package final class HTTPClient {
+    package let descriptor: FileDescriptor
     private var buffer: [UInt8] = []
 
-    init(port: UInt16) throws {
+    package init(port: UInt16) throws {
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         descriptor = FileDescriptor(taking: try check("socket") { socket(AF_INET, kind, 0) })
         // Only keeps a broken test from hanging.
@@ -42,7 +44,7 @@ final class HTTPClient {
     }
 
     /// Sends bytes as they are. A server that has hung up already is none of the sender's business.
-    func send(_ bytes: [UInt8]) {
+    package func send(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes {
@@ -53,17 +55,17 @@ final class HTTPClient {
         }
     }
 
-    func send(_ text: String) { send(Array(text.utf8)) }
+    package func send(_ text: String) { send(Array(text.utf8)) }
 
     /// No more will be sent.
-    func finish() { shutdown(descriptor.raw, Int32(SHUT_WR)) }
+    package func finish() { shutdown(descriptor.raw, Int32(SHUT_WR)) }
 
-    func request(
+    package func request(
         _ method: String,
         _ path: String,
         _ fields: [String] = [],
         body: String? = nil
-    ) throws -> HTTPResponse {
+    ) throws -> ReceivedResponse {
         var lines = ["\(method) \(path) HTTP/1.1"] + fields
         if !fields.contains(where: { $0.hasPrefix("Host:") }) { lines.append("Host: localhost") }
         if let body { lines.append("Content-Length: \(body.utf8.count)") }
@@ -72,7 +74,7 @@ final class HTTPClient {
     }
 
     /// The next response.
-    func response(hasBody: Bool = true) throws -> HTTPResponse {
+    package func response(hasBody: Bool = true) throws -> ReceivedResponse {
         let head = String(decoding: try take(through: "\r\n\r\n"), as: UTF8.self).split(separator: "\r\n")
         let words = head[0].split(separator: " ")
         guard words.count >= 2, words[0] == "HTTP/1.1", let status = Int(words[1]) else { throw BrokenHTTP() }
@@ -83,7 +85,7 @@ final class HTTPClient {
                 value: String(line[line.index(after: colon)...].drop { $0 == " " })
             )
         }
-        var response = HTTPResponse(status: status, fields: fields, body: [])
+        var response = ReceivedResponse(status: status, fields: fields, body: [])
         if hasBody, let length = response["content-length"].flatMap({ Int($0) }) {
             response.body = try take(length)
         }
@@ -91,14 +93,14 @@ final class HTTPClient {
     }
 
     /// The next chunk of a body that comes in chunks.
-    func chunk() throws -> String {
+    package func chunk() throws -> String {
         let size = String(decoding: try take(through: "\r\n").dropLast(2), as: UTF8.self)
         guard let size = Int(size, radix: 16) else { throw BrokenHTTP() }
         return String(decoding: try take(size + 2).dropLast(2), as: UTF8.self)
     }
 
     /// The next event of a stream that comes in chunks, without the signs of life before it.
-    func event() throws -> String {
+    package func event() throws -> String {
         while true {
             let text = try chunk()
             if !text.hasPrefix(":") { return text }
@@ -106,10 +108,10 @@ final class HTTPClient {
     }
 
     /// As many of the next bytes.
-    func read(_ count: Int) throws -> [UInt8] { try take(count) }
+    package func read(_ count: Int) throws -> [UInt8] { try take(count) }
 
     /// All that comes until the server hangs up, or up to a mark.
-    func rest(through mark: String? = nil) throws -> [UInt8] {
+    package func rest(through mark: String? = nil) throws -> [UInt8] {
         while try fill() {
             if let mark, String(decoding: buffer, as: UTF8.self).contains(mark) { break }
         }

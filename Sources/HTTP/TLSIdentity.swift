@@ -7,7 +7,7 @@ package struct TLSIdentity: Sendable {
     let context: NIOSSLContext
 
     /// Reads PEM files: the certificate with its chain, and the key.
-    package init(certificate: String, key: String) throws(WebServerError) {
+    package init(certificate: String, key: String) throws(HTTPServerError) {
         let chain: [NIOSSLCertificate]
         do { chain = try NIOSSLCertificate.fromPEMFile(certificate) } catch {
             throw .certificate(file: certificate, reason: "\(error)")

@@ -1,5 +1,5 @@
 import COpenSSL
-import Calls
+import HTTP
 import Posix
 import TestSupport
 import Testing
@@ -43,7 +43,7 @@ private final class TLSClient {
 }
 
 @Suite struct TLSTests {
-    private let web: WebFixture
+    private let web: HTTPFixture
 
     init() throws {
         let folder = try TemporaryDirectory()
@@ -52,16 +52,14 @@ private final class TLSClient {
             "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
             "2", "-subj", "/CN=oriel.test", "-keyout", key, "-out", certificate,
         ])
-        web = try WebFixture(tls: TLSIdentity(certificate: certificate, key: key))
+        web = try HTTPFixture(tls: TLSIdentity(certificate: certificate, key: key))
     }
 
     @Test(arguments: [false, true])
     func whoHasSaidAllStillGetsTheAnswer(saysGoodbye: Bool) throws {
-        let fields = "Host: x\r\n\(WebFixture.authorization)\r\n"
-        let offer = "Content-Length: \(WebFixture.offer.utf8.count)\r\n\r\n\(WebFixture.offer)"
         for (request, status) in [
-            ("GET /snapshot.png HTTP/1.1\r\n\(fields)\r\n", 200),
-            ("POST /whep HTTP/1.1\r\n\(fields)\(WebFixture.sdp)\r\n\(offer)", 201),
+            ("GET /greeting HTTP/1.1\r\nHost: x\r\n\r\n", 200),
+            ("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello", 201),
         ] {
             let client = try TLSClient(web.connect())
             try client.send(request)
@@ -73,7 +71,7 @@ private final class TLSClient {
     /// What is cut off may be what an attacker cut off.
     @Test func whoHasNotSaidAllGetsNoAnswer() throws {
         let client = try TLSClient(web.connect())
-        try client.send("POST /whep HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nv=0")
+        try client.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nv=0")
         client.finish(saysGoodbye: false)
         #expect(client.rest().isEmpty)
     }

@@ -3,6 +3,41 @@ import Posix
 import RTP
 import Synchronization
 
+extension WebService {
+    /// Where snapshots come from.
+    package struct SnapshotSource: Sendable {
+        /// The instant before which no picture may have been taken that is shown now. Asked on the server's thread too.
+        package var horizon: @Sendable () -> UInt64
+        /// The current picture, or a sentence why there is none. May block.
+        package var picture: @Sendable () -> Result<Snapshot, SnapshotFailure>
+
+        package init(
+            horizon: @escaping @Sendable () -> UInt64,
+            picture: @escaping @Sendable () -> Result<Snapshot, SnapshotFailure>
+        ) {
+            self.horizon = horizon
+            self.picture = picture
+        }
+    }
+
+    package struct Snapshot: Sendable {
+        package let png: [UInt8]
+        /// When it was taken from the screen: nanoseconds of CLOCK_MONOTONIC.
+        package let takenAt: UInt64
+
+        package init(png: [UInt8], takenAt: UInt64) {
+            self.png = png
+            self.takenAt = takenAt
+        }
+    }
+
+    package struct SnapshotFailure: Error, CustomStringConvertible {
+        package let description: String
+
+        package init(_ description: String) { self.description = description }
+    }
+}
+
 /// Makes snapshots on a thread of its own, one at a time: a picture is for all who wait for it, and for who comes soon
 /// after unless it is beyond the broadcast's horizon by then.
 final class SnapshotDesk: Sendable {

@@ -3,17 +3,16 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
-import Synchronization
 
-/// Why the web server does not serve.
-package enum WebServerError: Error, CustomStringConvertible {
+/// Why a server does not serve.
+package enum HTTPServerError: Error, CustomStringConvertible {
     case cannotListen(ListenAddress, reason: String)
     case certificate(file: String, reason: String)
 
     package var description: String {
         switch self {
         case .cannotListen(let address, let reason):
-            "cannot listen on \(address) (\(reason)): choose another address or port with --listen"
+            "cannot listen on \(address) (\(reason))"
         case .certificate(let file, let reason):
             "cannot use \(file) for TLS (\(reason)): give PEM files of a certificate and its key"
         }
@@ -21,46 +20,75 @@ package enum WebServerError: Error, CustomStringConvertible {
 }
 
 /// Serves HTTP, or HTTPS, on a thread of its own.
-package final class WebServer: Sendable {
-    /// Connections at once. More are turned away before they cost anything.
+///
+/// Answers leave by that thread. So a server is made before what answers, and closed after it; its listeners are closed
+/// before what answers.
+package final class HTTPServer: Sendable {
+    /// Answers a request. It is called on the server's thread, must not block that, and calls the completion once, on any
+    /// thread, before the server is closed.
+    package typealias Responder =
+        @Sendable (HTTPRequest, _ completion: @escaping @Sendable (HTTPResponse) -> Void) -> Void
+
+    /// What clients may take up.
     package struct Limits: Sendable {
+        /// Connections at once. More are turned away before they cost anything.
         package var connections: Int
         /// Of one IPv4 address, or one network of IPv6.
         package var connectionsOfOneNetwork: Int
+        /// Bytes of a request's body.
+        package var bodySize: Int
+        /// How long a client may take for a request, be silent between two, and take nothing of a response.
+        package var requestTimeout: Duration
 
-        package init(connections: Int = 512, connectionsOfOneNetwork: Int = 64) {
+        package init(
+            connections: Int = 512,
+            connectionsOfOneNetwork: Int = 64,
+            bodySize: Int = 64 * 1024,
+            requestTimeout: Duration = .seconds(15)
+        ) {
             self.connections = connections
             self.connectionsOfOneNetwork = connectionsOfOneNetwork
-        }
-
-        /// What a process that may have so many descriptors open can spare beside the media. A page keeps one
-        /// connection and opens another now and then, and all may come through one proxy.
-        package init(files: Int, viewers: Int) {
-            connections = min(max(files - 128 - 8 * viewers, 64), 4096)
-            connectionsOfOneNetwork = max(64, 2 * viewers)
+            self.bodySize = bodySize
+            self.requestTimeout = requestTimeout
         }
     }
 
-    /// Where it listens; with the port that the system chose if the configuration left it open.
-    package let port: UInt16
-    private let group: MultiThreadedEventLoopGroup
-    private let channel: any Channel
-    private let service: WebService
-    private let isClosed = Atomic(false)
+    /// A socket that takes connections. Close it: until then it takes them.
+    package struct Listener: Sendable {
+        /// Where it listens; the port that the system chose if the address left it open.
+        package let port: UInt16
+        private let channel: any Channel
 
-    /// - Parameters:
-    ///   - proxies: whose word on where a request comes from is believed.
-    ///   - requestTimeout: how long a client may take for a request, be silent between two, and take nothing of a response.
-    package init(
-        _ service: WebService,
+        init(_ channel: any Channel) {
+            self.channel = channel
+            port = UInt16(channel.localAddress?.port ?? 0)
+        }
+
+        /// Takes no more connections; those that are there go on. Call it once, before the server is closed.
+        package func close() { try? channel.close().wait() }
+    }
+
+    private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    private let limits: Limits
+    private let connections: Connections
+
+    /// Starts the thread.
+    ///
+    /// - Parameter proxies: whose word on where a request comes from is believed.
+    package init(limits: Limits = Limits(), proxies: [AddressRange] = []) {
+        self.limits = limits
+        connections = Connections(limits, proxies: Proxies(ranges: proxies))
+    }
+
+    /// Takes connections at an address.
+    ///
+    /// - Parameter tls: nil for HTTP without TLS.
+    /// - Throws: `cannotListen`.
+    package func listen(
         on address: ListenAddress,
-        tls: TLSIdentity?,
-        limits: Limits = Limits(),
-        proxies: [AddressRange] = [],
-        requestTimeout: Duration = .seconds(15)
-    ) throws(WebServerError) {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let connections = Connections(limits, proxies: Proxies(ranges: proxies))
+        tls: TLSIdentity? = nil,
+        respond: @escaping Responder
+    ) throws(HTTPServerError) -> Listener {
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 256)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -77,7 +105,7 @@ package final class WebServer: Sendable {
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             // The less waits in the kernel, the sooner it shows that bytes leave.
             .childChannelOption(.tcpOption(NIOBSDSocket.Option(rawValue: TCP_NOTSENT_LOWAT)), value: 128 * 1024)
-            .childChannelInitializer { channel in
+            .childChannelInitializer { [limits, connections] channel in
                 channel.eventLoop.makeCompletedFuture {
                     guard connections.add(channel) else { throw ChannelError.ioOnClosedChannel }
                     if let tls {
@@ -85,30 +113,17 @@ package final class WebServer: Sendable {
                     }
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: true)
                     try channel.pipeline.syncOperations.addHandler(
-                        HTTPHandler(service, connections, requestTimeout: TimeAmount(requestTimeout))
+                        HTTPHandler(respond, connections, limits)
                     )
                 }
             }
-        do {
-            channel = try Self.bind(bootstrap, to: address)
-        } catch {
-            group.shutdownGracefully { _ in }
-            service.close()
+        do { return Listener(try Self.bind(bootstrap, to: address)) } catch {
             throw .cannotListen(address, reason: Self.reason(error))
         }
-        port = UInt16(channel.localAddress?.port ?? 0)
-        self.group = group
-        self.service = service
     }
 
-    /// Stops listening, closes the service with its call, and then cuts all connections: answers need their threads.
-    package func close() {
-        // Nothing more comes from a loop that has ended.
-        if isClosed.exchange(true, ordering: .relaxed) { return }
-        try? channel.close().wait()
-        service.close()
-        try? group.syncShutdownGracefully()
-    }
+    /// Cuts all connections, and ends the thread.
+    package func close() { try? group.syncShutdownGracefully() }
 
     /// All addresses of the machine, of both families where it has both, if none is named.
     private static func bind(_ bootstrap: ServerBootstrap, to address: ListenAddress) throws -> any Channel {

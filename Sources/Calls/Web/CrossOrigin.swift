@@ -1,6 +1,7 @@
+import HTTP
 import NIOHTTP1
 
-extension WebResponse {
+extension HTTPResponse {
     /// Lets pages of an origin, or all (`*`), see the response, and tells browsers that ask before what requests may have
     /// (https://fetch.spec.whatwg.org/#http-cors-protocol).
     mutating func open(to origin: String, isPreflight: Bool) {

@@ -1,8 +1,6 @@
-import RTP
-
 /// What each network may have at once of something, and how soon it may have one more. Sans-IO: `now` is nanoseconds of
 /// the monotonic clock.
-struct NetworkAllowance: Sendable {
+package struct NetworkAllowance: Sendable {
     private struct Use {
         var count: Int
         /// From when on it is forgiven.
@@ -10,22 +8,25 @@ struct NetworkAllowance: Sendable {
     }
 
     /// Networks remembered, so that many cannot fill the memory.
-    static let networkLimit = 4096
+    package static let networkLimit = 4096
 
     private let limit: Int
     private let recovery: UInt64
     private var uses: [String: Use] = [:]
 
-    /// - Parameter recovery: nanoseconds until one is forgiven.
-    init(limit: Int, recovery: UInt64) {
+    /// - Parameters:
+    ///   - limit: what a network may have at once.
+    ///   - recovery: nanoseconds until one is forgiven; not 0.
+    package init(limit: Int, recovery: UInt64) {
         self.limit = limit
         self.recovery = recovery
     }
 
-    var networkCount: Int { uses.count }
+    /// How many networks are remembered.
+    package var networkCount: Int { uses.count }
 
-    /// Takes as many of `count` as the network of an address may still have.
-    mutating func take(_ count: Int = 1, from address: String, now: UInt64) -> Int {
+    /// Takes as many of `count` as the network of an address may still have, and returns how many.
+    package mutating func take(_ count: Int = 1, from address: String, now: UInt64) -> Int {
         let network = ClientAddress(address).network
         forgive(network, now: now)
         let taken = min(count, limit - (uses[network]?.count ?? 0))
@@ -34,14 +35,15 @@ struct NetworkAllowance: Sendable {
     }
 
     /// Whole seconds until the network of an address may have one more, at least 1.
-    func wait(of address: String, now: UInt64) -> Int {
+    package func wait(of address: String, now: UInt64) -> Int {
         guard let use = uses[ClientAddress(address).network] else { return 1 }
-        return Int(clamping: use.since.adding(clamped: recovery).subtracting(clamped: now) / 1_000_000_000) + 1
+        let forgivenAt = use.since + recovery
+        return Int(clamping: (max(forgivenAt, now) - now) / 1_000_000_000) + 1
     }
 
     private mutating func forgive(_ network: String, now: UInt64) {
         guard let known = uses[network] else { return }
-        let earned = Int(clamping: now.subtracting(clamped: known.since) / recovery)
+        let earned = Int(clamping: (max(now, known.since) - known.since) / recovery)
         guard earned > 0 else { return }
         let left = known.count - earned
         uses[network] = left > 0 ? Use(count: left, since: known.since + UInt64(earned) * recovery) : nil

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Calls
+@testable import HTTP
 
 @Suite struct AccessGuardTests {
     private static let second: UInt64 = 1_000_000_000

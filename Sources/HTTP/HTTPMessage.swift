@@ -1,7 +1,7 @@
 package import NIOHTTP1
 
 /// A whole HTTP request.
-package struct WebRequest: Sendable {
+package struct HTTPRequest: Sendable {
     package var method: HTTPMethod
     /// Percent escapes as they came; without the query.
     package var path: String
@@ -33,12 +33,12 @@ package struct WebRequest: Sendable {
     }
 
     /// The value of `Content-Type` without parameters, in lower case.
-    var contentType: String? {
+    package var contentType: String? {
         headers.first(name: "content-type")?.prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
     }
 
     /// Whether the client takes a type, such as `application/sdp` (RFC 9110 §12.5.1). Weights other than 0 are equal.
-    func accepts(_ type: String) -> Bool {
+    package func accepts(_ type: String) -> Bool {
         let ranges = headers[canonicalForm: "accept"]
         if ranges.isEmpty { return true }
         let major = type.prefix { $0 != "/" }
@@ -53,11 +53,11 @@ package struct WebRequest: Sendable {
 }
 
 /// An HTTP response.
-package struct WebResponse: Sendable {
+package struct HTTPResponse: Sendable {
     package enum Body: Sendable {
         case bytes([UInt8])
-        /// The service's events as they happen (`text/event-stream`), until the client goes.
-        case events
+        /// The events of a hub as they happen (`text/event-stream`), until the client goes.
+        case events(EventHub)
     }
 
     package var status: HTTPResponseStatus
@@ -73,10 +73,13 @@ package struct WebResponse: Sendable {
     }
 
     /// A sentence for a person.
-    static func sentence(_ status: HTTPResponseStatus, _ sentence: String, _ headers: HTTPHeaders = [:]) -> WebResponse
-    {
+    package static func sentence(
+        _ status: HTTPResponseStatus,
+        _ sentence: String,
+        _ headers: HTTPHeaders = [:]
+    ) -> HTTPResponse {
         var headers = headers
         headers.add(name: "Content-Type", value: "text/plain; charset=utf-8")
-        return WebResponse(status, headers, body: Array("\(sentence)\n".utf8))
+        return HTTPResponse(status, headers, body: Array("\(sentence)\n".utf8))
     }
 }

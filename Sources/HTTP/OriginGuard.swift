@@ -3,23 +3,26 @@ import NIOHTTP1
 
 /// Decides under which names, and for which pages, a service without a token works.
 ///
-/// Such a service trusts whoever reaches it, and a viewer's browser reaches it for any page that the viewer opens. A
-/// page elsewhere that gives its own name this server's address would count as of the same origin; so only names that
-/// nobody else can give away are taken.
-struct OriginGuard: Sendable {
+/// Such a service trusts whoever reaches it, and a user's browser reaches it for any page that the user opens. A page
+/// elsewhere that gives its own name this server's address would count as of the same origin; so only names that nobody
+/// else can give away are taken.
+package struct OriginGuard: Sendable {
     /// What the server is called beside its addresses, in lower case.
     private let names: Set<String>
     private let allowed: Set<WebOrigin>
 
-    /// - Parameter allowed: whose pages may do all that the server's own may. A proxy may serve those under its own name,
-    ///   so they are names of this server too.
-    init(names: [String], allowed: [WebOrigin]) {
+    /// - Parameters:
+    ///   - names: what the server is called beside its addresses and `localhost`, in any case.
+    ///   - allowed: whose pages may do all that the server's own may. A proxy may serve those under its own name, so they
+    ///     are names of this server too.
+    package init(names: [String], allowed: [WebOrigin]) {
         self.names = Set(names.map { $0.lowercased() } + allowed.map(\.host))
         self.allowed = Set(allowed)
     }
 
-    /// Nil if the request may be answered.
-    func refusal(of request: WebRequest) -> WebResponse? {
+    /// Nil if the request may be answered; otherwise 421 for a name that is not the server's (RFC 9110 §15.5.20), or 403 for
+    /// a page of another origin that would change something.
+    package func refusal(of request: HTTPRequest) -> HTTPResponse? {
         let hosts = request.headers["host"]
         guard hosts.count == 1, let authority = WebAuthority(parsing: hosts[0]), isOwn(authority.host) else {
             return .sentence(.misdirectedRequest, "this name is not the server's: open the page by its address")
@@ -33,7 +36,7 @@ struct OriginGuard: Sendable {
     }
 
     /// The origin of the page that asks, if it is one of those that are allowed.
-    func allowedOrigin(of request: WebRequest) -> String? {
+    package func allowedOrigin(of request: HTTPRequest) -> String? {
         let origins = request.headers["origin"]
         guard origins.count == 1, let origin = WebOrigin(parsing: origins[0]), allowed.contains(origin) else {
             return nil

@@ -1,21 +1,20 @@
+import HTTP
 import Posix
 import Synchronization
+import TestSupport
 import Testing
 
 /// Responses that are larger than what the kernel takes at once.
 @Suite struct SlowReaderTests {
-    private let picture = [UInt8](repeating: 7, count: 48 << 20)
+    private static let size = 48 << 20
 
-    private func server(timeout: Duration) throws -> WebFixture {
-        let web = try WebFixture(requestTimeout: timeout)
-        let picture = picture
-        web.picture.bytes.withLock { $0 = picture }
-        return web
+    private func server(timeout: Duration) throws -> HTTPFixture {
+        try HTTPFixture(limits: HTTPServer.Limits(requestTimeout: timeout), large: Self.size)
     }
 
-    private func ask(_ web: WebFixture, _ fields: String) throws -> HTTPClient {
+    private func ask(_ web: HTTPFixture, _ fields: String) throws -> HTTPClient {
         let client = try web.connect()
-        client.send("GET /snapshot.png HTTP/1.1\r\nHost: x\r\n\(WebFixture.authorization)\r\n\(fields)\r\n")
+        client.send("GET /large HTTP/1.1\r\nHost: x\r\n\(fields)\r\n")
         return client
     }
 
@@ -33,7 +32,7 @@ import Testing
             wait(100)
             count += try client.read(2 << 20).count
         }
-        #expect(count == 48 << 20)
+        #expect(count == Self.size)
     }
 
     @Test(arguments: ["", "Connection: close\r\n"])
@@ -41,8 +40,8 @@ import Testing
         let web = try server(timeout: .seconds(15))
         let client = try ask(web, fields)
         _ = try client.read(4 << 20)
-        web.picture.horizon.store(5, ordering: .relaxed)
-        #expect(try client.rest().count < picture.count - 8 << 20)
+        web.isInSight.value.store(false, ordering: .relaxed)
+        #expect(try client.rest().count < Self.size - 8 << 20)
     }
 
     @Test(arguments: ["", "Connection: close\r\n"])
@@ -50,6 +49,6 @@ import Testing
         let web = try server(timeout: .milliseconds(400))
         let client = try ask(web, fields)
         wait(2000)
-        #expect(try client.rest().count < picture.count)
+        #expect(try client.rest().count < Self.size)
     }
 }

@@ -1,8 +1,8 @@
 /// Decides who may use the service: whoever knows the token. Wrong ones are limited, for each address.
 ///
 /// The right one is let in however many wrong ones come: others behind the same address or proxy must not lock out who
-/// knows it, and nothing tells them apart before the token does. So guessing is made hopeless by the token, not slow by
-/// the guard: the command line takes none that is short. The limit spares work and tells a page to stop trying.
+/// knows it, and nothing tells them apart before the token does. So guessing is made hopeless by the token, which must be
+/// long, not slow by the guard. The limit spares work and tells a client to stop trying.
 ///
 /// Sans-IO: `now` is nanoseconds of the monotonic clock.
 package struct AccessGuard: Sendable {

@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// Counts the open connections, so that neither one network nor all together take what the media need. A proxy's
-/// connections are not its own: there the requests count that are under way.
+/// Counts the open connections, so that neither one network nor all together take more than the limits leave them. A
+/// proxy's connections are not its own: there the requests count that are under way.
 final class Connections: Sendable {
     private struct Counts {
         var total = 0
@@ -10,10 +10,10 @@ final class Connections: Sendable {
     }
 
     let proxies: Proxies
-    private let limits: WebServer.Limits
+    private let limits: HTTPServer.Limits
     private let counts = Mutex(Counts())
 
-    init(_ limits: WebServer.Limits, proxies: Proxies) {
+    init(_ limits: HTTPServer.Limits, proxies: Proxies) {
         self.limits = limits
         self.proxies = proxies
     }

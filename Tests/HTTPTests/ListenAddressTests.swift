@@ -1,4 +1,4 @@
-import Calls
+import HTTP
 import Testing
 
 @Suite struct ListenAddressTests {

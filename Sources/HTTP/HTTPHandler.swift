@@ -10,8 +10,6 @@ final class HTTPHandler: ChannelDuplexHandler {
 
     /// Bytes of a request's line and header fields.
     static let headLimit = 16 * 1024
-    /// Bytes of a body: the largest is a session description.
-    static let bodyLimit = 64 * 1024
     /// Bytes of a body that are written at once.
     static let pieceSize = 64 * 1024
     /// Between two signs of life in a stream of events.
@@ -27,10 +25,9 @@ final class HTTPHandler: ChannelDuplexHandler {
         case streaming
     }
 
-    private let service: WebService
+    private let respond: HTTPServer.Responder
     private let connections: Connections
-    /// How long a client may take for a request, be silent between two, and take nothing of a response.
-    private let requestTimeout: TimeAmount
+    private let limits: HTTPServer.Limits
     private var state = State.idle
     private var timer: Scheduled<Void>?
     /// The client has said that no more requests come.
@@ -38,10 +35,10 @@ final class HTTPHandler: ChannelDuplexHandler {
     /// The client whose request by a proxy is under way.
     private var proxied: String?
 
-    init(_ service: WebService, _ connections: Connections, requestTimeout: TimeAmount) {
-        self.service = service
+    init(_ respond: @escaping HTTPServer.Responder, _ connections: Connections, _ limits: HTTPServer.Limits) {
+        self.respond = respond
         self.connections = connections
-        self.requestTimeout = requestTimeout
+        self.limits = limits
     }
 
     func channelActive(context: ChannelHandlerContext) {
@@ -69,7 +66,7 @@ final class HTTPHandler: ChannelDuplexHandler {
             guard head.version == .http1_0 || head.headers["host"].count == 1 else {
                 return refuse(.sentence(.badRequest, "a request names one host"), head, context)
             }
-            if let length = head.headers.first(name: "content-length").flatMap({ Int($0) }), length > Self.bodyLimit {
+            if let length = head.headers.first(name: "content-length").flatMap({ Int($0) }), length > limits.bodySize {
                 return refuseBody(head, context)
             }
             state = .receiving(head, body: [])
@@ -80,13 +77,13 @@ final class HTTPHandler: ChannelDuplexHandler {
             }
         case (.body(let buffer), .receiving(let head, var body)):
             state = .responding
-            guard body.count + buffer.readableBytes <= Self.bodyLimit else { return refuseBody(head, context) }
+            guard body.count + buffer.readableBytes <= limits.bodySize else { return refuseBody(head, context) }
             body.append(contentsOf: buffer.readableBytesView)
             state = .receiving(head, body: body)
         case (.end, .receiving(let head, let body)):
             state = .responding
             timer?.cancel()
-            respond(to: head, body, context)
+            answer(head, body, context)
         default: break
         }
     }
@@ -118,7 +115,7 @@ final class HTTPHandler: ChannelDuplexHandler {
 
     // MARK: - Responding
 
-    private func respond(to head: HTTPRequestHead, _ body: [UInt8], _ context: ChannelHandlerContext) {
+    private func answer(_ head: HTTPRequestHead, _ body: [UInt8], _ context: ChannelHandlerContext) {
         let peer = ClientAddress(context.remoteAddress).description
         let client = connections.proxies.client(of: peer, head.headers)
         if connections.proxies.contains(peer) {
@@ -128,10 +125,10 @@ final class HTTPHandler: ChannelDuplexHandler {
             }
             proxied = client
         }
-        let request = WebRequest(head, body: body, client: client)
+        let request = HTTPRequest(head, body: body, client: client)
         let loop = context.eventLoop
         let bound = NIOLoopBound((self, context), eventLoop: loop)
-        service.respond(to: request) { response in
+        respond(request) { response in
             loop.execute {
                 let (handler, context) = bound.value
                 if context.channel.isActive { handler.write(response, to: head, context) }
@@ -144,10 +141,14 @@ final class HTTPHandler: ChannelDuplexHandler {
         proxied = nil
     }
 
-    private func write(_ response: WebResponse, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    private func write(_ response: HTTPResponse, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
         state = .responding
         var headers = response.headers
-        guard case .bytes(let bytes) = response.body else { return stream(headers, to: request, context) }
+        let bytes: [UInt8]
+        switch response.body {
+        case .bytes(let whole): bytes = whole
+        case .events(let hub): return stream(hub, headers, to: request, context)
+        }
         if response.status != .noContent { headers.replaceOrAdd(name: "Content-Length", value: "\(bytes.count)") }
         // After a wish for another protocol, NIO's parser takes what follows as of that one.
         let isLast = !request.isKeepAlive || request.headers.contains(name: "upgrade") || request.method == .CONNECT
@@ -186,11 +187,11 @@ final class HTTPHandler: ChannelDuplexHandler {
     }
 
     private func refuseBody(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        refuse(.sentence(.payloadTooLarge, "the body is longer than \(Self.bodyLimit) bytes"), head, context)
+        refuse(.sentence(.payloadTooLarge, "the body is longer than \(limits.bodySize) bytes"), head, context)
     }
 
     /// Answers before the request is there, and ends the conversation.
-    private func refuse(_ response: WebResponse, _ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    private func refuse(_ response: HTTPResponse, _ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
         var request = request
         request.headers.replaceOrAdd(name: "Connection", value: "close")
         write(response, to: request, context)
@@ -198,12 +199,17 @@ final class HTTPHandler: ChannelDuplexHandler {
 
     // MARK: - Events
 
-    private func stream(_ headers: HTTPHeaders, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    private func stream(
+        _ hub: EventHub,
+        _ headers: HTTPHeaders,
+        to request: HTTPRequestHead,
+        _ context: ChannelHandlerContext
+    ) {
         state = .streaming
         // HTTP/1.0 knows no chunks: there the end of the connection is the end of the stream.
         let head = HTTPResponseHead(version: request.version, status: .ok, headers: headers)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
-        send(service.events.add(context.channel), context)
+        send(hub.add(context.channel), context)
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         let task = context.eventLoop.scheduleRepeatedTask(initialDelay: Self.eventInterval, delay: Self.eventInterval) {
             _ in
@@ -224,7 +230,9 @@ final class HTTPHandler: ChannelDuplexHandler {
     private func setTimer(_ context: ChannelHandlerContext) {
         timer?.cancel()
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-        timer = context.eventLoop.scheduleTask(in: requestTimeout) { bound.value.close(promise: nil) }
+        timer = context.eventLoop.scheduleTask(in: TimeAmount(limits.requestTimeout)) {
+            bound.value.close(promise: nil)
+        }
     }
 
     private static func size(of head: HTTPRequestHead) -> Int {

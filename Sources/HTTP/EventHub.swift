@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// The service's events for those who listen: the newest one at once, and then each new one.
-final class EventHub: Sendable {
+/// Server-sent events for those who listen: the newest one at once, and then each new one (HTML, server-sent events).
+package final class EventHub: Sendable {
     private struct State {
         var event = ""
         var listeners: [ObjectIdentifier: any Channel] = [:]
@@ -10,10 +10,13 @@ final class EventHub: Sendable {
 
     private let state = Mutex(State())
 
-    /// Asks for the newest event; a new one goes out to all. Equal ones are one.
+    /// A hub whose newest event is empty.
+    package init() {}
+
+    /// Asks for the newest event, a single line; a new one goes out to all. Equal ones are one.
     ///
     /// All of it under the lock: of two threads that publish, the later one also asks later.
-    func publish(_ newest: () -> String) {
+    package func publish(_ newest: () -> String) {
         state.withLock { state in
             let event = newest()
             guard state.event != event else { return }

@@ -1,16 +1,17 @@
-import Calls
+import HTTP
 import Posix
+import TestSupport
 import Testing
 
 @Suite struct ConnectionLimitTests {
     @Test(arguments: [
-        WebServer.Limits(connections: 3, connectionsOfOneNetwork: 64),
-        WebServer.Limits(connections: 64, connectionsOfOneNetwork: 3),
+        HTTPServer.Limits(connections: 3, connectionsOfOneNetwork: 64),
+        HTTPServer.Limits(connections: 64, connectionsOfOneNetwork: 3),
     ])
-    func whoComesTooMuchIsTurnedAway(limits: WebServer.Limits) throws {
-        let web = try WebFixture(limits: limits)
+    func whoComesTooMuchIsTurnedAway(limits: HTTPServer.Limits) throws {
+        let web = try HTTPFixture(limits: limits)
         func status(_ client: HTTPClient) -> Int? {
-            try? client.request("GET", "/api/status", [WebFixture.authorization]).status
+            try? client.request("GET", "/greeting").status
         }
         var clients = try (0..<3).map { _ in try web.connect() }
         #expect(clients.map(status) == [200, 200, 200])
@@ -30,27 +31,17 @@ import Testing
     /// A listener that goes is missed before the next sign of life, which is fifteen seconds away: eight that wait for it
     /// would need more than a minute.
     @Test func aListenerThatGoesMakesRoom() throws {
-        let web = try WebFixture(limits: WebServer.Limits(connectionsOfOneNetwork: 1))
+        let web = try HTTPFixture(limits: HTTPServer.Limits(connectionsOfOneNetwork: 1))
         let end = MonotonicClock.now() + 60_000_000_000
         for _ in 0..<8 {
             var isLetIn = false
             while !isLetIn, MonotonicClock.now() < end {
                 let client = try web.connect()
-                client.send("GET /api/events HTTP/1.1\r\nHost: x\r\n\(WebFixture.authorization)\r\n\r\n")
+                client.send("GET /events HTTP/1.1\r\nHost: x\r\n\r\n")
                 isLetIn = (try? client.response(hasBody: false)) != nil
                 if !isLetIn { MonotonicClock.sleep(until: MonotonicClock.now() + 5_000_000) }
             }
             try #require(isLetIn)
         }
-    }
-
-    @Test(arguments: [
-        (1024, 50, 496, 100), (1024, 1000, 64, 2000), (65536, 50, 4096, 100), (65536, 1000, 4096, 2000),
-        (256, 1, 120, 64), (16, 1, 64, 64),
-    ])
-    func theMediaComeFirst(files: Int, viewers: Int, connections: Int, ofOne: Int) {
-        let limits = WebServer.Limits(files: files, viewers: viewers)
-        #expect(limits.connections == connections)
-        #expect(limits.connectionsOfOneNetwork == ofOne)
     }
 }

@@ -1,3 +1,4 @@
+import HTTP
 import NIOHTTP1
 
 /// The viewer's page: files that are part of the program.
@@ -9,7 +10,7 @@ enum WebPage {
         """
 
     /// Nil for a path that is none of the page's.
-    static func response(to path: String) -> WebResponse? {
+    static func response(to path: String) -> HTTPResponse? {
         switch path {
         case "/", "/index.html": file(PackageResources.index_html, "text/html")
         case "/oriel.css": file(PackageResources.oriel_css, "text/css")
@@ -21,8 +22,8 @@ enum WebPage {
         }
     }
 
-    private static func file(_ bytes: [UInt8], _ type: String) -> WebResponse {
-        WebResponse(
+    private static func file(_ bytes: [UInt8], _ type: String) -> HTTPResponse {
+        HTTPResponse(
             .ok,
             [
                 "Content-Type": "\(type); charset=utf-8",

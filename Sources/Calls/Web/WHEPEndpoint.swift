@@ -1,0 +1,118 @@
+import HTTP
+import NIOHTTP1
+import WebRTC
+
+/// Lets viewers into a call by WHEP (draft-ietf-wish-whep-04): an offer makes a session, which its viewer may change and
+/// end by the session's path.
+struct WHEPEndpoint: Sendable {
+    static let path = "/whep"
+    static let methods: [HTTPMethod] = [.GET, .HEAD, .POST]
+    static let sessionMethods: [HTTPMethod] = [.PATCH, .DELETE]
+    static let offerType = "application/sdp"
+    static let fragmentType = "application/trickle-ice-sdpfrag"
+    private static let sessionPrefix = path + "/"
+
+    let call: WebCall
+    let status: WebStatus
+    /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6).
+    let iceServerLinks: [String]
+
+    /// The name of a session by its path, perhaps empty; nil for a path that is none of a session.
+    static func session(of path: String) -> String? {
+        path.hasPrefix(sessionPrefix) ? String(path.dropFirst(sessionPrefix.count)) : nil
+    }
+
+    /// Whether a request changes or ends a session that there is.
+    func isForSession(_ request: HTTPRequest) -> Bool {
+        guard Self.sessionMethods.contains(request.method) else { return false }
+        return Self.session(of: request.path).map { call.hasSession($0) } ?? false
+    }
+
+    /// Tells a viewer the ICE servers.
+    func add(iceServersTo headers: inout HTTPHeaders) {
+        for link in iceServerLinks { headers.add(name: "Link", value: link) }
+    }
+
+    /// Lets a viewer in by its offer, or tells what the endpoint is.
+    func join(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
+        // What a GET would return tells players that this is a WHEP endpoint.
+        guard request.method == .POST else { return completion(HTTPResponse(.ok, ["Content-Type": Self.offerType])) }
+        guard request.contentType == Self.offerType else {
+            return completion(
+                .sentence(.unsupportedMediaType, "an offer is \(Self.offerType)", ["Accept-Post": Self.offerType])
+            )
+        }
+        guard request.accepts(Self.offerType) else {
+            return completion(.sentence(.notAcceptable, "the answer is \(Self.offerType)"))
+        }
+        if status.isStopped {
+            return completion(.sentence(.conflict, "nothing is broadcast now", ["Retry-After": "4"]))
+        }
+        call.join(offer: String(decoding: request.body, as: UTF8.self), from: request.client) { result in
+            switch result {
+            case .success(let admission): completion(created(admission))
+            case .failure(let refusal):
+                completion(.sentence(Self.status(of: refusal), "\(refusal)", Self.hints(refusal)))
+            }
+        }
+    }
+
+    /// The session's address is relative to the endpoint's, whatever a proxy made of that (RFC 9110 §10.2.2).
+    private func created(_ admission: Admission) -> HTTPResponse {
+        var headers: HTTPHeaders = [
+            "Content-Type": Self.offerType, "Location": String(Self.sessionPrefix.dropFirst()) + admission.id,
+            "ETag": "\"\(admission.generation)\"", "Accept-Patch": Self.fragmentType,
+        ]
+        add(iceServersTo: &headers)
+        return HTTPResponse(.created, headers, body: Array(admission.answer.utf8))
+    }
+
+    private static func status(of refusal: Refusal) -> HTTPResponseStatus {
+        switch refusal {
+        case .full, .noTransport, .closed: .serviceUnavailable
+        case .tooMany: .tooManyRequests
+        case .malformed: .badRequest
+        case .unacceptable(.noCommonCodec): .notAcceptable
+        case .unacceptable: .unprocessableEntity
+        }
+    }
+
+    /// What a page needs to know beside the sentence.
+    private static func hints(_ refusal: Refusal) -> HTTPHeaders {
+        switch refusal {
+        case .full: ["Retry-After": "5", "Oriel-Reason": "full"]
+        case .noTransport, .closed, .tooMany: ["Retry-After": "5"]
+        case .malformed, .unacceptable: [:]
+        }
+    }
+
+    /// Ends a viewer's session, or changes it by a fragment (RFC 9725 §4.3).
+    func change(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
+        let session = Self.session(of: request.path) ?? ""
+        let unknown = HTTPResponse.sentence(.notFound, "there is no such session")
+        if request.method == .DELETE {
+            return call.leave(session) { wasThere in completion(wasThere ? HTTPResponse(.ok) : unknown) }
+        }
+        guard request.contentType == Self.fragmentType else {
+            let type = Self.fragmentType
+            return completion(.sentence(.unsupportedMediaType, "a change is \(type)", ["Accept-Patch": type]))
+        }
+        let fragment = String(decoding: request.body, as: UTF8.self)
+        let condition = FragmentCondition(request.headers.first(name: "if-match"))
+        call.trickle(fragment, to: session, condition) { outcome in
+            switch outcome {
+            case .unknownViewer: completion(unknown)
+            case .malformed(let error): completion(.sentence(.badRequest, "\(error)"))
+            case .unconditional:
+                completion(.sentence(.preconditionRequired, "a change needs If-Match with the session's ETag"))
+            case .outdated: completion(.sentence(.preconditionFailed, "the change is for other ICE credentials"))
+            case .tooMany:
+                completion(.sentence(.tooManyRequests, "too many restarts came from there", ["Retry-After": "5"]))
+            case .added: completion(HTTPResponse(.noContent))
+            case .restarted(let generation, let fragment):
+                let headers: HTTPHeaders = ["Content-Type": Self.fragmentType, "ETag": "\"\(generation)\""]
+                completion(HTTPResponse(.ok, headers, body: Array(fragment.utf8)))
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+package import HTTP
+import NIOHTTP1
+import Posix
+import Synchronization
+
+/// What viewers' browsers and programs get by HTTP: WHEP, the page, snapshot and status. Close it before the call.
+package final class WebService: Sendable {
+    package struct Configuration: Sendable {
+        /// Nil lets everybody in.
+        package var token: String?
+        /// What viewers call the server, beside its addresses.
+        package var names: [String]
+        /// Whose pages may use the service without a token.
+        package var origins: [WebOrigin]
+        /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6), such as `<stun:stun.example.net>; rel="ice-server"`.
+        package var iceServerLinks: [String]
+        package var snapshots: SnapshotSource
+
+        package init(
+            token: String?,
+            names: [String] = [],
+            origins: [WebOrigin] = [],
+            iceServerLinks: [String],
+            snapshots: SnapshotSource
+        ) {
+            self.token = token
+            self.names = names
+            self.origins = origins
+            self.iceServerLinks = iceServerLinks
+            self.snapshots = snapshots
+        }
+    }
+
+    typealias Completion = @Sendable (HTTPResponse) -> Void
+
+    private let configuration: Configuration
+    private let status: WebStatus
+    private let access: Mutex<AccessGuard>
+    private let origins: OriginGuard
+    private let whep: WHEPEndpoint
+    private let snapshots: SnapshotDesk
+
+    package init(_ configuration: Configuration, call: WebCall, status: WebStatus) {
+        self.configuration = configuration
+        self.status = status
+        access = Mutex(AccessGuard(token: configuration.token))
+        origins = OriginGuard(names: configuration.names, allowed: configuration.origins)
+        whep = WHEPEndpoint(call: call, status: status, iceServerLinks: configuration.iceServerLinks)
+        snapshots = SnapshotDesk(configuration.snapshots)
+    }
+
+    /// Waits until nobody waits for a snapshot. Later requests for one are refused.
+    package func close() { snapshots.close() }
+
+    // MARK: - Routes
+
+    /// - Parameter completion: called once, on any thread.
+    package func respond(to request: HTTPRequest, completion: @escaping @Sendable (HTTPResponse) -> Void) {
+        route(request) { [self] response in completion(decorated(response, for: request)) }
+    }
+
+    private func route(_ request: HTTPRequest, _ completion: @escaping Completion) {
+        if let refusal = misdirection(request) { return completion(refusal) }
+        guard let methods = Self.methods(of: request.path) else {
+            return completion(.sentence(.notFound, "there is nothing at \(request.path)"))
+        }
+        if request.method == .OPTIONS { return completion(options(request, methods)) }
+        if let page = WebPage.response(to: request.path) { return completion(refuse(request, unless: methods) ?? page) }
+        if let refusal = authorize(request) ?? refuse(request, unless: methods) { return completion(refusal) }
+        switch request.path {
+        case WHEPEndpoint.path: whep.join(request, completion)
+        case "/snapshot.png": snapshot(completion)
+        case "/api/status": completion(json(status.json))
+        case "/api/events": completion(eventStream)
+        default: whep.change(request, completion)
+        }
+    }
+
+    /// What a path takes beside OPTIONS; nil where there is nothing.
+    private static func methods(of path: String) -> [HTTPMethod]? {
+        switch path {
+        case WHEPEndpoint.path: WHEPEndpoint.methods
+        case "/snapshot.png", "/api/status": [.GET, .HEAD]
+        case "/api/events": [.GET]
+        case "*": []
+        case _ where WHEPEndpoint.session(of: path) != nil: WHEPEndpoint.sessionMethods
+        default: WebPage.response(to: path) == nil ? nil : [.GET, .HEAD]
+        }
+    }
+
+    /// What a request gets that came by a way on which no token protects the service.
+    private func misdirection(_ request: HTTPRequest) -> HTTPResponse? {
+        configuration.token == nil ? origins.refusal(of: request) : nil
+    }
+
+    /// The name of a session lets its viewer change and end that without the token, which some players leave out there.
+    private func authorize(_ request: HTTPRequest) -> HTTPResponse? {
+        let authorization = request.headers.first(name: "authorization")
+        if authorization == nil, whep.isForSession(request) { return nil }
+        let now = MonotonicClock.now()
+        switch access.withLock({ $0.check(authorization, from: request.client, now: now) }) {
+        case .allowed: return nil
+        case .wrongToken:
+            return .sentence(.unauthorized, "the link is not right: ask for a new one", ["WWW-Authenticate": "Bearer"])
+        case .tooManyWrong(let seconds):
+            return .sentence(.tooManyRequests, "too many wrong links came from here", ["Retry-After": "\(seconds)"])
+        }
+    }
+
+    /// Browsers ask without the token before a page of another origin does anything; who shows it, as some players do,
+    /// learns the ICE servers (RFC 9725 §4.6).
+    private func options(_ request: HTTPRequest, _ methods: [HTTPMethod]) -> HTTPResponse {
+        let isKnown = configuration.token == nil || request.headers.contains(name: "authorization")
+        if isKnown, let refusal = authorize(request) { return refusal }
+        var headers: HTTPHeaders = [
+            "Allow": Self.names(methods),
+            "Accept-Post": WHEPEndpoint.offerType,
+            "Accept-Patch": WHEPEndpoint.fragmentType,
+        ]
+        if isKnown, request.path == WHEPEndpoint.path { whep.add(iceServersTo: &headers) }
+        return HTTPResponse(.ok, headers)
+    }
+
+    /// Nil if the request's method is one of those.
+    private func refuse(_ request: HTTPRequest, unless methods: [HTTPMethod]) -> HTTPResponse? {
+        if methods.contains(request.method) { return nil }
+        let names = Self.names(methods)
+        return .sentence(.methodNotAllowed, "\(request.path) takes \(names) only", ["Allow": names])
+    }
+
+    private static func names(_ methods: [HTTPMethod]) -> String {
+        (methods + [.OPTIONS]).map(\.rawValue).joined(separator: ", ")
+    }
+
+    /// Other origins may use the service with the token, and without one those that are allowed: any other page must not
+    /// look at what a viewer's network alone protects. Cookies play no part.
+    private func decorated(_ response: HTTPResponse, for request: HTTPRequest) -> HTTPResponse {
+        var response = response
+        func add(_ name: String, _ value: String) { response.headers.add(name: name, value: value) }
+        add("X-Content-Type-Options", "nosniff")
+        if !response.headers.contains(name: "Cache-Control") { add("Cache-Control", "no-store") }
+        let origin = configuration.token != nil ? "*" : origins.allowedOrigin(of: request)
+        if configuration.token == nil {
+            add("Cross-Origin-Resource-Policy", "same-origin")
+            add("Vary", "Origin")
+        }
+        if let origin { response.open(to: origin, isPreflight: request.method == .OPTIONS) }
+        return response
+    }
+
+    private func json(_ text: String) -> HTTPResponse {
+        HTTPResponse(.ok, ["Content-Type": "application/json"], body: Array("\(text)\n".utf8))
+    }
+
+    private var eventStream: HTTPResponse {
+        // Proxies shall not hold back what has come (nginx).
+        var response = HTTPResponse(.ok, ["Content-Type": "text/event-stream", "X-Accel-Buffering": "no"])
+        response.body = .events(status.events)
+        return response
+    }
+
+    private func snapshot(_ completion: @escaping Completion) {
+        snapshots.take { [snapshots] snapshot in
+            switch snapshot {
+            case .success(let snapshot):
+                var response = HTTPResponse(.ok, ["Content-Type": "image/png"], body: snapshot.png)
+                response.isInSight = { snapshots.isInSight(snapshot) }
+                completion(response)
+            case .failure(let failure):
+                completion(.sentence(.serviceUnavailable, "\(failure)", ["Retry-After": "1"]))
+            }
+        }
+    }
+}
