@@ -4,7 +4,8 @@
 /// ICE's own checks (RFC 7675) tell that there is a peer, not that media arrive: a viewer that moved to another network
 /// may go on to answer from there while its packets go to the old one (RFC 8083 §4.2).
 struct Reachability: Sendable {
-    /// Who reports regularly, and then not for this long, is gone; as long as consent lasts (RFC 7675 §5.1).
+    /// A viewer that has reported regularly, and then sends no RTCP for this long, is gone; as long as consent lasts (RFC 7675
+    /// §5.1).
     static let silenceLimit: UInt64 = 30_000_000_000
     /// Who reports for this long that nothing more arrives will not see it come: three intervals of RFC 3550.
     static let starvationLimit: UInt64 = 15_000_000_000
@@ -14,6 +15,7 @@ struct Reachability: Sendable {
     private static let fewestReports = 2
 
     private var reportCount = 0
+    private var reportedAt: UInt64 = 0
     private var heardAt: UInt64 = 0
     private var highest: UInt32?
     /// Packets that had been sent when `highest` last moved.
@@ -25,7 +27,8 @@ struct Reachability: Sendable {
     ///   - packetsSent: so far.
     mutating func noteReport(highest: UInt32?, packetsSent: UInt64, now: UInt64) {
         reportCount += 1
-        heardAt = now
+        reportedAt = now
+        noteFeedback(now: now)
         guard let highest else { return }
         if highest != self.highest {
             self.highest = highest
@@ -36,8 +39,12 @@ struct Reachability: Sendable {
         }
     }
 
+    /// Feedback of any kind came. A viewer that asks for one keyframe after the other may not get to report (RFC 4585 §3.5.3:
+    /// early feedback puts off the next regular packet).
+    mutating func noteFeedback(now: UInt64) { heardAt = now }
+
     func isLost(at now: UInt64) -> Bool {
-        if let starvingSince, heardAt >= starvingSince.adding(clamped: Self.starvationLimit) { return true }
+        if let starvingSince, reportedAt >= starvingSince.adding(clamped: Self.starvationLimit) { return true }
         return deadline.map { now >= $0 } ?? false
     }
 

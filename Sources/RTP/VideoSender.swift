@@ -165,6 +165,7 @@ package struct VideoSender: Sendable {
 
     /// Takes what the viewer says of the stream.
     package mutating func receive(_ packet: RTCPPacket, now: UInt64) {
+        reachability.noteFeedback(now: now)
         switch packet {
         case .senderReport(let report): note(report.reports, now: now)
         case .receiverReport(let report): note(report.reports, now: now)

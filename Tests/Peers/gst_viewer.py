@@ -29,7 +29,6 @@ class Viewer:
         self.pipeline = Gst.Pipeline()
         self.connection = Gst.ElementFactory.make("webrtcbin")
         self.connection.set_property("bundle-policy", GstWebRTC.WebRTCBundlePolicy.MAX_BUNDLE)
-        self.connection.set_property("latency", 50)
         if arguments.turn:
             user, password = (urllib.parse.quote(text or "") for text in (arguments.turn_user, arguments.turn_password))
             self.connection.set_property("turn-server", f"turn://{user}:{password}@{arguments.turn}")

@@ -27,6 +27,23 @@ import Testing
         #expect(reachability.isLost(at: 40 * Self.second))
     }
 
+    /// GStreamer sends no reports while it asks for keyframes thirty times a second.
+    @Test mutating func whoAsksForKeyframesIsThere() {
+        report(1...10, highest: { UInt32($0) }, sent: { $0 })
+        for time in 11...100 as ClosedRange<UInt64> { reachability.noteFeedback(now: time * Self.second) }
+        #expect(!reachability.isLost(at: 100 * Self.second))
+        #expect(reachability.isLost(at: 130 * Self.second))
+    }
+
+    /// Only a report says what arrives.
+    @Test mutating func whoAsksForKeyframesIsNotStarvingForThat() {
+        report(1...10, highest: { _ in 10 }, sent: { $0 * 30 })
+        for time in 11...60 as ClosedRange<UInt64> { reachability.noteFeedback(now: time * Self.second) }
+        #expect(!reachability.isLost(at: 60 * Self.second))
+        reachability.noteReport(highest: 10, packetsSent: 9000, now: 61 * Self.second)
+        #expect(reachability.isLost(at: 61 * Self.second))
+    }
+
     /// Some peers send one report, or none.
     @Test mutating func whoNeverReportsRegularlyNeedNot() {
         #expect(reachability.deadline == nil)

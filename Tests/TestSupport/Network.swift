@@ -38,6 +38,12 @@ package final class Network {
             }
             try ip("-n", end, "link", "set", "wire", "up")
         }
+        // The kernel tells of the carrier up to a second later, and libnice gathers nothing on an interface without one.
+        for end in [sender, viewer] {
+            try wait(until: "the wire is up") {
+                try Subprocess.run(["ip", "-n", end, "link", "show", "wire"]).contains("state UP")
+            }
+        }
         // Without a default route Chromium offers no candidates.
         for (end, _, other) in ends { try ip("-n", end, "route", "add", "default", "via", other) }
     }

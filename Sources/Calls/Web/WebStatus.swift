@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTP
+import Media
 import Synchronization
 
 /// How the broadcast is and how many look in, as pages and programs are told it by HTTP.
