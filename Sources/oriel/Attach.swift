@@ -6,19 +6,20 @@ import Sender
 
 struct Attach: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Attach a sender to a broadcast and stream it into a call.",
+        abstract: "Attach a sender to a broadcast and stream it into calls.",
         discussion: """
-            CALL is "web": browsers look in by the address that goes to standard output; or rtp://HOST:PORT: plain, \
+            A CALL is "web": browsers look in by the address that goes to standard output; or rtp://HOST:PORT: plain, \
             unencrypted RTP to one receiver or multicast group, with RTCP on the next port, and the description that a \
-            receiver needs (SDP) goes to standard output or to the file of --sdp.
+            receiver needs (SDP) goes to standard output or to the file of --sdp. Several calls share one encode where they \
+            take the same.
             """
     )
 
     @Argument(
-        help: ArgumentHelp("Where to: web, or rtp://HOST:PORT.", valueName: "call"),
+        help: ArgumentHelp("Where to: web, or rtp://HOST:PORT; several may be given.", valueName: "call"),
         transform: { try Call(parsing: $0) }
     )
-    var call: Call
+    var calls: [Call]
 
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup var video: VideoOptions
@@ -34,45 +35,53 @@ struct Attach: ParsableCommand {
 
     func validate() throws {
         guard 1...60 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 60.") }
+        for (index, call) in calls.enumerated() where calls[..<index].contains(call) {
+            throw ValidationError("\(call) is given twice.")
+        }
+        guard calls.count(where: { $0 != .web }) > 1 else { return }
+        if rtp.sdp != nil {
+            throw ValidationError("--sdp takes the description of one rtp:// call: attach a sender to each.")
+        }
+        if rtp.localPort != nil {
+            throw ValidationError("--local-port is for one rtp:// call: attach a sender to each.")
+        }
     }
 
     func run() throws {
         let signals = try TerminationSignals()
         guard let reader = try AttachedReader.open(broadcast, waits: wait, until: signals) else { return }
         let log = try sender.stats.map { try StatisticsLog(path: $0) }
-        let end =
-            switch call {
-            case .plainRTP(let destination):
-                try PlainRTPSender(
-                    destination: destination,
-                    options: rtp,
-                    video: video,
-                    fps: fps,
-                    wakesEarly: sender.wake,
-                    log: log
-                )
-                .run(reader, in: broadcast.path, until: signals)
-            case .web:
-                try WebSender(
-                    options: web,
-                    video: video,
-                    fps: fps,
-                    wakesEarly: sender.wake,
-                    broadcast: broadcast,
-                    log: log
-                )
-                .run(reader, until: signals)
-            }
+        let attached = AttachedSender(
+            calls: calls,
+            rtp: rtp,
+            web: web,
+            video: video,
+            fps: fps,
+            wakesEarly: sender.wake,
+            broadcast: broadcast,
+            log: log
+        )
+        let end = try attached.run(reader, until: signals)
         if end == .broadcastStopped { Console.note("the broadcast has ended") }
     }
 }
 
 /// A call by its name on the command line.
-enum Call {
+enum Call: Equatable, CustomStringConvertible {
     case plainRTP(RTPDestination)
     case web
 
     init(parsing text: String) throws {
         self = text == "web" ? .web : .plainRTP(try RTPDestination(parsing: text))
+    }
+
+    /// Of a plain RTP call.
+    var destination: RTPDestination? { if case .plainRTP(let destination) = self { destination } else { nil } }
+
+    var description: String {
+        switch self {
+        case .plainRTP(let destination): "\(destination)"
+        case .web: "web"
+        }
     }
 }

@@ -23,11 +23,12 @@ final class StatisticsLog {
         let sendMs: Double
         let bytesScaled: UInt64
         let bytesEncoded: Int
-        /// Of a plain RTP call.
-        var packetsSent: UInt64?
-        var bytesSent: UInt64?
+        /// Of all calls.
+        var packetsSent: UInt64 = 0
+        var bytesSent: UInt64 = 0
+        var keyframeRequests: UInt64 = 0
+        /// Of plain RTP calls; of the first, where they cannot be added.
         var packetsFailed: UInt64?
-        var keyframeRequests: UInt64?
         var receiverListening: Bool?
         var lossRatio: Double?
         var jitterMs: Double?
@@ -42,28 +43,29 @@ final class StatisticsLog {
 
     init(path: String) throws { file = try StatisticsFile(path: path) }
 
-    /// Appends a line about a plain RTP call.
-    func append(_ sender: SenderStatistics, _ call: PlainRTPStatistics) {
+    /// Appends a line about the sender and its calls.
+    func append(_ sender: SenderStatistics, _ plain: [PlainRTPStatistics], _ web: WebCall?) {
         append(sender) { line in
-            line.packetsSent = call.packets
-            line.bytesSent = call.bytes
-            line.packetsFailed = call.packetsFailed
-            line.keyframeRequests = call.keyframeRequests
-            line.receiverListening = call.receiverListening
-            line.lossRatio = call.report?.lossFraction
-            line.jitterMs = call.report.map { milliseconds(from: 0, to: $0.jitter) }
-            line.rttMs = call.report?.roundTripTime.map { milliseconds(from: 0, to: $0) }
-        }
-    }
-
-    /// Appends a line about a web call.
-    func append(_ sender: SenderStatistics, _ call: WebCallTotals, viewers: Int) {
-        append(sender) { line in
-            line.packetsSent = call.packets
-            line.bytesSent = call.bytes
-            line.packetsRepeated = call.retransmissions
-            line.keyframeRequests = call.keyframeRequests
-            line.viewers = viewers
+            for call in plain {
+                line.packetsSent += call.packets
+                line.bytesSent += call.bytes
+                line.keyframeRequests += call.keyframeRequests
+                line.packetsFailed = (line.packetsFailed ?? 0) + call.packetsFailed
+            }
+            if let first = plain.first {
+                line.receiverListening = first.receiverListening
+                line.lossRatio = first.report?.lossFraction
+                line.jitterMs = first.report.map { milliseconds(from: 0, to: $0.jitter) }
+                line.rttMs = first.report?.roundTripTime.map { milliseconds(from: 0, to: $0) }
+            }
+            if let web {
+                let totals = web.totals
+                line.packetsSent += totals.packets
+                line.bytesSent += totals.bytes
+                line.keyframeRequests += totals.keyframeRequests
+                line.packetsRepeated = totals.retransmissions
+                line.viewers = web.viewers.count
+            }
         }
     }
 

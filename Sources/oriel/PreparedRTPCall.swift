@@ -27,56 +27,42 @@ struct PlainRTPOptions: ParsableArguments {
     }
 }
 
-/// A sender into a plain RTP call.
-struct PlainRTPSender {
-    private static let keyframeInterval: UInt64 = 5_000_000_000
+/// A plain RTP call whose session description is told before it begins.
+struct PreparedRTPCall {
+    private let destination: RTPDestination
+    private let localPort: UInt16?
+    private let publisher: SDPPublisher
 
-    let destination: RTPDestination
-    let options: PlainRTPOptions
-    let video: VideoOptions
-    let fps: Int
-    let wakesEarly: Bool
-    let log: StatisticsLog?
+    /// Begin before the process gives up writing files.
+    init(to destination: RTPDestination, _ options: PlainRTPOptions) throws {
+        self.destination = destination
+        localPort = options.localPort
+        publisher = try SDPPublisher(path: options.sdp)
+    }
 
-    func run(
-        _ reader: consuming FrameReader,
-        in folder: String,
-        until signals: borrowing TerminationSignals
-    ) throws -> SenderLoop.End {
-        let rendition = video.renditions(fps: fps)[0][0]
-        let horizon = reader.horizon
-        // No Unix socket leads to an X server; looking up a name may need one.
-        let sandbox = Sandbox(writable: nil, readable: [folder], socketFamilies: [AF_INET, AF_INET6])
-        let publisher = try SDPPublisher(path: options.sdp)
-        // Before the thread of the call starts: it inherits this.
-        try sandbox.restrictFiles()
+    /// Makes the call and tells its session description. The host is looked up, which may need a Unix socket.
+    func begin(_ rendition: Rendition, horizon: Horizon) throws -> PlainRTPCall {
         let call = try PlainRTPCall(
             to: destination,
             rendition,
-            localPort: options.localPort,
+            localPort: localPort,
             horizon: { horizon.instant }
         )
-        defer { call.close() }
-        try publisher.publish("\(call.sessionDescription(frameRate: fps))")
-        try sandbox.filterCalls()
-        let summary = "\(video.size) \(rendition.codec.rawValue) at \(video.bitrate)"
+        do {
+            try publisher.publish("\(call.sessionDescription(frameRate: rendition.framesPerSecond))")
+        } catch {
+            call.close()
+            throw error
+        }
+        let summary =
+            "\(rendition.width)x\(rendition.height) \(rendition.codec.rawValue) at \(rendition.bitrate / 1000)k"
         Console.note("sending \(summary) to \(destination) from port \(call.localAddress.port)")
-        // Most plain receivers cannot ask for a keyframe.
-        let sinks = Sinks(report: Console.note)
-        sinks.add(call)
-        var loop = SenderLoop(
-            [rendition],
-            video.settings(wakesEarly: wakesEarly, keyframeInterval: Self.keyframeInterval),
-            reader: reader,
-            sinks: sinks,
-            report: Console.note
-        )
-        return try loop.run(until: signals) { log?.append($0, call.statistics) }
+        return call
     }
 }
 
 /// Writes the SDP from a thread that the sandbox does not bind, as it started before: the file may lie anywhere.
-private struct SDPPublisher: ~Copyable {
+private final class SDPPublisher {
     private final class Job: Sendable {
         let text = Deferred<String>()
         let failure = Deferred<any Error>()
@@ -86,25 +72,24 @@ private struct SDPPublisher: ~Copyable {
     }
 
     private let job: Job
-    private let thread: Thread
+    private var thread: Thread?
 
     /// - Parameter path: of the file; nil for standard output.
     init(path: String?) throws {
         let job = try Job()
-        let thread = try Thread {
+        thread = try Thread {
             waitReadable(job.isThere.raw, until: .max)
             guard let text = job.text.value else { return }
             do { try Self.write(text, to: path) } catch { job.failure.value = error }
         }
         self.job = job
-        self.thread = thread
     }
 
-    consuming func publish(_ text: String) throws {
+    /// Waits until the text is written. Call it once.
+    func publish(_ text: String) throws {
         job.text.value = text
         job.isThere.set()
-        let job = job
-        thread.join()
+        thread.take()?.join()
         if let error = job.failure.value { throw error }
     }
 

@@ -1,0 +1,79 @@
+import Calls
+import FrameBridge
+import Glibc
+import Media
+import Posix
+import Sender
+
+/// A sender into any number of calls, with one encode for all that take the same.
+struct AttachedSender {
+    /// Most plain receivers cannot ask for a keyframe.
+    private static let plainKeyframeInterval: UInt64 = 5_000_000_000
+
+    let calls: [Call]
+    let rtp: PlainRTPOptions
+    let web: WebOptions
+    let video: VideoOptions
+    let fps: Int
+    let wakesEarly: Bool
+    let broadcast: BroadcastOptions
+    let log: StatisticsLog?
+
+    func run(
+        _ reader: consuming FrameReader,
+        until signals: borrowing TerminationSignals
+    ) throws -> SenderLoop.End {
+        let directory = try broadcast.directory()
+        let horizon = reader.horizon
+        let renditions = video.renditions(fps: fps)
+        let preparation = calls.contains(.web) ? try WebCallPreparation(web, in: directory) : nil
+        // No Unix socket leads to an X server. Addresses are learnt by netlink.
+        let sandbox = Sandbox(
+            writable: preparation?.folder?.path,
+            readable: [directory.path],
+            socketFamilies: [AF_INET, AF_INET6] + (preparation == nil ? [] : [AF_NETLINK]),
+            mayListen: preparation != nil
+        )
+        let plain = try beginPlainCalls(with: renditions[0][0], horizon, restrictingFilesBy: sandbox)
+        defer { for call in plain { call.close() } }
+        try sandbox.filterCalls()
+        let served = try preparation.map { try ServedWebCall($0, renditions, horizon: horizon) }
+        defer { served?.close() }
+        let sinks = Sinks(report: Console.note)
+        for call in plain { sinks.add(call) }
+        if let served { sinks.add(served.call) }
+        var loop = SenderLoop(
+            preparation == nil ? [renditions[0][0]] : renditions.flatMap(\.self),
+            video.settings(
+                wakesEarly: wakesEarly,
+                keyframeInterval: plain.isEmpty ? nil : Self.plainKeyframeInterval
+            ),
+            reader: reader,
+            sinks: sinks,
+            report: Console.note
+        )
+        return try loop.run(until: signals) { statistics in
+            log?.append(statistics, plain.map(\.statistics), served?.call)
+            served?.tellViewers()
+        }
+    }
+
+    /// What is told is written by threads that started before the files are out of reach; the threads of the calls start after.
+    private func beginPlainCalls(
+        with rendition: Rendition,
+        _ horizon: Horizon,
+        restrictingFilesBy sandbox: Sandbox
+    ) throws -> [PlainRTPCall] {
+        // Each keeps a thread.
+        let prepared = try calls.compactMap { call in try call.destination.map { try PreparedRTPCall(to: $0, rtp) } }
+        try sandbox.restrictFiles()
+        var begun: [PlainRTPCall] = []
+        do {
+            for call in prepared { begun.append(try call.begin(rendition, horizon: horizon)) }
+        } catch {
+            for call in begun { call.close() }
+            throw error
+        }
+        return begun
+    }
+}

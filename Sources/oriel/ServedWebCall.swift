@@ -1,0 +1,122 @@
+import Calls
+import FrameBridge
+import HTTP
+import Media
+import Posix
+import WebRTC
+
+/// What a web call needs that must be had before the process gives up making Unix sockets, and folders.
+struct WebCallPreparation {
+    let options: WebOptions
+    let directory: BridgeDirectory
+    let folder: SenderFolder?
+    let token: String?
+    let ice: ICEAgent.Configuration
+    let iceServerLinks: [String]
+    let tls: TLSIdentity?
+
+    init(_ options: WebOptions, in directory: BridgeDirectory) throws {
+        self.options = options
+        self.directory = directory
+        folder = Self.makeFolder(in: directory)
+        token = options.chosenToken()
+        (ice, iceServerLinks) = try options.ice()
+        tls = try options.tls()
+    }
+
+    /// Nil on a full disk, say: it can do without.
+    private static func makeFolder(in directory: BridgeDirectory) -> SenderFolder? {
+        do { return try SenderFolder(in: directory) } catch {
+            Console.note("\(error); until then \"oriel status\" does not tell who looks in")
+            return nil
+        }
+    }
+}
+
+/// A web call and the web server in front of it. They live and end together.
+final class ServedWebCall {
+    let call: WebCall
+    private let server: HTTPServer
+    private let status = WebStatus()
+    private let service: WebService
+    private let listener: HTTPServer.Listener
+    private let file: SenderFile?
+    private let folder: SenderFolder?
+
+    /// Serves, and prints the address.
+    init(_ preparation: WebCallPreparation, _ renditions: [[Rendition]], horizon: Horizon) throws {
+        let (options, status) = (preparation.options, status)
+        server = HTTPServer(
+            limits: HTTPServer.Limits(files: FileLimit.raise(), viewers: options.maxViewers),
+            proxies: options.proxy
+        )
+        call = try WebCall(
+            WebCall.Configuration(
+                renditions: renditions,
+                viewerLimit: options.maxViewers,
+                ice: preparation.ice,
+                horizon: { horizon.instant }
+            )
+        ) { event in
+            if let sentence = event.sentence { Console.note(sentence) }
+            status.note(event)
+        }
+        service = WebService(
+            WebService.Configuration(
+                token: preparation.token,
+                names: (preparation.tls?.names ?? []) + [options.listen.host].compactMap(\.self),
+                origins: options.allowOrigin,
+                iceServerLinks: preparation.iceServerLinks,
+                snapshots: Self.snapshots(of: preparation.directory, from: horizon)
+            ),
+            call: call,
+            status: status
+        )
+        listener = try server.listen(on: options.listen, tls: preparation.tls, respond: service.respond)
+        folder = preparation.folder
+        file = folder.map { SenderFile(in: $0) }
+        Console.print(options.links(port: listener.port, token: preparation.token, tls: preparation.tls))
+    }
+
+    /// Tells `oriel status` who looks in. Call it once a second.
+    func tellViewers() { file?.write(call.viewers) }
+
+    /// Ends all in the reverse order of its making. The server comes last, as answers leave by its thread.
+    func close() {
+        status.setState(Liveness.stopped.name)
+        folder?.clear()
+        listener.close()
+        service.close()
+        call.close()
+        server.close()
+    }
+
+    /// Pictures of full size, by a reader of their own.
+    private static func snapshots(of directory: BridgeDirectory, from horizon: Horizon) -> WebService.SnapshotSource {
+        WebService.SnapshotSource {
+            // While nobody looks in, the sender does not follow at once.
+            max(horizon.instant, (try? BridgeInspection(directory).horizon) ?? 0)
+        } picture: {
+            do {
+                var reader = try FrameReader(directory: directory)
+                let picture = try BridgePicture(&reader, in: directory.path)
+                let png = try PNGFile.bytes(rgb: picture.rgb, size: picture.size)
+                return .success(WebService.Snapshot(png: png, takenAt: picture.capturedAt))
+            } catch {
+                let sentence = Failure(describing: error)?.sentence ?? "there is no picture"
+                return .failure(WebService.SnapshotFailure(sentence))
+            }
+        }
+    }
+}
+
+extension WebCall.Event {
+    /// For the person who shares; nil for what the sender tells by itself.
+    fileprivate var sentence: String? {
+        switch self {
+        case .joined(let number, let address, let codec): "viewer \(number) looks in from \(address), \(codec.rawValue)"
+        case .left(let number, let address, let end): "viewer \(number) from \(address) \(end)"
+        case .broadcast: nil
+        }
+    }
+}
