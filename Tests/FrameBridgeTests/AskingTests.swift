@@ -65,7 +65,7 @@ import Testing
         let isGone = [.gone, .dead, .dying].contains(fate)
         for _ in 0..<5 {
             do {
-                let memory = try directory.openFrames(name)
+                let memory = try directory.openRing(name)
                 let isThere = memory != nil
                 #expect(!isThere && fate != .stopped && fate != .overrun)
             } catch {

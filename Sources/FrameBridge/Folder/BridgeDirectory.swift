@@ -111,8 +111,8 @@ public final class BridgeDirectory: Sendable {
         return opened
     }
 
-    /// Opens a generation's frames for reading, a file or sealed memory; nil when there are none.
-    func openFrames(_ name: String) throws(BridgeError) -> FileDescriptor? {
+    /// Opens a ring's file of one generation for reading, a file or sealed memory; nil when there is none.
+    func openRing(_ name: String) throws(BridgeError) -> FileDescriptor? {
         guard kind(of: name) == S_IFSOCK else { return try open(name, O_RDONLY) }
         let deadline = MonotonicClock.now() + Self.answerTime
         let memory: FileDescriptor

@@ -56,7 +56,7 @@ public struct BridgeInspection: Sendable {
         path = directory.path
         let writing = try directory.hasWriter()
         hasReaders = try directory.hasReaders()
-        generations = directory.fileNames().filter { $0.hasPrefix("frames.") }.sorted()
+        generations = directory.fileNames().filter { RingFile.isFile($0, of: FrameRing.name) }.sorted()
         status = try directory.status()
         let said = status?.state ?? .starting
         liveness = writing ? .live(said) : try directory.hasEndedWell() ? .stopped : .dead
@@ -75,7 +75,7 @@ public struct BridgeInspection: Sendable {
         said: BroadcastState,
         isWriting: Bool
     ) throws(BridgeError) {
-        guard let file = try directory.openFrames(name) else { return }
+        guard let file = try directory.openRing(name) else { return }
         let page = try directory.calling(on: name) { () throws(SystemError) in try file.readBytes(Layout.page) }
         let size = try directory.calling(on: name) { () throws(SystemError) in Int(try file.status().st_size) }
         let header = try HeaderMetadata(

@@ -29,10 +29,7 @@ public struct BridgeStatus: Sendable, Equatable {
     static let fileName = "status"
 
     /// The name of a generation's frames file.
-    static func framesFile(_ generation: UInt64) -> String {
-        "frames." + String(repeating: "0", count: generation.leadingZeroBitCount / 4)
-            + (generation == 0 ? "" : String(generation, radix: 16))
-    }
+    static func framesFile(_ generation: UInt64) -> String { RingFile.name(of: FrameRing.name, generation) }
 
     var text: String {
         """
@@ -107,7 +104,7 @@ extension BridgeDirectory {
         if let text = try readText(BridgeStatus.fileName, limit: 1024) {
             return BridgeStatus(text: text)?.state == .stopped
         }
-        return !fileNames().contains { $0 == ControlFile.fileName || $0.hasPrefix("frames.") }
+        return !fileNames().contains { $0 == ControlFile.fileName || RingFile.isFile($0, of: FrameRing.name) }
     }
 
     /// Whether a capture process lives: whether its lock is held. The kernel frees the lock with the process.

@@ -14,7 +14,8 @@ enum Layout {
     static let mostSlotBytes = 1 << 29
     static let nv12: UInt32 = 0x3231_564E  // "NV12"
 
-    /// Offsets in the header page. Bytes 0 to 127 keep their meaning in every version; what has no name here is 0.
+    /// Offsets in the header page. Bytes 0 to 127 keep their meaning in every version; what has no name here is 0. Every ring
+    /// has `heartbeat`, `state`, `horizon`, `stateSince` and `wake` (`RingHeader`); the rest is that of frames.
     enum Header {
         static let magic = 0
         static let byteOrderMark = 8

@@ -24,7 +24,7 @@ final class FrameSource {
 
     init(_ name: String, in directory: BridgeDirectory, access: FrameReader.Access) throws(BridgeError) {
         let path = directory.path(of: name)
-        guard let file = try directory.openFrames(name) else { throw .noBroadcast(path: directory.path) }
+        guard let file = try directory.openRing(name) else { throw .noBroadcast(path: directory.path) }
         let size = try directory.calling(on: name) { () throws(SystemError) in Int(try file.status().st_size) }
         let copy = try directory.calling(on: name) { () throws(SystemError) in try file.readBytes(64) }
         let header = try HeaderMetadata(checking: copy.span.bytes, fileSize: size, path: path)

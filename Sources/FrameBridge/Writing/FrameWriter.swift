@@ -23,11 +23,11 @@ public struct FrameWriter: ~Copyable {
     private var asked: ControlFile.Record?
     /// Whether a successor would know whether the broadcast is paused.
     private var isPauseKept = false
-    private var frames: FramesFile?
+    private var frames: FrameRing?
     /// The generation before, for readers who have not followed yet; until the next look after the files.
-    private var retired: FramesFile?
+    private var retired: RingFile?
     /// What writers before left, for readers who have not followed yet; until this one has frames.
-    private var left: [LeftFrames]
+    private var left: [RingHeader]
     /// What was captured before is not to be shown any more: nanoseconds of CLOCK_MONOTONIC.
     private var horizon: UInt64 = 0
     private var startsOver = false
@@ -67,7 +67,7 @@ public struct FrameWriter: ~Copyable {
             pid: getpid(),
             startedAt: MonotonicClock.now()
         )
-        var left: [LeftFrames]
+        var left: [RingHeader]
         let horizon: UInt64
         do throws(BridgeError) {
             try status.write(to: directory, holding: lock)
@@ -96,9 +96,9 @@ public struct FrameWriter: ~Copyable {
     }
 
     /// Removes what a killed writer left, and returns its frames.
-    private static func clearAway(in directory: BridgeDirectory) -> [LeftFrames] {
+    private static func clearAway(in directory: BridgeDirectory) -> [RingHeader] {
         let names = directory.fileNames().filter { $0 != BridgeDirectory.spare(BridgeStatus.fileName) }
-        let left = names.filter { $0.hasPrefix("frames.") }.compactMap { LeftFrames(retiring: $0, in: directory) }
+        let left = names.filter { $0.hasPrefix("frames.") }.compactMap { RingHeader(retiring: $0, in: directory) }
         for name in names where name.hasPrefix("frames.") || name.hasPrefix(".") || name == "request" {
             directory.remove(name)
         }
@@ -108,8 +108,8 @@ public struct FrameWriter: ~Copyable {
     /// Forbids readers to show what was captured before.
     private mutating func setHorizon(_ instant: UInt64) {
         horizon = max(horizon, instant)
-        for file in [frames, retired] { file?.setHorizon(horizon) }
-        for file in left { file.setHorizon(horizon) }
+        for file in [frames?.file, retired] { file?.header.setHorizon(horizon) }
+        for header in left { header.setHorizon(horizon) }
     }
 
     /// What this broadcast says of itself.
@@ -206,7 +206,7 @@ public struct FrameWriter: ~Copyable {
     ///
     /// - Returns: false when somebody removed or shrank the frames file: then publish, which begins a new generation.
     public mutating func heartbeat() -> Bool {
-        frames?.heartbeat()
+        frames?.file.header.heartbeat()
         let now = MonotonicClock.now()
         if now < checkAt { return true }
         checkAt = now + Self.checkInterval
@@ -214,8 +214,8 @@ public struct FrameWriter: ~Copyable {
         if frames != nil { left = [] }
         if !isPauseKept || !control.isInPlace(in: directory) { keepPause() }
         if !status.isWritten(in: directory) { try? status.write(to: directory, holding: lock) }
-        guard let frames, !frames.isInPlace(in: directory) else { return true }
-        frames.setState(.retired)
+        guard let frames, !frames.file.isInPlace(in: directory) else { return true }
+        frames.file.header.setState(.retired)
         self.frames = nil
         return false
     }
@@ -231,7 +231,7 @@ public struct FrameWriter: ~Copyable {
             status.lastError = BridgeStatus.Mishap(reason: reason, at: MonotonicClock.now())
         }
         if changesPause, state != .stopped { keepPause() }
-        frames?.setState(state)
+        frames?.file.header.setState(state)
         try status.write(to: directory, holding: lock)
     }
 
@@ -278,7 +278,7 @@ public struct FrameWriter: ~Copyable {
         let previous = status.generation
         // They would take the room that nobody needs.
         if !hasReaders { left = [] }
-        let next = try FramesFile(
+        let next = try FrameRing(
             in: directory,
             storage: storage,
             header: HeaderMetadata(generation: generation, plan: plan),
@@ -286,7 +286,7 @@ public struct FrameWriter: ~Copyable {
             source: source,
             framesPerSecond: framesPerSecond
         )
-        next.setHorizon(horizon)
+        next.file.header.setHorizon(horizon)
         do throws(BridgeError) {
             guard next.write(info, plan, body) else {
                 throw .damaged(path: directory.path, problem: "shrunk while it was written")
@@ -298,8 +298,8 @@ public struct FrameWriter: ~Copyable {
             directory.remove(BridgeStatus.framesFile(generation))
             throw error
         }
-        frames?.setState(.retired)
-        retired = frames
+        frames?.file.header.setState(.retired)
+        retired = frames?.file
         checkAt = MonotonicClock.now() + Self.checkInterval
         frames = next
         startsOver = false

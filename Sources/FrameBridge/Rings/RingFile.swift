@@ -1,0 +1,99 @@
+import Glibc
+import Posix
+
+/// The file of one ring in one generation, as its writer has it. Made under a temporary name and renamed when its header is
+/// whole, so that a reader finds either nothing or what is valid.
+///
+/// A ring owns what stands in its file, but for the words of `RingHeader`, and the order in which that is stored.
+final class RingFile {
+    /// To wake a reader takes the writer three microseconds and more, so a thread wakes those beyond so many.
+    private static let wokenAtOnce: Int32 = 4
+
+    /// The whole file, writable.
+    let mapping: Mapping
+    /// The name in the broadcast's folder.
+    let name: String
+    /// Hands out sealed memory; nil for a file.
+    private let service: DescriptorService?
+    /// Wakes many readers; made when there are many.
+    private var crowd: ReaderCrowd?
+
+    /// The name of a ring's file: `RING.` and the generation in 16 hexadecimal digits.
+    static func name(of ring: String, _ generation: UInt64) -> String {
+        "\(ring)." + String(repeating: "0", count: generation.leadingZeroBitCount / 4)
+            + (generation == 0 ? "" : String(generation, radix: 16))
+    }
+
+    /// Whether a file of the folder is one of a ring's, of any generation.
+    static func isFile(_ name: String, of ring: String) -> Bool { name.hasPrefix("\(ring).") }
+
+    /// - Parameters:
+    ///   - ring: the name of the ring.
+    ///   - bytes: the size of the file.
+    ///   - state: the state that the header begins with.
+    ///   - prepare: stores what the ring has in its header from the start.
+    /// - Throws: `noSpace`, or `system`.
+    init(
+        _ ring: String,
+        generation: UInt64,
+        bytes: Int,
+        storage: FrameStorage,
+        state: BroadcastState,
+        in directory: BridgeDirectory,
+        _ prepare: (Mapping) -> Void
+    ) throws(BridgeError) {
+        let name = Self.name(of: ring, generation)
+        let temporary = "." + name
+        do throws(SystemError) {
+            (mapping, service) = try Self.reserve(temporary, of: ring, bytes, storage, in: directory)
+        } catch {
+            directory.remove(temporary)
+            throw .writing(name, bytes, in: directory, error)
+        }
+        self.name = name
+        _ = mapping.guarded { prepare(mapping) }
+        header.heartbeat()
+        header.setState(state)
+        if renameat(directory.descriptor.raw, temporary, directory.descriptor.raw, name) != 0 {
+            let error = SystemError("rename")
+            directory.remove(temporary)
+            throw .system(path: directory.path(of: name), error)
+        }
+    }
+
+    /// Makes room whose blocks are all there, so that a full file system is an error now and not a SIGBUS later.
+    private static func reserve(
+        _ name: String,
+        of ring: String,
+        _ bytes: Int,
+        _ storage: FrameStorage,
+        in directory: BridgeDirectory
+    ) throws(SystemError) -> (Mapping, DescriptorService?) {
+        let file =
+            switch storage {
+            case .file: try directory.descriptor.open(name, O_RDWR | O_CREAT | O_EXCL)
+            case .memfd: try FileDescriptor.memory("oriel-\(ring)")
+            }
+        try file.allocate(bytes)
+        let mapping = try Mapping(file, size: bytes, writable: true)
+        guard storage == .memfd else { return (mapping, nil) }
+        try file.seal()
+        return (mapping, try DescriptorService(giving: file, at: name, in: directory.descriptor))
+    }
+
+    var header: RingHeader { RingHeader(mapping) }
+
+    /// Whether new readers would find this file, and whole.
+    func isInPlace(in directory: BridgeDirectory) -> Bool {
+        service == nil ? directory.size(of: name) ?? 0 >= mapping.size : directory.kind(of: name) == S_IFSOCK
+    }
+
+    /// Advances the wake word by a releasing addition, and wakes the readers, many of them soon after. Call it inside
+    /// `mapping.guarded`.
+    func advanceAndWakeReaders() {
+        let woken = mapping.advanceAndWake(Layout.Header.wake, most: Self.wokenAtOnce)
+        if woken < Self.wokenAtOnce { return }
+        crowd = crowd ?? (try? ReaderCrowd(of: mapping))
+        if let crowd { crowd.wake() } else { _ = mapping.wake(Layout.Header.wake) }
+    }
+}

@@ -1,0 +1,109 @@
+import Glibc
+import Posix
+import Synchronization
+
+/// The frames of one generation, as their writer has them: three slots, of which one is written at a time, and the order of
+/// stores by which readers see whole pictures (`Publication`).
+final class FrameRing {
+    /// The name of the ring in the broadcast's folder.
+    static let name = "frames"
+
+    let file: RingFile
+    private let header: HeaderMetadata
+    private var rotation = SlotRotation()
+    /// The geometry of what stands in each slot; nil where nothing was written.
+    private var plans = [SlotPlan?](repeating: nil, count: Layout.slotCount)
+    private var published: UInt64 = 0
+
+    private var mapping: Mapping { file.mapping }
+
+    /// Makes slots as large as `plan`, without a frame.
+    init(
+        in directory: BridgeDirectory,
+        storage: FrameStorage,
+        header: HeaderMetadata,
+        state: BroadcastState,
+        source: String,
+        framesPerSecond: Int
+    ) throws(BridgeError) {
+        file = try RingFile(
+            Self.name,
+            generation: header.generation,
+            bytes: header.fileBytes,
+            storage: storage,
+            state: state,
+            in: directory
+        ) { mapping in
+            withUnsafeTemporaryAllocation(byteCount: Layout.Header.constantBytes, alignment: 8) { bytes in
+                header.encode(into: bytes)
+                mapping.store(UnsafeRawBufferPointer(bytes), 0)
+            }
+            mapping.store32(UInt32(clamping: framesPerSecond), Layout.Header.framesPerSecond)
+            Self.store(source, in: mapping)
+        }
+        self.header = header
+    }
+
+    /// Says what is shown, for people, who may read it while it is written.
+    func setSource(_ source: String) {
+        _ = mapping.guarded { Self.store(source, in: mapping) }
+    }
+
+    private static func store(_ source: String, in mapping: Mapping) {
+        let count = Layout.Header.sourceBytes
+        let bytes = Array(source.utf8.prefix(count - 1))
+        let padded = bytes + repeatElement(0, count: count - bytes.count)
+        padded.withUnsafeBytes { mapping.store($0, Layout.Header.source) }
+    }
+
+    /// Whether a picture has room in a slot.
+    func holds(_ plan: SlotPlan) -> Bool { plan.byteCount <= header.slotStride }
+
+    /// Writes a frame into the slot that was not written for longest, and publishes it. Returns false when the file was
+    /// shrunk.
+    func write(_ info: FrameInfo, _ plan: SlotPlan, _ body: (inout FramePlanes) -> Void) -> Bool {
+        let previous = plans[rotation.slot] == plan ? rotation.slot : nil
+        var publication = rotation.publication(of: info.number)
+        let isRecycled = plans[publication.slot] == plan
+        plans[publication.slot] = plan
+        published += 1
+        return mapping.guarded { () -> Void in
+            while let step = publication.next() {
+                switch step {
+                case .store(let value, let word): mapping.store64(value, header.offset(of: word))
+                case .fence: atomicMemoryFence(ordering: .releasing)
+                case .draw(let slot): draw(info, plan, slot, after: previous, isRecycled: isRecycled, body)
+                case .release(let value, let word): mapping.storeReleasing64(value, header.offset(of: word))
+                case .wake: file.advanceAndWakeReaders()
+                }
+            }
+        } != nil
+    }
+
+    private func draw(
+        _ info: FrameInfo,
+        _ plan: SlotPlan,
+        _ slot: Int,
+        after previous: Int?,
+        isRecycled: Bool,
+        _ body: (inout FramePlanes) -> Void
+    ) {
+        let base = mapping.base + header.slotOffset(slot)
+        // Of no frame: everything in there is older than what any reader could have seen.
+        if !isRecycled { TileMap(base, plan).fill(0) }
+        var planes = FramePlanes(base: base, plan: plan, frameNumber: info.number, followsAnother: previous != nil)
+        body(&planes)
+        planes.complete(from: previous.map { mapping.base + header.slotOffset($0) })
+        var info = info
+        info.publishedAt = MonotonicClock.now()
+        let metadata = SlotMetadata(info, plan)
+        withUnsafeTemporaryAllocation(byteCount: Layout.Slot.metadataBytes, alignment: 8) { bytes in
+            metadata.encode(into: bytes, changedTiles: planes.namedTiles)
+            // The sequence number before it is not part of the picture.
+            let start = Layout.Slot.frameNumber
+            mapping.store(UnsafeRawBufferPointer(rebasing: bytes[start...]), header.slotOffset(slot) + start)
+        }
+        mapping.store64(info.publishedAt, Layout.Header.heartbeat)
+        mapping.store64(published, Layout.Header.published)
+    }
+}
