@@ -45,7 +45,7 @@ import Testing
     @Test(arguments: Fate.allCases)
     func aWriterThatGoesOrStopsWhileItIsAskedIsNoError(fate: Fate) throws {
         let directory = try folder.bridge()
-        let lock = try directory.openLock(FrameWriter.lockFile)
+        let lock = try directory.openLock(BroadcastFolder.lockFile)
         let status = BridgeStatus(state: .active, reason: "", generation: 0x123, pid: 1, startedAt: 1)
         try status.write(to: directory, holding: lock)
         let server = try server(at: directory.path(of: name))

@@ -108,7 +108,7 @@ extension BridgeDirectory {
     }
 
     /// Whether a capture process lives: whether its lock is held. The kernel frees the lock with the process.
-    public func hasWriter() throws(BridgeError) -> Bool { try isLocked(FrameWriter.lockFile) }
+    public func hasWriter() throws(BridgeError) -> Bool { try isLocked(BroadcastFolder.lockFile) }
 
     /// Whether anybody reads: whether a shared lock on `reader.lock` is held.
     public func hasReaders() throws(BridgeError) -> Bool { try isLocked(FrameReader.lockFile) }

@@ -12,7 +12,7 @@ public struct LockHolder: Sendable, Equatable {
 extension BridgeDirectory {
     /// Who holds the writer's lock: one process at the most that is seen here. The kernel tells of locks in `/proc` (proc(5),
     /// `fdinfo`), for processes of this user.
-    public func writers() -> [LockHolder] { holders(of: FrameWriter.lockFile) }
+    public func writers() -> [LockHolder] { holders(of: BroadcastFolder.lockFile) }
 
     /// Who holds a reader's lock.
     public func readers() -> [LockHolder] { holders(of: FrameReader.lockFile) }

@@ -65,7 +65,7 @@ public struct FrameReader: ~Copyable {
 
     private init(directory: BridgeDirectory, access: Access, horizon: Horizon) throws(BridgeError) {
         let lock = try directory.openLock(Self.lockFile, O_RDONLY)
-        let writerLock = try directory.openLock(FrameWriter.lockFile, O_RDONLY)
+        let writerLock = try directory.openLock(BroadcastFolder.lockFile, O_RDONLY)
         _ = try directory.calling(on: Self.lockFile) { () throws(SystemError) in try lock.tryLock(.shared) }
         lock.touch()
         self.directory = directory
@@ -154,7 +154,7 @@ public struct FrameReader: ~Copyable {
 
     /// How the broadcast is: what it says of itself, checked against the writer lock and the heartbeat.
     public mutating func liveness() throws(BridgeError) -> Liveness {
-        let locked = try directory.calling(on: FrameWriter.lockFile) { () throws(SystemError) in
+        let locked = try directory.calling(on: BroadcastFolder.lockFile) { () throws(SystemError) in
             try writerLock.isLockedByAnother(against: .exclusive)
         }
         guard locked else {

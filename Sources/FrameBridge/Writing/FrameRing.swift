@@ -17,23 +17,18 @@ final class FrameRing {
 
     private var mapping: Mapping { file.mapping }
 
-    /// Makes slots as large as `plan`, without a frame.
+    /// Makes the ring of a generation, with slots as large as `plan`, and without a frame.
+    ///
+    /// - Throws: `noSpace`, or `system`.
     init(
-        in directory: BridgeDirectory,
+        in generation: inout NewGeneration,
         storage: FrameStorage,
-        header: HeaderMetadata,
-        state: BroadcastState,
+        plan: SlotPlan,
         source: String,
         framesPerSecond: Int
     ) throws(BridgeError) {
-        file = try RingFile(
-            Self.name,
-            generation: header.generation,
-            bytes: header.fileBytes,
-            storage: storage,
-            state: state,
-            in: directory
-        ) { mapping in
+        let header = HeaderMetadata(generation: generation.number, plan: plan)
+        file = try generation.makeFile(of: Self.name, bytes: header.fileBytes, storage: storage) { mapping in
             withUnsafeTemporaryAllocation(byteCount: Layout.Header.constantBytes, alignment: 8) { bytes in
                 header.encode(into: bytes)
                 mapping.store(UnsafeRawBufferPointer(bytes), 0)

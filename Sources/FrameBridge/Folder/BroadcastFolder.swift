@@ -1,0 +1,207 @@
+import Glibc
+import Posix
+
+/// The folder of a broadcast, as its one writer owns it: the writer's lock, the status, what is asked and answered, and the
+/// generations of all rings, which begin and end together.
+///
+/// Of a ring the folder knows the name, the file, and the words of `RingHeader`. What else stands in the file, and the order
+/// in which it is stored there, is the ring's own.
+///
+/// Invariant: the lock is held as long as this value lives. The kernel frees it with the process, and then a successor clears
+/// away what is left.
+struct BroadcastFolder: ~Copyable {
+    static let lockFile = "writer.lock"
+    /// Between two looks after the files, in nanoseconds.
+    private static let checkInterval: UInt64 = 500_000_000
+
+    let directory: BridgeDirectory
+    private let lock: FileDescriptor
+    private let readerLock: FileDescriptor
+    /// The names of all rings that this writer or one before may have made.
+    private let rings: [String]
+    private var status: BridgeStatus
+    private var control: ControlWriter
+    /// The files of the present generation, one for each of its rings; empty while there is none, or somebody has removed one.
+    private var files: [RingFile] = []
+    /// The generation before, for readers who have not followed yet; until the next look after the files.
+    private var retired: [RingFile] = []
+    /// What writers before left, for readers who have not followed yet; until this one has a generation.
+    private var left: [RingHeader]
+    /// What was captured before is not to be shown any more: nanoseconds of CLOCK_MONOTONIC.
+    private var horizon: UInt64
+    private var checkAt: UInt64 = 0
+
+    /// Takes the writer lock, says `starting`, and clears away what a writer that was killed left behind. If that one was
+    /// paused, or asked to be, this one is paused from the start.
+    ///
+    /// - Parameters:
+    ///   - rings: the names of the rings whose files are cleared away.
+    ///   - source: what is shown, for a successor: at most 4080 bytes.
+    /// - Throws: `alreadyRunning` when another process holds the lock.
+    init(_ directory: BridgeDirectory, rings: [String], source: String) throws(BridgeError) {
+        let lock = try directory.openLock(Self.lockFile)
+        let readerLock = try directory.openLock(FrameReader.lockFile)
+        let taken = try directory.calling(on: Self.lockFile) { () throws(SystemError) in try lock.tryLock(.exclusive) }
+        guard taken else {
+            throw .alreadyRunning(path: directory.path, pid: (try? directory.status())??.pid)
+        }
+        let heritage = Heritage(in: directory)
+        let status = BridgeStatus(
+            state: heritage.isPaused ? .paused : .starting,
+            reason: "",
+            generation: 0,
+            pid: getpid(),
+            startedAt: MonotonicClock.now()
+        )
+        var left: [RingHeader]
+        let horizon: UInt64
+        do throws(BridgeError) {
+            try status.write(to: directory, holding: lock)
+            left = Self.clearAway(rings, in: directory)
+            horizon = left.map(\.horizon).max() ?? 0
+        } catch {
+            // Removing the files of a dead writer makes room for the status, but for what readers still map.
+            left = Self.clearAway(rings, in: directory)
+            horizon = left.map(\.horizon).max() ?? 0
+            if let isRead = try? readerLock.isLockedByAnother(against: .exclusive), !isRead { left = [] }
+            try status.write(to: directory, holding: lock)
+        }
+        control = try ControlWriter(after: heritage, in: directory, source: source)
+        self.directory = directory
+        self.lock = lock
+        self.readerLock = readerLock
+        self.rings = rings
+        self.status = status
+        self.left = left
+        self.horizon = horizon
+        if heritage.isPaused { setHorizon(MonotonicClock.now()) }
+    }
+
+    /// Removes what a killed writer left, and returns the headers of its rings.
+    private static func clearAway(_ rings: [String], in directory: BridgeDirectory) -> [RingHeader] {
+        let names = directory.fileNames().filter { $0 != BridgeDirectory.spare(BridgeStatus.fileName) }
+        func isRing(_ name: String) -> Bool { rings.contains { RingFile.isFile(name, of: $0) } }
+        let left = names.filter(isRing).compactMap { RingHeader(retiring: $0, in: directory) }
+        for name in names where isRing(name) || name.hasPrefix(".") || name == "request" {
+            directory.remove(name)
+        }
+        return left
+    }
+
+    /// What the broadcast says of itself.
+    var state: BroadcastState { status.state }
+
+    /// The present generation; 0 while there is none.
+    var generation: UInt64 { status.generation }
+
+    /// Whether any reader is attached.
+    var hasReaders: Bool { (try? readerLock.isLockedByAnother(against: .exclusive)) ?? true }
+
+    // MARK: - What is asked
+
+    /// Says what is shown, for a successor. Throws, and changes nothing, where a successor would not learn of it.
+    mutating func setSource(_ words: String) throws(BridgeError) { try control.setSource(words) }
+
+    /// Takes what waits to be done, if anything. What is not answered is given again.
+    mutating func takeRequest() -> BridgeRequest? { control.takeRequest() }
+
+    /// Answers the request that was taken last. That a pause is granted is said only once it outlives this process: until
+    /// then it is given again by `takeRequest`.
+    mutating func answer(_ answer: BridgeAnswer) { control.answer(answer) }
+
+    // MARK: - What all rings say
+
+    /// Forbids readers to show what was captured before, in any ring.
+    mutating func setHorizon(_ instant: UInt64) {
+        horizon = max(horizon, instant)
+        for file in files + retired { file.header.setHorizon(horizon) }
+        for header in left { header.setHorizon(horizon) }
+    }
+
+    /// Says what state the broadcast is in, in all headers and in the status file, and wakes the readers. What cannot be
+    /// written is tried again with the heartbeats.
+    mutating func setState(_ state: BroadcastState, reason: String = "") throws(BridgeError) {
+        guard status.state != state || status.reason != reason else { return }
+        let changesPause = (status.state == .paused) != (state == .paused)
+        status.state = state
+        status.reason = reason
+        if state == .error || state == .sourceLost {
+            status.lastError = BridgeStatus.Mishap(reason: reason, at: MonotonicClock.now())
+        }
+        // The pause is written before all else, so that it is not lost with this process.
+        if changesPause, state != .stopped { control.keepPause(state == .paused) }
+        for file in files { file.header.setState(state) }
+        try status.write(to: directory, holding: lock)
+    }
+
+    /// Tells the readers that the writer lives. At times it also mends the other files, and writes again what could not be
+    /// written.
+    ///
+    /// - Returns: false when somebody removed or shrank a file of the present generation, which has ended then.
+    mutating func heartbeat() -> Bool {
+        for file in files { file.header.heartbeat() }
+        let now = MonotonicClock.now()
+        if now < checkAt { return true }
+        checkAt = now + Self.checkInterval
+        retired = []
+        if !files.isEmpty { left = [] }
+        control.mend(isPaused: state == .paused)
+        if !status.isWritten(in: directory) { try? status.write(to: directory, holding: lock) }
+        if files.allSatisfy({ $0.isInPlace(in: directory) }) { return true }
+        for file in files { file.header.setState(.retired) }
+        files = []
+        return false
+    }
+
+    // MARK: - Generations
+
+    /// Makes another generation, and only then names it: whoever comes finds what `make` has put into its rings. Where that
+    /// fails, the generation before stays.
+    ///
+    /// - Parameter make: makes the files of all rings, with what readers shall find in them first.
+    mutating func beginGeneration<Rings>(
+        _ make: (inout NewGeneration) throws(BridgeError) -> Rings
+    ) throws(BridgeError) -> Rings {
+        let previous = status.generation
+        var next = NewGeneration(in: directory, state: status.state, horizon: horizon)
+        // What a dead writer left takes up room as long as it is mapped, for readers alone.
+        if !hasReaders { left = [] }
+        let made: Rings
+        do throws(BridgeError) {
+            made = try make(&next)
+            status.generation = next.number
+            try status.write(to: directory, holding: lock)
+        } catch {
+            status.generation = previous
+            for file in next.files { directory.remove(file.name) }
+            throw error
+        }
+        for file in files { file.header.setState(.retired) }
+        retired = files
+        checkAt = MonotonicClock.now() + Self.checkInterval
+        files = next.files
+        removeFiles(of: previous)
+        return made
+    }
+
+    private func removeFiles(of generation: UInt64) {
+        guard generation != 0 else { return }
+        for ring in rings { directory.remove(RingFile.name(of: ring, generation)) }
+    }
+
+    /// Says `stopped`, removes the files of the generation and gives the lock back.
+    consuming func stop(reason: String) throws(BridgeError) {
+        let generation = status.generation
+        status.generation = 0
+        do throws(BridgeError) {
+            try setState(.stopped, reason: reason)
+            removeFiles(of: generation)
+        } catch {
+            // Removing the files makes room for the status.
+            removeFiles(of: generation)
+            try status.write(to: directory, holding: lock)
+        }
+        directory.remove(ControlFile.fileName)
+        directory.remove(BridgeDirectory.spare(BridgeStatus.fileName))
+    }
+}

@@ -1,0 +1,74 @@
+import Posix
+
+/// The writer's end of the file `control`: takes and answers requests, and keeps there what a successor must know of a pause
+/// and of the source.
+struct ControlWriter: ~Copyable {
+    private let directory: BridgeDirectory
+    private var file: ControlFile
+    /// What is shown, in words that a successor understands.
+    private var source: String
+    /// The request that was taken last and waits for its answer.
+    private var asked: ControlFile.Record?
+    /// Whether a successor would know whether the broadcast is paused.
+    private var isPauseKept = true
+
+    /// Goes on with the file of the writer before, or makes it.
+    init(after heritage: Heritage, in directory: BridgeDirectory, source: String) throws(BridgeError) {
+        file = try heritage.makeControl(in: directory, source: source)
+        self.directory = directory
+        self.source = source
+    }
+
+    /// Throws, and changes nothing, where a successor would not learn of the source.
+    mutating func setSource(_ words: String) throws(BridgeError) {
+        do { try file.write(words, to: .source) } catch {
+            throw .writing(ControlFile.fileName, words.utf8.count, in: directory, error)
+        }
+        source = words
+    }
+
+    /// Takes what waits to be done, if anything. What is not answered is given again.
+    mutating func takeRequest() -> BridgeRequest? {
+        asked = file.waitingRecord
+        guard let asked else { return directory.takeRequestFile() }
+        if let request = BridgeRequest(text: asked.text) { return request }
+        answer(.refused("it is not known how to \(asked.text)"))
+        return nil
+    }
+
+    /// Answers the request that was taken last, but does not grant a pause before a successor would know of it.
+    mutating func answer(_ answer: BridgeAnswer) {
+        guard let asked else { return }
+        let text: String
+        switch answer {
+        case .granted:
+            if BridgeRequest(text: asked.text)?.pauses ?? false, !isPauseKept { return }
+            text = ""
+        case .refused(let reason):
+            text = String(decoding: reason.utf8.prefix(ControlFile.longestText - 2), as: UTF8.self)
+        }
+        try? file.write(ControlFile.Record(number: asked.number, text: text), to: .answer)
+        self.asked = nil
+    }
+
+    /// Keeps for a successor whether the broadcast is paused. `mend` tries again what could not be kept.
+    mutating func keepPause(_ isPaused: Bool) {
+        let pause = isPaused ? BroadcastState.paused.name : ""
+        do {
+            if file.isInPlace(in: directory) {
+                try file.write(pause, to: .pause)
+            } else {
+                // Somebody removed the file. What was asked in it is asked again.
+                file = try ControlFile(makingIn: directory, pause: pause, source: source)
+            }
+            isPauseKept = true
+        } catch {
+            isPauseKept = false
+        }
+    }
+
+    /// Writes again what could not be written, and makes the file anew where somebody removed it.
+    mutating func mend(isPaused: Bool) {
+        if !isPauseKept || !file.isInPlace(in: directory) { keepPause(isPaused) }
+    }
+}

@@ -1,0 +1,51 @@
+import Posix
+
+/// A generation that no reader knows of yet. The rings make their files in it; then the folder names it.
+struct NewGeneration {
+    /// Random, never 0.
+    let number: UInt64
+    let directory: BridgeDirectory
+    private let state: BroadcastState
+    private let horizon: UInt64
+    /// What was made so far.
+    private(set) var files: [RingFile] = []
+
+    /// - Parameters:
+    ///   - state: the state that its files begin with.
+    ///   - horizon: what was captured before this instant is not to be shown any more.
+    init(in directory: BridgeDirectory, state: BroadcastState, horizon: UInt64) {
+        var number: UInt64 = 0
+        while number == 0 { number = .random(in: .min ... .max) }
+        self.number = number
+        self.directory = directory
+        self.state = state
+        self.horizon = horizon
+    }
+
+    /// Makes the file of a ring, with all its blocks.
+    ///
+    /// - Parameters:
+    ///   - ring: the name of the ring, one of those that the folder knows.
+    ///   - bytes: the size of the file, a header page at least.
+    ///   - prepare: stores what the ring has in its header from the start.
+    /// - Throws: `noSpace`, or `system`.
+    mutating func makeFile(
+        of ring: String,
+        bytes: Int,
+        storage: FrameStorage,
+        _ prepare: (Mapping) -> Void
+    ) throws(BridgeError) -> RingFile {
+        let file = try RingFile(
+            ring,
+            generation: number,
+            bytes: bytes,
+            storage: storage,
+            state: state,
+            in: directory,
+            prepare
+        )
+        file.header.setHorizon(horizon)
+        files.append(file)
+        return file
+    }
+}
