@@ -45,7 +45,7 @@ let package = Package(
         ),
         .target(
             name: "Sender",
-            dependencies: ["FrameBridge", "Media", "Pixels", "Posix", "RTP", "VideoEncoding"],
+            dependencies: ["FrameBridge", "Media", "Pixels", "Posix", "VideoEncoding"],
             swiftSettings: safe
         ),
         .target(
