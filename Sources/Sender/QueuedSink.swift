@@ -101,7 +101,14 @@ package final class QueuedSink: MediaSink {
                 continue
             }
             do { try sink.take(bytes.span, frame) } catch {
-                return state.withLock { $0.failure = error }
+                // The next frame is let in, to throw this.
+                let wakeSender = state.withLock { state in
+                    state.failure = error
+                    state.frames.removeAll()
+                    return state.wakeSender
+                }
+                wakeSender?()
+                return
             }
         }
     }

@@ -97,8 +97,11 @@ package struct SenderLoop: ~Copyable {
             case .end(let id): end(id)
             }
         }
-        for encode in leaving where encode.progress.hasEnded { departed.add(encode.progress.statistics) }
-        leaving.removeAll { $0.progress.hasEnded }
+        leaving.removeAll { encode in
+            let progress = encode.progress
+            if progress.hasEnded { departed.add(progress.statistics) }
+            return progress.hasEnded
+        }
         tellPreference()
         tellProblem()
     }

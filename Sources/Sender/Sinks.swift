@@ -19,9 +19,17 @@ package final class Sinks: Sendable {
     }
 
     /// Gives a sink no more frames, but for one that is just being given.
-    package func remove(_ sink: any MediaSink) {
-        members.withLock { $0.removeAll { $0 === sink } }
+    ///
+    /// - Returns: whether it was there.
+    @discardableResult
+    package func remove(_ sink: any MediaSink) -> Bool {
+        let wasThere = members.withLock { members in
+            let count = members.count
+            members.removeAll { $0 === sink }
+            return members.count < count
+        }
         bell.ring()
+        return wasThere
     }
 
     /// What all sinks together want of a rendition. It is full only as long as all are that want it.
@@ -35,17 +43,18 @@ package final class Sinks: Sendable {
                 ? sum.isFullUntil.flatMap { one in demand.isFullUntil.map { min(one, $0) } }
                 : demand.isFullUntil
             sum.isWanted = true
-            if let keyframeAt = demand.keyframeAt { sum.keyframeAt = min(sum.keyframeAt ?? .max, keyframeAt) }
+            // A sink that is full cannot take the keyframe that it demands.
+            if let keyframeAt = demand.keyframeAt {
+                sum.keyframeAt = min(sum.keyframeAt ?? .max, max(keyframeAt, demand.isFullUntil ?? 0))
+            }
         }
         return sum
     }
 
     func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame, at now: UInt64) {
         for sink in all where sink.demand(for: frame.rendition, at: now).isWanted {
-            do { try sink.take(bytes, frame) } catch {
-                remove(sink)
-                report("\(error)")
-            }
+            // Only once, though it may throw in several renditions.
+            do { try sink.take(bytes, frame) } catch { if remove(sink) { report("\(error)") } }
         }
     }
 

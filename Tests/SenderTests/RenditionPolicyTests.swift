@@ -44,6 +44,7 @@ import Testing
         #expect(decisions(&policy, [a], at: 0) == [.begin(a.id)])
         policy.noteFailure(of: a.id, at: 0)
         #expect(decisions(&policy, [], at: 2 * second) == [])
+        #expect(policy.nextDeadline == nil, "nothing is due")
         #expect(decisions(&policy, [a], at: 3 * second) == [.begin(a.id)])
     }
 

@@ -36,6 +36,8 @@ package final class PlainRTPCall: MediaSink {
         var horizon: UInt64 = 0
         /// Until when the network thread sleeps by itself; 0 while it need not be woken.
         var sleepsUntil: UInt64 = 0
+        /// A frame was dropped, so that nothing can be decoded before the next keyframe.
+        var isIncomplete = false
         /// What the sender was told last of the demand.
         var demand = Demand.none
         var isClosed = false
@@ -99,10 +101,13 @@ package final class PlainRTPCall: MediaSink {
         let now = MonotonicClock.now()
         let mustWake = state.withLock { state in
             forgetPast(&state)
-            guard frame.takenAt >= state.horizon else {
+            let isFull = state.session.backlog(now: now).duration > Self.longestBacklog
+            if isFull { state.isIncomplete = true }
+            guard frame.takenAt >= state.horizon, !isFull, frame.isKeyframe || !state.isIncomplete else {
                 state.session.requestKeyframe()
                 return false
             }
+            state.isIncomplete = false
             state.session.send(
                 frame: bytes,
                 isKeyframe: frame.isKeyframe,

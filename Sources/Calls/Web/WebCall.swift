@@ -92,6 +92,10 @@ package final class WebCall: MediaSink {
             if frame.isKeyframe { shared.incomplete.remove(rendition) }
             guard shared.frames.count < Self.frameLimit, !shared.incomplete.contains(rendition) else {
                 shared.incomplete.insert(rendition)
+                // A keyframe that is dropped begins the hold-off too: the next one would be dropped as well.
+                if frame.isKeyframe {
+                    shared.keyframeRequests[rendition, default: KeyframeRequests()].keyframeSent(at: now)
+                }
                 shared.keyframeRequests[rendition, default: KeyframeRequests()].request()
                 return shared.wakeSender
             }

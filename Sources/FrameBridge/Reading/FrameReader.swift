@@ -205,6 +205,8 @@ public struct FrameReader: ~Copyable {
                 passedHorizon = horizon.instant
                 horizon.follow(found.mapHeader())
                 source = found
+                // Another reader with this horizon may have come to a later generation meanwhile: the last one sets the latest.
+                if triesLeft > 0, try directory.status()?.generation != generation { continue }
                 return source
             } catch .noBroadcast where triesLeft > 0 {
                 // The next generation has come between the two looks.

@@ -57,8 +57,8 @@ package struct Cadence {
     /// that goes out just before a new picture delays that for nothing.
     package var repetition: UInt64 {
         guard let lastEncode else { return 0 }
-        // That comes first.
-        if pictureIsNew { return earliest }
+        // A new picture, or a receiver that waits, comes before any repetition.
+        if pictureIsNew || keyframeIsWanted { return earliest }
         let next =
             isConverged
             ? lastEncode + Self.keepAliveInterval

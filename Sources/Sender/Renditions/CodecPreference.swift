@@ -10,8 +10,13 @@ final class SharedPreference: Sendable {
 
     var codec: VideoCodec { state.withLock { $0.codec } }
 
-    func noteChange(_ share: Double, at instant: UInt64) {
-        state.withLock { $0.noteChange(share, at: instant) }
+    /// - Returns: whether another codec is preferred now.
+    func noteChange(_ share: Double, at instant: UInt64) -> Bool {
+        state.withLock { preference in
+            let before = preference.codec
+            preference.noteChange(share, at: instant)
+            return preference.codec != before
+        }
     }
 
     /// - Returns: whether another codec is preferred now.

@@ -43,14 +43,16 @@ final class EncodeLoop {
 
     func run(for encode: Encode) throws(VideoEncoderError) {
         let stream = try VideoStream(rendition, settings)
-        while !encode.mustStop {
+        while true {
+            // The bell is read first, so that no ring is lost.
             let rings = sinks.bell.count
+            if encode.mustStop { return }
             readPicture(for: stream)
             // What is not to be shown any more is not encoded any more either.
             if let capturedAt, capturedAt < reader.horizon.instant { self.capturedAt = nil }
             let now = MonotonicClock.now()
             let demand = sinks.demand(for: rendition.id, at: now)
-            if demand.isWanted { try self.encode(stream, demand, at: now) }
+            if demand.isWanted { try self.encode(stream, demand, at: now, for: encode) }
             if encode.note(statistics, problem) { sinks.bell.ring() }
             wait(from: now, stream, demand, while: rings)
         }
@@ -72,7 +74,8 @@ final class EncodeLoop {
                 capturedAt = instant
                 stream.noteNewPicture(changed, scroll)
                 let count = changed.count - (scroll?.blocks.count ?? 0)
-                preference.noteChange(Double(count) / Double(changed.columns * changed.rows), at: instant)
+                let share = Double(count) / Double(changed.columns * changed.rows)
+                if preference.noteChange(share, at: instant) { sinks.bell.ring() }
             case .contended: retryAt = MonotonicClock.now() + rendition.interval / 8
             case .unchanged, .noFrame: break
             }
@@ -87,7 +90,12 @@ final class EncodeLoop {
         try reader.read { frame in picture.draft(frame) }
     }
 
-    private func encode(_ stream: VideoStream, _ demand: Demand, at now: UInt64) throws(VideoEncoderError) {
+    private func encode(
+        _ stream: VideoStream,
+        _ demand: Demand,
+        at now: UInt64,
+        for encode: Encode
+    ) throws(VideoEncoderError) {
         guard let capturedAt else { return }
         if let keyframeAt = demand.keyframeAt, now >= keyframeAt { stream.noteKeyframeRequest() }
         let action = stream.action(at: now)
@@ -100,7 +108,9 @@ final class EncodeLoop {
         }
         let (begin, sentBefore) = (MonotonicClock.threadTime(), statistics.sendTime)
         let result = try stream.encode(picture.nv12, capturedAt: capturedAt, action, now: now, &statistics) {
-            [sinks] bytes, frame in sinks.take(bytes, frame, at: now)
+            [sinks] bytes, frame in
+            // Another encode of the rendition may have begun meanwhile, with a keyframe.
+            if !encode.mustStop { sinks.take(bytes, frame, at: now) }
         }
         let cost = MonotonicClock.threadTime() - begin - (statistics.sendTime - sentBefore)
         statistics.encodeTime += cost
@@ -116,7 +126,7 @@ final class EncodeLoop {
             return MonotonicClock.sleep(until: nextTick)
         }
         var deadline = now + Self.longestSleep
-        if capturedAt != nil {
+        if demand.isWanted, capturedAt != nil {
             deadline = min(deadline, stream.repetition)
             if let keyframeAt = demand.keyframeAt, keyframeAt > now { deadline = min(deadline, keyframeAt) }
         }

@@ -42,7 +42,9 @@ package struct RenditionPolicy {
             case .idle where wanted.contains(id), .resting where wanted.contains(id):
                 states[id] = .running(since: now)
                 decisions.append(.begin(id))
-            case .idle, .running, .resting: break
+            // Its rest is over, and nobody waits for that.
+            case .resting: states[id] = .idle
+            case .idle, .running: break
             }
         }
         return decisions
@@ -58,7 +60,7 @@ package struct RenditionPolicy {
         return rest
     }
 
-    /// When the next rest ends; nil if none rests. May lie in the past.
+    /// When the next rest ends; nil if none rests. Decide again then.
     package var nextDeadline: UInt64? {
         states.values.compactMap { state in if case .resting(let end) = state { end } else { nil } }.min()
     }
