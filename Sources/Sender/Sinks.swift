@@ -7,14 +7,26 @@ package final class Sinks: Sendable {
     /// Rung when a demand has changed, or a sink came or left.
     package let bell = Bell()
     private let report: @Sendable (String) -> Void
-    private let members: Mutex<[any MediaSink]> = Mutex([])
+    private let state = Mutex(State())
+
+    private struct State {
+        var members: [any MediaSink] = []
+        /// What all were told last, for those who come later.
+        var preferred: Rendition.ID?
+        var condition: BroadcastCondition?
+    }
 
     /// - Parameter report: gets a sentence about a sink that broke.
     package init(report: @escaping @Sendable (String) -> Void) { self.report = report }
 
     package func add(_ sink: any MediaSink) {
         sink.setWaker { [bell] in bell.ring() }
-        members.withLock { $0.append(sink) }
+        let (preferred, condition) = state.withLock { state in
+            state.members.append(sink)
+            return (state.preferred, state.condition)
+        }
+        if let preferred { sink.prefer(preferred) }
+        if let condition { sink.note(condition) }
         bell.ring()
     }
 
@@ -23,10 +35,10 @@ package final class Sinks: Sendable {
     /// - Returns: whether it was there.
     @discardableResult
     package func remove(_ sink: any MediaSink) -> Bool {
-        let wasThere = members.withLock { members in
-            let count = members.count
-            members.removeAll { $0 === sink }
-            return members.count < count
+        let wasThere = state.withLock { state in
+            let count = state.members.count
+            state.members.removeAll { $0 === sink }
+            return state.members.count < count
         }
         bell.ring()
         return wasThere
@@ -58,9 +70,15 @@ package final class Sinks: Sendable {
         }
     }
 
-    func prefer(_ rendition: Rendition.ID) { for sink in all { sink.prefer(rendition) } }
+    func prefer(_ rendition: Rendition.ID) {
+        state.withLock { $0.preferred = rendition }
+        for sink in all { sink.prefer(rendition) }
+    }
 
-    func note(_ condition: BroadcastCondition) { for sink in all { sink.note(condition) } }
+    func note(_ condition: BroadcastCondition) {
+        state.withLock { $0.condition = condition }
+        for sink in all { sink.note(condition) }
+    }
 
-    private var all: [any MediaSink] { members.withLock { $0 } }
+    private var all: [any MediaSink] { state.withLock { $0.members } }
 }

@@ -116,6 +116,11 @@ import Testing
         let sender = try RunningSender([rendition])
         sender.sinks.add(sink)
         try sender.show(1, to: sink, in: rendition)
+        // One that comes later is told what the others were.
+        try wait(until: "the state is told") { !sink.state.withLock { $0.conditions.isEmpty } }
+        let late = TestSink(wanting: [])
+        sender.sinks.add(late)
+        #expect(late.state.withLock { $0.conditions.first } != nil)
         try sender.finish()
         #expect(sink.state.withLock { $0.conditions.last } == .stopped)
     }
