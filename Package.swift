@@ -34,24 +34,24 @@ let package = Package(
             name: "oriel",
             dependencies: [
                 "Broadcast", "Sender", "Calls", "CPNG", "FrameBridge", "HTTP", "Media", "Pixels", "Posix", "RTP",
-                "VideoEncoding", "WebRTC", "X11Capture", argumentParser,
+                "Time", "VideoEncoding", "WebRTC", "X11Capture", argumentParser,
             ],
             swiftSettings: swift
         ),
         .target(
             name: "Broadcast",
-            dependencies: ["FrameBridge", "Pixels", "Posix", "X11Capture"],
+            dependencies: ["FrameBridge", "Pixels", "Posix", "Time", "X11Capture"],
             swiftSettings: safe
         ),
         .target(
             name: "Sender",
-            dependencies: ["FrameBridge", "Media", "Pixels", "Posix", "VideoEncoding"],
+            dependencies: ["FrameBridge", "Media", "Pixels", "Posix", "Time", "VideoEncoding"],
             swiftSettings: safe
         ),
         .target(
             name: "Calls",
             dependencies: [
-                "HTTP", "Media", "Posix", "RTP", "WebRTC",
+                "HTTP", "Media", "Posix", "RTP", "Time", "WebRTC",
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -61,6 +61,7 @@ let package = Package(
         .target(
             name: "HTTP",
             dependencies: [
+                "Time",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -68,22 +69,27 @@ let package = Package(
             ],
             swiftSettings: swift
         ),
-        .target(name: "WebRTC", dependencies: ["CNice", "COpenSSL", "CSRTP", "Media", "RTP"], swiftSettings: swift),
-        .target(name: "RTP", dependencies: ["Media"], swiftSettings: safe),
-        .target(name: "Media", swiftSettings: safe),
+        .target(
+            name: "WebRTC",
+            dependencies: ["CNice", "COpenSSL", "CSRTP", "Media", "RTP", "Time"],
+            swiftSettings: swift
+        ),
+        .target(name: "RTP", dependencies: ["Media", "Time"], swiftSettings: safe),
+        .target(name: "Media", dependencies: ["Time"], swiftSettings: safe),
         .target(
             name: "VideoEncoding",
-            dependencies: ["CAOM", "CVPX", "Media", "Pixels"],
+            dependencies: ["CAOM", "CVPX", "Media", "Pixels", "Time"],
             swiftSettings: swift + [.enableExperimentalFeature("Lifetimes")]
         ),
-        .target(name: "X11Capture", dependencies: ["CXCB", "Pixels", "Posix"], swiftSettings: swift),
+        .target(name: "X11Capture", dependencies: ["CXCB", "Pixels", "Posix", "Time"], swiftSettings: swift),
         .target(name: "Pixels", dependencies: ["CPixels", "CYUV"], swiftSettings: swift),
         .target(
             name: "FrameBridge",
-            dependencies: ["Posix"],
+            dependencies: ["Posix", "Time"],
             swiftSettings: swift + [.enableExperimentalFeature("Lifetimes")]
         ),
-        .target(name: "Posix", dependencies: ["CPosix"], swiftSettings: swift),
+        .target(name: "Posix", dependencies: ["CPosix", "Time"], swiftSettings: swift),
+        .target(name: "Time", swiftSettings: safe),
         .target(name: "CPosix"),
         .target(name: "CPixels"),
         .systemLibrary(
@@ -108,7 +114,7 @@ let package = Package(
 
         .executableTarget(
             name: "workload",
-            dependencies: ["CXCB", "CXTest", "Posix"],
+            dependencies: ["CXCB", "CXTest", "Posix", "Time"],
             path: "Benchmarks/Workload",
             swiftSettings: swift
         ),
@@ -116,8 +122,8 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "Differential", "FrameBridge", "Media", "Pixels", "Posix", "TestSupport", "VideoEncoding", "X11Capture",
-                argumentParser,
+                "Differential", "FrameBridge", "Media", "Pixels", "Posix", "TestSupport", "Time", "VideoEncoding",
+                "X11Capture", argumentParser,
             ],
             path: "Benchmarks/Bench",
             swiftSettings: swift
@@ -125,71 +131,74 @@ let package = Package(
 
         .executableTarget(
             name: "bridge-peer",
-            dependencies: ["FrameBridge", "Posix"],
+            dependencies: ["FrameBridge", "Posix", "Time"],
             path: "Tests/BridgePeer",
             swiftSettings: swift
         ),
-        .target(name: "TestSupport", dependencies: ["Posix"], path: "Tests/TestSupport", swiftSettings: swift),
-        .testTarget(name: "PosixTests", dependencies: ["Posix", "TestSupport"], swiftSettings: swift),
+        .target(name: "TestSupport", dependencies: ["Posix", "Time"], path: "Tests/TestSupport", swiftSettings: swift),
+        .testTarget(name: "TimeTests", dependencies: ["Time"], swiftSettings: swift),
+        .testTarget(name: "PosixTests", dependencies: ["Posix", "TestSupport", "Time"], swiftSettings: swift),
         .testTarget(
             name: "FrameBridgeTests",
-            dependencies: ["FrameBridge", "Posix", "TestSupport"],
+            dependencies: ["FrameBridge", "Posix", "TestSupport", "Time"],
             swiftSettings: swift
         ),
         .testTarget(
             name: "BridgePromiseTests",
-            dependencies: ["FrameBridge", "Posix", "TestSupport"],
+            dependencies: ["FrameBridge", "Posix", "TestSupport", "Time"],
             swiftSettings: swift
         ),
-        .testTarget(name: "PixelsTests", dependencies: ["Pixels", "TestSupport"], swiftSettings: swift),
+        .testTarget(name: "PixelsTests", dependencies: ["Pixels", "TestSupport", "Time"], swiftSettings: swift),
         .testTarget(
             name: "X11CaptureTests",
-            dependencies: ["CXCB", "X11Capture", "Pixels", "Posix", "TestSupport"],
+            dependencies: ["CXCB", "Pixels", "Posix", "TestSupport", "Time", "X11Capture"],
             swiftSettings: swift
         ),
         .target(
             name: "Differential",
             dependencies: [
-                "CAOM", "CVPX", "FrameBridge", "Media", "Pixels", "Posix", "Sender", "TestSupport", "VideoEncoding",
+                "CAOM", "CVPX", "FrameBridge", "Media", "Pixels", "Posix", "Sender", "TestSupport", "Time",
+                "VideoEncoding",
             ],
             path: "Tests/Differential",
             swiftSettings: swift
         ),
         .testTarget(
             name: "VideoEncodingTests",
-            dependencies: ["Differential", "Media", "Pixels", "TestSupport", "VideoEncoding"],
+            dependencies: ["Differential", "Media", "Pixels", "TestSupport", "Time", "VideoEncoding"],
             swiftSettings: swift
         ),
-        .testTarget(name: "RTPTests", dependencies: ["Media", "RTP", "TestSupport"], swiftSettings: swift),
+        .testTarget(name: "RTPTests", dependencies: ["Media", "RTP", "TestSupport", "Time"], swiftSettings: swift),
         .testTarget(
             name: "WebRTCTests",
-            dependencies: ["COpenSSL", "CSRTP", "Media", "Posix", "RTP", "TestSupport", "WebRTC"],
+            dependencies: ["COpenSSL", "CSRTP", "Media", "Posix", "RTP", "TestSupport", "Time", "WebRTC"],
             exclude: ["Offers"],
             swiftSettings: swift
         ),
-        .testTarget(name: "BroadcastTests", dependencies: ["Broadcast"], swiftSettings: swift),
+        .testTarget(name: "BroadcastTests", dependencies: ["Broadcast", "Time"], swiftSettings: swift),
         .testTarget(
             name: "SenderTests",
             dependencies: [
-                "Differential", "FrameBridge", "Media", "Pixels", "Posix", "Sender", "TestSupport", "VideoEncoding",
+                "Differential", "FrameBridge", "Media", "Pixels", "Posix", "Sender", "TestSupport", "Time",
+                "VideoEncoding",
             ],
             swiftSettings: swift
         ),
         .testTarget(
             name: "CallsTests",
-            dependencies: ["Calls", "HTTP", "Media", "Posix", "RTP", "TestSupport", "WebRTC"],
+            dependencies: ["Calls", "HTTP", "Media", "Posix", "RTP", "TestSupport", "Time", "WebRTC"],
             swiftSettings: swift
         ),
         .testTarget(
             name: "HTTPTests",
             dependencies: [
-                "COpenSSL", "HTTP", "Posix", "TestSupport", .product(name: "NIOHTTP1", package: "swift-nio"),
+                "COpenSSL", "HTTP", "Posix", "TestSupport", "Time", .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: swift
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["FrameBridge", "Pixels", "Posix", "TestSupport"],
+            dependencies: ["FrameBridge", "Pixels", "Posix", "TestSupport", "Time"],
             swiftSettings: swift
         ),
     ],

@@ -1,8 +1,12 @@
 package import Glibc
+package import Time
 
 /// The one clock of the program: CLOCK_MONOTONIC in nanoseconds, the same in all processes of a machine.
 package enum MonotonicClock {
     package static func now() -> UInt64 { nanoseconds(CLOCK_MONOTONIC) }
+
+    @_disfavoredOverload
+    package static func now() -> Instant { Instant(nanoseconds: now()) }
 
     /// Wall-clock time in nanoseconds since 1970; for sender reports and people only.
     package static func wallClock() -> UInt64 { nanoseconds(CLOCK_REALTIME) }
