@@ -2,8 +2,11 @@
 #include "CPosix.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -12,29 +15,50 @@ union control {
     char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-int posix_bind_path(int socket, const char *path) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof address.sun_path) {
+/* Returns 0, or -1 with errno set if the path is too long. */
+static int name_socket(struct sockaddr_un *address, const char *path) {
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address->sun_path) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    strcpy(address.sun_path, path);
+    strcpy(address->sun_path, path);
+    return 0;
+}
+
+int posix_bind_path(int socket, const char *path) {
+    struct sockaddr_un address;
+    if (name_socket(&address, path) != 0) return -1;
     return bind(socket, (struct sockaddr *)&address, sizeof address);
 }
 
+int posix_connect_at(int socket, int directory, const char *name) {
+    char path[32];
+    struct sockaddr_un address;
+    struct stat info;
+    int place = openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (place < 0) return -1;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", place);
+    int result = -1;
+    if (fstat(place, &info) == 0 && !S_ISSOCK(info.st_mode)) errno = ENOTSOCK;
+    else if (name_socket(&address, path) == 0) result = connect(socket, (struct sockaddr *)&address, sizeof address);
+    int code = errno;
+    close(place);
+    errno = code;
+    return result;
+}
+
+int posix_accept(int socket) { return accept4(socket, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC); }
+
 int posix_send_descriptor(int socket, const char *path, int descriptor) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct sockaddr_un address;
     char byte = 0;
     struct iovec part = {.iov_base = &byte, .iov_len = 1};
     union control control = {0};
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     if (path != NULL) {
-        if (strlen(path) >= sizeof address.sun_path) {
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-        strcpy(address.sun_path, path);
+        if (name_socket(&address, path) != 0) return -1;
         message.msg_name = &address;
         message.msg_namelen = sizeof address;
     }

@@ -107,5 +107,5 @@ extension FileDescriptor {
     }
 
     /// A path that leads to an entry of this directory whatever it is called now, and is short enough for a socket.
-    fileprivate borrowing func path(of name: String) -> String { "/proc/self/fd/\(raw)/\(name)" }
+    borrowing func path(of name: String) -> String { "/proc/self/fd/\(raw)/\(name)" }
 }

@@ -27,9 +27,10 @@ struct AttachedSender {
         let horizon = reader.horizon
         let renditions = video.renditions(fps: fps)
         let preparation = calls.contains(.web) ? try WebCallPreparation(web, in: directory) : nil
+        let listener = Self.listenForCommands(in: directory)
         // No Unix socket leads to an X server. Addresses are learnt by netlink.
         let sandbox = Sandbox(
-            writable: preparation?.folder?.path,
+            writable: nil,
             readable: [directory.path],
             socketFamilies: [AF_INET, AF_INET6] + (preparation == nil ? [] : [AF_NETLINK]),
             mayListen: preparation != nil
@@ -42,6 +43,10 @@ struct AttachedSender {
         let sinks = Sinks(report: Console.note)
         for call in plain { sinks.add(call) }
         if let served { sinks.add(served.call) }
+        let commands = SenderCommands(calls.map { "\($0)" }, web: served?.call)
+        var control: SenderControl?
+        if let listener { control = try SenderControl(listener, answer: commands.answer) }
+        defer { control?.close() }
         var loop = SenderLoop(
             preparation == nil ? [renditions[0][0]] : renditions.flatMap(\.self),
             video.settings(
@@ -54,7 +59,14 @@ struct AttachedSender {
         )
         return try loop.run(until: signals) { statistics in
             log?.append(statistics, plain.map(\.statistics), served?.call)
-            served?.tellViewers()
+        }
+    }
+
+    /// Nil on a full disk, say: it can do without.
+    private static func listenForCommands(in directory: BridgeDirectory) -> LocalListener? {
+        do { return try SenderFolder(in: directory).listen() } catch {
+            Console.note("\(error); \"oriel status\" does not tell of this sender, and it takes no commands")
+            return nil
         }
     }
 

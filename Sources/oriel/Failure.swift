@@ -2,6 +2,7 @@ import Calls
 import FrameBridge
 import HTTP
 import Posix
+import Sender
 import VideoEncoding
 import WebRTC
 import X11Capture
@@ -66,6 +67,7 @@ extension Failure {
         case let error as BridgeError: self.init(error)
         case let error as PlainRTPError: self.init(error)
         case let error as HTTPServerError: self.init(error)
+        case let error as SenderControlError: self.init(.tryAgain, "\(error)")
         case let error as UnresolvedHost: self.init(.unavailable, "\(error)")
         case let error as DTLSError: self.init(.failed, "\(error)")
         case let error as VideoEncoderError: self.init(.failed, "\(error)")

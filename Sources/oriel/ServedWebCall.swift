@@ -5,11 +5,10 @@ import Media
 import Posix
 import WebRTC
 
-/// What a web call needs that must be had before the process gives up making Unix sockets, and folders.
+/// What a web call needs that must be had before the process gives up files.
 struct WebCallPreparation {
     let options: WebOptions
     let directory: BridgeDirectory
-    let folder: SenderFolder?
     let token: String?
     let ice: ICEAgent.Configuration
     let iceServerLinks: [String]
@@ -18,18 +17,9 @@ struct WebCallPreparation {
     init(_ options: WebOptions, in directory: BridgeDirectory) throws {
         self.options = options
         self.directory = directory
-        folder = Self.makeFolder(in: directory)
         token = options.chosenToken()
         (ice, iceServerLinks) = try options.ice()
         tls = try options.tls()
-    }
-
-    /// Nil on a full disk, say: it can do without.
-    private static func makeFolder(in directory: BridgeDirectory) -> SenderFolder? {
-        do { return try SenderFolder(in: directory) } catch {
-            Console.note("\(error); until then \"oriel status\" does not tell who looks in")
-            return nil
-        }
     }
 }
 
@@ -40,8 +30,6 @@ final class ServedWebCall {
     private let status = WebStatus()
     private let service: WebService
     private let listener: HTTPServer.Listener
-    private let file: SenderFile?
-    private let folder: SenderFolder?
 
     /// Serves, and prints the address.
     init(_ preparation: WebCallPreparation, _ renditions: [[Rendition]], horizon: Horizon) throws {
@@ -73,18 +61,12 @@ final class ServedWebCall {
             status: status
         )
         listener = try server.listen(on: options.listen, tls: preparation.tls, respond: service.respond)
-        folder = preparation.folder
-        file = folder.map { SenderFile(in: $0) }
         Console.print(options.links(port: listener.port, token: preparation.token, tls: preparation.tls))
     }
-
-    /// Tells `oriel status` who looks in. Call it once a second.
-    func tellViewers() { file?.write(call.viewers) }
 
     /// Ends all in the reverse order of its making. The server comes last, as answers leave by its thread.
     func close() {
         status.setState(Liveness.stopped.name)
-        folder?.clear()
         listener.close()
         service.close()
         call.close()

@@ -2,6 +2,7 @@ import ArgumentParser
 import FrameBridge
 import Glibc
 import Posix
+import Sender
 
 struct Status: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -46,25 +47,29 @@ struct StatusReport: Encodable {
     let frameAgeMs: Double?
     let uptimeS: Double?
     let hasSender: Bool
-    let viewers: [SenderFile.Viewer]
+    let senders: [SenderEntry]
+    let viewers: [ViewerEntry]
 
     let isLive: Bool
 
     enum CodingKeys: CodingKey {
         case directory, state, reason, pid, source, width, height, framesPublished, frameAgeMs, uptimeS, hasSender,
-            viewers
+            senders, viewers
     }
 
     init(_ broadcast: BroadcastOptions) throws {
         do {
             let directory = try broadcast.directory()
-            self.init(try BridgeInspection(directory), viewers: SenderFile.viewers(of: directory))
+            self.init(try BridgeInspection(directory), Senders(broadcast: directory).reports())
         } catch BridgeError.noBroadcast(let path) {
             self.init(nothingIn: path)
         }
     }
 
-    private init(_ inspection: BridgeInspection, viewers: [SenderFile.Viewer]) {
+    private init(
+        _ inspection: BridgeInspection,
+        _ reports: [(pid: Int32, report: Result<SenderStatus, SenderControlError>)]
+    ) {
         let now = MonotonicClock.now()
         directory = inspection.path
         state = inspection.liveness.name
@@ -78,7 +83,10 @@ struct StatusReport: Encodable {
         frameAgeMs = inspection.latest.map { milliseconds(from: $0.capturedAt, to: now) }
         uptimeS = isLive ? inspection.status.map { milliseconds(from: $0.startedAt, to: now) / 1000 } : nil
         hasSender = inspection.hasReaders
-        self.viewers = viewers
+        senders = reports.map { SenderEntry(pid: $0.pid, $0.report) }
+        viewers = reports.flatMap { pid, report in
+            ((try? report.get())?.viewers ?? []).map { ViewerEntry(sender: pid, viewer: $0) }
+        }.sorted { ($0.viewer.id, $0.sender) < ($1.viewer.id, $1.sender) }
     }
 
     private init(nothingIn path: String) {
@@ -88,14 +96,17 @@ struct StatusReport: Encodable {
         (reason, pid, source, width, height, frameAgeMs, uptimeS) = (nil, nil, nil, nil, nil, nil, nil)
         framesPublished = 0
         hasSender = false
+        senders = []
         viewers = []
     }
 
-    /// For a person: one line, and one more for each viewer.
+    /// For a person: one line, one more for each sender that is at fault, and one for each viewer.
     var lines: [String] {
-        guard !viewers.isEmpty else { return [sentence] }
-        let rows = [["viewer", "from", "for", "codec", "kb/s", "round trip", "loss", "frames", "nacks", "plis"]]
-        return [sentence, ""] + table(rows + viewers.map(\.row))
+        let problems = senders.compactMap(\.problem)
+        guard !viewers.isEmpty else { return [sentence] + problems }
+        let isOne = Set(viewers.map(\.sender)).count == 1
+        let rows = [ViewerEntry.head] + viewers.map(\.row)
+        return [sentence] + problems + [""] + table(isOne ? rows.map { Array($0.dropLast()) } : rows)
     }
 
     private var sentence: String {
@@ -122,13 +133,46 @@ private func table(_ rows: [[String]]) -> [String] {
     }
 }
 
-extension SenderFile.Viewer {
-    fileprivate var row: [String] {
+/// One sender, as `oriel status` tells of it.
+struct SenderEntry: Encodable {
+    let pid: Int32
+    let calls: [String]?
+    let bitrateBps: Int?
+    /// Why nothing else is known.
+    let problem: String?
+
+    init(pid: Int32, _ report: Result<SenderStatus, SenderControlError>) {
+        self.pid = pid
+        switch report {
+        case .success(let report): (calls, bitrateBps, problem) = (report.calls, report.bitrateBps, nil)
+        case .failure(let error): (calls, bitrateBps, problem) = (nil, nil, "\(error)")
+        }
+    }
+}
+
+/// One viewer, as `oriel status` tells of it.
+struct ViewerEntry: Encodable {
+    /// Process of the sender.
+    let sender: Int32
+    let viewer: SenderStatus.Viewer
+
+    private enum CodingKeys: CodingKey { case sender }
+
+    func encode(to encoder: any Encoder) throws {
+        try viewer.encode(to: encoder)
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(sender, forKey: .sender)
+    }
+
+    static let head = [
+        "viewer", "from", "for", "codec", "kb/s", "round trip", "loss", "frames", "nacks", "plis", "sender",
+    ]
+
+    var row: [String] {
         [
-            "\(id)", address, "\(rounded(sinceS)) s", codec, "\(bitrateBps / 1000)",
-            rttMs.map { "\(rounded($0)) ms" } ?? "-", lossRatio.map { "\(rounded($0 * 100)) %" } ?? "-",
-            "\(framesSent)",
-            "\(nacks)", "\(plis)",
+            "\(viewer.id)", viewer.address, "\(rounded(viewer.sinceS)) s", viewer.codec, "\(viewer.bitrateBps / 1000)",
+            viewer.rttMs.map { "\(rounded($0)) ms" } ?? "-", viewer.lossRatio.map { "\(rounded($0 * 100)) %" } ?? "-",
+            "\(viewer.framesSent)", "\(viewer.nacks)", "\(viewer.plis)", "\(sender)",
         ]
     }
 }

@@ -74,8 +74,10 @@ final class Broadcast {
     }
 
     /// Runs a command on this broadcast to its end.
-    func run(_ command: String, _ arguments: String...) throws -> CommandResult {
-        try CommandResult([oriel, command, "--dir", directory] + arguments)
+    func run(_ command: String, _ arguments: String...) throws -> CommandResult { try run([command] + arguments) }
+
+    func run(_ words: [String]) throws -> CommandResult {
+        try CommandResult([oriel, words[0], "--dir", directory] + words.dropFirst())
     }
 }
 

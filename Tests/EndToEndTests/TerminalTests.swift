@@ -3,6 +3,7 @@ import Glibc
 import Posix
 import TestSupport
 import Testing
+import Time
 
 /// What reaches a terminal, and what a terminal does to who writes there.
 @Suite(.serialized) struct TerminalTests {
@@ -72,16 +73,29 @@ import Testing
         let senders = "\(path)/senders"
         mkdir(senders, 0o700)
         mkdir("\(senders)/\(getpid())", 0o700)
+        let folder = try FileDescriptor.open("\(senders)/\(getpid())", O_RDONLY | O_DIRECTORY)
+        let listener = try LocalListener(at: "control", in: folder)
         let words = String(decoding: try JSONEncoder().encode([Self.hostile]), as: UTF8.self).dropFirst().dropLast()
         let numbers = ["id", "since_s", "bitrate_bps", "frames_sent", "nacks", "plis"].map { "\"\($0)\":1" }
         let texts = ["address", "codec", "state"].map { "\"\($0)\":\(words)" }
         let viewer = (numbers + texts).joined(separator: ",")
-        try FileDescriptor.open("\(senders)/\(getpid())/viewers", O_WRONLY | O_CREAT).write(
-            "{\"pid\":1,\"written_ns\":\(MonotonicClock.now()),\"viewers\":[{\(viewer)}]}"
-        )
+        let lie = "{\"status\":{\"calls\":[\(words)],\"bitrate_bps\":1,\"viewers\":[{\(viewer)}]}}"
+        let refusal = "{\"refused\":\(words)}"
+        let thread = try Thread {
+            for answer in [lie, lie, refusal] {
+                waitReadable(listener.raw, until: .max)
+                let late: Instant = MonotonicClock.now() + .seconds(60)
+                guard let asker = listener.accept() else { continue }
+                _ = try? asker.receive(limit: 1000, until: late)
+                try? asker.send(answer, until: late)
+            }
+        }
         let status = try broadcast.run("status").output
         #expect(status.contains(Self.spelt) && Self.isHarmless(status), "\(status.debugDescription)")
         #expect(Self.isHarmless(try broadcast.run("status", "--json").output))
+        let refused = try broadcast.run("kick", "1", "--sender", "\(getpid())").errorOutput
+        #expect(refused.contains(Self.spelt) && Self.isHarmless(refused), "\(refused.debugDescription)")
+        thread.join()
 
         capture.kill(SIGKILL)
         try capture.wait()

@@ -48,6 +48,11 @@ final class WebBroadcast {
     var whep: String { "\(origin)/whep" }
     var origin: String { "http://\(network.senderHost):8080" }
 
+    /// A second sender of the same broadcast.
+    func attachAnother(_ arguments: String...) throws -> Subprocess {
+        try Self.attach(broadcast, network, arguments)
+    }
+
     func restartSender() throws { sender = try Self.attach(broadcast, network, arguments) }
     func restartCapture() throws { capture = try broadcast.start("--no-cursor") }
 

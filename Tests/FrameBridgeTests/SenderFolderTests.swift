@@ -3,10 +3,12 @@ import Glibc
 import Posix
 import TestSupport
 import Testing
+import Time
 
 @Suite(.serialized) struct SenderFolderTests {
     private let scratch: TemporaryDirectory
     private let broadcast: BridgeDirectory
+    private let late: Instant = MonotonicClock.now() + .seconds(60)
     private var senders: String { broadcast.path + "/senders" }
 
     init() throws {
@@ -17,25 +19,26 @@ import Testing
     @Test func aSenderFindsItsFolderEmpty() throws {
         #expect(SenderFolder.all(in: broadcast).isEmpty)
         // Of one that had the same number.
-        try plant("\(getpid())", ["viewers", "request"])
+        try plant("\(getpid())", ["control", "request"])
         let own = try SenderFolder(in: broadcast)
         #expect(own.path == "\(senders)/\(getpid())")
         #expect(names(own.path) == [])
         let isHeld = try FileDescriptor.open(own.path, O_RDONLY).isLockedByAnother(against: .exclusive)
         #expect(isHeld)
-        try own.replace("viewers", with: "one")
-        try own.replace("viewers", with: "two")
-        #expect(names(own.path).filter { !$0.hasPrefix(".") } == ["viewers"])
+        let listener = try own.listen()
+        #expect(names(own.path) == ["control"])
         let found = SenderFolder.all(in: broadcast)
-        #expect(found.map { $0.read("viewers", limit: 100) } == ["two"])
-        #expect(found[0].read("viewers", limit: 2) == "tw")
-        own.clear()
-        #expect(names(own.path) == [] && found[0].read("viewers", limit: 100) == nil)
+        #expect(found.map(\.pid) == [getpid()])
+        try found[0].connect(until: late).send("hello", until: late)
+        let line = try listener.accept()?.receive(limit: 5, until: late)
+        #expect(line == "hello")
+        let successor = try SenderFolder(in: broadcast)
+        #expect(names(successor.path) == [])
     }
 
     @Test func theFoldersOfTheDeadGo() throws {
         let sender = try Subprocess(["sleep", "1000"])
-        try plant("\(sender.pid)", ["viewers"])
+        try plant("\(sender.pid)", ["control"])
         try plant("viewers", ["viewers"])
         #expect(SenderFolder.all(in: broadcast).map(\.path) == ["\(senders)/\(sender.pid)"])
         sender.kill(SIGKILL)
@@ -45,7 +48,7 @@ import Testing
             let folder = try FileDescriptor.open("\(senders)/\(sender.pid)", O_RDONLY | O_DIRECTORY)
             let isTaken = try folder.tryLock(.shared)
             #expect(isTaken)
-            #expect(SenderFolder.all(in: broadcast).map { $0.read("viewers", limit: 100) } == ["x"])
+            #expect(SenderFolder.all(in: broadcast).map(\.pid) == [sender.pid])
         }
         #expect(SenderFolder.all(in: broadcast).isEmpty)
         // What is no sender's is left alone.
@@ -53,29 +56,28 @@ import Testing
     }
 
     /// A sender that was taken over may have put anything there.
-    @Test(arguments: ["link", "pipe", "folder", "open", "foreign folder", "linked folder"])
-    func whatIsPlantedTellsNothingAndHoldsNobody(kind: String) throws {
+    @Test(arguments: ["link", "pipe", "folder", "file", "foreign folder", "linked folder"])
+    func whatIsPlantedIsNotConnectedTo(kind: String) throws {
         let own = try SenderFolder(in: broadcast)
-        let (file, outside) = (own.path + "/viewers", scratch.file("outside"))
-        try FileDescriptor.open(outside, O_WRONLY | O_CREAT).write("outside")
+        let socket = own.path + "/control"
+        mkdir(scratch.file("away"), 0o700)
+        let away = try FileDescriptor.open(scratch.file("away"), O_RDONLY | O_DIRECTORY)
+        let other = try LocalListener(at: "control", in: away)
         switch kind {
-        case "link": symlink(outside, file)
-        case "pipe": mkfifo(file, 0o600)
-        case "folder": mkdir(file, 0o700)
-        case "open":
-            try own.replace("viewers", with: "x")
-            chmod(file, 0o644)
-        case "foreign folder":
-            try own.replace("viewers", with: "x")
-            chmod(own.path, 0o755)
+        case "link": symlink(scratch.file("away/control"), socket)
+        case "pipe": mkfifo(socket, 0o600)
+        case "folder": mkdir(socket, 0o700)
+        case "file": close(open(socket, O_WRONLY | O_CREAT, 0o600))
+        case "foreign folder": chmod(own.path, 0o755)
         default:
             rmdir(own.path)
-            mkdir(scratch.file("away"), 0o700)
-            try FileDescriptor.open(scratch.file("away/viewers"), O_WRONLY | O_CREAT).write("away")
             symlink(scratch.file("away"), own.path)
         }
-        #expect(SenderFolder.all(in: broadcast).compactMap { $0.read("viewers", limit: 100) } == [])
-        #expect(try FileDescriptor.open(outside, O_RDONLY).readBytes(100) == Array("outside".utf8))
+        for folder in SenderFolder.all(in: broadcast) {
+            #expect(throws: SystemError.self) { _ = try folder.connect(until: late) }
+        }
+        let isAsked = other.accept() != nil
+        #expect(!isAsked)
     }
 
     /// Whoever opens the lock for reading alone is seen to come and go, as whoever opens it for writing too.

@@ -3,7 +3,7 @@
    is 0 for what worked, or errno.
 
    ORIEL_INTRUDER_FOLDER   the folder of a broadcast, for a sender; unset for a capture process, which may write it
-   ORIEL_INTRUDER_MINE     a file that it may have, or else one in the folder of this sender
+   ORIEL_INTRUDER_MINE     a file of the same user, to move elsewhere
    ORIEL_INTRUDER_OUTSIDE  a file of the same user elsewhere */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -26,6 +26,7 @@
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -96,6 +97,26 @@ static void change_inherited(const char *folder) {
     }
 }
 
+/* Where commands ask this sender, it can neither put another socket nor lead them elsewhere. */
+static void intrude_own_folder(const char *folder, const char *mine) {
+    char *own, *control;
+    if (asprintf(&own, "%s/senders/%d", folder, getpid()) < 0) abort();
+    control = path(own, "control");
+    TRY("remove", "socket", unlink(control));
+    TRY("replace", "socket", rename(mine, control));
+    TRY("take", "socket", rename(control, mine));
+    TRY("create", "file", open(path(own, "file"), O_WRONLY | O_CREAT, 0600));
+    /* From what it has of Unix sockets, no way leads to one that others listen at. */
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/control", open(own, O_PATH));
+    for (int descriptor = 3; descriptor < 256; descriptor++) {
+        int family = 0;
+        socklen_t size = sizeof family;
+        if (getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &family, &size) != 0 || family != AF_UNIX) continue;
+        TRY("connect", "socket", connect(descriptor, (struct sockaddr *)&address, sizeof address));
+    }
+}
+
 static void intrude_folder(const char *folder, const char *mine) {
     struct dirent *entry;
     DIR *names = opendir(folder);
@@ -116,6 +137,7 @@ static void intrude_folder(const char *folder, const char *mine) {
     TRY("folder", "request", mkdir(request, 0700));
     TRY("rename", "senders", rename(path(folder, "senders"), request));
     TRY("folder", "another-sender", mkdir(path(folder, "senders/1"), 0700));
+    intrude_own_folder(folder, mine);
     TRY("chmod", "folder", chmod(folder, 0777));
     change_inherited(folder);
 }
@@ -158,19 +180,10 @@ static void intrude_sender(const char *outside) {
 static void intrude(void) {
     const char *folder = getenv("ORIEL_INTRUDER_FOLDER"), *outside = getenv("ORIEL_INTRUDER_OUTSIDE");
     const char *mine = getenv("ORIEL_INTRUDER_MINE");
-    if (!outside) return;
-    if (!mine) {
-        char own[4096];
-        snprintf(own, sizeof own, "%s/senders/%d", folder, getpid());
-        mine = path(own, "mine");
-        TRY("own:create", "", close(open(mine, O_WRONLY | O_CREAT, 0600)));
-        TRY("own:rename", "", rename(mine, path(own, "other")));
-        TRY("own:rename", "back", rename(path(own, "other"), mine));
-    }
+    if (!outside || !mine) return;
     if (folder) intrude_folder(folder, mine);
     intrude_system(outside, mine);
     if (folder) intrude_sender(outside);
-    if (!getenv("ORIEL_INTRUDER_MINE")) TRY("own:remove", "", unlink(mine));
     dprintf(2, "intruder done 0\n");
 }
 

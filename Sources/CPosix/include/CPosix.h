@@ -101,6 +101,11 @@ bool posix_memory_is_sealed(int descriptor);
 
 /// Gives a Unix socket a name in the file system. Returns -1 with errno set on failure.
 int posix_bind_path(int socket, const char *path);
+/// Connects a Unix socket to one in an open directory. Returns -1 with errno set on failure: ENOTSOCK if the name is a
+/// link or leads to anything else.
+int posix_connect_at(int socket, int directory, const char *name);
+/// Takes a connection, which does not block. Returns -1 with errno set on failure.
+int posix_accept(int socket);
 /// Sends a copy of a descriptor and one byte, without waiting, to the datagram socket at `path`, or where `path` is NULL to
 /// the peer. Returns -1 with errno set on failure.
 int posix_send_descriptor(int socket, const char *path, int descriptor);

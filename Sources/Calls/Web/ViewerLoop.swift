@@ -54,7 +54,7 @@ final class ViewerLoop {
             let now = MonotonicClock.now()
             let countBefore = viewers.count
             var requestedKeyframes: [Rendition.ID] = []
-            for request in requests { perform(request, now: now, &requestedKeyframes) }
+            for request in requests { perform(request, for: call, now: now, &requestedKeyframes) }
             if isClosed { return close(now: now) }
             for (bytes, frame) in frames { append(bytes, frame, now: now) }
             forgetPast(&requestedKeyframes)
@@ -69,7 +69,12 @@ final class ViewerLoop {
 
     // MARK: - Requests
 
-    private func perform(_ request: WebCall.Request, now: UInt64, _ requestedKeyframes: inout [Rendition.ID]) {
+    private func perform(
+        _ request: WebCall.Request,
+        for call: WebCall,
+        now: UInt64,
+        _ requestedKeyframes: inout [Rendition.ID]
+    ) {
         switch request {
         case .join(let offer, let address, let completion):
             do throws(Refusal) {
@@ -96,6 +101,10 @@ final class ViewerLoop {
             let viewer = viewers.first { $0.id == id }
             viewer?.close(at: now, .closedByPeer)
             completion(viewer != nil)
+        case .kick(let number):
+            guard let viewer = viewers.first(where: { $0.number == number }) else { return }
+            call.noteKicked(viewer.id)
+            viewer.close(at: now, .closed)
         }
     }
 

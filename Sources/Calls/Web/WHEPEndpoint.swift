@@ -90,6 +90,9 @@ struct WHEPEndpoint: Sendable {
     func change(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
         let session = Self.session(of: request.path) ?? ""
         let unknown = HTTPResponse.sentence(.notFound, "there is no such session")
+        if call.wasKicked(session) {
+            return completion(.sentence(.forbidden, "this viewer was sent away", ["Oriel-Reason": "kicked"]))
+        }
         if request.method == .DELETE {
             return call.leave(session) { wasThere in completion(wasThere ? HTTPResponse(.ok) : unknown) }
         }

@@ -21,6 +21,7 @@ package final class WebCall: MediaSink {
         case join(offer: String, address: String, @Sendable (Result<Admission, Refusal>) -> Void)
         case trickle(id: String, fragment: String, FragmentCondition, @Sendable (TrickleOutcome) -> Void)
         case leave(id: String, @Sendable (Bool) -> Void)
+        case kick(number: Int)
     }
 
     /// What the threads share.
@@ -36,6 +37,8 @@ package final class WebCall: MediaSink {
         var viewers: [ViewerStatus] = []
         /// Those of whom an answer was told, until they have left.
         var sessions: Set<String> = []
+        /// The sessions that were kicked last, in order.
+        var kicked: [String] = []
         var totals = WebCallTotals()
         /// Renditions of which a frame was dropped: nothing can be decoded before the next keyframe.
         var incomplete: Set<Rendition.ID> = []
@@ -44,6 +47,8 @@ package final class WebCall: MediaSink {
 
     /// Frames that wait for the network thread. More than these are dropped.
     private static let frameLimit = 16
+    /// So many kicked viewers are told why their sessions ended.
+    private static let kickedLimit = 64
 
     package let configuration: Configuration
     package let fingerprint: Fingerprint
@@ -133,8 +138,13 @@ package final class WebCall: MediaSink {
         if !enqueue(request) { completion(.failure(.closed)) }
     }
 
-    /// Whether there is such a session, whose name nobody knows but its viewer.
-    package func hasSession(_ id: String) -> Bool { shared.withLock { $0.sessions.contains(id) } }
+    /// Whether there is such a session, or one that was kicked, whose name nobody knows but its viewer.
+    package func hasSession(_ id: String) -> Bool {
+        shared.withLock { $0.sessions.contains(id) || $0.kicked.contains(id) }
+    }
+
+    /// Whether the viewer of a session was sent away lately.
+    package func wasKicked(_ id: String) -> Bool { shared.withLock { $0.kicked.contains(id) } }
 
     /// Takes a fragment with candidates or new credentials.
     package func trickle(
@@ -152,6 +162,14 @@ package final class WebCall: MediaSink {
         if !enqueue(.leave(id: id, completion)) { completion(false) }
     }
 
+    /// Sends a viewer away.
+    ///
+    /// - Parameter number: as `viewers` tells it.
+    /// - Returns: whether there is such a viewer.
+    package func kick(_ number: Int) -> Bool {
+        viewers.contains { $0.number == number } && enqueue(.kick(number: number))
+    }
+
     /// All viewers, renewed each second and when one comes or goes.
     package var viewers: [ViewerStatus] { shared.withLock { $0.viewers } }
 
@@ -163,6 +181,13 @@ package final class WebCall: MediaSink {
         shared.withLock { $0.isClosed = true }
         waker.wake()
         thread.withLock { $0.take() }?.join()
+    }
+
+    func noteKicked(_ id: String) {
+        shared.withLock { shared in
+            shared.kicked.append(id)
+            shared.kicked.removeFirst(max(0, shared.kicked.count - Self.kickedLimit))
+        }
     }
 
     /// Returns false if the call is closed.

@@ -1,11 +1,14 @@
 import Glibc
-import Posix
+package import Posix
+package import Time
 
-/// The folder of one sender, `senders/PID` in that of the broadcast. It is all that a sender may write; what the capture
-/// process obeys, and what readers believe, it only reads.
+/// The folder of one sender, `senders/PID` in that of the broadcast. In it lies `control`, the socket at which commands ask the
+/// sender. What the capture process obeys, and what readers believe, a sender only reads.
 package struct SenderFolder: Sendable {
     private static let parent = "senders"
+    private static let socket = "control"
 
+    package let pid: Int32
     private let directory: BridgeDirectory
 
     package var path: String { directory.path }
@@ -14,12 +17,14 @@ package struct SenderFolder: Sendable {
     /// remove its own.
     package init(in broadcast: BridgeDirectory) throws(BridgeError) {
         Self.removeDead(in: broadcast)
-        directory = try BridgeDirectory(path: Self.path(of: getpid(), in: broadcast), create: true)
+        pid = getpid()
+        directory = try BridgeDirectory(path: Self.path(of: pid, in: broadcast), create: true)
         clear()
         _ = try? directory.descriptor.tryLock(.shared)
     }
 
     private init(of pid: Int32, in broadcast: BridgeDirectory) throws(BridgeError) {
+        self.pid = pid
         directory = try BridgeDirectory(path: Self.path(of: pid, in: broadcast), create: false)
     }
 
@@ -50,14 +55,19 @@ package struct SenderFolder: Sendable {
         return folder?.entries().compactMap { Int32($0) } ?? []
     }
 
-    /// Replaces a small text file in one step.
-    package func replace(_ file: String, with text: String) throws(BridgeError) {
-        try directory.replaceText(file, with: text)
+    /// Makes the socket at which commands ask this sender. Once, before the process gives up making Unix sockets.
+    package func listen() throws(BridgeError) -> LocalListener {
+        try directory.calling(on: Self.socket) { () throws(SystemError) in
+            try LocalListener(at: Self.socket, in: directory.descriptor)
+        }
     }
 
-    /// A small text file, as far as to `limit` bytes; nil when there is none, or it is not what a sender writes.
-    package func read(_ file: String, limit: Int) -> String? { (try? directory.readText(file, limit: limit)) ?? nil }
+    /// Connects to the sender.
+    ///
+    /// - Throws: as `LineChannel` does.
+    package func connect(until deadline: Instant) throws(SystemError) -> LineChannel {
+        try LineChannel(to: Self.socket, in: directory.descriptor, until: deadline)
+    }
 
-    /// Removes all that is in it.
-    package func clear() { for name in directory.fileNames() { directory.remove(name) } }
+    private func clear() { for name in directory.fileNames() { directory.remove(name) } }
 }

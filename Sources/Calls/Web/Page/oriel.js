@@ -20,6 +20,7 @@ const sentences = {
   unable: 'This browser has no WebRTC, or it is switched off. Please open the link in another one.',
   denied: 'This link is wrong or no longer valid. Please ask for a new one.',
   full: 'All places are taken. You will join as soon as one is free.',
+  kicked: 'You were sent away.',
 };
 
 const troubles = {
@@ -30,7 +31,7 @@ const troubles = {
   dead: 'The capture has stopped. Waiting for it to start again…',
 };
 
-let link = 'connecting';    // how the way to the sender is: connecting, live, reconnecting, unable, denied or full
+let link = 'connecting';    // how the way to the sender is: connecting, live, reconnecting, unable, denied, full or kicked
 let source = null;          // how the broadcast itself is, from the events
 let viewers = null;
 let seen = false;           // whether there ever was a picture
@@ -47,7 +48,7 @@ function hear(event) {
 
 function render() {
   let state = link, sentence = sentences[link];
-  if (!['unable', 'denied', 'full'].includes(link)) {
+  if (!['unable', 'denied', 'full', 'kicked'].includes(link)) {
     if (source === 'stopped') state = 'ended';
     else if (source in troubles) state = seen || source !== 'starting' ? 'reconnecting' : 'connecting';
     else if (source === 'paused' && link === 'live') state = 'paused';
@@ -94,8 +95,13 @@ async function watch() {
     try {
       await Promise.race([...attend(session, connection.signal), abortion(connection.signal)]);
     } catch (failure) {
-      drop(session);
+      const reason = await drop(session);
       console.info(String(failure));
+      if (reason === 'kicked' && !connection.signal.aborted) {
+        connection.abort();
+        become('kicked');
+        await sleep(Infinity);
+      }
       // The events go on meanwhile; they tell why there is no picture.
       if (!connection.signal.aborted) await sleep(pauseAfter(failure));
     }
@@ -127,8 +133,8 @@ async function followEvents(signal) {
 
 /// The last picture would go with its peer connection, so that one stays until another picture takes its place.
 function drop(session) {
-  session.leave();
   if (session !== shown) session.pc.close();
+  return session.leave();
 }
 
 /// Shows what went wrong and tells how long to wait.
@@ -155,7 +161,7 @@ function followTheBrowser() {
     become('connecting');
     wake();
   });
-  addEventListener('online', () => { if (link !== 'denied') wake(); });
+  addEventListener('online', () => { if (!['denied', 'kicked'].includes(link)) wake(); });
   addEventListener('pagehide', () => drop(session));
   addEventListener('pageshow', event => { if (event.persisted) connection.abort(); });
 }

@@ -1,0 +1,72 @@
+package import FrameBridge
+import Glibc
+package import Posix
+package import Time
+
+/// A running sender that was asked for something. It is believed nothing: it may have been taken over, hang, or be dead.
+package final class SenderConnection {
+    /// Bytes of the longest answer: thousands of viewers.
+    private static let answerLimit = 4 << 20
+
+    package let pid: Int32
+    private let channel: Result<LineChannel, SenderControlError>
+
+    /// Asks a sender, without waiting for its answer.
+    package init(to folder: SenderFolder, asking request: SenderRequest, until deadline: Instant) {
+        pid = folder.pid
+        do {
+            let channel = try folder.connect(until: deadline)
+            try channel.send(try request.line(), until: deadline)
+            self.channel = .success(channel)
+        } catch {
+            channel = .failure(SenderControlError(error, of: folder.pid))
+        }
+    }
+
+    /// Waits for the answer. Call it once.
+    package func answer(until deadline: Instant) throws(SenderControlError) -> SenderAnswer {
+        switch channel {
+        case .failure(let error): throw error
+        case .success(let channel):
+            do {
+                return try SenderAnswer(line: try channel.receive(limit: Self.answerLimit, until: deadline))
+            } catch {
+                throw SenderControlError(error, of: pid)
+            }
+        }
+    }
+}
+
+/// Why a sender could not be asked.
+package enum SenderControlError: Error, Equatable, CustomStringConvertible {
+    /// It has ended, or has no socket.
+    case gone(pid: Int32)
+    /// It did not answer in time.
+    case hangs(pid: Int32)
+    /// It answered what is no answer.
+    case babbles(pid: Int32)
+    case system(pid: Int32, SystemError)
+
+    fileprivate init(_ error: any Error, of pid: Int32) {
+        guard let error = error as? SystemError else {
+            self = .babbles(pid: pid)
+            return
+        }
+        self =
+            switch error.code {
+            case ENOENT, ECONNREFUSED, ECONNRESET, EPIPE: .gone(pid: pid)
+            case ETIMEDOUT: .hangs(pid: pid)
+            case EMSGSIZE, ENOTSOCK, ELOOP: .babbles(pid: pid)
+            default: .system(pid: pid, error)
+            }
+    }
+
+    package var description: String {
+        switch self {
+        case .gone(let pid): "the sender \(pid) takes no commands any more"
+        case .hangs(let pid): "the sender \(pid) does not answer: if it stays so, end it with kill"
+        case .babbles(let pid): "the sender \(pid) gives no sensible answer: end it with kill"
+        case .system(let pid, let error): "the sender \(pid) cannot be asked: \(error)"
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import FoundationEssentials
+package import Posix
+import Synchronization
+package import Time
+
+/// Answers what commands ask of a running sender at its socket, one after the other, on a thread of its own.
+package final class SenderControl: Sendable {
+    /// How long whoever has connected may take to ask, and to take the answer.
+    private static let patience = Duration.seconds(1)
+    private static let requestLimit = 4096
+
+    private let listener: LocalListener
+    private let answer: @Sendable (SenderRequest) -> SenderAnswer
+    private let end: EventSignal
+    private let thread = Mutex<Thread?>(nil)
+
+    /// Starts the thread.
+    ///
+    /// - Parameters:
+    ///   - listener: made before the process gave up making Unix sockets.
+    ///   - answer: called on the thread; must not wait long.
+    package init(
+        _ listener: consuming sending LocalListener,
+        answer: @escaping @Sendable (SenderRequest) -> SenderAnswer
+    ) throws(SystemError) {
+        end = try EventSignal()
+        self.listener = listener
+        self.answer = answer
+        try thread.withLock { thread throws(SystemError) in thread = try Thread { [self] in serve() } }
+    }
+
+    private func serve() {
+        while true {
+            var items = [PollItem(listener.raw), PollItem(end.raw)]
+            try? poll(&items, until: nil)
+            if items[1].isReadable { return }
+            guard let asker = listener.accept() else { continue }
+            // Whoever asks badly, or does not wait for the answer, gets none.
+            try? Self.answer(asker, answer)
+        }
+    }
+
+    private static func answer(
+        _ asker: borrowing LineChannel,
+        _ answer: (SenderRequest) -> SenderAnswer
+    ) throws {
+        let deadline: Instant = MonotonicClock.now() + patience
+        let line = try asker.receive(limit: requestLimit, until: deadline)
+        let request = try? SenderRequest(line: line)
+        try asker.send(try (request.map(answer) ?? .refused("the request makes no sense")).line(), until: deadline)
+    }
+
+    /// Ends the thread. Further calls do nothing.
+    package func close() {
+        end.set()
+        thread.withLock { $0.take() }?.join()
+    }
+}
+
+extension Decodable {
+    init(line: String) throws {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        self = try decoder.decode(Self.self, from: Data(line.utf8))
+    }
+}
+
+extension Encodable {
+    /// JSON without a line feed.
+    func line() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(self), as: UTF8.self)
+    }
+}

@@ -1,0 +1,67 @@
+import ArgumentParser
+import FrameBridge
+import Posix
+import Sender
+import Time
+
+/// Which sender of a broadcast a command is for.
+struct SenderChoice: ParsableArguments {
+    @Option(
+        name: .customLong("sender"),
+        help: ArgumentHelp("Process of the sender, where several are attached.", valueName: "pid")
+    )
+    var pid: Int32?
+}
+
+/// The senders of a broadcast, as commands reach them.
+struct Senders {
+    /// How long all of them together may take.
+    private static let patience = Duration.seconds(2)
+
+    let broadcast: BridgeDirectory
+
+    /// Asks all senders how they are. Those that have ended meanwhile are left out.
+    func reports() -> [(pid: Int32, report: Result<SenderStatus, SenderControlError>)] {
+        let deadline: Instant = MonotonicClock.now() + Self.patience
+        // All are asked before the first is waited for: one that hangs takes no time from the others.
+        let asked = SenderFolder.all(in: broadcast).map { SenderConnection(to: $0, asking: .status, until: deadline) }
+        return asked.compactMap { sender in
+            do throws(SenderControlError) {
+                guard case .status(let report) = try sender.answer(until: deadline) else {
+                    throw .babbles(pid: sender.pid)
+                }
+                return (sender.pid, .success(report))
+            } catch .gone {
+                return nil
+            } catch {
+                return (sender.pid, .failure(error))
+            }
+        }
+    }
+
+    /// Asks one sender for something, or all, and waits until it was done.
+    ///
+    /// - Parameter pid: of the sender; nil for all that there are.
+    /// - Throws: the first error, once all have been asked.
+    func ask(_ pid: Int32?, for request: SenderRequest) throws {
+        let deadline: Instant = MonotonicClock.now() + Self.patience
+        let folders = SenderFolder.all(in: broadcast).filter { pid == nil || $0.pid == pid }
+        guard !folders.isEmpty else { throw nobodyToAsk(pid) }
+        let asked = folders.map { SenderConnection(to: $0, asking: request, until: deadline) }
+        let results = asked.map { sender in
+            Result {
+                switch try sender.answer(until: deadline) {
+                case .done: return
+                case .refused(let reason): throw Failure(.failed, reason)
+                case .status: throw SenderControlError.babbles(pid: sender.pid)
+                }
+            }
+        }
+        for result in results { try result.get() }
+    }
+
+    func nobodyToAsk(_ pid: Int32? = nil) -> Failure {
+        let name = pid.map { "no sender \($0)" } ?? "no sender"
+        return Failure(.tryAgain, "\(name) is attached to the broadcast in \(broadcast.path)")
+    }
+}

@@ -1,0 +1,23 @@
+import ArgumentParser
+import FrameBridge
+import Sender
+
+struct SetCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set",
+        abstract: "Change how senders work that are attached to a broadcast; nothing is started anew."
+    )
+
+    @Option(
+        help: ArgumentHelp("Bits a second from now on, such as 800k or 2.5M.", valueName: "rate"),
+        transform: { try Bitrate(parsing: $0) }
+    )
+    var bitrate: Bitrate
+
+    @OptionGroup var broadcast: BroadcastOptions
+    @OptionGroup var choice: SenderChoice
+
+    func run() throws {
+        try Senders(broadcast: broadcast.directory()).ask(choice.pid, for: .setBitrate(bitrate.bitsPerSecond))
+    }
+}

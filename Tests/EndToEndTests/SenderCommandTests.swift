@@ -1,0 +1,119 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// What is asked of a sender while it runs.
+extension WebTests {
+    @Suite struct SenderCommandTests {
+        private struct Status: Decodable {
+            struct Sender: Decodable {
+                let pid: Int32
+                let calls: [String]?
+                let bitrate_bps: Int?
+                let problem: String?
+            }
+
+            struct Viewer: Decodable {
+                let id: Int
+                let sender: Int32
+                let state: String
+            }
+
+            let senders: [Sender]
+            let viewers: [Viewer]
+        }
+
+        private func status(of web: WebBroadcast) throws -> Status {
+            try JSONDecoder().decode(Status.self, from: Data(web.broadcast.run("status", "--json").output.utf8))
+        }
+
+        /// The page of one viewer says so and stays away; the other one loses nothing.
+        @Test func aKickedViewerStaysAway() throws {
+            let web = try WebBroadcast("rtp://\(Network.viewerAddress):5004", "--bitrate", "2M")
+            let counter = try draw("counter", on: web.server, "--fps", "30")
+            let (kicked, other) = (try web.open(.chromium), try web.open(.firefox))
+            try kicked.wait(forState: "live")
+            try other.wait(forState: "live")
+            try wait(until: "both are told of") {
+                try status(of: web).viewers.filter { $0.state == "connected" }.map(\.id) == [1, 2]
+            }
+            let senders = try status(of: web).senders
+            #expect(senders.map(\.calls) == [["web", "rtp://\(Network.viewerAddress):5004"]])
+            #expect(senders.map(\.bitrate_bps) == [2_000_000])
+            #expect(try status(of: web).viewers.map(\.sender) == senders.flatMap { [$0.pid, $0.pid] })
+
+            #expect(try web.broadcast.run("kick", "1").code == 0)
+            try kicked.wait(forState: "kicked")
+            try wait(until: "one is left") { try status(of: web).viewers.map(\.id) == [2] }
+            #expect(web.sender.errorOutput.contains("viewer 1 from 10.99.0.2 was sent away"))
+            let frames = try other.framesDecoded
+            try wait(until: "the other one goes on") { try other.framesDecoded > frames + 60 }
+            #expect(try other.state == "live" && kicked.state == "kicked")
+            #expect(try status(of: web).viewers.map(\.id) == [2])
+
+            let again = try web.broadcast.run("kick", "1")
+            #expect(again.code == 1 && again.errorOutput.contains("no viewer 1 looks in"), "\(again.errorOutput)")
+            // Whoever has the link may come again.
+            try kicked.open("about:blank")
+            try kicked.open(web.page)
+            try kicked.wait(forState: "live")
+            counter.stop()
+        }
+
+        /// A process that is stopped takes connections, and answers nothing.
+        @Test func aSenderThatHangsIsASentence() throws {
+            let web = try WebBroadcast()
+            web.sender.kill(SIGSTOP)
+            defer { web.sender.kill(SIGCONT) }
+            let told = try web.broadcast.run("status")
+            #expect(told.code == 0 && told.output.contains("does not answer"), "\(told.output)")
+            for command in [["kick", "1"], ["set", "--bitrate", "1M"]] {
+                let result = try web.broadcast.run(command)
+                #expect(result.code == 75 && result.errorOutput.contains("does not answer"), "\(result.errorOutput)")
+                #expect(result.errorOutput.split(separator: "\n").count == 1)
+            }
+        }
+
+        @Test func withoutASenderThereIsNobodyToAsk() throws {
+            let server = try XServer()
+            let broadcast = try Broadcast(on: server.display)
+            let capture = try broadcast.start()
+            for command in [["kick", "1"], ["set", "--bitrate", "1M"]] {
+                let result = try broadcast.run(command)
+                #expect(
+                    result.code == 75 && result.errorOutput.contains("no sender is attached"),
+                    "\(result.errorOutput)"
+                )
+            }
+            let other = try broadcast.run("kick", "1", "--sender", "1")
+            #expect(other.code == 75 && other.errorOutput.contains("no sender 1 is attached"), "\(other.errorOutput)")
+            for (words, sentence) in [
+                (["kick"], "<id>"), (["kick", "x"], "'x'"), (["set"], "--bitrate"), (["set", "--bitrate", "1"], "30k"),
+            ] {
+                let result = try broadcast.run(words)
+                #expect(result.code == 64 && result.errorOutput.contains(sentence), "\(result.errorOutput)")
+            }
+            capture.stop()
+        }
+
+        /// Each counts its own viewers.
+        @Test func ofTwoSendersTheRightOneIsAsked() throws {
+            let web = try WebBroadcast()
+            let second = try web.attachAnother("--listen", "\(web.network.senderHost):8081")
+            let pages = try [web.page, web.page.replacing(":8080", with: ":8081")].map {
+                try web.open(.chromium, page: $0)
+            }
+            for page in pages { try page.wait(forState: "live") }
+            try wait(until: "both are told of") { try status(of: web).viewers.map(\.id) == [1, 1] }
+            let result = try web.broadcast.run("kick", "1")
+            #expect(result.code == 1 && result.errorOutput.contains("--sender"), "\(result.errorOutput)")
+            let pid = try #require(status(of: web).senders.map(\.pid).max())
+            #expect(try web.broadcast.run("kick", "1", "--sender", "\(pid)").code == 0)
+            try wait(until: "one is left") {
+                try status(of: web).viewers.map(\.sender) != [pid] && status(of: web).viewers.count == 1
+            }
+            second.stop()
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import FrameBridge
+import Glibc
+import Posix
+import Synchronization
+import TestSupport
+import Testing
+import Time
+
+@testable import Sender
+
+/// A sender's socket, and those who ask at it. This process is the sender.
+@Suite(.serialized) struct SenderControlTests {
+    private let scratch: TemporaryDirectory
+    private let broadcast: BridgeDirectory
+    private let folder: SenderFolder
+    private var soon: Instant { MonotonicClock.now() + .milliseconds(100) }
+    private var late: Instant { MonotonicClock.now() + .seconds(60) }
+
+    init() throws {
+        scratch = try TemporaryDirectory()
+        broadcast = try BridgeDirectory(path: scratch.file("bridge"), create: true)
+        folder = try SenderFolder(in: broadcast)
+    }
+
+    @Test func whatIsAskedIsAnswered() throws {
+        let asked = Mutex<[SenderRequest]>([])
+        let control = try SenderControl(try folder.listen()) { request in
+            asked.withLock { $0.append(request) }
+            return switch request {
+            case .status: .status(Self.status)
+            case .kick(let viewer): viewer == 7 ? .done : .refused("no viewer \(viewer) looks in")
+            case .setBitrate: .done
+            }
+        }
+        let requests: [SenderRequest] = [.status, .kick(viewer: 7), .kick(viewer: .max), .setBitrate(30_000)]
+        let answers = try requests.map { try ask($0) }
+        #expect(asked.withLock { $0 } == requests)
+        guard case .status(let status) = answers[0], case .done = answers[1], case .refused(let reason) = answers[2],
+            case .done = answers[3]
+        else {
+            Issue.record("\(answers)")
+            return
+        }
+        #expect(status.calls == ["web"] && status.viewers.map(\.id) == [7] && status.viewers[0].rttMs == nil)
+        #expect(status.viewers[0].address == "2001:db8::1")
+        #expect(reason == "no viewer \(Int.max) looks in")
+        control.close()
+        // The kernel lets nobody in where nobody listens; the folder stays until a successor clears it away.
+        #expect(SenderFolder.all(in: broadcast).count == 1)
+    }
+
+    /// Those who ask nothing, or what cannot be understood, cost the next one no more than a second each.
+    @Test(arguments: [
+        "", "status", "{}", "{\"request\":\"status\"", "{\"request\":\"end\"}", "{\"request\":\"kick\"}",
+        "{\"request\":\"kick\",\"viewer\":\"7\"}", "{\"request\":\"kick\",\"viewer\":1e400}",
+        "{\"request\":\"bitrate\",\"bitrate_bps\":0.5}", "[[[[", "\u{0}", "\u{FFFD}",
+        String(repeating: "[", count: 4096), "null",
+    ])
+    func whatMakesNoSenseIsRefused(line: String) throws {
+        let control = try SenderControl(try folder.listen()) { _ in .done }
+        let silent = try folder.connect(until: late)
+        let asker = try folder.connect(until: late)
+        try asker.send(line, until: late)
+        #expect(
+            try asker.receive(limit: 1000, until: late) == "{\"refused\":\"the request makes no sense\"}"
+        )
+        withExtendedLifetime(silent) {}
+        #expect(try isDone(ask(.status)))
+        control.close()
+    }
+
+    @Test func aRequestThatIsTooLongIsLeft() throws {
+        let control = try SenderControl(try folder.listen()) { _ in .done }
+        let asker = try folder.connect(until: late)
+        try? asker.send(String(repeating: " ", count: 5000) + "{\"request\":\"status\"}", until: late)
+        #expect(throws: SystemError.self) { try asker.receive(limit: 1000, until: late) }
+        #expect(try isDone(ask(.status)))
+        control.close()
+    }
+
+    @Test func aSenderThatHangsIsToldOf() throws {
+        let listener = try folder.listen()
+        #expect(throws: SenderControlError.hangs(pid: getpid())) { try ask(.status, until: soon) }
+        withExtendedLifetime(listener) {}
+    }
+
+    @Test func aSenderThatHasEndedIsToldOf() throws {
+        #expect(throws: SenderControlError.gone(pid: getpid())) { try ask(.status) }
+        _ = try folder.listen()
+        #expect(throws: SenderControlError.gone(pid: getpid())) { try ask(.status) }
+    }
+
+    /// A sender that was taken over may answer anything.
+    @Test(arguments: [
+        "", "{}", "{\"done\":1}", "{\"status\":{}}", "{\"status\":{\"calls\":1,\"bitrate_bps\":1,\"viewers\":[]}}",
+        "{\"status\":{\"calls\":[],\"bitrate_bps\":1e99,\"viewers\":[]}}", "{\"refused\":7}", "[]", "nonsense",
+        String(repeating: "[", count: 100_000), String(repeating: "x", count: 4 << 20 + 1),
+    ])
+    func aSenderThatLiesIsToldOf(answer: String) throws {
+        let listener = try folder.listen()
+        let connection = SenderConnection(to: folder, asking: .status, until: late)
+        let liar = listener.accept()!
+        let late = late
+        #expect(try liar.receive(limit: 100, until: late) == "{\"request\":\"status\"}")
+        let thread = try Thread { try? liar.send(answer, until: late) }
+        #expect(throws: SenderControlError.babbles(pid: getpid())) { try connection.answer(until: late) }
+        thread.join()
+    }
+
+    /// One byte at a time is no answer either.
+    @Test func aSenderThatTricklesIsToldOf() throws {
+        let listener = try folder.listen()
+        let connection = SenderConnection(to: folder, asking: .status, until: late)
+        let liar = listener.accept()!
+        let isOver = Atomic(false)
+        try withExtendedLifetime(listener) {
+            let thread = try Thread {
+                while !isOver.load(ordering: .relaxed) {
+                    try? liar.send(" ", until: MonotonicClock.now() + .milliseconds(1))
+                    MonotonicClock.sleep(until: MonotonicClock.now() + 1_000_000)
+                }
+            }
+            #expect(throws: SenderControlError.self) { try connection.answer(until: soon) }
+            isOver.store(true, ordering: .relaxed)
+            thread.join()
+        }
+    }
+
+    private func isDone(_ answer: SenderAnswer) -> Bool { if case .done = answer { true } else { false } }
+
+    @discardableResult
+    private func ask(_ request: SenderRequest, until deadline: Instant? = nil) throws -> SenderAnswer {
+        let found = try #require(SenderFolder.all(in: broadcast).first)
+        let deadline = deadline ?? late
+        return try SenderConnection(to: found, asking: request, until: deadline).answer(until: deadline)
+    }
+
+    private static let status = SenderStatus(
+        calls: ["web"],
+        bitrateBps: 1,
+        viewers: [
+            SenderStatus.Viewer(
+                id: 7,
+                address: "2001:db8::1",
+                sinceS: 1.5,
+                codec: "vp8",
+                state: "connected",
+                bitrateBps: 1,
+                rttMs: nil,
+                lossRatio: 0.25,
+                framesSent: 1,
+                nacks: 2,
+                plis: 3,
+                srtp: nil,
+                path: "host-host"
+            )
+        ]
+    )
+}
