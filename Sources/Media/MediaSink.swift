@@ -35,11 +35,14 @@ package struct Demand: Sendable, Equatable {
     package var keyframeAt: UInt64?
     /// Until when no frame can be taken, as those before still wait to be sent; nil if there is room.
     package var isFullUntil: UInt64?
+    /// Target of rate control that suits the receivers, in bits a second; nil leaves it as it is.
+    package var bitrate: Int?
 
-    package init(isWanted: Bool, keyframeAt: UInt64? = nil, isFullUntil: UInt64? = nil) {
+    package init(isWanted: Bool, keyframeAt: UInt64? = nil, isFullUntil: UInt64? = nil, bitrate: Int? = nil) {
         self.isWanted = isWanted
         self.keyframeAt = keyframeAt
         self.isFullUntil = isFullUntil
+        self.bitrate = bitrate
     }
 
     package static let none = Demand(isWanted: false)

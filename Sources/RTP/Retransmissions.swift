@@ -19,8 +19,12 @@ struct Retransmissions: Sendable {
     private var start: UInt64 = 0
 
     /// - Parameter pace: of all packets. A tenth of it may be sent again, which is half of the encoder's target.
-    init(pace: Pacer.Pace) {
-        budget = Pacer(pace: Pacer.Pace(rate: max(pace.rate / 10, 1), burst: max(pace.burst, Self.keyframeSize)))
+    init(pace: Pacer.Pace) { budget = Pacer(pace: Self.part(of: pace)) }
+
+    mutating func setPace(_ pace: Pacer.Pace) { budget.pace = Self.part(of: pace) }
+
+    private static func part(of pace: Pacer.Pace) -> Pacer.Pace {
+        Pacer.Pace(rate: max(pace.rate / 10, 1), burst: max(pace.burst, keyframeSize))
     }
 
     /// Notes a lost packet, unless it is gone, waits already, was sent again so lately that it may still be on its way, or

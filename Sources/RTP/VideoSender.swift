@@ -156,6 +156,12 @@ package struct VideoSender: Sendable {
         keyframeNeed.ariseAnew()
     }
 
+    /// Follows another bitrate of the encoder.
+    package mutating func setPace(_ pace: Pacer.Pace) {
+        pacer.pace = pace
+        retransmissions.setPace(pace)
+    }
+
     /// Whether a viewer that comes now can begin with a keyframe that is there.
     package func canBegin(with history: borrowing PacketHistory, at now: UInt64) -> Bool {
         firstKeyframe(in: history, since: now.subtracting(clamped: Self.keyframeLifetime)) != nil

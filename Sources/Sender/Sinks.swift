@@ -44,7 +44,8 @@ package final class Sinks: Sendable {
         return wasThere
     }
 
-    /// What all sinks together want of a rendition. It is full only as long as all are that want it.
+    /// What all sinks together want of a rendition. It is full only as long as all are that want it, and follows the one that
+    /// can take most.
     package func demand(for rendition: Rendition.ID, at now: UInt64) -> Demand {
         var sum = Demand.none
         for sink in all {
@@ -55,6 +56,7 @@ package final class Sinks: Sendable {
                 ? sum.isFullUntil.flatMap { one in demand.isFullUntil.map { min(one, $0) } }
                 : demand.isFullUntil
             sum.isWanted = true
+            if let bitrate = demand.bitrate { sum.bitrate = max(sum.bitrate ?? 0, bitrate) }
             // A sink that is full cannot take the keyframe that it demands.
             if let keyframeAt = demand.keyframeAt {
                 sum.keyframeAt = min(sum.keyframeAt ?? .max, max(keyframeAt, demand.isFullUntil ?? 0))

@@ -96,6 +96,8 @@ package struct PeerSession: ~Copyable {
     /// Goes on with another codec, whose packets are in the history that is given from now on.
     package mutating func change(to format: Negotiation.Format) { sender.change(to: format.video) }
 
+    package mutating func setPace(_ pace: Pacer.Pace) { sender.setPace(pace) }
+
     /// Drops the packet that the system did not take: its picture must not be seen any more. The viewer needs a
     /// keyframe then.
     package mutating func forgetHeld() {

@@ -43,7 +43,12 @@ struct AttachedSender {
         let sinks = Sinks(report: Console.note)
         for call in plain { sinks.add(call) }
         if let served { sinks.add(served.call) }
-        let commands = SenderCommands(calls.map { "\($0)" }, web: served?.call)
+        let commands = SenderCommands(
+            calls.map { "\($0)" },
+            plain: plain,
+            web: served?.call,
+            bitrate: video.bitrate.bitsPerSecond
+        )
         var control: SenderControl?
         if let listener { control = try SenderControl(listener, answer: commands.answer) }
         defer { control?.close() }

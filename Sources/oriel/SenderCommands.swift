@@ -3,19 +3,23 @@ import Media
 import Posix
 import RTP
 import Sender
+import Synchronization
 import WebRTC
 
 /// What a running sender does for commands. Any thread may ask.
-struct SenderCommands: Sendable {
-    private let calls: [String]
-    private let web: WebCall?
+final class SenderCommands: Sendable {
+    /// By their names on the command line.
+    let calls: [String]
+    let plain: [PlainRTPCall]
+    let web: WebCall?
+    private let bitrate: Atomic<Int>
 
-    /// - Parameters:
-    ///   - calls: by their names on the command line.
-    ///   - web: the one of them that has viewers.
-    init(_ calls: [String], web: WebCall?) {
+    /// - Parameter bitrate: the encoders' target, in bits a second.
+    init(_ calls: [String], plain: [PlainRTPCall], web: WebCall?, bitrate: Int) {
         self.calls = calls
+        self.plain = plain
         self.web = web
+        self.bitrate = Atomic(bitrate)
     }
 
     func answer(_ request: SenderRequest) -> SenderAnswer {
@@ -23,11 +27,16 @@ struct SenderCommands: Sendable {
         case .status:
             let now: UInt64 = MonotonicClock.now()
             let viewers = (web?.viewers ?? []).map { SenderStatus.Viewer($0, now: now) }
-            return .status(SenderStatus(calls: calls, bitrateBps: 0, viewers: viewers))
+            return .status(SenderStatus(calls: calls, bitrateBps: bitrate.load(ordering: .relaxed), viewers: viewers))
         case .kick(let number):
             guard let web else { return .refused("nobody can be sent away from \(calls.joined(separator: ", "))") }
             return web.kick(number) ? .done : .refused("no viewer \(number) looks in")
-        case .setBitrate: return .refused("not yet")
+        case .setBitrate(let bitrate):
+            guard Bitrate.range ~= bitrate else { return .refused("\(bitrate) bits a second are out of range") }
+            for call in plain { call.setTargetBitrate(UInt64(bitrate)) }
+            web?.setTargetBitrate(bitrate)
+            self.bitrate.store(bitrate, ordering: .relaxed)
+            return .done
         }
     }
 }

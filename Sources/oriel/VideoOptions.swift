@@ -123,7 +123,7 @@ enum CodecChoice: String, ExpressibleByArgument, CaseIterable {
 
 /// Bits a second, written with an optional `k` or `M`.
 struct Bitrate: CustomStringConvertible {
-    private static let range = 30_000...100_000_000
+    static let range = 30_000...100_000_000
 
     let bitsPerSecond: Int
 

@@ -160,6 +160,25 @@ import VideoEncoding
         #expect(keyframes[6] != keyframes[5] && keyframes[7] == keyframes[6])
     }
 
+    /// Up and down, with pictures that take all that there is.
+    @Test func anotherBitrateIsFollowedWithoutAKeyframe() throws {
+        var scene = try Scene(keyframeInterval: nil, bitrate: 1_000_000)
+        for bitrate in [1_000_000, 200_000, 4_000_000] {
+            try scene.stream.setBitrate(bitrate)
+            // Rate control evens out over seconds.
+            var count = 0
+            for frame in 0..<180 {
+                if frame == 90 { count = scene.call.frames.count }
+                scene.write(PixelRect(scene.picture.size))
+                try scene.run(until: scene.now + second / 30)
+            }
+            let bits = scene.call.frames[count...].reduce(0) { $0 + $1.bytes.count * 8 }
+            #expect(0.6...1.5 ~= Double(bits) / 3 / Double(bitrate), "\(bits / 3) of \(bitrate) bits a second")
+        }
+        #expect(scene.statistics.keyframes == 1)
+        #expect(throws: VideoEncoderError.self) { try scene.stream.setBitrate(1) }
+    }
+
     /// A small change while the rest gets sharper: no frame that is slow to encode stands before it or carries it.
     @Test func aSmallChangeGoesOutAloneAndAtOnce() throws {
         var scene = try Scene(keyframeInterval: nil)

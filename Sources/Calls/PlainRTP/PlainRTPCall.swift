@@ -135,7 +135,8 @@ package final class PlainRTPCall: MediaSink {
         return Demand(
             isWanted: true,
             keyframeAt: state.session.keyframeAt,
-            isFullUntil: backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil
+            isFullUntil: backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil,
+            bitrate: Int(clamping: state.session.configuration.targetBitrate)
         )
     }
 
@@ -143,9 +144,10 @@ package final class PlainRTPCall: MediaSink {
 
     package var statistics: PlainRTPStatistics { state.withLock { $0.session.statistics } }
 
-    /// Follows the encoder's bitrate, in bits a second.
+    /// Changes what it demands of the encoder, and its pace with that: bits a second.
     package func setTargetBitrate(_ bitrate: UInt64) {
         state.withLock { $0.session.setTargetBitrate(bitrate) }
+        waker.withLock { $0 }?()
     }
 
     /// The session description for the receiver to open.

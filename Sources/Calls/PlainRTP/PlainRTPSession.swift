@@ -28,7 +28,7 @@ package struct PlainRTPSession {
         }
     }
 
-    package let configuration: Configuration
+    package private(set) var configuration: Configuration
     private let clock: ClockReading
     private let canonicalName: String
     private var packetizer: VideoPacketizer
@@ -190,8 +190,9 @@ package struct PlainRTPSession {
     /// What waits in the queue. A sender that skips pictures while more than 100 ms wait stays current.
     package func backlog(now: UInt64) -> PacketQueue.Backlog { queue.backlog(at: now) }
 
-    /// Follows the encoder's bitrate, in bits a second.
+    /// Changes the encoder's target, in bits a second, and the pace with it.
     package mutating func setTargetBitrate(_ bitrate: UInt64) {
+        configuration.targetBitrate = bitrate
         queue.pace = .video(targetBitrate: bitrate, packetSize: configuration.maximumPacketSize)
     }
 

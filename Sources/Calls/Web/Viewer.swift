@@ -185,6 +185,8 @@ final class Viewer {
         session.poll(at: now, history) { agent.send($0) }
     }
 
+    func setPace(_ pace: Pacer.Pace) { session.setPace(pace) }
+
     /// What waits for the system to take it must not be seen any more.
     func forgetHeld() { session.forgetHeld() }
 

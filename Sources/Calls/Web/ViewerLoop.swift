@@ -21,6 +21,8 @@ final class ViewerLoop {
     private let limits: ViewerLimits
     /// What the encoder's side thinks best.
     private var preferred = VideoCodec.vp8
+    /// The encoders' target in bits a second; nil for the renditions' own.
+    private var targetBitrate: Int?
     private var departed = WebCallTotals()
     private var lastNumber = 0
     private var statusAt: UInt64 = 0
@@ -43,13 +45,14 @@ final class ViewerLoop {
 
     func run(for call: WebCall) {
         while true {
-            let (requests, frames, isClosed, preferred) = call.shared.withLock { shared in
+            let (requests, frames, isClosed, preferred, bitrate) = call.shared.withLock { shared in
                 defer {
                     shared.requests.removeAll()
                     shared.frames.removeAll(keepingCapacity: true)
                 }
-                return (shared.requests, shared.frames, shared.isClosed, shared.preferred)
+                return (shared.requests, shared.frames, shared.isClosed, shared.preferred, shared.targetBitrate)
             }
+            follow(bitrate: bitrate)
             let isPreferenceNew = follow(preferred)
             let now = MonotonicClock.now()
             let countBefore = viewers.count
@@ -120,7 +123,7 @@ final class ViewerLoop {
         let format = negotiation.format(preferring: preferred)
         let sender = VideoSender(
             format.video,
-            pace: .video(targetBitrate: UInt64(configuration.rendition(of: format.codec).bitrate)),
+            pace: pace(of: format),
             clock: clock,
             using: &random
         )
@@ -194,6 +197,17 @@ final class ViewerLoop {
         else { return false }
         self.preferred = rendition.codec
         return true
+    }
+
+    /// Takes up another target of the encoders; nil leaves the renditions' own.
+    private func follow(bitrate: Int?) {
+        guard let bitrate, bitrate != targetBitrate else { return }
+        targetBitrate = bitrate
+        for viewer in viewers { viewer.setPace(pace(of: viewer.format)) }
+    }
+
+    private func pace(of format: Negotiation.Format) -> Pacer.Pace {
+        .video(targetBitrate: UInt64(targetBitrate ?? configuration.rendition(of: format.codec).bitrate))
     }
 
     private func withHistory<Result>(of id: Rendition.ID, _ body: (inout PacketHistory) -> Result) -> Result {

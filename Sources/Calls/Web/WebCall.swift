@@ -32,6 +32,8 @@ package final class WebCall: MediaSink {
         /// Renditions that somebody receives, or will as soon as there is a path.
         var renditionsInUse: Set<Rendition.ID> = []
         var preferred: Rendition.ID?
+        /// The encoders' target, in bits a second, if another one than the renditions' own was set.
+        var targetBitrate: Int?
         var keyframeRequests: [Rendition.ID: KeyframeRequests] = [:]
         var wakeSender: (@Sendable () -> Void)?
         var viewers: [ViewerStatus] = []
@@ -84,7 +86,11 @@ package final class WebCall: MediaSink {
     package func demand(for rendition: Rendition.ID, at now: UInt64) -> Demand {
         shared.withLock { shared in
             guard shared.renditionsInUse.contains(rendition) else { return .none }
-            return Demand(isWanted: true, keyframeAt: shared.keyframeRequests[rendition]?.nextDeadline)
+            return Demand(
+                isWanted: true,
+                keyframeAt: shared.keyframeRequests[rendition]?.nextDeadline,
+                bitrate: shared.targetBitrate
+            )
         }
     }
 
@@ -112,6 +118,16 @@ package final class WebCall: MediaSink {
         }
         mustWakeSender?()
         waker.wake()
+    }
+
+    /// Changes what it demands of the encoder, and the pace of each viewer with that: bits a second.
+    package func setTargetBitrate(_ bitrate: Int) {
+        let wakeSender = shared.withLock { shared in
+            shared.targetBitrate = bitrate
+            return shared.wakeSender
+        }
+        waker.wake()
+        wakeSender?()
     }
 
     /// Viewers that take the rendition go on with it, at a keyframe.

@@ -96,6 +96,7 @@ final class EncodeLoop {
         at now: UInt64,
         for encode: Encode
     ) throws(VideoEncoderError) {
+        if let bitrate = demand.bitrate { try stream.setBitrate(bitrate) }
         guard let capturedAt else { return }
         if let keyframeAt = demand.keyframeAt, now >= keyframeAt { stream.noteKeyframeRequest() }
         let action = stream.action(at: now)

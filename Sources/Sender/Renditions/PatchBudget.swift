@@ -13,7 +13,7 @@ struct PatchBudget {
     /// Of what scrolls, so many macroblocks are made better with each frame.
     private static let mostRefined = 60
 
-    private let bytesPerSecond: Double
+    private var bytesPerSecond: Double
     /// Bytes that may be sent, as of `updatedAt`.
     private var credit: Double
     private var updatedAt: UInt64 = 0
@@ -23,6 +23,9 @@ struct PatchBudget {
         bytesPerSecond = Double(bitrate) / 8
         credit = bytesPerSecond * Double(Self.burst) / 1e9
     }
+
+    /// Changes the bitrate of the whole stream, in bits a second; what was saved of the old one is kept up to the new limit.
+    mutating func setBitrate(_ bitrate: Int) { bytesPerSecond = Double(bitrate) / 8 }
 
     /// How many bytes a patch of so many macroblocks may have; nil when it is better not to make one.
     mutating func limit(_ blocks: Int, at now: UInt64) -> Int? {

@@ -16,12 +16,13 @@ package final class VideoStream {
     }
 
     package let rendition: Rendition
+    private let settings: SenderSettings
+    /// The target of rate control, in bits a second.
+    private var bitrate: Int
     private let clock: () -> UInt64
     private let interval: UInt64
     /// The quantizer of a keyframe of a picture that stays; nil for rate control's own.
     private var keyframeQuantizer: Int?
-    /// Of a keyframe in bytes: a quarter of a second at five times the bitrate.
-    private let keyframeLimit: Int
     private var encoder: VideoEncoder
     private var cadence: Cadence
     private var sharpness: Sharpness
@@ -62,19 +63,30 @@ package final class VideoStream {
         // A picture that has stood still since long before starts the stream now, not in the past.
         lastInstant = clock()
         self.clock = clock
-        keyframeQuantizer = Self.keyframeQuantizer(rendition, settings)
-        keyframeLimit = rendition.bitrate / 8 * 5 / 4
         self.rendition = rendition
+        self.settings = settings
+        bitrate = rendition.bitrate
+        keyframeQuantizer = suitableKeyframeQuantizer
     }
 
-    /// A keyframe that is sent again and again is to need nothing after it.
-    private static func keyframeQuantizer(_ rendition: Rendition, _ settings: SenderSettings) -> Int? {
+    /// With periodic keyframes each is to be sharp by itself: no refinement follows one that is repeated.
+    private var suitableKeyframeQuantizer: Int? {
         let pixels = rendition.width * rendition.height
-        // One of a page of text, two bits a pixel or one, is sent in a quarter of a second.
-        if settings.keyframeInterval != nil, rendition.bitrate >= 2 * pixels {
-            return rendition.codec.fineQuantizer
-        }
-        return rendition.bitrate >= pixels ? rendition.codec.sharpQuantizer : nil
+        // A page of text, of two bits a pixel or one, is sent in a quarter of a second.
+        if settings.keyframeInterval != nil, bitrate >= 2 * pixels { return rendition.codec.fineQuantizer }
+        return bitrate >= pixels ? rendition.codec.sharpQuantizer : nil
+    }
+
+    /// The largest keyframe at the fine quantizer, in bytes: what is sent in a quarter of a second at five times the bitrate.
+    private var keyframeLimit: Int { bitrate / 8 * 5 / 4 }
+
+    /// Changes the target of rate control from the next frame on, in bits a second; that needs no keyframe.
+    package func setBitrate(_ bitrate: Int) throws(VideoEncoderError) {
+        guard bitrate != self.bitrate else { return }
+        try encoder.setBitrate(bitrate)
+        self.bitrate = bitrate
+        patchBudget.setBitrate(bitrate)
+        keyframeQuantizer = suitableKeyframeQuantizer
     }
 
     /// Copies the picture that decoders have now, as this side knows it. Returns false when there is none.
