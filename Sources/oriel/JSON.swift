@@ -1,9 +1,4 @@
-import FoundationEssentials
+import Sender
 
-/// Machine-readable output: one line, snake_case keys in a stable order.
-func json(_ value: some Encodable) throws -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    encoder.keyEncodingStrategy = .convertToSnakeCase
-    return String(decoding: try encoder.encode(value), as: UTF8.self).escapingControlsOfJSON()
-}
+/// Machine-readable output: one line, which commands no terminal.
+func json(_ value: some Encodable) throws -> String { try value.jsonLine().escapingControlsOfJSON() }

@@ -10,7 +10,7 @@ extension WebTests {
             struct Sender: Decodable {
                 let pid: Int32
                 let calls: [String]?
-                let bitrate_bps: Int?
+                let bitrateBps: Int?
                 let problem: String?
             }
 
@@ -25,7 +25,9 @@ extension WebTests {
         }
 
         private func status(of web: WebBroadcast) throws -> Status {
-            try JSONDecoder().decode(Status.self, from: Data(web.broadcast.run("status", "--json").output.utf8))
+            let decoder = JSONDecoder()
+            decoder.keyDecodingStrategy = .convertFromSnakeCase
+            return try decoder.decode(Status.self, from: Data(web.broadcast.run("status", "--json").output.utf8))
         }
 
         /// The page of one viewer says so and stays away; the other one loses nothing.
@@ -40,7 +42,7 @@ extension WebTests {
             }
             let senders = try status(of: web).senders
             #expect(senders.map(\.calls) == [["web", "rtp://\(Network.viewerAddress):5004"]])
-            #expect(senders.map(\.bitrate_bps) == [2_000_000])
+            #expect(senders.map(\.bitrateBps) == [2_000_000])
             #expect(try status(of: web).viewers.map(\.sender) == senders.flatMap { [$0.pid, $0.pid] })
 
             #expect(try web.broadcast.run("kick", "1").code == 0)
@@ -71,7 +73,7 @@ extension WebTests {
             try wait(until: "it takes what it may") { try stats.last("bitrate_bps") ?? 0 > 1_500_000 }
             let keyframes = try stats.last("keyframes")
             #expect(try web.broadcast.run("set", "--bitrate", "800k").code == 0)
-            #expect(try status(of: web).senders.map(\.bitrate_bps) == [800_000])
+            #expect(try status(of: web).senders.map(\.bitrateBps) == [800_000])
             try wait(until: "it takes less") { try stats.last("bitrate_bps") ?? .max < 1_200_000 }
             #expect(try web.broadcast.run("set", "--bitrate", "3M").code == 0)
             try wait(until: "it takes more again") { try stats.last("bitrate_bps") ?? 0 > 1_500_000 }

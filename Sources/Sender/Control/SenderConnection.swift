@@ -16,7 +16,7 @@ package final class SenderConnection {
         pid = folder.pid
         do {
             let channel = try folder.connect(until: deadline)
-            try channel.send(try request.line(), until: deadline)
+            try channel.send(try request.jsonLine(), until: deadline)
             self.channel = .success(channel)
         } catch {
             channel = .failure(SenderControlError(error, of: folder.pid))
@@ -29,7 +29,7 @@ package final class SenderConnection {
         case .failure(let error): throw error
         case .success(let channel):
             do {
-                return try SenderAnswer(line: try channel.receive(limit: Self.answerLimit, until: deadline))
+                return try SenderAnswer(jsonLine: try channel.receive(limit: Self.answerLimit, until: deadline))
             } catch {
                 throw SenderControlError(error, of: pid)
             }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 package import Posix
 import Synchronization
 package import Time
@@ -46,31 +45,13 @@ package final class SenderControl: Sendable {
     ) throws {
         let deadline: Instant = MonotonicClock.now() + patience
         let line = try asker.receive(limit: requestLimit, until: deadline)
-        let request = try? SenderRequest(line: line)
-        try asker.send(try (request.map(answer) ?? .refused("the request makes no sense")).line(), until: deadline)
+        let request = try? SenderRequest(jsonLine: line)
+        try asker.send(try (request.map(answer) ?? .refused("the request makes no sense")).jsonLine(), until: deadline)
     }
 
     /// Ends the thread. Further calls do nothing.
     package func close() {
         end.set()
         thread.withLock { $0.take() }?.join()
-    }
-}
-
-extension Decodable {
-    init(line: String) throws {
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        self = try decoder.decode(Self.self, from: Data(line.utf8))
-    }
-}
-
-extension Encodable {
-    /// JSON without a line feed.
-    func line() throws -> String {
-        let encoder = JSONEncoder()
-        encoder.keyEncodingStrategy = .convertToSnakeCase
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(self), as: UTF8.self)
     }
 }
