@@ -50,14 +50,15 @@ package struct UDPSocket: ~Copyable {
         }
     }
 
-    /// Sends to the connected peer datagrams that lie back to back, each up to its entry in `ends`.
+    /// Sends to the connected peer datagrams that lie back to back, each up to its entry in `ends`; those of one size in one
+    /// piece, if the kernel takes them so.
     ///
     /// - Parameter first: how many of them to leave out at the front.
     /// - Returns: how many the kernel took, at least one and at most 64.
     /// - Throws: the error of the first one, such as `EAGAIN`, or `ECONNREFUSED` for an earlier datagram.
     package func send(_ bytes: [UInt8], ends: [Int], from first: Int) throws(SystemError) -> Int {
         precondition(first < ends.count)
-        return Int(try check("sendmmsg") { posix_send_datagrams(raw, bytes, ends, first, ends.count) })
+        return Int(try check("sendmmsg") { posix_send_datagrams(raw, nil, 0, bytes, 0, ends, first, ends.count, true) })
     }
 
     /// Sends one datagram to any address.

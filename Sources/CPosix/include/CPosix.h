@@ -49,9 +49,13 @@ int posix_termination_signals(void);
 /// Whether a signal waited there; takes one.
 bool posix_take_signal(int descriptor);
 
-/// Sends datagrams `first`..<`count` of a connected socket, 64 at most, without waiting. Datagram i lies between
-/// ends[i - 1] (0 for the first) and ends[i] in `bytes`. Returns how many were taken, or -1 with errno set.
-int posix_send_datagrams(int socket, const uint8_t *bytes, const ptrdiff_t *ends, ptrdiff_t first, ptrdiff_t count);
+/// Sends datagrams `first`..<`count`, 64 at most, to an address or, where that is NULL, to the connected peer, without
+/// waiting. Datagram i ends at ends[i] in `bytes`, and begins at i * stride, or where `stride` is 0, where the one before it
+/// ends. `in_runs` gives those of one size to the kernel in one piece, for it to cut (UDP_SEGMENT, Linux 4.18); where it cannot,
+/// they go one by one. Returns how many were taken, or -1 with errno set.
+int posix_send_datagrams(
+    int socket, const void *address, unsigned address_size, const uint8_t *bytes, ptrdiff_t stride, const ptrdiff_t *ends,
+    ptrdiff_t first, ptrdiff_t count, bool in_runs);
 
 /// An event counter that does not block. Returns a descriptor, or -1 with errno set.
 int posix_event_create(void);
