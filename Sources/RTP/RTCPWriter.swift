@@ -24,18 +24,25 @@ extension SenderReport {
 
 extension SourceDescription {
     /// Appends a packet with this one chunk. A name is cut after 255 bytes.
+    package func write(to datagram: inout [UInt8]) { [self].write(to: &datagram) }
+}
+
+extension [SourceDescription] {
+    /// Appends one packet with a chunk for each source, at most 31. Names are cut after 255 bytes.
     package func write(to datagram: inout [UInt8]) {
-        RTCPPacket.write(kind: 202, count: 1, to: &datagram) { body in
-            let start = body.count
-            body.append(bigEndian: ssrc)
-            if let canonicalName {
-                let text = canonicalName.utf8.prefix(255)
-                body.append(1)
-                body.append(UInt8(text.count))
-                body.append(contentsOf: text)
+        RTCPPacket.write(kind: 202, count: count, to: &datagram) { body in
+            for chunk in self {
+                let start = body.count
+                body.append(bigEndian: chunk.ssrc)
+                if let canonicalName = chunk.canonicalName {
+                    let text = canonicalName.utf8.prefix(255)
+                    body.append(1)
+                    body.append(UInt8(text.count))
+                    body.append(contentsOf: text)
+                }
+                // The end of the items, and padding to a 32-bit boundary.
+                repeat { body.append(0) } while (body.count - start) % 4 != 0
             }
-            // The end of the items, and padding to a 32-bit boundary.
-            repeat { body.append(0) } while (body.count - start) % 4 != 0
         }
     }
 }

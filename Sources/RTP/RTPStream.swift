@@ -1,9 +1,10 @@
-/// One outgoing video stream: numbers its packets, stamps them, counts them and reports on them (RFC 3550 §5.1, §6.4.1).
-package struct RTPStream: Sendable {
-    /// Ticks a second.
-    package static let clockRate = 90_000
+import Media
 
+/// The numbers of one outgoing stream: numbers its packets, stamps them, counts them and reports on them (RFC 3550 §5.1, §6.4.1).
+package struct RTPStream: Sendable {
     package let ssrc: UInt32
+    /// Ticks a second.
+    package let clockRate: Int
     /// 0…127.
     package var payloadType: UInt8
     package private(set) var nextSequenceNumber: UInt16
@@ -13,19 +14,31 @@ package struct RTPStream: Sendable {
     package private(set) var timestampOffset: UInt32
     private var lastTicks: UInt64?
 
-    package init(ssrc: UInt32, payloadType: UInt8, sequenceNumber: UInt16, timestampOffset: UInt32) {
+    package init(
+        ssrc: UInt32,
+        payloadType: UInt8,
+        clockRate: Int = VideoCodec.clockRate,
+        sequenceNumber: UInt16,
+        timestampOffset: UInt32
+    ) {
         precondition(payloadType < 128)
         self.ssrc = ssrc
+        self.clockRate = clockRate
         self.payloadType = payloadType
         nextSequenceNumber = sequenceNumber
         self.timestampOffset = timestampOffset
     }
 
     /// Starts with random numbers, as RFC 3550 §5.1 demands.
-    package init(payloadType: UInt8, using random: inout some RandomNumberGenerator) {
+    package init(
+        payloadType: UInt8,
+        clockRate: Int = VideoCodec.clockRate,
+        using random: inout some RandomNumberGenerator
+    ) {
         self.init(
             ssrc: .random(in: 1 ... .max, using: &random),
             payloadType: payloadType,
+            clockRate: clockRate,
             sequenceNumber: Self.firstSequenceNumber(using: &random),
             timestampOffset: .random(in: 0 ... .max, using: &random)
         )
@@ -40,7 +53,7 @@ package struct RTPStream: Sendable {
     /// The timestamp of the next picture, taken from when it was captured; always later than that of the one before,
     /// by one tick if the capture clock says otherwise.
     package mutating func timestamp(capturedAt instant: UInt64) -> UInt32 {
-        var ticks = Self.ticks(instant)
+        var ticks = Self.ticks(instant, clockRate)
         if let lastTicks, ticks <= lastTicks { ticks = lastTicks + 1 }
         lastTicks = ticks
         return timestampOffset &+ UInt32(truncatingIfNeeded: ticks)
@@ -88,14 +101,15 @@ package struct RTPStream: Sendable {
         SenderReport(
             ssrc: ssrc,
             ntpTime: clock.ntpTime(at: now),
-            rtpTimestamp: timestampOffset &+ UInt32(truncatingIfNeeded: Self.ticks(now)),
+            rtpTimestamp: timestampOffset &+ UInt32(truncatingIfNeeded: Self.ticks(now, clockRate)),
             packetCount: packetCount,
             octetCount: octetCount
         )
     }
 
-    /// An instant on the clock of all streams. Split so that none overflows.
-    package static func ticks(_ instant: UInt64) -> UInt64 {
-        instant / 100_000 * 9 + instant % 100_000 * 9 / 100_000
+    /// An instant on the clock of all streams of a rate. Split so that none overflows.
+    package static func ticks(_ instant: UInt64, _ clockRate: Int) -> UInt64 {
+        let (seconds, rest) = instant.quotientAndRemainder(dividingBy: 1_000_000_000)
+        return seconds * UInt64(clockRate) + rest * UInt64(clockRate) / 1_000_000_000
     }
 }

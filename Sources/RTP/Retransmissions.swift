@@ -1,6 +1,4 @@
-/// Packets that a viewer has lost and that wait to be sent again, by their numbers in the history.
-///
-/// They have a budget: the more is lost, the less is mended by sending more (RFC 4588 §7).
+/// Packets that a peer has lost and that wait to be sent again, by their numbers in the history.
 struct Retransmissions: Sendable {
     /// Packets that wait at the most.
     static let limit = 512
@@ -14,22 +12,19 @@ struct Retransmissions: Sendable {
     private var waiting: [UInt64] = []
     /// When packets were last sent again, by number modulo the count.
     private var repeatedAt = [(index: UInt64, at: UInt64)](repeating: (.max, 0), count: 256)
-    private var budget: Pacer
     /// Packets before this one are gone.
     private var start: UInt64 = 0
 
+    /// What may be sent again to one peer: the more is lost, the less is mended by sending more (RFC 4588 §7).
+    ///
     /// - Parameter pace: of all packets. A tenth of it may be sent again, which is half of the encoder's target.
-    init(pace: Pacer.Pace) { budget = Pacer(pace: Self.part(of: pace)) }
-
-    mutating func setPace(_ pace: Pacer.Pace) { budget.pace = Self.part(of: pace) }
-
-    private static func part(of pace: Pacer.Pace) -> Pacer.Pace {
+    static func budget(of pace: Pacer.Pace) -> Pacer.Pace {
         Pacer.Pace(rate: max(pace.rate / 10, 1), burst: max(pace.burst, keyframeSize))
     }
 
     /// Notes a lost packet, unless it is gone, waits already, was sent again so lately that it may still be on its way, or
     /// is one too many.
-    mutating func request(_ index: UInt64, roundTripTime: UInt64?, now: UInt64) {
+    mutating func request(_ index: UInt64, roundTripTime: UInt64?, budget: inout Pacer, now: UInt64) {
         let last = repeatedAt[Int(index % 256)]
         let patience = max(roundTripTime ?? 0, Self.shortestPatience)
         guard index >= start, last.index != index || now >= last.at.adding(clamped: patience),

@@ -65,7 +65,7 @@ package struct VideoDescription: Equatable, Sendable, CustomStringConvertible {
         ]
         // RFC 8866 §5.8: kilobits a second.
         if let bitrate { lines.append("b=AS:\((bitrate + 999) / 1000)") }
-        lines.append("a=rtpmap:\(payloadType) \(codec.rawValue)/\(RTPStream.clockRate)")
+        lines.append("a=rtpmap:\(payloadType) \(codec.rawValue)/\(VideoCodec.clockRate)")
         switch codec {
         case .vp8: break
         case .vp9: lines.append("a=fmtp:\(payloadType) profile-id=0")

@@ -1,8 +1,8 @@
 package import RTP
 
-/// One viewer: from a path that ICE has found to protected packets, without sockets and clock.
+/// One peer: from a path that ICE has found to protected packets of its streams, without sockets and clock.
 ///
-/// After each call that changes it, drain the session with `poll`, and call that again when `nextDeadline` comes or the
+/// After each call that changes it, drain the session with `poll`, and call that again when `nextDeadline` comes or a
 /// history has grown. Instants are nanoseconds of the capture clock.
 package struct PeerSession: ~Copyable {
     /// Why a session is over.
@@ -44,11 +44,12 @@ package struct PeerSession: ~Copyable {
     /// Bytes of the largest datagram.
     package static let maximumDatagramSize = 1200
     /// Bytes of an RTP payload that make a datagram of that size.
-    package static let maximumPayloadSize = maximumDatagramSize - VideoSender.overhead - 16
+    package static let maximumPayloadSize = maximumDatagramSize - OutgoingStream.overhead - 16
 
     private var state = State.connecting
     private let dtls: DTLSConnection
-    private var sender: VideoSender
+    /// What goes out.
+    package private(set) var streams: StreamBundle
     private let createdAt: UInt64
     /// Where packets are written and protected; aligned as libsrtp asks.
     private let scratch: UnsafeMutableRawBufferPointer
@@ -62,12 +63,12 @@ package struct PeerSession: ~Copyable {
 
     package init(
         _ negotiation: Negotiation,
-        sender: VideoSender,
+        streams: StreamBundle,
         identity: DTLSIdentity,
         now: UInt64
     ) throws(DTLSError) {
         dtls = try DTLSConnection(negotiation.role, identity: identity, expected: negotiation.remote.fingerprints)
-        self.sender = sender
+        self.streams = streams
         createdAt = now
         scratch = .allocate(byteCount: Self.maximumDatagramSize + SRTPSession.trailerSize + 256, alignment: 16)
         bytes.reserveCapacity(scratch.count)
@@ -80,30 +81,28 @@ package struct PeerSession: ~Copyable {
     /// The profile in use; nil before there are keys.
     package var profile: SRTPProfile? { if case .established(let session) = state { session.profile } else { nil } }
 
-    package var statistics: VideoSenderStatistics { sender.statistics }
-
-    /// Whether the viewer needs a keyframe that is yet to come. The answer is given once.
-    package mutating func takeKeyframeRequest(at now: UInt64) -> Bool {
+    /// Whether the peer needs a keyframe of a stream that is yet to come. The answer is given once.
+    package mutating func takeKeyframeRequest(of mid: String, at now: UInt64) -> Bool {
         guard case .established = state else { return false }
-        return sender.takeKeyframeRequest(at: now)
+        return streams.takeKeyframeRequest(of: mid, at: now)
     }
 
-    /// Whether there is a keyframe that the viewer can begin with.
-    package func canBegin(with history: borrowing PacketHistory, at now: UInt64) -> Bool {
-        sender.canBegin(with: history, at: now)
+    /// Goes on with another codec in the stream of the same mid.
+    ///
+    /// - Parameter history: packets of that codec.
+    package mutating func change(to format: Negotiation.Format, from history: PacketHistory) {
+        streams.change(to: format.parameters, from: history)
     }
 
-    /// Goes on with another codec, whose packets are in the history that is given from now on.
-    package mutating func change(to format: Negotiation.Format) { sender.change(to: format.video) }
+    /// Follows another bitrate of the encoders.
+    package mutating func setPace(_ pace: Pacer.Pace) { streams.setPace(pace) }
 
-    package mutating func setPace(_ pace: Pacer.Pace) { sender.setPace(pace) }
-
-    /// Drops the packet that the system did not take: its picture must not be seen any more. The viewer needs a
+    /// Drops the packet that the system did not take: its picture must not be seen any more. The peer needs a
     /// keyframe then.
     package mutating func forgetHeld() {
         guard heldCount > 0 else { return }
         heldCount = 0
-        sender.notePacketDropped()
+        streams.notePacketDropped()
     }
 
     // MARK: - In
@@ -142,9 +141,9 @@ package struct PeerSession: ~Copyable {
         }
     }
 
-    /// A viewer has left when all that it has sent as have said goodbye (RFC 3550 §6.6).
+    /// A peer has left when all that it has sent as have said goodbye (RFC 3550 §6.6).
     private mutating func take(_ packet: RTCPPacket, now: UInt64) {
-        guard case .goodbye(let goodbye) = packet else { return sender.receive(packet, now: now) }
+        guard case .goodbye(let goodbye) = packet else { return streams.receive(packet, now: now) }
         sources.subtract(goodbye.ssrcs)
         if sources.isEmpty, !goodbye.ssrcs.isEmpty { finish(.closedByPeer) }
     }
@@ -153,11 +152,7 @@ package struct PeerSession: ~Copyable {
 
     /// Gives what may go out at `now` to `send`, one datagram at a time, until that returns false: then the system takes no
     /// more for now, and the same datagram is offered again.
-    package mutating func poll(
-        at now: UInt64,
-        _ history: borrowing PacketHistory,
-        send: (UnsafeRawBufferPointer) -> Bool
-    ) {
+    package mutating func poll(at now: UInt64, send: (UnsafeRawBufferPointer) -> Bool) {
         if let timeout = dtls.timeout, timeout == 0 {
             dtls.handleTimeout()
             noteHandshake()
@@ -169,24 +164,24 @@ package struct PeerSession: ~Copyable {
         case .established(let session):
             bytes.removeAll(keepingCapacity: true)
             var takes = flush(at: now, send)
-            while takes, sender.writeNext(at: now, from: history, to: &bytes) {
+            while takes, streams.writeNext(at: now, to: &bytes) {
                 takes = seal(at: now, send) { session.protectRTP($0, count: $1) }
             }
-            if takes, sender.writeReport(at: now, to: &bytes) {
+            if takes, streams.writeReport(at: now, to: &bytes) {
                 _ = seal(at: now, send) { session.protectRTCP($0, count: $1) }
             }
-            if sender.isLost(at: now) { finish(.pathLost) }
+            if streams.isLost(at: now) { finish(.pathLost) }
         case .ended: break
         }
     }
 
     /// When `poll` must be called at the latest; nil when the session is over. May lie in the past.
-    package func nextDeadline(at now: UInt64, _ history: borrowing PacketHistory) -> UInt64? {
+    package func nextDeadline(at now: UInt64) -> UInt64? {
         switch state {
         case .connecting, .handshaking:
             let limit = createdAt.adding(clamped: Self.setupLimit)
             return dtls.timeout.map { min(limit, now.adding(clamped: $0)) } ?? limit
-        case .established: return heldCount > 0 ? retryAt : sender.nextDeadline(history)
+        case .established: return heldCount > 0 ? retryAt : streams.nextDeadline
         case .ended: return nil
         }
     }
@@ -197,7 +192,7 @@ package struct PeerSession: ~Copyable {
     package mutating func close(at now: UInt64, _ end: End, send: (UnsafeRawBufferPointer) -> Bool) {
         if case .established(let session) = state {
             bytes.removeAll(keepingCapacity: true)
-            if sender.writeGoodbye(at: now, to: &bytes) {
+            if streams.writeGoodbye(at: now, to: &bytes) {
                 _ = seal(at: now, send) { session.protectRTCP($0, count: $1) }
             }
             dtls.close()

@@ -51,7 +51,7 @@ extension SenderStatus.Viewer {
             codec: status.codec.rawValue.lowercased(),
             state: status.isConnected ? "connected" : "connecting",
             bitrateBps: status.bitrate,
-            rttMs: statistics.roundTripTime.map { milliseconds(from: 0, to: $0) },
+            rttMs: status.roundTripTime.map { milliseconds(from: 0, to: $0) },
             lossRatio: statistics.lossFraction,
             framesSent: statistics.frames,
             nacks: statistics.nacks,

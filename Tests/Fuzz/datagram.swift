@@ -29,7 +29,9 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         _ = peer.poll()
         place += length
     }
-    if input[0] & 2 != 0 { precondition(peer.session.statistics.keyframeRequests == 0, "nothing here is sealed") }
+    if input[0] & 2 != 0 {
+        precondition(peer.session.streams.streams[0].statistics.keyframeRequests == 0, "nothing here is sealed")
+    }
     peer.session.close(at: now, .closed) { _ in true }
     return 0
 }
@@ -55,21 +57,20 @@ private struct Peer: ~Copyable {
         let negotiation = try! Negotiation(offer: SessionDescription(parsing: offer), codecs: [[.vp8]])
         var random = SplitMix64(seed: 1)
         let clock = ClockReading(monotonic: now, wall: now)
-        let sender = VideoSender(
-            negotiation.formats[0].video,
+        history = PacketHistory(codec: .vp8, maximumPayloadSize: 1000, capacity: 4, using: &random)
+        let streams = StreamBundle(
+            [(negotiation.formats[0].parameters, history)],
             pace: .video(targetBitrate: 1 << 20),
             clock: clock,
             using: &random
         )
-        session = try! PeerSession(negotiation, sender: sender, identity: identity, now: now)
-        var history = PacketHistory(codec: .vp8, maximumPayloadSize: 1000, capacity: 4, using: &random)
+        session = try! PeerSession(negotiation, streams: streams, identity: identity, now: now)
         history.append(frame: [1, 2, 3].span, isKeyframe: true, dimensions: (8, 8), capturedAt: now, now: now)
-        self.history = history
     }
 
     mutating func poll() -> [[UInt8]] {
         var datagrams: [[UInt8]] = []
-        session.poll(at: now, history) {
+        session.poll(at: now) {
             datagrams.append(Array($0)); return true
         }
         return datagrams

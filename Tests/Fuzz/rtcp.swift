@@ -7,13 +7,22 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     _ = try? RTPPacket(parsing: bytes)
     guard let packets = try? RTCPPacket.parse(bytes) else { return 0 }
     var random = SplitMix64(seed: 1)
-    var sender = VideoSender(
-        VideoSender.Parameters(payloadType: 96, retransmissionPayloadType: count % 2 == 0 ? 97 : nil, mid: "0"),
+    let history = PacketHistory(codec: .vp8, maximumPayloadSize: 100, capacity: 32, using: &random)
+    let sound = PacketHistory(soundOf: 100, capacity: 32)
+    var streams = StreamBundle(
+        [
+            (
+                OutgoingStream.Parameters(
+                    payloadType: 96,
+                    retransmissionPayloadType: count % 2 == 0 ? 97 : nil,
+                    mid: "0"
+                ), history
+            ), (OutgoingStream.Parameters(payloadType: 111, retransmissionPayloadType: nil, mid: "1"), sound),
+        ],
         pace: .video(targetBitrate: 1_000_000),
         clock: ClockReading(monotonic: 1 << 40, wall: 1 << 60),
         using: &random
     )
-    var history = PacketHistory(codec: .vp8, maximumPayloadSize: 100, capacity: 32, using: &random)
     var now: UInt64 = 1 << 40
     var output: [UInt8] = []
     for round in 0..<3 {
@@ -24,11 +33,12 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
             capturedAt: now,
             now: now
         )
-        while sender.writeNext(at: now, from: history, to: &output) {}
-        for packet in packets { sender.receive(packet, now: now) }
-        while sender.writeNext(at: now, from: history, to: &output) {}
-        _ = sender.writeReport(at: now, to: &output)
-        if let deadline = sender.nextDeadline(history) { precondition(deadline > now) }
+        sound.append(sound: [UInt8](repeating: 1, count: 50).span, capturedAt: now, now: now)
+        while streams.writeNext(at: now, to: &output) {}
+        for packet in packets { streams.receive(packet, now: now) }
+        while streams.writeNext(at: now, to: &output) {}
+        _ = streams.writeReport(at: now, to: &output)
+        if let deadline = streams.nextDeadline { precondition(deadline > now) }
         now += 20_000_000
     }
     return 0

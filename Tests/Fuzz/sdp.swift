@@ -10,8 +10,9 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     for codecs in [[[VideoCodec.vp8, .vp9], [.av1]], [[.vp9]]] {
         guard let negotiation = try? Negotiation(offer: offer, codecs: codecs) else { continue }
         var random = SplitMix64(seed: 1)
-        let sender = VideoSender(
-            negotiation.formats[0].video,
+        let history = PacketHistory(codec: .vp8, maximumPayloadSize: 100, capacity: 1, using: &random)
+        let streams = StreamBundle(
+            [(negotiation.formats[0].parameters, history)],
             pace: .video(targetBitrate: 1_000_000),
             clock: ClockReading(monotonic: 0, wall: 0),
             using: &random
@@ -21,7 +22,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
             fingerprints: [Fingerprint(.sha256, [UInt8](repeating: 1, count: 32))],
             candidates: []
         )
-        let answer = negotiation.answer(local: local, sender: sender, sessionID: 1)
+        let answer = negotiation.answer(local: local, streams: streams, sessionID: 1)
         precondition(try! SessionDescription(parsing: "\(answer)") == answer)
         precondition(answer.media.count == offer.media.count)
         // The one with the stream, and the one that tells the transport if that is another.

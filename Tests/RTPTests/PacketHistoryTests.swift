@@ -11,7 +11,7 @@ import Testing
 
     private func append(
         _ frame: [UInt8],
-        to history: inout PacketHistory,
+        to history: PacketHistory,
         isKeyframe: Bool = false,
         at instant: UInt64 = 0
     ) {
@@ -29,13 +29,13 @@ import Testing
         #expect(history.start == 0)
         #expect(history.end == 0)
         #expect(!history.contains(0))
-        #expect(history.keyframe == nil)
+        #expect(history.entry == nil)
     }
 
     @Test func aPictureIsCutIntoPacketsThatKnowTheirPlace() {
-        var history = history()
+        let history = history()
         let frame = (0..<250).map { UInt8($0) }
-        append(frame, to: &history, at: 1_000_000_000)
+        append(frame, to: history, at: 1_000_000_000)
         #expect(history.end == 3)
         let packets = (0..<3).map { history[$0] }
         #expect(packets.flatMap { $0.payload.dropFirst(6) } == frame)
@@ -49,7 +49,7 @@ import Testing
     /// Packets of a picture that stood still were taken when it was first seen.
     @Test(arguments: [5, 100])
     func whatWasTakenBeforeAnInstantIsForgotten(capacity: Int) {
-        var history = history(capacity: capacity)
+        let history = history(capacity: capacity)
         for instant in [10, 20, 20, 30] as [UInt64] {
             let frame = [UInt8](repeating: 1, count: 150)
             history.append(
@@ -66,12 +66,12 @@ import Testing
         #expect(!none && history.start == start)
         let some = history.forget(takenBefore: 21)
         #expect(some && history.start == 6 && history.end == 8)
-        #expect(!history.contains(history.keyframe!.index))
+        #expect(!history.contains(history.entry!.index))
         let again = history.forget(takenBefore: 21)
         #expect(!again)
         let all = history.forget(takenBefore: .max)
         #expect(all && history.start == history.end)
-        append([1, 2, 3], to: &history, isKeyframe: true, at: 40)
+        append([1, 2, 3], to: history, isKeyframe: true, at: 40)
         #expect(history.start == 8 && history.contains(8) && history[8].payload.suffix(3) == [1, 2, 3])
     }
 
@@ -79,7 +79,7 @@ import Testing
     @Test(arguments: [1, 2, 7, 64])
     func theNewestPacketsStayAsTheyWere(capacity: Int) {
         var random = SplitMix64(seed: UInt64(capacity))
-        var history = history(.vp9, capacity: capacity)
+        let history = history(.vp9, capacity: capacity)
         var archive: [[UInt8]] = []
         var ticks: [UInt64] = []
         var keyframe: UInt64?
@@ -89,14 +89,14 @@ import Testing
             let size = Int.random(in: 1...min(600, capacity * 90), using: &random)
             let frame = (0..<size).map { _ in UInt8.random(in: 0 ... .max, using: &random) }
             let before = history.end
-            append(frame, to: &history, isKeyframe: isKeyframe, at: round / 3 * 11_000)
+            append(frame, to: history, isKeyframe: isKeyframe, at: round / 3 * 11_000)
             for index in before..<history.end {
                 archive.append(history[index].payload)
                 ticks.append(history[index].ticks)
             }
             #expect(history.end == UInt64(archive.count))
             #expect(history.start == UInt64(max(0, archive.count - capacity)))
-            #expect(history.keyframe?.index == keyframe)
+            #expect(history.entry?.index == keyframe)
             for index in archive.indices.suffix(capacity + 2) {
                 #expect(history.contains(UInt64(index)) == (index >= archive.count - capacity))
                 if history.contains(UInt64(index)) { #expect(history[UInt64(index)].payload == archive[index]) }
@@ -107,21 +107,21 @@ import Testing
     }
 
     @Test func eachPictureIsLaterThanTheOneBefore() {
-        var history = history(capacity: 100)
+        let history = history(capacity: 100)
         let instants: [UInt64] = [5_000_000_000, 5_000_000_000, 1, 5_000_005_000, 6_000_000_000, 0]
-        for instant in instants { append([1], to: &history, at: instant) }
+        for instant in instants { append([1], to: history, at: instant) }
         let ticks = (0..<history.end).map { history[$0].ticks }
         #expect(zip(ticks, ticks.dropFirst()).allSatisfy { $0 < $1 })
         #expect(ticks == [450_000, 450_001, 450_002, 450_003, 540_000, 540_001])
     }
 
     @Test func theKeyframeIsNamedEvenWhenItIsGone() {
-        var history = history(capacity: 2)
-        append([1], to: &history)
-        append([2], to: &history, isKeyframe: true, at: 100)
-        #expect(history.keyframe == .init(index: 1, appendedAt: 105))
-        for _ in 0..<5 { append([3], to: &history) }
-        #expect(history.keyframe == .init(index: 1, appendedAt: 105))
+        let history = history(capacity: 2)
+        append([1], to: history)
+        append([2], to: history, isKeyframe: true, at: 100)
+        #expect(history.entry == .init(index: 1, appendedAt: 105))
+        for _ in 0..<5 { append([3], to: history) }
+        #expect(history.entry == .init(index: 1, appendedAt: 105))
         #expect(!history.contains(1))
     }
 }

@@ -10,10 +10,16 @@ import Testing
     private mutating func report(_ seconds: ClosedRange<UInt64>, highest: (UInt64) -> UInt32?, sent: (UInt64) -> UInt64)
     {
         for time in seconds {
-            reachability.noteReport(highest: highest(time), packetsSent: sent(time), now: time * Self.second)
+            report(time, highest: highest(time), sent: sent(time))
             let isLost = reachability.isLost(at: time * Self.second)
             #expect(!isLost, "second \(time)")
         }
+    }
+
+    private mutating func report(_ time: UInt64, of ssrc: UInt32 = 1, highest: UInt32?, sent: UInt64) {
+        reachability.noteReport(now: time * Self.second)
+        guard let highest else { return }
+        reachability.noteArrival(in: ssrc, highest: highest, packetsSent: sent, now: time * Self.second)
     }
 
     @Test mutating func whoReportsAndReceivesStays() {
@@ -40,7 +46,7 @@ import Testing
         report(1...10, highest: { _ in 10 }, sent: { $0 * 30 })
         for time in 11...60 as ClosedRange<UInt64> { reachability.noteFeedback(now: time * Self.second) }
         #expect(!reachability.isLost(at: 60 * Self.second))
-        reachability.noteReport(highest: 10, packetsSent: 9000, now: 61 * Self.second)
+        report(61, highest: 10, sent: 9000)
         #expect(reachability.isLost(at: 61 * Self.second))
     }
 
@@ -55,7 +61,7 @@ import Testing
     @Test mutating func whoReportsThatNothingArrivesIsLost() {
         report(1...10, highest: { UInt32($0) }, sent: { $0 * 30 })
         report(11...25, highest: { _ in 10 }, sent: { $0 * 30 })
-        reachability.noteReport(highest: 10, packetsSent: 900, now: 26 * Self.second)
+        report(26, highest: 10, sent: 900)
         #expect(reachability.isLost(at: 26 * Self.second))
     }
 

@@ -18,12 +18,12 @@ struct SenderModel {
         case again(Int)
     }
 
-    let parameters: VideoSender.Parameters
+    let parameters: OutgoingStream.Parameters
     let pace: Pacer.Pace
     let capacity: Int
     let clock: ClockReading
     var random: SplitMix64
-    var sender: VideoSender
+    var sender: StreamBundle
     var history: PacketHistory
     var now: UInt64
 
@@ -62,7 +62,7 @@ struct SenderModel {
         clock = ClockReading(monotonic: now, wall: 1_767_225_600_000 * Self.millisecond)
         capacity = Int.random(in: 30...250, using: &random)
         let mid = ["", "0", "video0", String(repeating: "m", count: 17)].randomElement(using: &random)!
-        parameters = VideoSender.Parameters(
+        parameters = OutgoingStream.Parameters(
             payloadType: 96,
             retransmissionPayloadType: Bool.random(using: &random) ? 97 : nil,
             extensions: HeaderExtensions(
@@ -84,7 +84,7 @@ struct SenderModel {
             using: &random
         )
         var own = SplitMix64(seed: seed)
-        sender = VideoSender(parameters, pace: pace, clock: clock, using: &own)
+        sender = StreamBundle([(parameters, history)], pace: pace, clock: clock, using: &own)
     }
 
     /// The number of the first packet that a sender of a seed sends.
@@ -93,6 +93,8 @@ struct SenderModel {
         _ = randomCanonicalName(using: &random)
         return RTPStream(payloadType: 96, using: &random).nextSequenceNumber
     }
+
+    var stream: OutgoingStream { sender.streams[0] }
 
     // MARK: - Events
 
@@ -113,15 +115,15 @@ struct SenderModel {
     }
 
     mutating func losePicture() {
-        sender.receive(.pictureLoss(PictureLossIndication(sender: 1, media: sender.ssrc)), now: now)
-        sender.receive(.pictureLoss(PictureLossIndication(sender: 1, media: sender.ssrc &+ 9)), now: now)
+        sender.receive(.pictureLoss(PictureLossIndication(sender: 1, media: stream.ssrc)), now: now)
+        sender.receive(.pictureLoss(PictureLossIndication(sender: 1, media: stream.ssrc &+ 9)), now: now)
         if now >= awaitedUntil { wantsKeyframe = true }
     }
 
     /// Commands with the number of the last one are repetitions.
     mutating func command() {
         let number = UInt8.random(in: 0...1, using: &random)
-        let commands = [FullIntraRequest.Command(ssrc: sender.ssrc, sequenceNumber: number)]
+        let commands = [FullIntraRequest.Command(ssrc: stream.ssrc, sequenceNumber: number)]
         sender.receive(.fullIntra(FullIntraRequest(sender: 1, commands: commands)), now: now)
         if number != lastCommand { wantsKeyframe = true }
         lastCommand = number
@@ -133,9 +135,9 @@ struct SenderModel {
         let lost = (0..<Int.random(in: 1...20, using: &random)).map { _ in
             number &- UInt16.random(in: 0...60, using: &random) &+ 8
         }
-        sender.receive(.genericNACK(GenericNACK(sender: 1, media: sender.ssrc, lost: lost)), now: now)
+        sender.receive(.genericNACK(GenericNACK(sender: 1, media: stream.ssrc, lost: lost)), now: now)
         guard case .at(let next) = place else { return }
-        let patience = max(sender.statistics.roundTripTime ?? 0, 10 * Self.millisecond)
+        let patience = max(sender.roundTripTime ?? 0, 10 * Self.millisecond)
         for lost in lost {
             guard let index = (start..<next).last(where: { UInt16(truncatingIfNeeded: $0) &+ numberOffset == lost }),
                 isKept(index), repairs.earliest(forPacketOf: 1200) <= now,
@@ -150,7 +152,7 @@ struct SenderModel {
         guard number != nil else { return }
         let trip = UInt64.random(in: 0...80, using: &random) * Self.millisecond
         let block = ReportBlock(
-            ssrc: sender.ssrc,
+            ssrc: stream.ssrc,
             fractionLost: 64,
             cumulativeLost: 3,
             highestSequenceNumber: 0,
@@ -163,7 +165,7 @@ struct SenderModel {
     }
 
     mutating func takeKeyframeRequest() -> Bool {
-        let asks = sender.takeKeyframeRequest(at: now)
+        let asks = sender.takeKeyframeRequest(of: parameters.mid, at: now)
         #expect(asks == (wantsKeyframe && now >= nextRequest))
         if asks {
             wantsKeyframe = false

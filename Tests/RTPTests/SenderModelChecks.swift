@@ -10,7 +10,7 @@ extension SenderModel {
             catchUp()
             let expected = expected()
             var bytes: [UInt8] = []
-            guard sender.writeNext(at: now, from: history, to: &bytes) else {
+            guard sender.writeNext(at: now, to: &bytes) else {
                 #expect(bytes.isEmpty)
                 break
             }
@@ -21,9 +21,9 @@ extension SenderModel {
             }
         }
         try checkReport()
-        #expect(sender.statistics.skips == skips)
+        #expect(stream.statistics.skips == skips)
         let waits = expected() != nil
-        let deadline = sender.nextDeadline(history)
+        let deadline = sender.nextDeadline
         if waits { #expect(deadline != nil) }
         if let deadline, !isToBeAsked { #expect(deadline > now, "served at once: \(written - before) packets") }
     }
@@ -48,7 +48,7 @@ extension SenderModel {
                     payloadType: 96,
                     sequenceNumber: number ?? first,
                     timestamp: offset &+ UInt32(truncatingIfNeeded: record.ticks),
-                    ssrc: sender.ssrc
+                    ssrc: stream.ssrc
                 )
         )
         var elements: [UInt8: [UInt8]] = [:]
@@ -70,7 +70,7 @@ extension SenderModel {
             awaitedUntil = .max
         }
         if record.isLast, awaitedUntil == .max {
-            awaitedUntil = now + (sender.statistics.roundTripTime ?? 100 * Self.millisecond)
+            awaitedUntil = now + (sender.roundTripTime ?? 100 * Self.millisecond)
         }
         fill(record.payload.count + 30)
     }
@@ -94,7 +94,7 @@ extension SenderModel {
                     payloadType: 97,
                     sequenceNumber: repairNumber ?? packet.header.sequenceNumber,
                     timestamp: first.header.timestamp,
-                    ssrc: try #require(sender.retransmissionSSRC)
+                    ssrc: try #require(stream.retransmissionSSRC)
                 )
         )
         repairNumber = packet.header.sequenceNumber &+ 1
@@ -117,13 +117,13 @@ extension SenderModel {
         let packets = try RTCPPacket.parse(bytes)
         let offset = try #require(timestampOffset)
         let report = SenderReport(
-            ssrc: sender.ssrc,
+            ssrc: stream.ssrc,
             ntpTime: clock.ntpTime(at: now),
-            rtpTimestamp: offset &+ UInt32(truncatingIfNeeded: RTPStream.ticks(now)),
+            rtpTimestamp: offset &+ UInt32(truncatingIfNeeded: RTPStream.ticks(now, 90_000)),
             packetCount: UInt32(sent.count),
             octetCount: UInt32(octets)
         )
-        let name = SourceDescription(ssrc: sender.ssrc, canonicalName: sender.name)
+        let name = SourceDescription(ssrc: stream.ssrc, canonicalName: sender.canonicalName)
         #expect(packets == [.senderReport(report), .sourceDescription([name])])
     }
 }

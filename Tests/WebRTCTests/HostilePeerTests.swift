@@ -88,7 +88,7 @@ import Testing
             var datagram = recorded.randomElement(using: &random)!
             if round % 4 != 0 { datagram.damage(recorded, using: &random) }
             call.receive(datagram)
-            call.session.poll(at: call.now, call.history) { _ in true }
+            call.session.poll(at: call.now) { _ in true }
             #expect(call.profile == nil, "an old handshake makes no keys")
         }
         #expect(sessions >= 150)
@@ -130,7 +130,7 @@ import Testing
         call.viewer.dtls.start()
         while true {
             var out: [[UInt8]] = []
-            call.session.poll(at: call.now, call.history) {
+            call.session.poll(at: call.now) {
                 out.append(Array($0)); return true
             }
             for datagram in out { try call.viewer.receive(datagram) }

@@ -69,9 +69,9 @@ import WebRTC
         )
         let negotiation = try several.negotiate([[.vp8, .vp9], [.av1]])
         #expect(negotiation.formats.map(\.codec) == [.vp8, .av1])
-        #expect(negotiation.formats.map(\.video.payloadType) == [96, 45])
-        #expect(negotiation.formats.map(\.video.retransmissionPayloadType) == [97, 46])
-        #expect(negotiation.formats.map(\.video.extensions.dependencyDescriptor) == [nil, 9])
+        #expect(negotiation.formats.map(\.parameters.payloadType) == [96, 45])
+        #expect(negotiation.formats.map(\.parameters.retransmissionPayloadType) == [97, 46])
+        #expect(negotiation.formats.map(\.parameters.extensions.dependencyDescriptor) == [nil, 9])
         #expect(negotiation.format(preferring: .av1).codec == .av1)
         #expect(negotiation.format(preferring: .vp9).codec == .vp8)
         let media = negotiation.answer.media[0]

@@ -66,7 +66,7 @@ struct Offer {
 
 extension Negotiation {
     var codec: VideoCodec { formats[0].codec }
-    var video: VideoSender.Parameters { formats[0].video }
+    var video: OutgoingStream.Parameters { formats[0].parameters }
 }
 
 extension Negotiation {
@@ -79,12 +79,13 @@ extension Negotiation {
     /// The answer that `localTransport` gives, always with the same random numbers.
     var answer: SessionDescription {
         var random = SplitMix64(seed: 1)
-        let sender = VideoSender(
-            video,
+        let history = PacketHistory(codec: codec, maximumPayloadSize: 1000, capacity: 1, using: &random)
+        let streams = StreamBundle(
+            [(video, history)],
             pace: .video(targetBitrate: 1_000_000),
             clock: ClockReading(monotonic: 0, wall: 0),
             using: &random
         )
-        return answer(local: Self.localTransport, sender: sender, sessionID: 42)
+        return answer(local: Self.localTransport, streams: streams, sessionID: 42)
     }
 }

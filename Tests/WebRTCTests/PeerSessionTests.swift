@@ -77,7 +77,7 @@ import Testing
         let datagrams = call.viewer.datagrams
         var again: [[UInt8]] = []
         call.receive(try call.viewer.protect(Feedback.lost(lost.header.sequenceNumber, lost.header.ssrc)))
-        call.session.poll(at: call.now, call.history) {
+        call.session.poll(at: call.now) {
             again.append(Array($0)); return true
         }
         #expect(again.count == 1)
@@ -95,7 +95,7 @@ import Testing
         try call.connect()
         _ = try call.append(5000, isKeyframe: true)
         let lost = try #require(call.viewer.packets.first)
-        func canBegin() -> Bool { call.session.canBegin(with: call.history, at: call.now) }
+        func canBegin() -> Bool { call.history.canBegin(at: call.now) }
         #expect(canBegin())
         // So much that the pace holds some of it back.
         _ = try call.append(200_000)
@@ -128,7 +128,7 @@ import Testing
             now: call.now
         )
         var offered = 0
-        call.session.poll(at: call.now, call.history) { _ in
+        call.session.poll(at: call.now) { _ in
             offered += 1
             return false
         }
@@ -243,7 +243,7 @@ import Testing
         for _ in 0..<3 {
             // Takes three, and not the fourth.
             var taken = 0
-            call.session.poll(at: call.now, call.history) { datagram in
+            call.session.poll(at: call.now) { datagram in
                 taken += 1
                 if taken <= 3 { offered.append(Array(datagram)) }
                 return taken <= 3
@@ -253,7 +253,7 @@ import Testing
             call.now += PeerSession.retryInterval
         }
         #expect(call.statistics.packets <= 10)
-        call.session.poll(at: call.now, call.history) { datagram in
+        call.session.poll(at: call.now) { datagram in
             offered.append(Array(datagram))
             return true
         }
@@ -271,7 +271,7 @@ import Testing
         call.session.pathFound()
         for _ in 0..<4 {
             var out: [[UInt8]] = []
-            call.session.poll(at: call.now, call.history) {
+            call.session.poll(at: call.now) {
                 out.append(Array($0)); return true
             }
             for datagram in out { datagram.withUnsafeBytes { stranger.receive($0) } }
@@ -288,7 +288,7 @@ import Testing
         let limit = VirtualCall.start + 15 * VirtualCall.second
         #expect(call.deadline == limit)
         for (instant, end) in [(limit - 1, nil), (limit, PeerSession.End.timeout)] {
-            call.session.poll(at: instant, call.history) { _ in
+            call.session.poll(at: instant) { _ in
                 Issue.record("nobody to send to"); return true
             }
             #expect(call.end == end)

@@ -87,7 +87,7 @@ import WebRTC
         #expect(!negotiation.remote.isLite)
         #expect(
             negotiation.video
-                == VideoSender.Parameters(
+                == OutgoingStream.Parameters(
                     payloadType: expected.payloadType,
                     retransmissionPayloadType: expected.retransmission,
                     extensions: expected.extensions,

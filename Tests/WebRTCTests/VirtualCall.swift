@@ -43,7 +43,7 @@ final class VirtualCall {
     var session: PeerSession
     let negotiation: Negotiation
     let viewer: RemoteViewer
-    var history: PacketHistory
+    let history: PacketHistory
     var now = start
 
     /// - Parameter offer: its fingerprint is replaced by the viewer's.
@@ -51,20 +51,20 @@ final class VirtualCall {
         negotiation = try offer.replacing("a=fingerprint", with: "a=fingerprint:\(Identities.there.fingerprint)")
             .negotiate()
         var random = SplitMix64(seed: 5)
-        let sender = VideoSender(
-            negotiation.video,
-            pace: .video(targetBitrate: 2_500_000),
-            clock: ClockReading(monotonic: Self.start, wall: 1_767_225_600 * Self.second),
-            using: &random
-        )
-        session = try PeerSession(negotiation, sender: sender, identity: Identities.here, now: now)
-        viewer = try RemoteViewer(negotiation.role == .client ? .server : .client)
         history = PacketHistory(
             codec: negotiation.codec,
             maximumPayloadSize: PeerSession.maximumPayloadSize,
             capacity: 256,
             using: &random
         )
+        let streams = StreamBundle(
+            [(negotiation.video, history)],
+            pace: .video(targetBitrate: 2_500_000),
+            clock: ClockReading(monotonic: Self.start, wall: 1_767_225_600 * Self.second),
+            using: &random
+        )
+        session = try PeerSession(negotiation, streams: streams, identity: Identities.here, now: now)
+        viewer = try RemoteViewer(negotiation.role == .client ? .server : .client)
     }
 
     /// Lets ICE find a path and carries the handshake.
@@ -78,7 +78,7 @@ final class VirtualCall {
     func exchange() throws {
         while true {
             var out: [[UInt8]] = []
-            session.poll(at: now, history) {
+            session.poll(at: now) {
                 out.append(Array($0)); return true
             }
             for datagram in out { try viewer.receive(datagram) }
@@ -89,10 +89,10 @@ final class VirtualCall {
     }
 
     var end: PeerSession.End? { session.end }
-    var statistics: VideoSenderStatistics { session.statistics }
+    var statistics: StreamStatistics { session.streams.streams[0].statistics }
     var profile: SRTPProfile? { session.profile }
-    var deadline: UInt64? { session.nextDeadline(at: now, history) }
-    func takeKeyframeRequest() -> Bool { session.takeKeyframeRequest(at: now) }
+    var deadline: UInt64? { session.nextDeadline(at: now) }
+    func takeKeyframeRequest() -> Bool { session.takeKeyframeRequest(of: negotiation.mid, at: now) }
 
     func receive(_ datagram: [UInt8]) { datagram.withUnsafeBytes { session.receive($0, now: now) } }
 

@@ -227,7 +227,7 @@ package struct PlainRTPSession {
         counted.report = .init(
             lossFraction: Double(block.fractionLost) / 256,
             packetsLost: block.cumulativeLost,
-            jitter: UInt64(block.jitter) * 1_000_000_000 / UInt64(RTPStream.clockRate),
+            jitter: UInt64(block.jitter) * 1_000_000_000 / UInt64(VideoCodec.clockRate),
             roundTripTime: block.roundTripTime(arrivedAt: clock.ntpTime(at: now)) ?? counted.report?.roundTripTime
         )
     }

@@ -34,7 +34,6 @@ final class Viewer {
     private let agent: ICEAgent
     private var session: PeerSession
     private let identity: DTLSIdentity
-    private let sender: VideoSender
     private let answerNumber: UInt64
     private let mailbox = Mailbox()
     private let limits: ViewerLimits
@@ -57,7 +56,7 @@ final class Viewer {
         address: String,
         negotiation: Negotiation,
         format: Negotiation.Format,
-        sender: VideoSender,
+        streams: StreamBundle,
         identity: DTLSIdentity,
         loop: ICELoop,
         ice: ICEAgent.Configuration,
@@ -78,7 +77,7 @@ final class Viewer {
         guard let agent else { throw .noTransport }
         self.agent = agent
         do throws(DTLSError) {
-            session = try PeerSession(negotiation, sender: sender, identity: identity, now: now)
+            session = try PeerSession(negotiation, streams: streams, identity: identity, now: now)
         } catch {
             throw .noTransport
         }
@@ -87,7 +86,6 @@ final class Viewer {
         self.address = address
         self.negotiation = negotiation
         self.format = format
-        self.sender = sender
         self.identity = identity
         self.limits = limits
         self.completion = completion
@@ -102,7 +100,10 @@ final class Viewer {
     var generation: String { agent.credentials?.fragment ?? "" }
 
     var end: PeerSession.End? { session.end }
-    var statistics: VideoSenderStatistics { session.statistics }
+    var statistics: StreamStatistics { video.statistics }
+
+    /// Its only stream.
+    private var video: OutgoingStream { session.streams.streams[0] }
 
     // MARK: - Signalling
 
@@ -116,7 +117,7 @@ final class Viewer {
             fingerprints: [identity.fingerprint],
             candidates: agent.candidates
         )
-        let answer = negotiation.answer(local: local, sender: sender, sessionID: answerNumber)
+        let answer = negotiation.answer(local: local, streams: session.streams, sessionID: answerNumber)
         completion(.success(Admission(id: id, answer: "\(answer)", generation: credentials.fragment)))
     }
 
@@ -167,7 +168,7 @@ final class Viewer {
     // MARK: - Media
 
     /// Takes what came, and sends what may go out.
-    func poll(at now: UInt64, _ history: borrowing PacketHistory) {
+    func poll(at now: UInt64) {
         if !mailbox.items.isEmpty {
             let items = mailbox.items
             mailbox.items.removeAll(keepingCapacity: true)
@@ -175,14 +176,14 @@ final class Viewer {
                 switch item {
                 case .connected:
                     session.pathFound()
-                    if !hasPath { wantsFirstKeyframe = !session.canBegin(with: history, at: now) }
+                    if !hasPath { wantsFirstKeyframe = !video.history.canBegin(at: now) }
                     hasPath = true
                 case .failed: session.pathLost()
                 case .datagram(let bytes): bytes.withUnsafeBytes { session.receive($0, now: now) }
                 }
             }
         }
-        session.poll(at: now, history) { agent.send($0) }
+        session.poll(at: now) { agent.send($0) }
     }
 
     func setPace(_ pace: Pacer.Pace) { session.setPace(pace) }
@@ -196,10 +197,10 @@ final class Viewer {
     /// Goes on with another codec, if there is a keyframe to begin with.
     ///
     /// - Returns: whether to ask for one: where others receive that codec already, none comes by itself.
-    func change(to format: Negotiation.Format, at now: UInt64, _ history: borrowing PacketHistory) -> Bool {
-        if session.canBegin(with: history, at: now) {
+    func change(to format: Negotiation.Format, at now: UInt64, _ history: PacketHistory) -> Bool {
+        if history.canBegin(at: now) {
             self.format = format
-            session.change(to: format)
+            session.change(to: format, from: history)
             return false
         }
         guard isConnected, now >= changeAskedAt.adding(clamped: Self.changeInterval) else { return false }
@@ -207,8 +208,8 @@ final class Viewer {
         return true
     }
 
-    func nextDeadline(at now: UInt64, _ history: borrowing PacketHistory) -> UInt64? {
-        let media = session.nextDeadline(at: now, history)
+    func nextDeadline(at now: UInt64) -> UInt64? {
+        let media = session.nextDeadline(at: now)
         guard completion != nil else { return media }
         return min(media ?? .max, since + Self.gatheringLimit)
     }
@@ -217,7 +218,7 @@ final class Viewer {
     /// path, so that the picture is encoded while keys are agreed on.
     func takeKeyframeRequest(at now: UInt64) -> Bool {
         defer { wantsFirstKeyframe = false }
-        return session.takeKeyframeRequest(at: now) || wantsFirstKeyframe
+        return session.takeKeyframeRequest(of: negotiation.mid, at: now) || wantsFirstKeyframe
     }
 
     /// Whether keys came into use since the last call.
@@ -234,7 +235,7 @@ final class Viewer {
 
     /// - Parameter elapsed: nanoseconds since the last call, over which the bitrate is taken; nil keeps that of before.
     func status(elapsed: UInt64?) -> ViewerStatus {
-        let statistics = session.statistics
+        let statistics = statistics
         if let elapsed, elapsed > 0 {
             lastBitrate = Int(Double(statistics.bytes - bytesBefore) * 8e9 / Double(elapsed))
             bytesBefore = statistics.bytes
@@ -248,7 +249,8 @@ final class Viewer {
             bitrate: lastBitrate,
             profile: session.profile,
             path: agent.path.map { ($0.local.kind, $0.remote.kind) },
-            statistics: statistics
+            statistics: statistics,
+            roundTripTime: session.streams.roundTripTime
         )
     }
 }

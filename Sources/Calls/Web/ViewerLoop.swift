@@ -121,8 +121,9 @@ final class ViewerLoop {
         guard viewers.count < configuration.viewerLimit else { throw .full(limit: configuration.viewerLimit) }
         guard limits.mayStart(address, now: now) else { throw .tooMany }
         let format = negotiation.format(preferring: preferred)
-        let sender = VideoSender(
-            format.video,
+        let rendition = configuration.rendition(of: format.codec)
+        let streams = StreamBundle(
+            [(format.parameters, history(of: rendition.id))],
             pace: pace(of: format),
             clock: clock,
             using: &random
@@ -134,7 +135,7 @@ final class ViewerLoop {
             address: address,
             negotiation: negotiation,
             format: format,
-            sender: sender,
+            streams: streams,
             identity: identity,
             loop: loop,
             ice: configuration.ice,
@@ -159,23 +160,21 @@ final class ViewerLoop {
     // MARK: - Media
 
     private func append(_ bytes: [UInt8], _ frame: EncodedFrame, now: UInt64) {
-        withHistory(of: frame.rendition) { history in
-            history.append(
-                frame: bytes.span,
-                isKeyframe: frame.isKeyframe,
-                dimensions: frame.dimensions,
-                capturedAt: frame.capturedAt,
-                takenAt: frame.takenAt,
-                now: now
-            )
-        }
+        history(of: frame.rendition).append(
+            frame: bytes.span,
+            isKeyframe: frame.isKeyframe,
+            dimensions: frame.dimensions,
+            capturedAt: frame.capturedAt,
+            takenAt: frame.takenAt,
+            now: now
+        )
     }
 
     /// In each round, just before anything is sent. A keyframe that was asked for may be gone with it.
     private func forgetPast(_ requestedKeyframes: inout [Rendition.ID]) {
         let horizon = configuration.horizon()
         var hasForgotten = false
-        for id in histories.keys where histories[id]?.forget(takenBefore: horizon) == true { hasForgotten = true }
+        for history in histories.values where history.forget(takenBefore: horizon) { hasForgotten = true }
         guard hasForgotten else { return }
         for viewer in viewers { viewer.forgetHeld() }
         requestedKeyframes += renditionsInUse
@@ -210,20 +209,20 @@ final class ViewerLoop {
         .video(targetBitrate: UInt64(targetBitrate ?? configuration.rendition(of: format.codec).bitrate))
     }
 
-    private func withHistory<Result>(of id: Rendition.ID, _ body: (inout PacketHistory) -> Result) -> Result {
-        if histories[id] == nil {
-            let rendition = configuration.renditions.joined().first { $0.id == id }!
-            let packetsPerSecond = Double(rendition.bitrate) / 8 / Double(PeerSession.maximumPayloadSize)
-            // The largest keyframe grows with the picture.
-            let largestKeyframe = rendition.width * rendition.height / 512
-            histories[id] = PacketHistory(
-                codec: rendition.codec,
-                maximumPayloadSize: PeerSession.maximumPayloadSize,
-                capacity: max(largestKeyframe, Int(packetsPerSecond * Self.historyLength)),
-                using: &random
-            )
-        }
-        return body(&histories[id]!)
+    private func history(of id: Rendition.ID) -> PacketHistory {
+        if let history = histories[id] { return history }
+        let rendition = configuration.renditions.joined().first { $0.id == id }!
+        let packetsPerSecond = Double(rendition.bitrate) / 8 / Double(PeerSession.maximumPayloadSize)
+        // The largest keyframe grows with the picture.
+        let largestKeyframe = rendition.width * rendition.height / 512
+        let history = PacketHistory(
+            codec: rendition.codec,
+            maximumPayloadSize: PeerSession.maximumPayloadSize,
+            capacity: max(largestKeyframe, Int(packetsPerSecond * Self.historyLength)),
+            using: &random
+        )
+        histories[id] = history
+        return history
     }
 
     /// Lets every viewer receive and send, and notes the renditions of which one needs a keyframe.
@@ -231,13 +230,12 @@ final class ViewerLoop {
         for viewer in viewers {
             let wanted = viewer.format(preferring: preferred)
             if wanted != viewer.format {
-                let isAsking = withHistory(of: rendition(of: wanted)) { viewer.change(to: wanted, at: now, $0) }
+                let isAsking = viewer.change(to: wanted, at: now, history(of: rendition(of: wanted)))
                 if isAsking { requestedKeyframes.append(rendition(of: wanted)) }
             }
-            let rendition = rendition(of: viewer.format)
-            withHistory(of: rendition) { viewer.poll(at: now, $0) }
+            viewer.poll(at: now)
             viewer.answerIfReady(at: now)
-            if viewer.takeKeyframeRequest(at: now) { requestedKeyframes.append(rendition) }
+            if viewer.takeKeyframeRequest(at: now) { requestedKeyframes.append(rendition(of: viewer.format)) }
             if viewer.takeConnection() {
                 events.append(.joined(number: viewer.number, address: viewer.address, codec: viewer.format.codec))
             }
@@ -248,8 +246,7 @@ final class ViewerLoop {
         if viewers.isEmpty { return nil }
         var deadline = statusAt
         for viewer in viewers {
-            let next = withHistory(of: rendition(of: viewer.format)) { viewer.nextDeadline(at: now, $0) }
-            deadline = min(deadline, next ?? .max)
+            deadline = min(deadline, viewer.nextDeadline(at: now) ?? .max)
         }
         return deadline
     }

@@ -110,7 +110,7 @@ package struct WebCallTotals: Sendable, Equatable {
 
     package init() {}
 
-    mutating func add(_ statistics: VideoSenderStatistics) {
+    mutating func add(_ statistics: StreamStatistics) {
         packets += statistics.packets
         bytes += statistics.bytes
         retransmissions += statistics.retransmissions
@@ -133,7 +133,9 @@ package struct ViewerStatus: Sendable, Equatable {
     package let profile: SRTPProfile?
     /// Kinds of the candidates at both ends, such as `host` and `relay`.
     package let path: (local: Candidate.Kind, remote: Candidate.Kind)?
-    package let statistics: VideoSenderStatistics
+    package let statistics: StreamStatistics
+    /// Nanoseconds; nil before it is known.
+    package let roundTripTime: UInt64?
 
     package static func == (left: Self, right: Self) -> Bool {
         left.number == right.number && left.statistics == right.statistics && left.isConnected == right.isConnected

@@ -6,9 +6,9 @@ extension Negotiation {
     ///
     /// - Parameters:
     ///   - local: this side's transport.
-    ///   - sender: the stream that will be sent.
+    ///   - streams: what will be sent.
     ///   - sessionID: any number that no other answer has, below 2⁶³.
-    package func answer(local: TransportParameters, sender: borrowing VideoSender, sessionID: UInt64)
+    package func answer(local: TransportParameters, streams: StreamBundle, sessionID: UInt64)
         -> SessionDescription
     {
         var answer = SessionDescription(origin: "- \(sessionID) 1 IN IP4 127.0.0.1")
@@ -20,7 +20,7 @@ extension Negotiation {
         answer.attributes.append(.init("msid-semantic", "WMS *"))
         for (index, media) in offer.media.enumerated() {
             switch index {
-            case section: answer.media.append(accepted(media, local: local, sender: sender))
+            case section: answer.media.append(accepted(media, local: local, streams: streams))
             case tagged: answer.media.append(silent(media, local: local))
             default: answer.media.append(rejected(media))
             }
@@ -31,10 +31,10 @@ extension Negotiation {
     private func accepted(
         _ offered: SessionDescription.Media,
         local: TransportParameters,
-        sender: borrowing VideoSender
+        streams: StreamBundle
     ) -> SessionDescription.Media {
         let payloadTypes = formats.flatMap {
-            [$0.video.payloadType, $0.video.retransmissionPayloadType].compactMap(\.self)
+            [$0.parameters.payloadType, $0.parameters.retransmissionPayloadType].compactMap(\.self)
         }
         var media = open(offered, formats: payloadTypes.map { "\($0)" }, local)
         func add(_ name: String, _ value: String? = nil) { media.attributes.append(.init(name, value)) }
@@ -44,20 +44,21 @@ extension Negotiation {
         add("rtcp-mux")
         if offered.attributes.contains("rtcp-rsize") { add("rtcp-rsize") }
         for format in formats {
-            let payloadType = format.video.payloadType
-            add("rtpmap", "\(payloadType) \(format.codec.rawValue)/\(RTPStream.clockRate)")
-            if let parameters = format.parameters { add("fmtp", "\(payloadType) \(parameters)") }
+            let payloadType = format.parameters.payloadType
+            add("rtpmap", "\(payloadType) \(format.codec.rawValue)/\(VideoCodec.clockRate)")
+            if let specifics = format.specifics { add("fmtp", "\(payloadType) \(specifics)") }
             for kind in format.feedback { add("rtcp-fb", "\(payloadType) \(kind)") }
-            if let retransmission = format.video.retransmissionPayloadType {
-                add("rtpmap", "\(retransmission) rtx/\(RTPStream.clockRate)")
+            if let retransmission = format.parameters.retransmissionPayloadType {
+                add("rtpmap", "\(retransmission) rtx/\(VideoCodec.clockRate)")
                 add("fmtp", "\(retransmission) apt=\(payloadType)")
             }
         }
-        if let retransmission = sender.retransmissionSSRC {
-            add("ssrc-group", "FID \(sender.ssrc) \(retransmission)")
+        let stream = streams.streams[0]
+        if let retransmission = stream.retransmissionSSRC {
+            add("ssrc-group", "FID \(stream.ssrc) \(retransmission)")
         }
-        for ssrc in [sender.ssrc] + [sender.retransmissionSSRC].compactMap({ $0 }) {
-            add("ssrc", "\(ssrc) cname:\(sender.name)")
+        for ssrc in stream.sources {
+            add("ssrc", "\(ssrc) cname:\(streams.canonicalName)")
             add("ssrc", "\(ssrc) msid:oriel screen")
         }
         if tagged == section { media.attributes += Self.candidates(of: local) }

@@ -28,8 +28,9 @@ package struct Negotiation: Equatable, Sendable {
     /// A codec and all that goes with it.
     package struct Format: Equatable, Sendable {
         package let codec: VideoCodec
-        package let video: VideoSender.Parameters
-        let parameters: String?
+        package let parameters: OutgoingStream.Parameters
+        /// The value of its `fmtp` line; nil where it has none.
+        let specifics: String?
         let feedback: [String]
     }
 
@@ -81,14 +82,14 @@ package struct Negotiation: Equatable, Sendable {
             let feedback = ["ccm fir", "nack", "nack pli"].filter { offered.contains($0) }
             var extensions = extensions
             if format.codec != .av1 { extensions.dependencyDescriptor = nil }
-            let video = VideoSender.Parameters(
+            let parameters = OutgoingStream.Parameters(
                 payloadType: format.payloadType,
                 retransmissionPayloadType: offered.contains("nack") ? format.retransmission : nil,
                 canAskForRepair: !feedback.isEmpty,
                 extensions: extensions,
                 mid: media.attributes.first("mid") ?? ""
             )
-            return Format(codec: format.codec, video: video, parameters: format.parameters, feedback: feedback)
+            return Format(codec: format.codec, parameters: parameters, specifics: format.parameters, feedback: feedback)
         }
     }
 
@@ -96,7 +97,7 @@ package struct Negotiation: Equatable, Sendable {
     package func format(preferring codec: VideoCodec) -> Format { formats.first { $0.codec == codec } ?? formats[0] }
 
     /// Identifies the accepted media description; empty if the offer gives it no name.
-    package var mid: String { formats[0].video.mid }
+    package var mid: String { formats[0].parameters.mid }
 
     /// The media descriptions whose candidates are those of this one: all of its bundle (RFC 9143 §7.3.1).
     package var bundledMids: [String] { bundle ?? [mid] }

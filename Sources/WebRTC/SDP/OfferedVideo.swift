@@ -64,13 +64,13 @@ extension SessionDescription.Media {
     var codecs: [Format] {
         let encodings = encodings
         let retransmissions = Dictionary(
-            encodings.filter { $0.name == "RTX/\(RTPStream.clockRate)" }
+            encodings.filter { $0.name == "RTX/\(VideoCodec.clockRate)" }
                 .map { ($0.parameters["apt"] ?? "", $0.payloadType) }
         ) { first, _ in first }
         return encodings.compactMap { encoding in
             guard
                 let codec = VideoCodec.allCases.first(where: {
-                    encoding.name == "\($0.rawValue)/\(RTPStream.clockRate)"
+                    encoding.name == "\($0.rawValue)/\(VideoCodec.clockRate)"
                 })
             else { return nil }
             let parameters: String?

@@ -3,7 +3,7 @@ import Testing
 @testable import RTP
 
 /// Random joins, losses, keyframes and pauses against the record of `SenderModel`.
-@Suite struct VideoSenderPropertyTests {
+@Suite struct StreamBundlePropertyTests {
     /// Those among the first seeds whose numbers wrap soon.
     static let wrapping = Array((1000...9000).filter { SenderModel.firstNumber(seed: $0) > 65_400 }.prefix(3))
 
@@ -22,7 +22,7 @@ import Testing
             try model.drain()
             _ = model.takeKeyframeRequest()
             guard case .at(let next) = model.place, next < model.archive.count else { break }
-            model.now = max(model.now, try #require(model.sender.nextDeadline(model.history)))
+            model.now = max(model.now, try #require(model.sender.nextDeadline))
         }
         #expect(model.place == .at(model.archive.count))
         #expect(model.sent.count > 100)
@@ -46,7 +46,7 @@ import Testing
         case 15..<18: model.now += .random(in: 0...40, using: &model.random) * SenderModel.millisecond
         default:
             // As a driver would: to the deadline, where something must be written.
-            guard let deadline = model.sender.nextDeadline(model.history), deadline > model.now else { break }
+            guard let deadline = model.sender.nextDeadline, deadline > model.now else { break }
             let before = (model.written, model.skips)
             model.now = deadline
             try model.drain()

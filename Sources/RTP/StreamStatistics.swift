@@ -1,5 +1,5 @@
-/// What one viewer's stream has seen.
-package struct VideoSenderStatistics: Equatable, Sendable {
+/// What one stream to one peer has seen.
+package struct StreamStatistics: Equatable, Sendable {
     package internal(set) var frames: UInt64 = 0
     package internal(set) var packets: UInt64 = 0
     /// Payload bytes, without retransmissions.
@@ -14,6 +14,4 @@ package struct VideoSenderStatistics: Equatable, Sendable {
     /// 0…1, of the last report.
     package internal(set) var lossFraction: Double?
     package internal(set) var packetsLost: Int32?
-    /// Nanoseconds.
-    package internal(set) var roundTripTime: UInt64?
 }

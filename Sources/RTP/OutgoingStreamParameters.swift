@@ -1,4 +1,4 @@
-extension VideoSender {
+extension OutgoingStream {
     /// What was negotiated with the viewer.
     package struct Parameters: Equatable, Sendable {
         /// 0…127.

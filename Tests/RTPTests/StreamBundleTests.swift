@@ -3,13 +3,13 @@ import Testing
 
 @testable import RTP
 
-@Suite struct VideoSenderTests {
+@Suite struct StreamBundleTests {
     static let millisecond: UInt64 = 1_000_000
     private let start: UInt64 = 1_000_000 * millisecond
 
     /// A sender, its history and its output.
     private struct Stream {
-        var sender: VideoSender
+        var sender: StreamBundle
         var history: PacketHistory
         var now: UInt64
 
@@ -21,20 +21,28 @@ import Testing
         ) {
             var random = SplitMix64(seed: 4)
             self.now = now
-            sender = VideoSender(
-                VideoSender.Parameters(
-                    payloadType: 96,
-                    retransmissionPayloadType: retransmissions ? 97 : nil,
-                    canAskForRepair: canAskForRepair,
-                    extensions: extensions,
-                    mid: "0"
-                ),
+            history = PacketHistory(codec: .vp8, maximumPayloadSize: 1000, capacity: 200, using: &random)
+            sender = StreamBundle(
+                [
+                    (
+                        OutgoingStream.Parameters(
+                            payloadType: 96,
+                            retransmissionPayloadType: retransmissions ? 97 : nil,
+                            canAskForRepair: canAskForRepair,
+                            extensions: extensions,
+                            mid: "0"
+                        ), history
+                    )
+                ],
                 pace: .init(rate: 100_000_000, burst: 100_000),
                 clock: ClockReading(monotonic: now, wall: 0),
                 using: &random
             )
-            history = PacketHistory(codec: .vp8, maximumPayloadSize: 1000, capacity: 200, using: &random)
         }
+
+        var only: OutgoingStream { sender.streams[0] }
+        var ssrc: UInt32 { only.ssrc }
+        mutating func takeKeyframeRequest() -> Bool { sender.takeKeyframeRequest(of: "0", at: now) }
 
         /// One that has sent a keyframe of one packet.
         static func playing(canAskForRepair: Bool = true, at now: UInt64) -> Stream {
@@ -57,7 +65,7 @@ import Testing
         mutating func drain() -> [[UInt8]] {
             var packets: [[UInt8]] = []
             var bytes: [UInt8] = []
-            while sender.writeNext(at: now, from: history, to: &bytes) {
+            while sender.writeNext(at: now, to: &bytes) {
                 packets.append(bytes)
                 bytes.removeAll()
             }
@@ -65,12 +73,12 @@ import Testing
         }
 
         mutating func lose(_ numbers: UInt16...) {
-            sender.receive(.genericNACK(GenericNACK(sender: 1, media: sender.ssrc, lost: numbers)), now: now)
+            sender.receive(.genericNACK(GenericNACK(sender: 1, media: ssrc, lost: numbers)), now: now)
         }
 
         mutating func report(lost: Int32 = 7, highest: UInt32 = 0) {
             let block = ReportBlock(
-                ssrc: sender.ssrc,
+                ssrc: ssrc,
                 fractionLost: 128,
                 cumulativeLost: lost,
                 highestSequenceNumber: highest,
@@ -82,7 +90,7 @@ import Testing
         }
 
         mutating func losePicture() {
-            sender.receive(.pictureLoss(PictureLossIndication(sender: 1, media: sender.ssrc)), now: now)
+            sender.receive(.pictureLoss(PictureLossIndication(sender: 1, media: ssrc)), now: now)
         }
     }
 
@@ -96,13 +104,13 @@ import Testing
         stream.append()
         stream.now += 400 * Self.millisecond
         #expect(stream.drain().count == 3)
-        expect(!stream.sender.takeKeyframeRequest(at: stream.now))
+        expect(!stream.takeKeyframeRequest())
         var late = Stream(at: start)
         late.append(isKeyframe: true)
         late.now += 400 * Self.millisecond + 1
         #expect(late.drain().isEmpty)
-        expect(late.sender.takeKeyframeRequest(at: late.now))
-        expect(!late.sender.takeKeyframeRequest(at: late.now))
+        expect(late.takeKeyframeRequest())
+        expect(!late.takeKeyframeRequest())
     }
 
     @Test func aViewerThatLagsGoesOnWithTheNewestKeyframe() {
@@ -113,7 +121,7 @@ import Testing
         stream.append(2, isKeyframe: true)
         stream.now += 501 * Self.millisecond
         #expect(stream.drain().map { number($0) } == [1, 2].map { number(first[0]) &+ $0 }, "without a gap")
-        #expect(stream.sender.statistics.skips == 1)
+        #expect(stream.only.statistics.skips == 1)
     }
 
     /// What made it late would make a keyframe late too.
@@ -122,7 +130,7 @@ import Testing
         stream.append(3)
         stream.now += 5000 * Self.millisecond
         #expect(stream.drain().count == 3)
-        expect(!stream.sender.takeKeyframeRequest(at: stream.now))
+        expect(!stream.takeKeyframeRequest())
     }
 
     /// All viewers pay for what one of them asks for.
@@ -132,7 +140,7 @@ import Testing
         for _ in 0..<200 {
             stream.now += 100 * Self.millisecond
             stream.losePicture()
-            if stream.sender.takeKeyframeRequest(at: stream.now) {
+            if stream.takeKeyframeRequest() {
                 granted.append((stream.now - start) / (100 * Self.millisecond))
             }
         }
@@ -144,25 +152,25 @@ import Testing
         var stream = Stream.playing(at: start)
         stream.now += 3000 * Self.millisecond
         stream.losePicture()
-        expect(stream.sender.takeKeyframeRequest(at: stream.now))
+        expect(stream.takeKeyframeRequest())
         stream.losePicture()
         stream.append(2, isKeyframe: true)
         _ = stream.drain()
         stream.now += 99 * Self.millisecond
         stream.losePicture()
         stream.now += 5000 * Self.millisecond
-        expect(!stream.sender.takeKeyframeRequest(at: stream.now))
+        expect(!stream.takeKeyframeRequest())
         stream.losePicture()
-        expect(stream.sender.takeKeyframeRequest(at: stream.now))
+        expect(stream.takeKeyframeRequest())
     }
 
     @Test func whoCannotAskIsMendedWhenItReportsLoss() {
         for canAsk in [false, true] {
             var stream = Stream.playing(canAskForRepair: canAsk, at: start)
             stream.report(lost: 0)
-            expect(!stream.sender.takeKeyframeRequest(at: stream.now))
+            expect(!stream.takeKeyframeRequest())
             stream.report(lost: 1)
-            expect(stream.sender.takeKeyframeRequest(at: stream.now) == !canAsk)
+            expect(stream.takeKeyframeRequest() == !canAsk)
         }
     }
 
@@ -182,7 +190,7 @@ import Testing
             for distance in 0..<25 as Range<UInt16> { stream.lose(last &- distance) }
         }
         #expect(1500...2300 ~= repeated, "10 Mb/s in packets taken as 1200 bytes, and a keyframe's worth: \(repeated)")
-        #expect(stream.sender.statistics.packets == 5001, "the picture goes on")
+        #expect(stream.only.statistics.packets == 5001, "the picture goes on")
     }
 
     /// Requests for what is gone must not take the places of others.
@@ -209,7 +217,7 @@ import Testing
         stream.append(2, isKeyframe: true)
         stream.append(100)
         let rest = stream.drain()
-        #expect(stream.sender.statistics.skips == 1)
+        #expect(stream.only.statistics.skips == 1)
         #expect(rest.count > 2)
         #expect(number(rest[0]) == number(first[0]) &+ 1)
         #expect(rest[0].suffix(990).allSatisfy { $0 == 9 })
@@ -223,11 +231,11 @@ import Testing
         let last = number(packets[2])
         stream.lose(last &+ 1, last &- 3, last &+ 0x8000, last &- 0x8000)
         #expect(stream.drain().isEmpty)
-        #expect(stream.sender.statistics.nacks == 2)
+        #expect(stream.only.statistics.nacks == 2)
         stream.lose(last, last, last &- 2)
         let again = stream.drain().map { Array($0[12..<14]) }
         #expect(again == [packets[2], packets[0]].map { Array($0[2..<4]) })
-        #expect(stream.sender.statistics.retransmissions == 2)
+        #expect(stream.only.statistics.retransmissions == 2)
     }
 
     @Test func aRepetitionOnItsWayIsNotAskedForTwice() {
@@ -253,7 +261,7 @@ import Testing
         stream.append()
         let later = stream.drain()
         #expect(extensionElements(of: later[0])[1] == nil)
-        #expect(stream.sender.retransmissionSSRC == nil)
+        #expect(stream.only.retransmissionSSRC == nil)
     }
 
     @Test func theMidGoesOutUntilTheViewerReports() {
@@ -263,8 +271,8 @@ import Testing
         stream.report()
         stream.append(3)
         #expect(stream.drain().allSatisfy { extensionElements(of: $0).isEmpty })
-        #expect(stream.sender.statistics.lossFraction == 0.5)
-        #expect(stream.sender.statistics.packetsLost == 7)
+        #expect(stream.only.statistics.lossFraction == 0.5)
+        #expect(stream.only.statistics.packetsLost == 7)
     }
 
     /// To the receiver it is one stream: its numbers have no gap, no two pictures have one timestamp, and the payload types
@@ -273,7 +281,7 @@ import Testing
     @Test func aKeyframeThatIsTooOldAfterAChangeIsAskedForAnew() throws {
         var stream = Stream(at: start)
         stream.append(2, isKeyframe: true)
-        #expect(stream.drain().count == 2 && !stream.sender.takeKeyframeRequest(at: start))
+        #expect(stream.drain().count == 2 && !stream.takeKeyframeRequest())
         var random = SplitMix64(seed: 9)
         stream.history = PacketHistory(codec: .av1, maximumPayloadSize: 1000, capacity: 200, using: &random)
         var unit = [UInt8](repeating: 7, count: 990)
@@ -285,9 +293,12 @@ import Testing
             capturedAt: start,
             now: start
         )
-        stream.sender.change(to: VideoSender.Parameters(payloadType: 45, retransmissionPayloadType: 46, mid: "0"))
+        stream.sender.change(
+            to: OutgoingStream.Parameters(payloadType: 45, retransmissionPayloadType: 46, mid: "0"),
+            from: stream.history
+        )
         stream.now = start + 10_000 * Self.millisecond
-        #expect(stream.drain().isEmpty && stream.sender.takeKeyframeRequest(at: stream.now))
+        #expect(stream.drain().isEmpty && stream.takeKeyframeRequest())
     }
 
     @Test func theCodecChangesAtAKeyframe() throws {
@@ -298,7 +309,7 @@ import Testing
         stream.append(2)
         var random = SplitMix64(seed: 9)
         stream.history = PacketHistory(codec: .av1, maximumPayloadSize: 1000, capacity: 200, using: &random)
-        let parameters = VideoSender.Parameters(payloadType: 45, retransmissionPayloadType: 46, mid: "0")
+        let parameters = OutgoingStream.Parameters(payloadType: 45, retransmissionPayloadType: 46, mid: "0")
         // Captured before what was sent last.
         stream.now -= 20 * Self.millisecond
         func append(_ packets: Int, isKeyframe: Bool) {
@@ -314,10 +325,10 @@ import Testing
             )
         }
         append(1, isKeyframe: false)
-        expect(!stream.sender.canBegin(with: stream.history, at: start))
+        expect(!stream.history.canBegin(at: start))
         append(3, isKeyframe: true)
-        expect(stream.sender.canBegin(with: stream.history, at: start))
-        stream.sender.change(to: parameters)
+        expect(stream.history.canBegin(at: start))
+        stream.sender.change(to: parameters, from: stream.history)
         stream.now = start
         let new = try stream.drain().map { try RTPPacket(parsing: $0).header }
         let before = try old.map { try RTPPacket(parsing: $0).header }
@@ -348,14 +359,14 @@ import Testing
 
     @Test func aRepeatedCommandIsNotANewOne() {
         var stream = Stream.playing(at: start)
-        let ssrc = stream.sender.ssrc
+        let ssrc = stream.ssrc
         for (number, requester, asks) in [(1, 8, true), (1, 8, false), (2, 8, true), (1, 9, true), (1, 8, true)] {
             let command = FullIntraRequest.Command(ssrc: ssrc, sequenceNumber: UInt8(number))
             let other = FullIntraRequest.Command(ssrc: ssrc &+ 1, sequenceNumber: 77)
             let request = FullIntraRequest(sender: UInt32(requester), commands: [other, command])
             stream.now += 60_000 * Self.millisecond
             stream.sender.receive(.fullIntra(request), now: stream.now)
-            expect(stream.sender.takeKeyframeRequest(at: stream.now) == asks)
+            expect(stream.takeKeyframeRequest() == asks)
         }
     }
 
@@ -364,14 +375,14 @@ import Testing
         var bytes: [UInt8] = []
         expect(!stream.sender.writeReport(at: start, to: &bytes))
         expect(!stream.sender.writeGoodbye(at: start, to: &bytes))
-        #expect(stream.sender.nextDeadline(stream.history) == nil)
+        #expect(stream.sender.nextDeadline == nil)
         stream.append(isKeyframe: true)
         _ = stream.drain()
         expect(stream.sender.writeReport(at: start, to: &bytes))
         expect(!stream.sender.writeReport(at: start, to: &bytes))
         bytes = []
         expect(stream.sender.writeGoodbye(at: start, to: &bytes))
-        let goodbye = Goodbye(ssrcs: [stream.sender.ssrc, try #require(stream.sender.retransmissionSSRC)])
+        let goodbye = Goodbye(ssrcs: [stream.ssrc, try #require(stream.only.retransmissionSSRC)])
         #expect(try RTCPPacket.parse(bytes).last == .goodbye(goodbye))
     }
 }

@@ -1,0 +1,280 @@
+/// One stream to one peer: its own numbers and place in a history that all peers share. What streams to a peer have in
+/// common, `StreamBundle` gives them. Instants are nanoseconds of the capture clock.
+package struct OutgoingStream {
+    /// Where in the history the stream is.
+    private enum Position {
+        /// It can only begin, or go on, with an entry that was appended at `since` or later.
+        case awaitingEntry(since: UInt64)
+        /// The packet that goes out next.
+        case at(UInt64)
+    }
+
+    /// Bytes of an RTP packet beside the part of the payload that is in the history.
+    package static let overhead = RTPHeader.size + HeaderExtensionValues.maximumSize + 2
+
+    package private(set) var parameters: Parameters
+    package private(set) var history: PacketHistory
+    private var numbers: RTPStream
+    private var retransmissionNumbers: RTPStream?
+    private var position = Position.awaitingEntry(since: 0)
+    /// Added to a packet's number, modulo 65536, it gives its sequence number.
+    private var sequenceOffset: UInt16
+    /// The first packet for which `sequenceOffset` holds.
+    private var sequenceStart: UInt64 = 0
+    private var retransmissions = Retransmissions()
+    private var commands = FullIntraCommands()
+    /// Nil for sound, which has no keyframes.
+    private var keyframeNeed: KeyframeNeed?
+    /// The packet after the newest that was sent, and when its frame was captured, on the RTP clock.
+    private var sentEnd: UInt64 = 0
+    private var sentTicks: UInt64 = 0
+    /// The first packet that goes without the mid, which the peer has learnt.
+    private var midEnd = UInt64.max
+    package private(set) var statistics = StreamStatistics()
+
+    init(_ parameters: Parameters, from history: PacketHistory, using random: inout some RandomNumberGenerator) {
+        self.parameters = parameters
+        self.history = history
+        let numbers = RTPStream(
+            payloadType: parameters.payloadType,
+            clockRate: history.codec.clockRate,
+            using: &random
+        )
+        self.numbers = numbers
+        sequenceOffset = numbers.nextSequenceNumber
+        retransmissionNumbers = parameters.retransmissionPayloadType.map { payloadType in
+            RTPStream(
+                ssrc: numbers.ssrc &+ .random(in: 1 ... .max, using: &random),
+                payloadType: payloadType,
+                clockRate: numbers.clockRate,
+                sequenceNumber: RTPStream.firstSequenceNumber(using: &random),
+                timestampOffset: numbers.timestampOffset
+            )
+        }
+        if isVideo { keyframeNeed = KeyframeNeed() }
+    }
+
+    package var mid: String { parameters.mid }
+    package var ssrc: UInt32 { numbers.ssrc }
+    package var retransmissionSSRC: UInt32? { retransmissionNumbers?.ssrc }
+    /// Its SSRCs.
+    package var sources: [UInt32] { [ssrc] + [retransmissionSSRC].compactMap(\.self) }
+
+    var hasSent: Bool { numbers.packetCount > 0 }
+    private var isVideo: Bool { history.codec != .opus }
+
+    /// What has waited this long is left out if there is a newer entry. The stream does not ask for a keyframe then: what
+    /// made it late would make that late too.
+    private var longestDelay: UInt64 { isVideo ? 500_000_000 : 100_000_000 }
+
+    // MARK: - Out
+
+    /// Bytes of the packet that is next, rounded; nil if there is none.
+    func nextPacketSize() -> Int? {
+        if let index = retransmissions.next(in: history) { return size(of: history[index]) + 2 }
+        guard case .at(let index) = position, history.contains(index) else { return nil }
+        return size(of: history[index])
+    }
+
+    /// Appends the packet that is next. There must be one.
+    mutating func writeNext(at now: UInt64, roundTripTime: UInt64?, clock: ClockReading, to bytes: inout [UInt8]) {
+        if let index = retransmissions.next(in: history) {
+            retransmissions.noteSent(index, at: now)
+            statistics.retransmissions += 1
+            return writeRetransmission(of: history[index], index, clock, to: &bytes)
+        }
+        guard case .at(let index) = position else { preconditionFailure("nothing is next") }
+        write(history[index], index, clock, to: &bytes)
+        if index == history.entry?.index { keyframeNeed?.beginKeyframe() }
+        if history[index].isLast { keyframeNeed?.endFrame(at: now, roundTripTime: roundTripTime) }
+        position = .at(index + 1)
+    }
+
+    /// What was sent so far, and where the capture timeline stands against the wall clock.
+    func report(at now: UInt64, clock: ClockReading) -> SenderReport { numbers.senderReport(at: now, clock: clock) }
+
+    /// When a keyframe may be asked for; nil while there is nothing to wait for. May lie in the past.
+    var keyframeDeadline: UInt64? { keyframeNeed?.deadline }
+
+    /// Whether the peer needs a keyframe that is yet to come. The answer is given once.
+    mutating func takeKeyframeRequest(at now: UInt64) -> Bool { keyframeNeed?.take(at: now) ?? false }
+
+    /// A packet that was written does not reach the peer.
+    mutating func notePacketDropped() { keyframeNeed?.ariseAnew() }
+
+    /// Goes on with another codec of the same clock.
+    ///
+    /// - Parameters:
+    ///   - parameters: what was negotiated for that codec.
+    ///   - history: its packets.
+    mutating func change(to parameters: Parameters, from history: PacketHistory) {
+        precondition(history.codec.clockRate == numbers.clockRate)
+        if case .at(let index) = position { numbers.skip(to: sequenceNumber(of: index)) }
+        self.parameters = parameters
+        self.history = history
+        numbers.payloadType = parameters.payloadType
+        // Streams of retransmissions are announced once.
+        if let payloadType = parameters.retransmissionPayloadType {
+            retransmissionNumbers?.payloadType = payloadType
+        } else {
+            retransmissionNumbers = nil
+        }
+        retransmissions.removeAll()
+        position = .awaitingEntry(since: 0)
+        // The one that is there may be too old once a packet can be sent.
+        keyframeNeed?.ariseAnew()
+    }
+
+    // MARK: - In
+
+    /// Takes what the peer says, if it is of this stream.
+    mutating func receive(_ packet: RTCPPacket, roundTripTime: UInt64?, budget: inout Pacer, now: UInt64) {
+        switch packet {
+        case .pictureLoss(let loss) where loss.media == ssrc:
+            statistics.keyframeRequests += 1
+            keyframeNeed?.notePictureLoss(at: now)
+        case .fullIntra(let request):
+            for command in request.commands where command.ssrc == ssrc {
+                if commands.take(command.sequenceNumber, from: request.sender) {
+                    statistics.keyframeRequests += 1
+                    keyframeNeed?.arise()
+                }
+            }
+        case .genericNACK(let nack) where nack.media == ssrc:
+            statistics.nacks += 1
+            for sequenceNumber in nack.lost.prefix(Retransmissions.limit) {
+                guard let index = sentPacket(sequenceNumber) else { continue }
+                retransmissions.request(index, roundTripTime: roundTripTime, budget: &budget, now: now)
+            }
+        default: break
+        }
+    }
+
+    mutating func receive(_ block: ReportBlock) {
+        // Loss that the peer cannot ask to have mended is mended unasked.
+        if !parameters.canAskForRepair, block.cumulativeLost > statistics.packetsLost ?? 0 { keyframeNeed?.arise() }
+        midEnd = min(midEnd, sentEnd)
+        statistics.lossFraction = Double(block.fractionLost) / 256
+        statistics.packetsLost = block.cumulativeLost
+    }
+
+    /// The number in the history of a packet that was sent.
+    private func sentPacket(_ sequenceNumber: UInt16) -> UInt64? {
+        guard case .at(let next) = position else { return nil }
+        let distance = UInt64(UInt16(truncatingIfNeeded: next &- 1) &+ sequenceOffset &- sequenceNumber)
+        guard distance < 0x8000, next > sequenceStart, distance < next - sequenceStart else { return nil }
+        return next - 1 - distance
+    }
+
+    // MARK: - Position
+
+    /// Goes to where the peer can go on, if the stream must wait for an entry or lags too far behind.
+    mutating func catchUp(at now: UInt64) {
+        retransmissions.forget(before: history.start)
+        switch position {
+        case .awaitingEntry(let since):
+            if let index = history.entry(since: since, at: now) { go(to: index) }
+        case .at(let index):
+            guard index < history.end else { return }
+            let isGone = !history.contains(index)
+            if let entry = history.entry, entry.index > index, history.contains(entry.index),
+                isGone || history[index].appendedAt.adding(clamped: longestDelay) < now
+            {
+                statistics.skips += 1
+                go(to: entry.index)
+            } else if isGone {
+                statistics.skips += 1
+                numbers.skip(to: sequenceNumber(of: index))
+                position = .awaitingEntry(since: now)
+                keyframeNeed?.ariseAnew()
+            }
+        }
+    }
+
+    /// Sequence numbers go on without a gap: what a peer was not sent, it did not lose.
+    private mutating func go(to index: UInt64) {
+        if case .at(let old) = position { numbers.skip(to: sequenceNumber(of: old)) }
+        sequenceOffset = numbers.nextSequenceNumber &- UInt16(truncatingIfNeeded: index)
+        sequenceStart = index
+        // Another codec's pictures may show an earlier instant, and none may have the timestamp of one before.
+        if hasSent, history[index].ticks <= sentTicks {
+            numbers.delay(byTicks: sentTicks + 1 - history[index].ticks)
+        }
+        retransmissions.removeAll()
+        keyframeNeed?.beginKeyframe()
+        position = .at(index)
+    }
+
+    private func sequenceNumber(of index: UInt64) -> UInt16 { UInt16(truncatingIfNeeded: index) &+ sequenceOffset }
+
+    // MARK: - Packets
+
+    private func size(of packet: borrowing PacketHistory.Packet) -> Int {
+        packet.payload.count + RTPHeader.size + HeaderExtensionValues.maximumSize / 2
+    }
+
+    private func header(of packet: borrowing PacketHistory.Packet, _ sequenceNumber: UInt16) -> RTPHeader {
+        numbers.header(sequenceNumber: sequenceNumber, ticks: packet.ticks, marker: isVideo && packet.isLast)
+    }
+
+    private mutating func write(
+        _ packet: PacketHistory.Packet,
+        _ index: UInt64,
+        _ clock: ClockReading,
+        to bytes: inout [UInt8]
+    ) {
+        append(header(of: packet, sequenceNumber(of: index)), of: packet, index, clock, to: &bytes)
+        bytes.append(contentsOf: packet.payload)
+        sentEnd = index + 1
+        sentTicks = packet.ticks
+        numbers.notePacketSent(payloadSize: packet.payload.count)
+        statistics.packets += 1
+        statistics.bytes += UInt64(packet.payload.count)
+        if packet.isLast { statistics.frames += 1 }
+    }
+
+    /// RFC 4588 §4: in a stream of its own, the payload begins with the original sequence number. Without one the packet
+    /// is the same byte for byte: two that differ under one sequence number would give away a key of AES-GCM.
+    private mutating func writeRetransmission(
+        of packet: PacketHistory.Packet,
+        _ index: UInt64,
+        _ clock: ClockReading,
+        to bytes: inout [UInt8]
+    ) {
+        let original = header(of: packet, sequenceNumber(of: index))
+        guard retransmissionNumbers != nil else {
+            append(original, of: packet, index, clock, to: &bytes)
+            bytes.append(contentsOf: packet.payload)
+            return
+        }
+        let header = retransmissionNumbers!.nextHeader(timestamp: original.timestamp, marker: original.marker)
+        append(header, of: packet, index, clock, to: &bytes)
+        bytes.append(bigEndian: original.sequenceNumber)
+        bytes.append(contentsOf: packet.payload)
+        retransmissionNumbers!.notePacketSent(payloadSize: packet.payload.count + 2)
+    }
+
+    private func append(
+        _ header: RTPHeader,
+        of packet: PacketHistory.Packet,
+        _ index: UInt64,
+        _ clock: ClockReading,
+        to bytes: inout [UInt8]
+    ) {
+        let start = bytes.count
+        header.write(to: &bytes)
+        let values = HeaderExtensionValues(
+            mid: index < midEnd ? parameters.mid : nil,
+            asksForImmediatePlayout: packet.isFirst,
+            captureTime: packet.isFirst ? clock.ntpTime(at: packet.capturedAt) : nil,
+            dependency: DependencyDescriptor(
+                isFirst: packet.isFirst,
+                isLast: packet.isLast,
+                frameNumber: packet.frameNumber,
+                isKeyframe: packet.keyframe != nil,
+                structure: packet.isFirst ? packet.keyframe : nil
+            )
+        )
+        if values.write(parameters.extensions, to: &bytes) { bytes[start] |= 0x10 }
+    }
+}

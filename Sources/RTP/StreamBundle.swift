@@ -1,0 +1,172 @@
+/// All streams to one peer, with what they share: one name, one schedule of reports, one pace, one round trip time, one
+/// judgement of whether the peer is in reach.
+///
+/// After each call that changes it, or when a history has grown, write packets with `writeNext` until it returns false, and
+/// call again when `nextDeadline` comes. Instants are nanoseconds of the capture clock.
+package struct StreamBundle {
+    /// As many streams as one report and one goodbye have room for, in a datagram.
+    package static let limit = 15
+
+    /// In the order of the session description, with a mid of its own each.
+    package private(set) var streams: [OutgoingStream] = []
+    package let canonicalName: String
+    /// Nanoseconds; nil before a report tells it.
+    package private(set) var roundTripTime: UInt64?
+    private let clock: ClockReading
+    private var pacer: Pacer
+    private var repairBudget: Pacer
+    private var reports: ReportSchedule
+    private var reachability: Reachability
+    /// The stream whose packet goes first if several wait.
+    private var turn = 0
+    /// The stream that the latest packet is of.
+    private var latest = 0
+
+    /// - Parameters:
+    ///   - streams: what was negotiated for each, and its packets; 1…`limit`.
+    ///   - pace: of all together.
+    ///   - clock: the capture clock and the wall clock at one instant; reports tie them together.
+    package init(
+        _ streams: [(parameters: OutgoingStream.Parameters, history: PacketHistory)],
+        pace: Pacer.Pace,
+        clock: ClockReading,
+        using random: inout some RandomNumberGenerator
+    ) {
+        precondition(1...Self.limit ~= streams.count)
+        canonicalName = randomCanonicalName(using: &random)
+        for (parameters, history) in streams {
+            var stream: OutgoingStream
+            repeat {
+                stream = OutgoingStream(parameters, from: history, using: &random)
+            } while self.streams.contains { !Set($0.sources).isDisjoint(with: stream.sources) }
+            self.streams.append(stream)
+        }
+        self.clock = clock
+        pacer = Pacer(pace: pace)
+        repairBudget = Pacer(pace: Retransmissions.budget(of: pace))
+        reports = ReportSchedule(seed: random.next())
+        reachability = Reachability(streamCount: streams.count)
+    }
+
+    /// The stream of a media description; nil if there is none.
+    package subscript(mid: String) -> OutgoingStream? { streams.first { $0.mid == mid } }
+
+    // MARK: - Out
+
+    /// Appends the next RTP packet that may leave at `now`. Returns false if there is none.
+    ///
+    /// Streams take turns, a packet each: one of few packets waits for no more than one of each other. Within a stream, what
+    /// was lost goes before what is new.
+    package mutating func writeNext(at now: UInt64, to bytes: inout [UInt8]) -> Bool {
+        for index in streams.indices { streams[index].catchUp(at: now) }
+        guard let (index, size) = next, pacer.earliest(forPacketOf: size) <= now else { return false }
+        pacer.note(packetOf: size, at: now)
+        streams[index].writeNext(at: now, roundTripTime: roundTripTime, clock: clock, to: &bytes)
+        latest = index
+        turn = (index + 1) % streams.count
+        return true
+    }
+
+    /// The stream whose packet is next, and the size of that.
+    private var next: (index: Int, size: Int)? {
+        for distance in streams.indices {
+            let index = (turn + distance) % streams.count
+            if let size = streams[index].nextPacketSize() { return (index, size) }
+        }
+        return nil
+    }
+
+    /// When `writeNext` or `writeReport` has something to write, a keyframe may be asked for, or the peer is lost; nil
+    /// while there is nothing to wait for. May lie in the past.
+    package var nextDeadline: UInt64? {
+        let packet = next.map { pacer.earliest(forPacketOf: $0.size) }
+        let report = hasSent ? reports.nextDeadline : nil
+        return earliest(packet, report, streams.lazy.compactMap { $0.keyframeDeadline }.min(), reachability.deadline)
+    }
+
+    /// Appends one report on all streams that have sent, with their name, if it is due (RFC 3550 §6.1). Returns whether it
+    /// was.
+    package mutating func writeReport(at now: UInt64, to bytes: inout [UInt8]) -> Bool {
+        guard hasSent, now >= reports.nextDeadline else { return false }
+        appendReport(at: now, to: &bytes)
+        reports.reportSent(at: now)
+        return true
+    }
+
+    /// Appends the goodbye, which a bundle that never sent does not say. Returns whether it was said.
+    package func writeGoodbye(at now: UInt64, to bytes: inout [UInt8]) -> Bool {
+        guard hasSent else { return false }
+        appendReport(at: now, to: &bytes)
+        Goodbye(ssrcs: streams.flatMap(\.sources)).write(to: &bytes)
+        return true
+    }
+
+    private var hasSent: Bool { streams.contains { $0.hasSent } }
+
+    private func appendReport(at now: UInt64, to bytes: inout [UInt8]) {
+        let streams = streams.filter(\.hasSent)
+        for stream in streams { stream.report(at: now, clock: clock).write(to: &bytes) }
+        streams.map { SourceDescription(ssrc: $0.ssrc, canonicalName: canonicalName) }.write(to: &bytes)
+    }
+
+    /// Whether the peer needs a keyframe of a stream that is yet to come. The answer is given once.
+    package mutating func takeKeyframeRequest(of mid: String, at now: UInt64) -> Bool {
+        guard let index = index(of: mid) else { return false }
+        return streams[index].takeKeyframeRequest(at: now)
+    }
+
+    /// The packet that was written last does not reach the peer.
+    package mutating func notePacketDropped() { streams[latest].notePacketDropped() }
+
+    /// Whether the peer is out of reach: its regular reports have stopped, or tell that nothing arrives.
+    package func isLost(at now: UInt64) -> Bool { reachability.isLost(at: now) }
+
+    /// Goes on with another codec of the same clock in one stream.
+    ///
+    /// - Parameters:
+    ///   - parameters: what was negotiated for that codec; its mid says which stream.
+    ///   - history: its packets.
+    package mutating func change(to parameters: OutgoingStream.Parameters, from history: PacketHistory) {
+        guard let index = index(of: parameters.mid) else { return }
+        streams[index].change(to: parameters, from: history)
+    }
+
+    private func index(of mid: String) -> Int? { streams.firstIndex { $0.mid == mid } }
+
+    /// Follows another bitrate of the encoders.
+    package mutating func setPace(_ pace: Pacer.Pace) {
+        pacer.pace = pace
+        repairBudget.pace = Retransmissions.budget(of: pace)
+    }
+
+    // MARK: - In
+
+    /// Takes what the peer says of its streams.
+    package mutating func receive(_ packet: RTCPPacket, now: UInt64) {
+        reachability.noteFeedback(now: now)
+        switch packet {
+        case .senderReport(let report): note(report.reports, now: now)
+        case .receiverReport(let report): note(report.reports, now: now)
+        default:
+            for index in streams.indices {
+                streams[index].receive(packet, roundTripTime: roundTripTime, budget: &repairBudget, now: now)
+            }
+        }
+    }
+
+    private mutating func note(_ blocks: [ReportBlock], now: UInt64) {
+        reachability.noteReport(now: now)
+        for index in streams.indices {
+            let ssrc = streams[index].ssrc
+            guard let block = blocks.last(where: { $0.ssrc == ssrc }) else { continue }
+            streams[index].receive(block)
+            reachability.noteArrival(
+                in: ssrc,
+                highest: block.highestSequenceNumber,
+                packetsSent: streams[index].statistics.packets,
+                now: now
+            )
+            if let trip = block.roundTripTime(arrivedAt: clock.ntpTime(at: now)) { roundTripTime = trip }
+        }
+    }
+}
