@@ -131,6 +131,17 @@ package struct StreamBundle {
         streams[index].change(to: parameters, from: history)
     }
 
+    /// Goes on with those streams alone that the peer accepted of an offer, which has seen nothing of them yet.
+    ///
+    /// - Parameter accepted: what was negotiated for each, and its packets; never empty.
+    package mutating func keep(_ accepted: [(parameters: OutgoingStream.Parameters, history: PacketHistory)]) {
+        precondition(!accepted.isEmpty)
+        streams.removeAll { stream in !accepted.contains { $0.parameters.mid == stream.mid } }
+        for (parameters, history) in accepted { change(to: parameters, from: history) }
+        reachability = Reachability(streamCount: streams.count)
+        (turn, latest) = (0, 0)
+    }
+
     private func index(of mid: String) -> Int? { streams.firstIndex { $0.mid == mid } }
 
     /// Follows another bitrate of the encoders.

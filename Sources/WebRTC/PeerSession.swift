@@ -61,13 +61,17 @@ package struct PeerSession: ~Copyable {
     /// Those that have sent RTCP and not said goodbye; no more than `SRTPSession` hears.
     private var sources: Set<UInt32> = []
 
+    /// - Parameters:
+    ///   - role: who begins the handshake, as the descriptions say.
+    ///   - fingerprints: those that the peer's description names.
     package init(
-        _ negotiation: Negotiation,
+        _ role: DTLSRole,
+        expecting fingerprints: [Fingerprint],
         streams: StreamBundle,
         identity: DTLSIdentity,
         now: UInt64
     ) throws(DTLSError) {
-        dtls = try DTLSConnection(negotiation.role, identity: identity, expected: negotiation.remote.fingerprints)
+        dtls = try DTLSConnection(role, identity: identity, expected: fingerprints)
         self.streams = streams
         createdAt = now
         scratch = .allocate(byteCount: Self.maximumDatagramSize + SRTPSession.trailerSize + 256, alignment: 16)
@@ -96,6 +100,17 @@ package struct PeerSession: ~Copyable {
 
     /// Follows another bitrate of the encoders.
     package mutating func setPace(_ pace: Pacer.Pace) { streams.setPace(pace) }
+
+    /// What the peer sent inside of DTLS since the last call, a message each, as SCTP needs (RFC 8261). What nobody takes is
+    /// kept up to a bound; beyond that, new messages are dropped as on a lossy path.
+    package func takeData() -> [[UInt8]] { dtls.takeData() }
+
+    /// Sends a message inside of DTLS with the next `poll`. Returns false if there are no keys, or it does not fit into a
+    /// datagram.
+    package mutating func send(data: [UInt8]) -> Bool {
+        guard case .established = state else { return false }
+        return dtls.send(data)
+    }
 
     /// Drops the packet that the system did not take: its picture must not be seen any more. The peer needs a
     /// keyframe then.

@@ -59,12 +59,18 @@ private struct Peer: ~Copyable {
         let clock = ClockReading(monotonic: now, wall: now)
         history = PacketHistory(codec: .vp8, maximumPayloadSize: 1000, capacity: 4, using: &random)
         let streams = StreamBundle(
-            [(negotiation.formats[0].parameters, history)],
+            [(negotiation.streams[0].formats[0].parameters, history)],
             pace: .video(targetBitrate: 1 << 20),
             clock: clock,
             using: &random
         )
-        session = try! PeerSession(negotiation, streams: streams, identity: identity, now: now)
+        session = try! PeerSession(
+            negotiation.role,
+            expecting: negotiation.remote.fingerprints,
+            streams: streams,
+            identity: identity,
+            now: now
+        )
         history.append(frame: [1, 2, 3].span, isKeyframe: true, dimensions: (8, 8), capturedAt: now, now: now)
     }
 

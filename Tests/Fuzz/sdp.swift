@@ -12,7 +12,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         var random = SplitMix64(seed: 1)
         let history = PacketHistory(codec: .vp8, maximumPayloadSize: 100, capacity: 1, using: &random)
         let streams = StreamBundle(
-            [(negotiation.formats[0].parameters, history)],
+            [(negotiation.streams[0].formats[0].parameters, history)],
             pace: .video(targetBitrate: 1_000_000),
             clock: ClockReading(monotonic: 0, wall: 0),
             using: &random
@@ -22,7 +22,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
             fingerprints: [Fingerprint(.sha256, [UInt8](repeating: 1, count: 32))],
             candidates: []
         )
-        let answer = negotiation.answer(local: local, streams: streams, sessionID: 1)
+        let answer = negotiation.answer(local: local, bundle: streams, sessionID: 1)
         precondition(try! SessionDescription(parsing: "\(answer)") == answer)
         precondition(answer.media.count == offer.media.count)
         // The one with the stream, and the one that tells the transport if that is another.

@@ -8,7 +8,7 @@ import Testing
 /// Text and datagrams that nobody honest sends. Nothing here may crash or hang.
 @Suite struct HostilePeerTests {
     /// Words of the grammar, and characters that join with their neighbours.
-    private static let words =
+    static let words =
         [
             "\r\n", "\n", "a=", "m=video 9 UDP/TLS/RTP/SAVPF 96", "m=audio 0 x 1", "a=mid:", "a=bundle-only",
             "a=candidate:", "a=recvonly", "a=setup:passive", "a=group:BUNDLE", "a=extmap:1 ", "/recvonly", "sha-512 ",

@@ -260,4 +260,85 @@ import WebRTC
         #expect(negotiation.bundledMids == ["0", "1", "2"])
         #expect(try offer.negotiate().bundledMids == ["0"])
     }
+
+    // MARK: - Several streams
+
+    private static let locals = [
+        LocalStream(track: "screen", codecs: [[.video(.vp8)], [.video(.av1)]]),
+        LocalStream(track: "camera", codecs: [[.video(.vp9), .video(.vp8)]]),
+        LocalStream(track: "sound", codecs: [[.opus]]),
+    ]
+
+    /// A browser's offer, and a second description of video in the same bundle.
+    private func severalStreams(_ name: String) throws -> SessionDescription {
+        var offer = try Offers.description(name)
+        var second = offer.media[0]
+        let mid = second.attributes.firstIndex { $0.name == "mid" }!
+        second.attributes[mid] = .init("mid", "second")
+        offer.media.append(second)
+        let group = offer.attributes.firstIndex { $0.name == "group" }!
+        offer.attributes[group] = .init("group", offer.attributes[group].value! + " second")
+        return offer
+    }
+
+    @Test(arguments: ["chromium", "firefox"])
+    func eachStreamGetsADescriptionOfItsKind(name: String) throws {
+        let offer = try severalStreams(name)
+        let negotiation = try Negotiation(offer: offer, streams: Self.locals)
+        #expect(negotiation.streams.map(\.track) == ["screen", "sound", "camera"], "in the order of the offer")
+        #expect(negotiation.streams.map(\.mid) == ["0", "1", "second"])
+        #expect(negotiation.streams.map { $0.formats[0].codec } == [.video(.vp8), .opus, .video(.vp9)])
+        let sound = negotiation.streams[1].formats[0].parameters
+        #expect(sound.retransmissionPayloadType == nil)
+        #expect(sound.payloadType == (name == "chromium" ? 111 : 109))
+        #expect(sound.extensions.mid == negotiation.streams[0].formats[0].parameters.extensions.mid)
+        #expect(sound.extensions.playoutDelay == nil)
+        let (answer, bundle) = negotiation.answerAndBundle
+        #expect(answer.media.map { $0.port != 0 } == [true, true, false, true])
+        #expect(answer.attributes.contains(.init("group", "BUNDLE 0 1 second")))
+        #expect(try SessionDescription(parsing: "\(answer)") == answer)
+        let sources = answer.media.map { media in
+            media.attributes.filter { $0.name == "ssrc" && $0.value!.hasSuffix("cname:\(bundle.canonicalName)") }
+                .map { UInt32($0.value!.prefix { $0 != " " }) }
+        }
+        #expect(sources == [bundle.streams[0].sources, bundle.streams[1].sources, [], bundle.streams[2].sources])
+        #expect(
+            answer.media.map { media in media.attributes.filter { $0.name == "msid" }.map(\.value) } == [
+                ["oriel screen"], ["oriel sound"], [], ["oriel camera"],
+            ]
+        )
+        #expect(answer.media.map { $0.attributes.contains(.init("end-of-candidates")) } == [true, false, false, false])
+    }
+
+    @Test func whatIsNotAskedForIsNotSent() throws {
+        let sound = Self.locals[2]
+        #expect(try Negotiation(offer: Offers.description("libwebrtc"), streams: Self.locals).streams.count == 1)
+        // Another transport, and a name that is taken.
+        for (group, mid) in [("0 1 2", "second"), ("0 1 2 second", "0")] {
+            var offer = try severalStreams("chromium")
+            offer.attributes[offer.attributes.firstIndex { $0.name == "group" }!] = .init("group", "BUNDLE \(group)")
+            let index = offer.media[3].attributes.firstIndex { $0.name == "mid" }!
+            offer.media[3].attributes[index] = .init("mid", mid)
+            let negotiation = try Negotiation(offer: offer, streams: Self.locals)
+            #expect(negotiation.streams.map(\.track) == ["screen", "sound"])
+            #expect(negotiation.answerAndBundle.answer.media.map { $0.port != 0 } == [true, true, false, false])
+        }
+        #expect(throws: UnacceptableOffer.incomplete("asks for sound without Opus: offer opus/48000/2")) {
+            try Negotiation(
+                offer: soundFirst().replacing("a=rtpmap:111", with: "a=rtpmap:111 L16/44100").description,
+                streams: [sound]
+            )
+        }
+        #expect(throws: UnacceptableOffer.noVideo) { try Negotiation(offer: offer.description, streams: [sound]) }
+    }
+
+    @Test func soundMayCarryTheBundle() throws {
+        let negotiation = try Negotiation(offer: soundFirst().description, streams: Self.locals)
+        #expect(negotiation.streams.map(\.track) == ["sound", "screen"])
+        #expect(negotiation.transportSection == ("audio", "a"))
+        let answer = negotiation.answerAndBundle.answer
+        #expect(answer.attributes.contains(.init("group", "BUNDLE a 0")))
+        #expect(answer.media.map { $0.attributes.contains(.init("sendonly")) } == [true, true])
+        #expect(answer.media.map { $0.attributes.contains(.init("end-of-candidates")) } == [true, false])
+    }
 }

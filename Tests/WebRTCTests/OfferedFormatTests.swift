@@ -68,12 +68,12 @@ import WebRTC
             "a=extmap:9 https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension"
         )
         let negotiation = try several.negotiate([[.vp8, .vp9], [.av1]])
-        #expect(negotiation.formats.map(\.codec) == [.vp8, .av1])
+        #expect(negotiation.formats.map(\.videoCodec) == [.vp8, .av1])
         #expect(negotiation.formats.map(\.parameters.payloadType) == [96, 45])
         #expect(negotiation.formats.map(\.parameters.retransmissionPayloadType) == [97, 46])
         #expect(negotiation.formats.map(\.parameters.extensions.dependencyDescriptor) == [nil, 9])
-        #expect(negotiation.format(preferring: .av1).codec == .av1)
-        #expect(negotiation.format(preferring: .vp9).codec == .vp8)
+        #expect(negotiation.format(preferring: .av1).videoCodec == .av1)
+        #expect(negotiation.format(preferring: .vp9).videoCodec == .vp8)
         let media = negotiation.answer.media[0]
         #expect(media.formats == ["96", "97", "45", "46"])
         let maps = media.attributes.filter { ["rtpmap", "fmtp", "rtcp-fb"].contains($0.name) }.compactMap(\.value)
@@ -84,7 +84,7 @@ import WebRTC
             ]
         )
         #expect(try several.negotiate([[.vp8, .vp9]]).answer.media[0].formats == ["96", "97"])
-        #expect(try offer.negotiate([[.vp8, .vp9], [.av1]]).formats.map(\.codec) == [.vp8])
+        #expect(try offer.negotiate([[.vp8, .vp9], [.av1]]).formats.map(\.videoCodec) == [.vp8])
         #expect(try several.negotiate([[.vp9], [.av1]]).answer.media[0].formats == ["98", "45", "46"])
     }
 

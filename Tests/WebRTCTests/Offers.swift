@@ -60,13 +60,23 @@ struct Offer {
     }
 
     func negotiate(_ codecs: [[VideoCodec]]) throws -> Negotiation {
-        try Negotiation(offer: SessionDescription(parsing: text), codecs: codecs)
+        try Negotiation(offer: description, codecs: codecs)
     }
+
+    var description: SessionDescription { get throws { try SessionDescription(parsing: text) } }
+}
+
+extension Negotiation.Format {
+    var videoCodec: VideoCodec { if case .video(let codec) = codec { codec } else { preconditionFailure() } }
 }
 
 extension Negotiation {
-    var codec: VideoCodec { formats[0].codec }
-    var video: OutgoingStream.Parameters { formats[0].parameters }
+    /// Of the first stream.
+    var format: Format { streams[0].formats[0] }
+    var formats: [Format] { streams[0].formats }
+    var mid: String { streams[0].mid }
+    var codec: VideoCodec { format.videoCodec }
+    var video: OutgoingStream.Parameters { format.parameters }
 }
 
 extension Negotiation {
@@ -77,15 +87,23 @@ extension Negotiation {
     )
 
     /// The answer that `localTransport` gives, always with the same random numbers.
-    var answer: SessionDescription {
+    var answer: SessionDescription { answerAndBundle.answer }
+
+    var answerAndBundle: (answer: SessionDescription, bundle: StreamBundle) {
         var random = SplitMix64(seed: 1)
-        let history = PacketHistory(codec: codec, maximumPayloadSize: 1000, capacity: 1, using: &random)
-        let streams = StreamBundle(
-            [(video, history)],
+        let bundle = StreamBundle(
+            streams.map { stream in
+                let format = stream.formats[0]
+                let history =
+                    format.codec == .opus
+                    ? PacketHistory(soundOf: 1000, capacity: 1)
+                    : PacketHistory(codec: format.videoCodec, maximumPayloadSize: 1000, capacity: 1, using: &random)
+                return (format.parameters, history)
+            },
             pace: .video(targetBitrate: 1_000_000),
             clock: ClockReading(monotonic: 0, wall: 0),
             using: &random
         )
-        return answer(local: Self.localTransport, streams: streams, sessionID: 42)
+        return (answer(local: Self.localTransport, bundle: bundle, sessionID: 42), bundle)
     }
 }

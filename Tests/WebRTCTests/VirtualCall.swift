@@ -63,7 +63,13 @@ final class VirtualCall {
             clock: ClockReading(monotonic: Self.start, wall: 1_767_225_600 * Self.second),
             using: &random
         )
-        session = try PeerSession(negotiation, streams: streams, identity: Identities.here, now: now)
+        session = try PeerSession(
+            negotiation.role,
+            expecting: negotiation.remote.fingerprints,
+            streams: streams,
+            identity: Identities.here,
+            now: now
+        )
         viewer = try RemoteViewer(negotiation.role == .client ? .server : .client)
     }
 

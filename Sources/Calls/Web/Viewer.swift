@@ -77,7 +77,13 @@ final class Viewer {
         guard let agent else { throw .noTransport }
         self.agent = agent
         do throws(DTLSError) {
-            session = try PeerSession(negotiation, streams: streams, identity: identity, now: now)
+            session = try PeerSession(
+                negotiation.role,
+                expecting: negotiation.remote.fingerprints,
+                streams: streams,
+                identity: identity,
+                now: now
+            )
         } catch {
             throw .noTransport
         }
@@ -117,7 +123,7 @@ final class Viewer {
             fingerprints: [identity.fingerprint],
             candidates: agent.candidates
         )
-        let answer = negotiation.answer(local: local, streams: session.streams, sessionID: answerNumber)
+        let answer = negotiation.answer(local: local, bundle: session.streams, sessionID: answerNumber)
         completion(.success(Admission(id: id, answer: "\(answer)", generation: credentials.fragment)))
     }
 
@@ -218,7 +224,7 @@ final class Viewer {
     /// path, so that the picture is encoded while keys are agreed on.
     func takeKeyframeRequest(at now: UInt64) -> Bool {
         defer { wantsFirstKeyframe = false }
-        return session.takeKeyframeRequest(of: negotiation.mid, at: now) || wantsFirstKeyframe
+        return session.takeKeyframeRequest(of: video.mid, at: now) || wantsFirstKeyframe
     }
 
     /// Whether keys came into use since the last call.
@@ -244,7 +250,7 @@ final class Viewer {
             number: number,
             address: address,
             since: since,
-            codec: format.codec,
+            codec: format.videoCodec,
             isConnected: isConnected,
             bitrate: lastBitrate,
             profile: session.profile,
@@ -252,5 +258,12 @@ final class Viewer {
             statistics: statistics,
             roundTripTime: session.streams.roundTripTime
         )
+    }
+}
+
+extension Negotiation.Format {
+    var videoCodec: VideoCodec {
+        guard case .video(let codec) = codec else { preconditionFailure("a viewer is offered video alone") }
+        return codec
     }
 }

@@ -121,7 +121,7 @@ final class ViewerLoop {
         guard viewers.count < configuration.viewerLimit else { throw .full(limit: configuration.viewerLimit) }
         guard limits.mayStart(address, now: now) else { throw .tooMany }
         let format = negotiation.format(preferring: preferred)
-        let rendition = configuration.rendition(of: format.codec)
+        let rendition = configuration.rendition(of: format.videoCodec)
         let streams = StreamBundle(
             [(format.parameters, history(of: rendition.id))],
             pace: pace(of: format),
@@ -186,7 +186,7 @@ final class ViewerLoop {
     }
 
     private func rendition(of format: Negotiation.Format) -> Rendition.ID {
-        configuration.rendition(of: format.codec).id
+        configuration.rendition(of: format.videoCodec).id
     }
 
     /// Takes up what the sender prefers. Returns whether that is something else than before.
@@ -237,7 +237,7 @@ final class ViewerLoop {
             viewer.answerIfReady(at: now)
             if viewer.takeKeyframeRequest(at: now) { requestedKeyframes.append(rendition(of: viewer.format)) }
             if viewer.takeConnection() {
-                events.append(.joined(number: viewer.number, address: viewer.address, codec: viewer.format.codec))
+                events.append(.joined(number: viewer.number, address: viewer.address, codec: viewer.format.videoCodec))
             }
         }
     }

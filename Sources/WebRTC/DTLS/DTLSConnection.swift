@@ -14,6 +14,12 @@ final class DTLSConnection {
 
     /// What one datagram may carry. Paths that cannot carry it are not worth a video stream.
     private static let maximumDatagramSize = 1200
+    /// Bytes of messages that are kept for whoever takes them, each with a little for itself.
+    private static let dataLimit = 65_536
+    private static let messageOverhead = 64
+    /// The largest record (RFC 6347 §4.1).
+    private static let largestRecord = 1 << 14
+
     /// Microseconds until a flight without answer is sent again; doubled each time (RFC 6347 §4.2.4 allows less than its
     /// 1 s where it is known to do, and here a path has just been measured).
     private static let firstTimeout: UInt32 = 50_000
@@ -26,6 +32,8 @@ final class DTLSConnection {
     private let ssl: OpaquePointer
     private let input: OpaquePointer
     private let output = DatagramOutput()
+    private var data: [[UInt8]] = []
+    private var dataSize = 0
 
     /// - Parameter expected: what the peer's session description named; one of them must match its certificate.
     init(_ role: DTLSRole, identity: DTLSIdentity, expected: [Fingerprint]) throws(DTLSError) {
@@ -91,6 +99,23 @@ final class DTLSConnection {
     /// What is to be sent.
     func takeDatagrams() -> [[UInt8]] { output.take() }
 
+    /// What the peer sent since the last call, a message each, in the order in which they came.
+    func takeData() -> [[UInt8]] {
+        defer {
+            data.removeAll()
+            dataSize = 0
+        }
+        return data
+    }
+
+    /// Sends a message. Returns false if it does not fit into a datagram, or there is no association.
+    func send(_ message: [UInt8]) -> Bool {
+        guard case .established = state, 1...Self.maximumDatagramSize ~= message.count else { return false }
+        ERR_clear_error()
+        defer { ERR_clear_error() }
+        return SSL_write(ssl, message, Int32(message.count)) == Int32(message.count)
+    }
+
     private func advance() {
         ERR_clear_error()
         if case .handshaking = state {
@@ -102,12 +127,15 @@ final class DTLSConnection {
         }
     }
 
-    /// There is no application data yet; but the peer may repeat its last flight, or say goodbye.
+    /// Reads messages, until the peer says goodbye or no more is there; it may also repeat its last flight.
     private func readToEnd() {
-        var buffer = [UInt8](repeating: 0, count: 2048)
+        var buffer = [UInt8](repeating: 0, count: Self.largestRecord)
         while true {
             let count = SSL_read(ssl, &buffer, Int32(buffer.count))
-            if count > 0 { continue }
+            if count > 0 {
+                keep(buffer[..<Int(count)])
+                continue
+            }
             switch SSL_get_error(ssl, count) {
             case SSL_ERROR_WANT_READ: return
             case SSL_ERROR_ZERO_RETURN:
@@ -120,6 +148,13 @@ final class DTLSConnection {
                 return
             }
         }
+    }
+
+    private func keep(_ message: ArraySlice<UInt8>) {
+        let size = message.count + Self.messageOverhead
+        guard dataSize + size <= Self.dataLimit else { return }
+        dataSize += size
+        data.append(Array(message))
     }
 
     private func finish() {

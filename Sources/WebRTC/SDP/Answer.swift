@@ -1,4 +1,3 @@
-import Media
 package import RTP
 
 extension Negotiation {
@@ -6,23 +5,22 @@ extension Negotiation {
     ///
     /// - Parameters:
     ///   - local: this side's transport.
-    ///   - streams: what will be sent.
+    ///   - bundle: what will be sent, made of what was agreed on.
     ///   - sessionID: any number that no other answer has, below 2⁶³.
-    package func answer(local: TransportParameters, streams: StreamBundle, sessionID: UInt64)
-        -> SessionDescription
-    {
+    package func answer(local: TransportParameters, bundle: StreamBundle, sessionID: UInt64) -> SessionDescription {
         var answer = SessionDescription(origin: "- \(sessionID) 1 IN IP4 127.0.0.1")
-        if bundle != nil {
-            let mids = tagged == section ? [mid] : [transportSection.mid, mid]
+        if self.bundle != nil {
+            let first = transportSection.mid
+            let mids = [first] + streams.map(\.mid).filter { $0 != first }
             answer.attributes.append(.init("group", "BUNDLE \(mids.joined(separator: " "))"))
         }
         if offer.attributes.contains("extmap-allow-mixed") { answer.attributes.append(.init("extmap-allow-mixed")) }
         answer.attributes.append(.init("msid-semantic", "WMS *"))
         for (index, media) in offer.media.enumerated() {
-            switch index {
-            case section: answer.media.append(accepted(media, local: local, streams: streams))
-            case tagged: answer.media.append(silent(media, local: local))
-            default: answer.media.append(rejected(media))
+            if let stream = streams.first(where: { $0.section == index }), let outgoing = bundle[stream.mid] {
+                answer.media.append(accepted(media, stream, outgoing, local, name: bundle.canonicalName))
+            } else {
+                answer.media.append(index == tagged ? silent(media, local: local) : rejected(media))
             }
         }
         return answer
@@ -30,38 +28,19 @@ extension Negotiation {
 
     private func accepted(
         _ offered: SessionDescription.Media,
-        local: TransportParameters,
-        streams: StreamBundle
+        _ stream: Stream,
+        _ outgoing: OutgoingStream,
+        _ local: TransportParameters,
+        name: String
     ) -> SessionDescription.Media {
-        let payloadTypes = formats.flatMap {
-            [$0.parameters.payloadType, $0.parameters.retransmissionPayloadType].compactMap(\.self)
-        }
-        var media = open(offered, formats: payloadTypes.map { "\($0)" }, local)
-        func add(_ name: String, _ value: String? = nil) { media.attributes.append(.init(name, value)) }
-        for line in extensions { add("extmap", line) }
-        add("sendonly")
-        add("msid", "oriel screen")
-        add("rtcp-mux")
-        if offered.attributes.contains("rtcp-rsize") { add("rtcp-rsize") }
-        for format in formats {
-            let payloadType = format.parameters.payloadType
-            add("rtpmap", "\(payloadType) \(format.codec.rawValue)/\(VideoCodec.clockRate)")
-            if let specifics = format.specifics { add("fmtp", "\(payloadType) \(specifics)") }
-            for kind in format.feedback { add("rtcp-fb", "\(payloadType) \(kind)") }
-            if let retransmission = format.parameters.retransmissionPayloadType {
-                add("rtpmap", "\(retransmission) rtx/\(VideoCodec.clockRate)")
-                add("fmtp", "\(retransmission) apt=\(payloadType)")
-            }
-        }
-        let stream = streams.streams[0]
-        if let retransmission = stream.retransmissionSSRC {
-            add("ssrc-group", "FID \(stream.ssrc) \(retransmission)")
-        }
-        for ssrc in stream.sources {
-            add("ssrc", "\(ssrc) cname:\(streams.canonicalName)")
-            add("ssrc", "\(ssrc) msid:oriel screen")
-        }
-        if tagged == section { media.attributes += Self.candidates(of: local) }
+        var media = open(offered, formats: stream.payloadTypes, local)
+        media.describe(
+            stream,
+            as: outgoing,
+            name: name,
+            takesReducedSize: offered.attributes.contains("rtcp-rsize")
+        )
+        if tagged == stream.section { media.describeCandidates(of: local) }
         return media
     }
 
@@ -73,7 +52,7 @@ extension Negotiation {
         media.attributes += offered.attributes.filter { attribute in
             ["rtpmap", "fmtp"].contains(attribute.name) && attribute.value?.hasPrefix("\(format) ") == true
         }
-        media.attributes += Self.candidates(of: local)
+        media.describeCandidates(of: local)
         return media
     }
 
@@ -86,7 +65,6 @@ extension Negotiation {
         return media
     }
 
-    /// What all descriptions of a bundle say, as browsers do: some look for it in the one that has the stream.
     private func open(
         _ offered: SessionDescription.Media,
         formats: [String],
@@ -98,17 +76,7 @@ extension Negotiation {
             transport: offered.transport,
             formats: formats
         )
-        func add(_ name: String, _ value: String) { media.attributes.append(.init(name, value)) }
-        if let mid = offered.attributes.first("mid") { add("mid", mid) }
-        add("ice-ufrag", local.credentials.fragment)
-        add("ice-pwd", local.credentials.password)
-        add("ice-options", "trickle")
-        for fingerprint in local.fingerprints { add("fingerprint", "\(fingerprint)") }
-        add("setup", role.setup)
+        media.describeTransport(local, mid: offered.attributes.first("mid"), setup: role.setup)
         return media
-    }
-
-    private static func candidates(of local: TransportParameters) -> [SessionDescription.Attribute] {
-        local.candidates.map { .init("candidate", "\($0)") } + [.init("end-of-candidates")]
     }
 }

@@ -1,0 +1,202 @@
+import Media
+package import RTP
+
+/// Why an answer to an offer of this side leads to no session.
+package enum UnacceptableAnswer: Error, Equatable, CustomStringConvertible {
+    /// It answers another offer.
+    case mismatched(String)
+    /// It rejects all streams.
+    case nothingWanted
+    /// Something that WebRTC demands is missing or malformed.
+    case incomplete(String)
+
+    package var description: String {
+        switch self {
+        case .mismatched(let what): "the answer is not to this offer: it \(what)"
+        case .nothingWanted: "the answer rejects all that was offered"
+        case .incomplete(let what): "the answer \(what)"
+        }
+    }
+}
+
+/// An offer of streams, all in one bundle, and what its answer makes of it (RFC 9429 §5.2, §5.11).
+package struct SessionOffer: Equatable, Sendable {
+    /// What both sides agree on.
+    package struct Outcome: Equatable, Sendable {
+        /// Those that the peer wants, in the order of the offer; never empty.
+        package let streams: [Negotiation.Stream]
+        package let remote: TransportParameters
+        package let role: DTLSRole
+    }
+
+    /// All with all their formats, in the order of the media descriptions, which number their mids from 0.
+    package let streams: [Negotiation.Stream]
+
+    /// - Parameter locals: 1…`StreamBundle.limit`. All codecs of each are offered.
+    package init(_ locals: [LocalStream]) {
+        precondition(1...StreamBundle.limit ~= locals.count)
+        streams = locals.enumerated().map { Negotiation.Stream(offering: $1, in: $0) }
+    }
+
+    /// The offer.
+    ///
+    /// - Parameters:
+    ///   - local: this side's transport.
+    ///   - bundle: what will be sent, made of the first format of each stream.
+    ///   - sessionID: any number that no other offer has, below 2⁶³.
+    package func description(local: TransportParameters, bundle: StreamBundle, sessionID: UInt64)
+        -> SessionDescription
+    {
+        var offer = SessionDescription(origin: "- \(sessionID) 1 IN IP4 127.0.0.1")
+        offer.attributes = [
+            .init("group", "BUNDLE \(streams.map(\.mid).joined(separator: " "))"), .init("msid-semantic", "WMS *"),
+        ]
+        for stream in streams {
+            guard let outgoing = bundle[stream.mid] else { continue }
+            var media = SessionDescription.Media(
+                kind: stream.formats[0].codec.kind,
+                port: 9,
+                transport: "UDP/TLS/RTP/SAVPF",
+                formats: stream.payloadTypes
+            )
+            media.describeTransport(local, mid: stream.mid, setup: "actpass")
+            media.describe(stream, as: outgoing, name: bundle.canonicalName, takesReducedSize: true)
+            if stream.section == 0 { media.describeCandidates(of: local) }
+            offer.media.append(media)
+        }
+        return offer
+    }
+
+    /// What the peer accepts.
+    package func outcome(of answer: SessionDescription) throws(UnacceptableAnswer) -> Outcome {
+        guard answer.media.count == streams.count else {
+            throw .mismatched("has \(answer.media.count) media descriptions for \(streams.count)")
+        }
+        var accepted: [Negotiation.Stream] = []
+        for (offered, media) in zip(streams, answer.media) {
+            let kind = offered.formats[0].codec.kind
+            guard media.kind == kind, media.attributes.first("mid") ?? offered.mid == offered.mid else {
+                throw .mismatched("has other media where \(kind) \(offered.mid) was offered")
+            }
+            guard media.port != 0, media.direction(in: answer).receives else { continue }
+            do throws(Shortcoming) {
+                guard let stream = try offered.agreed(in: media, of: answer) else {
+                    throw Shortcoming("takes \(kind) \(offered.mid) in no format that was offered")
+                }
+                accepted.append(stream)
+            } catch {
+                throw .incomplete(error.what)
+            }
+        }
+        guard let first = accepted.first else { throw .nothingWanted }
+        let bundle = answer.bundle(of: answer.media[first.section]) ?? []
+        guard accepted.count == 1 || accepted.allSatisfy({ bundle.contains($0.mid) }) else {
+            throw .incomplete("takes streams apart that were offered in one bundle")
+        }
+        let tagged = answer.tagged(in: bundle, for: accepted.map(\.section))
+        let places = answer.transportPlaces([tagged, first.section])
+        do throws(Shortcoming) {
+            return Outcome(
+                streams: accepted,
+                remote: try TransportParameters(in: places, isLite: answer.attributes.contains("ice-lite")),
+                role: try Self.role(in: places)
+            )
+        } catch {
+            throw .incomplete(error.what)
+        }
+    }
+
+    /// Who does not say is passive (RFC 4145 §4).
+    private static func role(in places: [[SessionDescription.Attribute]]) throws(Shortcoming) -> DTLSRole {
+        switch places.lazy.compactMap({ $0.first("setup") }).first {
+        case "active": return .server
+        case "passive", nil: return .client
+        case let other?: throw Shortcoming("says a=setup:\(other) instead of active or passive")
+        }
+    }
+}
+
+extension Negotiation.Stream {
+    /// The identifiers that this side gives to header extensions, the same in all descriptions of a bundle.
+    private static let extensions = HeaderExtensions(mid: 1, playoutDelay: 2, captureTime: 3, dependencyDescriptor: 4)
+
+    fileprivate init(offering local: LocalStream, in section: Int) {
+        let codecs = Array(local.codecs.joined())
+        var used = Self.extensions
+        if local.kind == "audio" { used.playoutDelay = nil }
+        if !codecs.contains(.video(.av1)) { used.dependencyDescriptor = nil }
+        mid = "\(section)"
+        track = local.track
+        self.section = section
+        extensions = HeaderExtensions.uris.compactMap { slot, uri in used[keyPath: slot].map { "\($0) \(uri)" } }
+        formats = codecs.map { codec in
+            var extensions = used
+            if codec != .video(.av1) { extensions.dependencyDescriptor = nil }
+            return Negotiation.Format(
+                codec: codec,
+                parameters: OutgoingStream.Parameters(
+                    payloadType: codec.offeredPayloadTypes.media,
+                    retransmissionPayloadType: codec.offeredPayloadTypes.retransmission,
+                    extensions: extensions,
+                    mid: "\(section)"
+                ),
+                specifics: codec.offeredSpecifics,
+                feedback: codec.kind == "video" ? codec.feedback : []
+            )
+        }
+    }
+
+    /// What the answer leaves of it; nil if that is no format.
+    fileprivate func agreed(
+        in media: SessionDescription.Media,
+        of answer: SessionDescription
+    ) throws(Shortcoming) -> Negotiation.Stream? {
+        let local = LocalStream(track: track, codecs: formats.map { [$0.codec] })
+        guard let answered = try media.stream(local, in: answer, section) else { return nil }
+        let formats = answered.formats.map { format in
+            var parameters = format.parameters
+            parameters.mid = mid
+            // RFC 8285 §5: an answer neither adds any nor gives them other identifiers.
+            let offered = self.formats.first { $0.codec == format.codec }!.parameters
+            for (slot, _) in HeaderExtensions.uris
+            where parameters.extensions[keyPath: slot] != offered.extensions[keyPath: slot] {
+                parameters.extensions[keyPath: slot] = nil
+            }
+            if offered.retransmissionPayloadType == nil { parameters.retransmissionPayloadType = nil }
+            return Negotiation.Format(
+                codec: format.codec,
+                parameters: parameters,
+                specifics: format.specifics,
+                feedback: format.feedback
+            )
+        }
+        return Negotiation.Stream(
+            mid: mid,
+            track: track,
+            formats: formats,
+            extensions: answered.extensions,
+            section: section
+        )
+    }
+}
+
+extension StreamCodec {
+    /// From the dynamic range, as browsers number them.
+    fileprivate var offeredPayloadTypes: (media: UInt8, retransmission: UInt8?) {
+        switch self {
+        case .video(.vp8): (96, 97)
+        case .video(.vp9): (98, 99)
+        case .video(.av1): (100, 101)
+        case .opus: (111, nil)
+        }
+    }
+
+    fileprivate var offeredSpecifics: String? {
+        switch self {
+        case .video(.vp8): nil
+        case .video(.vp9): "profile-id=0"
+        case .video(.av1): "level-idx=8;profile=0;tier=0"
+        case .opus: "minptime=10;useinbandfec=1"
+        }
+    }
+}

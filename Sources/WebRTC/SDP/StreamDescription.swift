@@ -1,0 +1,65 @@
+import RTP
+
+extension Negotiation.Stream {
+    /// Of all formats and their retransmissions, as an `m=` line has them.
+    var payloadTypes: [String] {
+        formats.flatMap { [$0.parameters.payloadType, $0.parameters.retransmissionPayloadType].compactMap(\.self) }
+            .map { "\($0)" }
+    }
+}
+
+/// What offers and answers say in the same words.
+extension SessionDescription.Media {
+    private mutating func add(_ name: String, _ value: String? = nil) { attributes.append(.init(name, value)) }
+
+    /// What all descriptions of a bundle say, as browsers do: some look for it in the one that has the stream.
+    mutating func describeTransport(_ local: TransportParameters, mid: String?, setup: String) {
+        if let mid { add("mid", mid) }
+        add("ice-ufrag", local.credentials.fragment)
+        add("ice-pwd", local.credentials.password)
+        add("ice-options", "trickle")
+        for fingerprint in local.fingerprints { add("fingerprint", "\(fingerprint)") }
+        add("setup", setup)
+    }
+
+    /// A stream that this side sends.
+    ///
+    /// - Parameters:
+    ///   - name: the session's canonical name.
+    ///   - takesReducedSize: whether feedback may come without a report (RFC 5506).
+    mutating func describe(
+        _ stream: Negotiation.Stream,
+        as outgoing: OutgoingStream,
+        name: String,
+        takesReducedSize: Bool
+    ) {
+        for line in stream.extensions { add("extmap", line) }
+        add("sendonly")
+        add("msid", "oriel \(stream.track)")
+        add("rtcp-mux")
+        if takesReducedSize { add("rtcp-rsize") }
+        for format in stream.formats {
+            let payloadType = format.parameters.payloadType
+            add("rtpmap", "\(payloadType) \(format.codec.encoding)")
+            if let specifics = format.specifics { add("fmtp", "\(payloadType) \(specifics)") }
+            for kind in format.feedback { add("rtcp-fb", "\(payloadType) \(kind)") }
+            if let retransmission = format.parameters.retransmissionPayloadType {
+                add("rtpmap", "\(retransmission) rtx/\(format.codec.clockRate)")
+                add("fmtp", "\(retransmission) apt=\(payloadType)")
+            }
+        }
+        if let retransmission = outgoing.retransmissionSSRC {
+            add("ssrc-group", "FID \(outgoing.ssrc) \(retransmission)")
+        }
+        for ssrc in outgoing.sources {
+            add("ssrc", "\(ssrc) cname:\(name)")
+            add("ssrc", "\(ssrc) msid:oriel \(stream.track)")
+        }
+    }
+
+    /// All that there are.
+    mutating func describeCandidates(of local: TransportParameters) {
+        for candidate in local.candidates { add("candidate", "\(candidate)") }
+        add("end-of-candidates")
+    }
+}
