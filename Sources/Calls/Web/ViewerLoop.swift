@@ -206,7 +206,7 @@ final class ViewerLoop {
     }
 
     private func pace(of format: Negotiation.Format) -> Pacer.Pace {
-        .video(targetBitrate: UInt64(targetBitrate ?? configuration.rendition(of: format.codec).bitrate))
+        .video(targetBitrate: UInt64(targetBitrate ?? configuration.rendition(of: format.videoCodec).bitrate))
     }
 
     private func history(of id: Rendition.ID) -> PacketHistory {
