@@ -76,6 +76,14 @@ struct AV1Aggregation: Sendable {
         return size - 1 - 2 * min(lengths, (size - 1) / 3)
     }
 
+    /// Bytes of a payload with its aggregation header and lengths.
+    func payloadSize(of range: Range<Int>) -> Int {
+        let parts = obus.lazy.filter { $0.range.overlaps(range) }.map { $0.range.clamped(to: range).count }
+        let count = parts.reduce(0) { count, _ in count + 1 }
+        let withLength = count > 3 ? count : count - 1
+        return parts.prefix(withLength).reduce(1 + range.count) { $0 + LEB128.size(of: $1) }
+    }
+
     /// Appends a payload.
     ///
     /// - Parameter range: which of the bytes that go out. Not empty.
@@ -115,6 +123,9 @@ private enum LEB128 {
         }
         bytes.append(UInt8(rest))
     }
+
+    /// Bytes of an integer that is not negative.
+    static func size(of value: Int) -> Int { max(1, (Int.bitWidth - value.leadingZeroBitCount + 6) / 7) }
 
     /// Returns nil where the integer does not end, or exceeds the 32 bits that AV1 allows.
     static func read(_ bytes: Span<UInt8>, at start: Int) -> (value: Int, size: Int)? {

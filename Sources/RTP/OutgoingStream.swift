@@ -178,7 +178,7 @@ package struct OutgoingStream {
             guard index < history.end else { return }
             let isGone = !history.contains(index)
             if let entry = history.entry, entry.index > index, history.contains(entry.index),
-                isGone || history[index].appendedAt.adding(clamped: longestDelay) < now
+                isGone || history[index].frame.appendedAt.adding(clamped: longestDelay) < now
             {
                 statistics.skips += 1
                 go(to: entry.index)
@@ -197,8 +197,8 @@ package struct OutgoingStream {
         sequenceOffset = numbers.nextSequenceNumber &- UInt16(truncatingIfNeeded: index)
         sequenceStart = index
         // Another codec's pictures may show an earlier instant, and none may have the timestamp of one before.
-        if hasSent, history[index].ticks <= sentTicks {
-            numbers.delay(byTicks: sentTicks + 1 - history[index].ticks)
+        if hasSent, history[index].frame.ticks <= sentTicks {
+            numbers.delay(byTicks: sentTicks + 1 - history[index].frame.ticks)
         }
         retransmissions.removeAll()
         keyframeNeed?.beginKeyframe()
@@ -210,11 +210,11 @@ package struct OutgoingStream {
     // MARK: - Packets
 
     private func size(of packet: borrowing PacketHistory.Packet) -> Int {
-        packet.payload.count + RTPHeader.size + HeaderExtensionValues.maximumSize / 2
+        packet.payloadSize + RTPHeader.size + HeaderExtensionValues.maximumSize / 2
     }
 
     private func header(of packet: borrowing PacketHistory.Packet, _ sequenceNumber: UInt16) -> RTPHeader {
-        numbers.header(sequenceNumber: sequenceNumber, ticks: packet.ticks, marker: isVideo && packet.isLast)
+        numbers.header(sequenceNumber: sequenceNumber, ticks: packet.frame.ticks, marker: isVideo && packet.isLast)
     }
 
     private mutating func write(
@@ -224,12 +224,12 @@ package struct OutgoingStream {
         to bytes: inout [UInt8]
     ) {
         append(header(of: packet, sequenceNumber(of: index)), of: packet, index, clock, to: &bytes)
-        bytes.append(contentsOf: packet.payload)
+        packet.write(to: &bytes)
         sentEnd = index + 1
-        sentTicks = packet.ticks
-        numbers.notePacketSent(payloadSize: packet.payload.count)
+        sentTicks = packet.frame.ticks
+        numbers.notePacketSent(payloadSize: packet.payloadSize)
         statistics.packets += 1
-        statistics.bytes += UInt64(packet.payload.count)
+        statistics.bytes += UInt64(packet.payloadSize)
         if packet.isLast { statistics.frames += 1 }
     }
 
@@ -244,14 +244,14 @@ package struct OutgoingStream {
         let original = header(of: packet, sequenceNumber(of: index))
         guard retransmissionNumbers != nil else {
             append(original, of: packet, index, clock, to: &bytes)
-            bytes.append(contentsOf: packet.payload)
+            packet.write(to: &bytes)
             return
         }
         let header = retransmissionNumbers!.nextHeader(timestamp: original.timestamp, marker: original.marker)
         append(header, of: packet, index, clock, to: &bytes)
         bytes.append(bigEndian: original.sequenceNumber)
-        bytes.append(contentsOf: packet.payload)
-        retransmissionNumbers!.notePacketSent(payloadSize: packet.payload.count + 2)
+        packet.write(to: &bytes)
+        retransmissionNumbers!.notePacketSent(payloadSize: packet.payloadSize + 2)
     }
 
     private func append(
@@ -266,13 +266,13 @@ package struct OutgoingStream {
         let values = HeaderExtensionValues(
             mid: index < midEnd ? parameters.mid : nil,
             asksForImmediatePlayout: packet.isFirst,
-            captureTime: packet.isFirst ? clock.ntpTime(at: packet.capturedAt) : nil,
+            captureTime: packet.isFirst ? clock.ntpTime(at: packet.frame.capturedAt) : nil,
             dependency: DependencyDescriptor(
                 isFirst: packet.isFirst,
                 isLast: packet.isLast,
-                frameNumber: packet.frameNumber,
-                isKeyframe: packet.keyframe != nil,
-                structure: packet.isFirst ? packet.keyframe : nil
+                frameNumber: packet.frame.number,
+                isKeyframe: packet.frame.keyframe != nil,
+                structure: packet.isFirst ? packet.frame.keyframe : nil
             )
         )
         if values.write(parameters.extensions, to: &bytes) { bytes[start] |= 0x10 }

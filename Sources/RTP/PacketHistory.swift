@@ -3,32 +3,68 @@ package import Media
 /// The latest packets of one rendition or sound, without what differs from peer to peer: each stream reads them at its own
 /// place, and what one of them missed is still there for a while.
 ///
-/// Packets are numbered from 0. The slots are reused, so that a steady stream allocates nothing. One thread uses a history
-/// and the streams that read it.
+/// Packets are numbered from 0. One thread uses a history and the streams that read it.
 package final class PacketHistory {
-    package struct Packet: Sendable {
-        /// Payload descriptor and a part of the picture, or a packet of sound.
-        package fileprivate(set) var payload: [UInt8]
+    /// A frame as the encoder made it. It is cut into payloads as these leave, so that its bytes lie here once.
+    package final class Frame: Sendable {
+        fileprivate let bytes: [UInt8]
+        /// Nil for sound, of which each frame is one payload.
+        fileprivate let fragments: PictureFragments?
         /// When the picture or the first sample was captured: nanoseconds of the capture clock.
-        package fileprivate(set) var capturedAt: UInt64
+        package let capturedAt: UInt64
         /// When it was taken from the screen, which has stood still since.
-        package fileprivate(set) var takenAt: UInt64
+        package let takenAt: UInt64
         /// `capturedAt` in ticks of the RTP clock; later for each later frame.
-        package fileprivate(set) var ticks: UInt64
-        /// When the packet was appended.
-        package fileprivate(set) var appendedAt: UInt64
-        package fileprivate(set) var isFirst: Bool
-        package fileprivate(set) var isLast: Bool
+        package let ticks: UInt64
+        /// When the frame was appended.
+        package let appendedAt: UInt64
         /// One more for each frame, wrapping.
-        package fileprivate(set) var frameNumber: UInt16
+        package let number: UInt16
         /// Width and height in pixels of a keyframe; nil for sound, and for a picture that needs the one before.
-        package fileprivate(set) var keyframe: (width: UInt16, height: UInt16)?
+        package let keyframe: (width: UInt16, height: UInt16)?
 
-        init(capacity: Int) {
-            payload = []
-            payload.reserveCapacity(capacity)
-            (capturedAt, takenAt, ticks, appendedAt, frameNumber) = (0, 0, 0, 0, 0)
-            (isFirst, isLast) = (false, false)
+        fileprivate init(
+            _ bytes: [UInt8],
+            _ fragments: PictureFragments?,
+            capturedAt: UInt64,
+            takenAt: UInt64,
+            ticks: UInt64,
+            appendedAt: UInt64,
+            number: UInt16,
+            keyframe: (width: UInt16, height: UInt16)?
+        ) {
+            self.bytes = bytes
+            self.fragments = fragments
+            self.capturedAt = capturedAt
+            self.takenAt = takenAt
+            self.ticks = ticks
+            self.appendedAt = appendedAt
+            self.number = number
+            self.keyframe = keyframe
+        }
+    }
+
+    /// A part of a frame that fits into a packet.
+    package struct Packet: Sendable {
+        package let frame: Frame
+        private let fragment: PictureFragments.Fragment
+        /// Bytes of the payload: its descriptor and its part of the picture, or a packet of sound.
+        package let payloadSize: Int
+
+        fileprivate init(_ frame: Frame, _ fragment: PictureFragments.Fragment) {
+            self.frame = frame
+            self.fragment = fragment
+            payloadSize = frame.fragments?.payloadSize(of: fragment) ?? frame.bytes.count
+        }
+
+        package var isFirst: Bool { fragment.isFirst }
+        package var isLast: Bool { fragment.isLast }
+
+        /// Appends the payload to a packet that holds its header.
+        package func write(to packet: inout [UInt8]) {
+            let bytes = frame.bytes
+            guard let fragments = frame.fragments else { return packet.append(contentsOf: bytes) }
+            fragments.write(fragment, of: bytes.span, to: &packet)
         }
     }
 
@@ -118,39 +154,40 @@ package final class PacketHistory {
     /// Cuts an encoded picture into packets.
     ///
     /// - Parameters:
+    ///   - frame: the encoder's output, which is kept and not copied.
     ///   - dimensions: width and height in pixels.
     ///   - capturedAt: when the picture was on the screen: nanoseconds of the capture clock.
     ///   - takenAt: when it was taken from there, for `forget(takenBefore:)`; `capturedAt` if nil.
     package func append(
-        frame: Span<UInt8>,
+        frame: [UInt8],
         isKeyframe: Bool,
         dimensions: (width: UInt16, height: UInt16),
         capturedAt: UInt64,
         takenAt: UInt64? = nil,
         now: UInt64
     ) {
-        let fragments = packetizer!.packetize(frame, isKeyframe: isKeyframe, dimensions: dimensions)
-        beginFrame(capturedAt, isEntry: isKeyframe, now: now)
-        for fragment in fragments {
-            let slot = nextSlot(capturedAt, takenAt: takenAt ?? capturedAt, now: now)
-            slots[slot].isFirst = fragment.isFirst
-            slots[slot].isLast = fragment.isLast
-            slots[slot].keyframe = isKeyframe ? dimensions : nil
-            fragments.write(fragment, of: frame, to: &slots[slot].payload)
-        }
+        let fragments = packetizer!.packetize(frame.span, isKeyframe: isKeyframe, dimensions: dimensions)
+        if isKeyframe { entry = Entry(index: end, appendedAt: now) }
+        let frame = makeFrame(
+            frame,
+            fragments,
+            capturedAt: capturedAt,
+            takenAt: takenAt ?? capturedAt,
+            keyframe: isKeyframe ? dimensions : nil,
+            now: now
+        )
+        for fragment in fragments { append(Packet(frame, fragment)) }
     }
 
     /// Appends a packet of sound, at most `maximumPayloadSize` bytes.
     ///
     /// - Parameter capturedAt: when its first sample was heard, reckoned in samples from the first of all: receivers take a
     ///   difference from the length of the packet before for a gap.
-    package func append(sound packet: Span<UInt8>, capturedAt: UInt64, now: UInt64) {
+    package func append(sound packet: [UInt8], capturedAt: UInt64, now: UInt64) {
         precondition(packetizer == nil && 1...maximumPayloadSize ~= packet.count)
-        beginFrame(capturedAt, isEntry: true, now: now)
-        let slot = nextSlot(capturedAt, takenAt: capturedAt, now: now)
-        slots[slot].isFirst = true
-        slots[slot].isLast = true
-        slots[slot].payload.append(contentsOf: packet)
+        entry = Entry(index: end, appendedAt: now)
+        let frame = makeFrame(packet, nil, capturedAt: capturedAt, takenAt: capturedAt, keyframe: nil, now: now)
+        append(Packet(frame, PictureFragments.Fragment(range: 0..<packet.count, isFirst: true, isLast: true)))
     }
 
     /// Forgets the packets of all frames up to the last one that was taken before an instant: nobody begins with them,
@@ -159,27 +196,34 @@ package final class PacketHistory {
     /// - Returns: whether there were any.
     package func forget(takenBefore instant: UInt64) -> Bool {
         let before = start
-        while start < end, self[start].takenAt < instant { forgottenEnd = start + 1 }
+        while start < end, self[start].frame.takenAt < instant { forgottenEnd = start + 1 }
         return start > before
     }
 
-    private func beginFrame(_ capturedAt: UInt64, isEntry: Bool, now: UInt64) {
+    private func makeFrame(
+        _ bytes: [UInt8],
+        _ fragments: PictureFragments?,
+        capturedAt: UInt64,
+        takenAt: UInt64,
+        keyframe: (width: UInt16, height: UInt16)?,
+        now: UInt64
+    ) -> Frame {
         lastTicks = max(RTPStream.ticks(capturedAt, codec.clockRate), lastTicks + 1)
         frameNumber &+= 1
-        if isEntry { entry = Entry(index: end, appendedAt: now) }
+        return Frame(
+            bytes,
+            fragments,
+            capturedAt: capturedAt,
+            takenAt: takenAt,
+            ticks: lastTicks,
+            appendedAt: now,
+            number: frameNumber,
+            keyframe: keyframe
+        )
     }
 
-    /// The slot of one more packet of the frame, with an empty payload.
-    private func nextSlot(_ capturedAt: UInt64, takenAt: UInt64, now: UInt64) -> Int {
-        let slot = slots.count < capacity ? slots.count : Int(end % UInt64(capacity))
-        if slot == slots.count { slots.append(Packet(capacity: maximumPayloadSize + RTPHeader.size)) }
-        slots[slot].capturedAt = capturedAt
-        slots[slot].takenAt = takenAt
-        slots[slot].ticks = lastTicks
-        slots[slot].appendedAt = now
-        slots[slot].frameNumber = frameNumber
-        slots[slot].payload.removeAll(keepingCapacity: true)
+    private func append(_ packet: Packet) {
+        if slots.count < capacity { slots.append(packet) } else { slots[Int(end % UInt64(capacity))] = packet }
         end += 1
-        return slot
     }
 }

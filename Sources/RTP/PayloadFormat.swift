@@ -22,6 +22,15 @@ enum PayloadFormat: Sendable {
         }
     }
 
+    /// Bytes of a payload.
+    func size(of fragment: PictureFragments.Fragment) -> Int {
+        switch self {
+        case .vp8: VP8Descriptor.size + fragment.range.count
+        case .vp9(let descriptor): descriptor.size(isFirst: fragment.isFirst) + fragment.range.count
+        case .av1(let aggregation): aggregation.payloadSize(of: fragment.range)
+        }
+    }
+
     /// Appends a payload to a packet that holds its header.
     func write(_ fragment: PictureFragments.Fragment, of picture: Span<UInt8>, to packet: inout [UInt8]) {
         switch self {

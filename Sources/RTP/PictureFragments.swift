@@ -35,6 +35,9 @@ package struct PictureFragments: Sequence, IteratorProtocol, Sendable {
         return Fragment(range: position..<position + length, isFirst: index == 0, isLast: left == 1)
     }
 
+    /// Bytes of the fragment's payload.
+    package func payloadSize(of fragment: Fragment) -> Int { format.size(of: fragment) }
+
     /// Appends the fragment's payload to a packet that holds its header.
     package func write(_ fragment: Fragment, of picture: Span<UInt8>, to packet: inout [UInt8]) {
         format.write(fragment, of: picture, to: &packet)

@@ -22,8 +22,8 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         using: &random
     )
     bundle.keep(outcome.streams.map { ($0.formats[0].parameters, $0.formats[0].codec == .opus ? sound : video) })
-    video.append(frame: [1, 2, 3].span, isKeyframe: true, dimensions: (8, 8), capturedAt: 1, now: 1)
-    sound.append(sound: [1, 2, 3].span, capturedAt: 1, now: 1)
+    video.append(frame: [1, 2, 3], isKeyframe: true, dimensions: (8, 8), capturedAt: 1, now: 1)
+    sound.append(sound: [1, 2, 3], capturedAt: 1, now: 1)
     var bytes: [UInt8] = []
     while bundle.writeNext(at: 1, to: &bytes) {}
     precondition(bytes.count >= outcome.streams.count * 15)

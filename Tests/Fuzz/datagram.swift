@@ -71,7 +71,7 @@ private struct Peer: ~Copyable {
             identity: identity,
             now: now
         )
-        history.append(frame: [1, 2, 3].span, isKeyframe: true, dimensions: (8, 8), capturedAt: now, now: now)
+        history.append(frame: [1, 2, 3], isKeyframe: true, dimensions: (8, 8), capturedAt: now, now: now)
     }
 
     mutating func poll() -> [[UInt8]] {

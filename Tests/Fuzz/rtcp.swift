@@ -27,13 +27,13 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     var output: [UInt8] = []
     for round in 0..<3 {
         history.append(
-            frame: [UInt8](repeating: 1, count: 500).span,
+            frame: [UInt8](repeating: 1, count: 500),
             isKeyframe: round == 0,
             dimensions: (64, 64),
             capturedAt: now,
             now: now
         )
-        sound.append(sound: [UInt8](repeating: 1, count: 50).span, capturedAt: now, now: now)
+        sound.append(sound: [UInt8](repeating: 1, count: 50), capturedAt: now, now: now)
         while streams.writeNext(at: now, to: &output) {}
         for packet in packets { streams.receive(packet, now: now) }
         while streams.writeNext(at: now, to: &output) {}

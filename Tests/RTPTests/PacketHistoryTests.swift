@@ -16,7 +16,7 @@ import Testing
         at instant: UInt64 = 0
     ) {
         history.append(
-            frame: frame.span,
+            frame: frame,
             isKeyframe: isKeyframe,
             dimensions: (640, 480),
             capturedAt: instant,
@@ -53,7 +53,7 @@ import Testing
         for instant in [10, 20, 20, 30] as [UInt64] {
             let frame = [UInt8](repeating: 1, count: 150)
             history.append(
-                frame: frame.span,
+                frame: frame,
                 isKeyframe: instant == 20,
                 dimensions: (640, 480),
                 capturedAt: instant + 100,

@@ -104,7 +104,7 @@ struct SenderModel {
         let seed = random.next()
         let frame = (0..<size).map { UInt8(truncatingIfNeeded: seed >> UInt64($0 % 57) &+ UInt64($0)) }
         history.append(
-            frame: frame.span,
+            frame: frame,
             isKeyframe: isKeyframe,
             dimensions: (640, 480),
             capturedAt: now - min(now, .random(in: 0...20 * Self.millisecond, using: &random)),

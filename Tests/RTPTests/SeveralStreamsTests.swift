@@ -35,7 +35,7 @@ import Testing
 
         func show(_ packets: Int, in history: PacketHistory) {
             history.append(
-                frame: [UInt8](repeating: 1, count: packets * 990).span,
+                frame: [UInt8](repeating: 1, count: packets * 990),
                 isKeyframe: true,
                 dimensions: (64, 64),
                 capturedAt: now,
@@ -44,7 +44,7 @@ import Testing
         }
 
         /// A packet of 20 ms.
-        func hear() { sound.append(sound: [UInt8](repeating: 2, count: 80).span, capturedAt: now, now: now) }
+        func hear() { sound.append(sound: [UInt8](repeating: 2, count: 80), capturedAt: now, now: now) }
 
         func mid(_ packet: RTPPacket) -> String? {
             bundle.streams.first { $0.sources.contains(packet.header.ssrc) }?.mid
@@ -300,7 +300,7 @@ import Testing
             clock: Self.clock,
             using: &random
         )
-        sound.append(sound: [1, 2, 3].span, capturedAt: Self.start, now: Self.start)
+        sound.append(sound: [1, 2, 3], capturedAt: Self.start, now: Self.start)
         var bytes: [UInt8] = []
         while bundle.writeNext(at: Self.start, to: &bytes) {}
         bytes.removeAll()

@@ -54,7 +54,7 @@ import Testing
 
         mutating func append(_ packets: Int = 1, isKeyframe: Bool = false) {
             history.append(
-                frame: [UInt8](repeating: 9, count: packets * 990).span,
+                frame: [UInt8](repeating: 9, count: packets * 990),
                 isKeyframe: isKeyframe,
                 dimensions: (64, 64),
                 capturedAt: now,
@@ -287,7 +287,7 @@ import Testing
         var unit = [UInt8](repeating: 7, count: 990)
         unit[0] = 0x30
         stream.history.append(
-            frame: unit.span,
+            frame: unit,
             isKeyframe: true,
             dimensions: (64, 64),
             capturedAt: start,
@@ -317,7 +317,7 @@ import Testing
             var unit = [UInt8](repeating: 7, count: packets * 990)
             unit[0] = 0x30
             stream.history.append(
-                frame: unit.span,
+                frame: unit,
                 isKeyframe: isKeyframe,
                 dimensions: (64, 64),
                 capturedAt: stream.now,

@@ -121,7 +121,7 @@ import Testing
         #expect(call.takeKeyframeRequest())
         let frame = [UInt8](repeating: 7, count: 900)
         call.history.append(
-            frame: frame.span,
+            frame: frame,
             isKeyframe: true,
             dimensions: (1280, 720),
             capturedAt: call.now,
@@ -233,7 +233,7 @@ import Testing
         try call.connect()
         let frame = (0..<12_000).map { UInt8(truncatingIfNeeded: $0) }
         call.history.append(
-            frame: frame.span,
+            frame: frame,
             isKeyframe: true,
             dimensions: (1280, 720),
             capturedAt: call.now,

@@ -251,9 +251,9 @@ import Testing
         try exchange()
         let frame = [UInt8](repeating: 3, count: 500)
         for history in histories.prefix(2) {
-            history.append(frame: frame.span, isKeyframe: true, dimensions: (8, 8), capturedAt: now, now: now)
+            history.append(frame: frame, isKeyframe: true, dimensions: (8, 8), capturedAt: now, now: now)
         }
-        histories[2].append(sound: frame.span, capturedAt: now, now: now)
+        histories[2].append(sound: frame, capturedAt: now, now: now)
         try exchange()
         #expect(Set(viewer.packets.map(\.header.ssrc)) == [announced[0][0], announced[2][0]])
         #expect(viewer.packets.map(\.header.payloadType).sorted() == [96, 111])

@@ -111,7 +111,7 @@ final class VirtualCall {
     func append(_ size: Int, isKeyframe: Bool = false) throws -> [UInt8] {
         let frame = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ size) }
         history.append(
-            frame: frame.span,
+            frame: frame,
             isKeyframe: isKeyframe,
             dimensions: (1280, 720),
             capturedAt: now - 4_000_000,

@@ -161,7 +161,7 @@ final class ViewerLoop {
 
     private func append(_ bytes: [UInt8], _ frame: EncodedFrame, now: UInt64) {
         history(of: frame.rendition).append(
-            frame: bytes.span,
+            frame: bytes,
             isKeyframe: frame.isKeyframe,
             dimensions: frame.dimensions,
             capturedAt: frame.capturedAt,

@@ -1,0 +1,16 @@
+@testable import RTP
+
+extension PacketHistory.Packet {
+    var payload: [UInt8] {
+        var bytes: [UInt8] = []
+        write(to: &bytes)
+        return bytes
+    }
+
+    var capturedAt: UInt64 { frame.capturedAt }
+    var takenAt: UInt64 { frame.takenAt }
+    var ticks: UInt64 { frame.ticks }
+    var appendedAt: UInt64 { frame.appendedAt }
+    var frameNumber: UInt16 { frame.number }
+    var keyframe: (width: UInt16, height: UInt16)? { frame.keyframe }
+}
