@@ -135,6 +135,12 @@ let package = Package(
             path: "Tests/BridgePeer",
             swiftSettings: swift
         ),
+        .executableTarget(
+            name: "stream-peer",
+            dependencies: ["Media", "Pixels", "Posix", "RTP", "VideoEncoding", "WebRTC"],
+            path: "Tests/StreamPeer",
+            swiftSettings: swift
+        ),
         .target(name: "TestSupport", dependencies: ["Posix", "Time"], path: "Tests/TestSupport", swiftSettings: swift),
         .testTarget(name: "TimeTests", dependencies: ["Time"], swiftSettings: swift),
         .testTarget(name: "PosixTests", dependencies: ["Posix", "TestSupport", "Time"], swiftSettings: swift),

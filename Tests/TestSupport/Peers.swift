@@ -10,6 +10,12 @@ package enum Peers {
     /// Many viewers in one process: `URL TOKEN COUNT SECONDS`.
     package static let load = "\(root)/.build/pion/pion_load"
 
+    /// A session with several tracks: `SECONDS`.
+    package static let session = "\(root)/.build/pion/pion_session"
+
+    /// Python with aiortc.
+    package static let python = ["\(root)/.build/peers/bin/python"]
+
     /// ffmpeg 9.
     package static let ffmpeg = "\(root)/.build/peers/bin/ffmpeg"
 
@@ -22,8 +28,8 @@ package enum Peers {
 
         var command: [String] {
             switch self {
-            case .wrtc: ["\(root)/.build/peers/bin/python", path("wrtc_viewer.py")]
-            case .aiortc: ["\(root)/.build/peers/bin/python", path("aiortc_viewer.py")]
+            case .wrtc: Peers.python + [path("wrtc_viewer.py")]
+            case .aiortc: Peers.python + [path("aiortc_viewer.py")]
             case .gstreamer: ["/usr/bin/python3", path("gst_viewer.py")]
             case .pion: ["\(root)/.build/pion/pion_viewer"]
             }

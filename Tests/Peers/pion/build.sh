@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds pion_viewer and pion_load into the directory OUT, from Debian's golang-github-pion-webrtc.v3-dev.
+# Builds pion_viewer, pion_load and pion_session into the directory OUT, from Debian's golang-github-pion-webrtc.v3-dev.
 # Usage: build.sh OUT
 set -eu
 mkdir -p "$1"
@@ -14,3 +14,4 @@ export GOCACHE="${GOCACHE:-${XDG_CACHE_HOME:-${HOME:-$path}/.cache}/go-build}"
 cd "$path/src/peers"
 go build -trimpath -o "$out/pion_viewer" .
 go build -trimpath -o "$out/pion_load" ./load
+go build -trimpath -o "$out/pion_session" ./session

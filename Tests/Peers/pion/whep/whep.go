@@ -95,6 +95,16 @@ func NewAPI(codecs []string, feedback []webrtc.RTCPFeedback, intercept func(*web
 		webrtc.WithSettingEngine(settings)), nil
 }
 
+// RegisterWithOpus makes the usual interceptors, and Opus known.
+func RegisterWithOpus(media *webrtc.MediaEngine, registry *interceptor.Registry) error {
+	opus := webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus, ClockRate: 48000, Channels: 2}
+	parameters := webrtc.RTPCodecParameters{RTPCodecCapability: opus, PayloadType: 111}
+	if err := media.RegisterCodec(parameters, webrtc.RTPCodecTypeAudio); err != nil {
+		return err
+	}
+	return webrtc.RegisterDefaultInterceptors(media, registry)
+}
+
 // Offer makes the connection receive video and returns its offer, candidates included.
 func Offer(connection *webrtc.PeerConnection) (string, error) {
 	receiving := webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionRecvonly}
