@@ -1,3 +1,4 @@
+import Media
 import RTP
 
 /// A datagram of RTCP that was opened, as a stream takes it; and the same bytes as RTP.
