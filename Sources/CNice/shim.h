@@ -39,6 +39,25 @@ static inline int oriel_ice_agent_send(
     return outcome;
 }
 
+/* The socket of the path in use, and the peer's address: -1 without a path, or where a relay wraps what is sent. */
+static inline int oriel_ice_agent_direct_socket(
+    NiceAgent *agent, guint stream, guint component, struct sockaddr_storage *address) {
+    NiceCandidate *local, *remote;
+    if (!nice_agent_get_selected_pair(agent, stream, component, &local, &remote)) return -1;
+    if (local->transport != NICE_CANDIDATE_TRANSPORT_UDP || local->type == NICE_CANDIDATE_TYPE_RELAYED) return -1;
+    GSocket *socket = nice_agent_get_selected_socket(agent, stream, component);
+    if (!socket) return -1;
+    int descriptor = g_socket_get_fd(socket);
+    /* The agent keeps it open. */
+    g_object_unref(socket);
+    nice_address_copy_to_sockaddr(&remote->addr, (struct sockaddr *)address);
+    return descriptor;
+}
+
+static inline uint32_t oriel_address_size(const struct sockaddr_storage *address) {
+    return address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+}
+
 /* A source that only ends a wait: g_source_set_ready_time says when. */
 static gboolean oriel_timer_dispatch(GSource *source, GSourceFunc function, gpointer context) {
     (void)function;

@@ -31,14 +31,14 @@ static unsigned run_length(const struct iovec *datagrams, unsigned count) {
 }
 
 int posix_send_datagrams(
-    int socket, const void *address, unsigned address_size, const uint8_t *bytes, ptrdiff_t stride, const ptrdiff_t *ends,
-    ptrdiff_t first, ptrdiff_t count, bool in_runs) {
+    int socket, const void *address, unsigned address_size, const uint8_t *bytes, const ptrdiff_t *starts,
+    const ptrdiff_t *ends, ptrdiff_t first, ptrdiff_t count, bool in_runs) {
     struct iovec datagrams[batch_limit];
     struct mmsghdr messages[batch_limit] = {0};
     union segment_size sizes[batch_limit];
     unsigned runs[batch_limit], length = 0, rest = 0;
     for (ptrdiff_t i = first; i < count && rest < batch_limit; i++) {
-        ptrdiff_t start = stride > 0 ? i * stride : i > 0 ? ends[i - 1] : 0;
+        ptrdiff_t start = starts ? starts[i] : i > 0 ? ends[i - 1] : 0;
         datagrams[rest++] = (struct iovec){.iov_base = (void *)(bytes + start), .iov_len = (size_t)(ends[i] - start)};
     }
     for (struct iovec *next = datagrams; rest > 0; length++) {
@@ -61,7 +61,7 @@ int posix_send_datagrams(
     int sent = sendmmsg(socket, messages, length, MSG_DONTWAIT | MSG_NOSIGNAL);
     /* A datagram is larger than this path carries, or this kernel cannot cut. */
     if (sent < 0 && in_runs && runs[0] > 1 && (errno == EINVAL || errno == EIO || errno == EMSGSIZE))
-        return posix_send_datagrams(socket, address, address_size, bytes, stride, ends, first, count, false);
+        return posix_send_datagrams(socket, address, address_size, bytes, starts, ends, first, count, false);
     int taken = 0;
     for (int index = 0; index < sent; index++) taken += (int)runs[index];
     return sent < 0 ? -1 : taken;

@@ -58,7 +58,34 @@ package struct UDPSocket: ~Copyable {
     /// - Throws: the error of the first one, such as `EAGAIN`, or `ECONNREFUSED` for an earlier datagram.
     package func send(_ bytes: [UInt8], ends: [Int], from first: Int) throws(SystemError) -> Int {
         precondition(first < ends.count)
-        return Int(try check("sendmmsg") { posix_send_datagrams(raw, nil, 0, bytes, 0, ends, first, ends.count, true) })
+        return Int(
+            try check("sendmmsg") { posix_send_datagrams(raw, nil, 0, bytes, nil, ends, first, ends.count, true) }
+        )
+    }
+
+    /// Sends datagrams in the same way by a socket that somebody else owns, and does not stop at one that is lost.
+    ///
+    /// - Parameters:
+    ///   - starts: where each datagram begins in `bytes`.
+    ///   - raw: a UDP socket that never blocks.
+    ///   - address: a `sockaddr` of `size` bytes.
+    /// - Returns: how many are gone; fewer than there are if the system takes no more for now.
+    package static func send(
+        _ bytes: [UInt8],
+        starts: [Int],
+        ends: [Int],
+        by raw: Int32,
+        to address: UnsafeRawPointer,
+        size: UInt32
+    ) -> Int {
+        precondition(starts.count == ends.count)
+        var gone = 0
+        while gone < ends.count {
+            let count = posix_send_datagrams(raw, address, size, bytes, starts, ends, gone, ends.count, true)
+            if count < 0, errno == EAGAIN || errno == ENOBUFS { break }
+            gone += max(1, Int(count))
+        }
+        return gone
     }
 
     /// Sends one datagram to any address.

@@ -99,8 +99,8 @@ package struct OutgoingStream {
     /// Whether the peer needs a keyframe that is yet to come. The answer is given once.
     mutating func takeKeyframeRequest(at now: UInt64) -> Bool { keyframeNeed?.take(at: now) ?? false }
 
-    /// A packet that was written does not reach the peer.
-    mutating func notePacketDropped() { keyframeNeed?.ariseAnew() }
+    /// Packets that were written do not reach the peer.
+    mutating func notePacketsDropped() { keyframeNeed?.ariseAnew() }
 
     /// Goes on with another codec of the same clock.
     ///

@@ -19,8 +19,6 @@ package struct StreamBundle {
     private var reachability: Reachability
     /// The stream whose packet goes first if several wait.
     private var turn = 0
-    /// The stream that the latest packet is of.
-    private var latest = 0
 
     /// - Parameters:
     ///   - streams: what was negotiated for each, and its packets; 1…`limit`.
@@ -62,7 +60,6 @@ package struct StreamBundle {
         guard let (index, size) = next, pacer.earliest(forPacketOf: size) <= now else { return false }
         pacer.note(packetOf: size, at: now)
         streams[index].writeNext(at: now, roundTripTime: roundTripTime, clock: clock, to: &bytes)
-        latest = index
         turn = (index + 1) % streams.count
         return true
     }
@@ -115,8 +112,8 @@ package struct StreamBundle {
         return streams[index].takeKeyframeRequest(at: now)
     }
 
-    /// The packet that was written last does not reach the peer.
-    package mutating func notePacketDropped() { streams[latest].notePacketDropped() }
+    /// Packets that were written do not reach the peer.
+    package mutating func notePacketsDropped() { for index in streams.indices { streams[index].notePacketsDropped() } }
 
     /// Whether the peer is out of reach: its regular reports have stopped, or tell that nothing arrives.
     package func isLost(at now: UInt64) -> Bool { reachability.isLost(at: now) }
@@ -139,7 +136,7 @@ package struct StreamBundle {
         streams.removeAll { stream in !accepted.contains { $0.parameters.mid == stream.mid } }
         for (parameters, history) in accepted { change(to: parameters, from: history) }
         reachability = Reachability(streamCount: streams.count)
-        (turn, latest) = (0, 0)
+        turn = 0
     }
 
     private func index(of mid: String) -> Int? { streams.firstIndex { $0.mid == mid } }

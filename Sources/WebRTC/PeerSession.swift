@@ -51,13 +51,10 @@ package struct PeerSession: ~Copyable {
     /// What goes out.
     package private(set) var streams: StreamBundle
     private let createdAt: UInt64
-    /// Where packets are written and protected; aligned as libsrtp asks.
-    private let scratch: UnsafeMutableRawBufferPointer
-    /// Bytes of the protected packet that the system did not take yet, in `scratch`.
-    private var heldCount = 0
-    /// When it is offered again.
+    /// Protected packets that the system did not take yet.
+    private var held: [[UInt8]] = []
+    /// When they are offered again.
     private var retryAt: UInt64 = 0
-    private var bytes: [UInt8] = []
     /// Those that have sent RTCP and not said goodbye; no more than `SRTPSession` hears.
     private var sources: Set<UInt32> = []
 
@@ -74,11 +71,7 @@ package struct PeerSession: ~Copyable {
         dtls = try DTLSConnection(role, identity: identity, expected: fingerprints)
         self.streams = streams
         createdAt = now
-        scratch = .allocate(byteCount: Self.maximumDatagramSize + SRTPSession.trailerSize + 256, alignment: 16)
-        bytes.reserveCapacity(scratch.count)
     }
-
-    deinit { scratch.deallocate() }
 
     package var end: End? { if case .ended(let end) = state { end } else { nil } }
 
@@ -112,12 +105,12 @@ package struct PeerSession: ~Copyable {
         return dtls.send(data)
     }
 
-    /// Drops the packet that the system did not take: its picture must not be seen any more. The peer needs a
-    /// keyframe then.
+    /// Drops the packets that the system did not take: their pictures must not be seen any more. The peer needs keyframes
+    /// then.
     package mutating func forgetHeld() {
-        guard heldCount > 0 else { return }
-        heldCount = 0
-        streams.notePacketDropped()
+        guard !held.isEmpty else { return }
+        held.removeAll()
+        streams.notePacketsDropped()
     }
 
     // MARK: - In
@@ -165,28 +158,54 @@ package struct PeerSession: ~Copyable {
 
     // MARK: - Out
 
-    /// Gives what may go out at `now` to `send`, one datagram at a time, until that returns false: then the system takes no
-    /// more for now, and the same datagram is offered again.
-    package mutating func poll(at now: UInt64, send: (UnsafeRawBufferPointer) -> Bool) {
+    /// Gives what may go out at `now` to `send`, until that takes fewer datagrams than it gets: then the system takes no more
+    /// for now, and the rest is offered again.
+    ///
+    /// - Parameters:
+    ///   - batch: what it holds is lost.
+    ///   - send: returns how many datagrams were taken, from the first on.
+    package mutating func poll(
+        at now: UInt64,
+        in batch: inout DatagramBatch,
+        send: (borrowing DatagramBatch) -> Int
+    ) {
         if let timeout = dtls.timeout, timeout == 0 {
             dtls.handleTimeout()
             noteHandshake()
         }
-        sendHandshake(send)
+        sendHandshake(in: &batch, send)
         switch state {
         case .connecting, .handshaking:
             if now >= createdAt.adding(clamped: Self.setupLimit) { finish(.timeout) }
         case .established(let session):
-            bytes.removeAll(keepingCapacity: true)
-            var takes = flush(at: now, send)
-            while takes, streams.writeNext(at: now, to: &bytes) {
-                takes = seal(at: now, send) { session.protectRTP($0, count: $1) }
-            }
-            if takes, streams.writeReport(at: now, to: &bytes) {
-                _ = seal(at: now, send) { session.protectRTCP($0, count: $1) }
-            }
+            sendStreams(session, at: now, in: &batch, send)
             if streams.isLost(at: now) { finish(.pathLost) }
         case .ended: break
+        }
+    }
+
+    private mutating func sendStreams(
+        _ session: SRTPSession,
+        at now: UInt64,
+        in batch: inout DatagramBatch,
+        _ send: (borrowing DatagramBatch) -> Int
+    ) {
+        for datagram in held { batch.append(datagram) }
+        held.removeAll()
+        var hasMore = true
+        while hasMore {
+            while hasMore, !batch.isFull {
+                hasMore =
+                    batch.append({ streams.writeNext(at: now, to: &$0) }, protect: session.protectRTP)
+                    || batch.append({ streams.writeReport(at: now, to: &$0) }, protect: session.protectRTCP)
+            }
+            let count = batch.isEmpty ? 0 : send(batch)
+            if count < batch.count {
+                held = (count..<batch.count).map { Array(batch[$0]) }
+                retryAt = now.adding(clamped: Self.retryInterval)
+                hasMore = false
+            }
+            batch.removeAll()
         }
     }
 
@@ -196,7 +215,7 @@ package struct PeerSession: ~Copyable {
         case .connecting, .handshaking:
             let limit = createdAt.adding(clamped: Self.setupLimit)
             return dtls.timeout.map { min(limit, now.adding(clamped: $0)) } ?? limit
-        case .established: return heldCount > 0 ? retryAt : streams.nextDeadline
+        case .established: return held.isEmpty ? streams.nextDeadline : retryAt
         case .ended: return nil
         }
     }
@@ -204,14 +223,16 @@ package struct PeerSession: ~Copyable {
     /// Says goodbye.
     ///
     /// - Parameter end: why the session is over.
-    package mutating func close(at now: UInt64, _ end: End, send: (UnsafeRawBufferPointer) -> Bool) {
+    package mutating func close(
+        at now: UInt64,
+        _ end: End,
+        in batch: inout DatagramBatch,
+        send: (borrowing DatagramBatch) -> Int
+    ) {
         if case .established(let session) = state {
-            bytes.removeAll(keepingCapacity: true)
-            if streams.writeGoodbye(at: now, to: &bytes) {
-                _ = seal(at: now, send) { session.protectRTCP($0, count: $1) }
-            }
+            batch.append({ streams.writeGoodbye(at: now, to: &$0) }, protect: session.protectRTCP)
             dtls.close()
-            sendHandshake(send)
+            sendHandshake(in: &batch, send)
         }
         finish(end)
     }
@@ -237,31 +258,10 @@ package struct PeerSession: ~Copyable {
         }
     }
 
-    /// What is not taken, DTLS sends again by itself.
-    private func sendHandshake(_ send: (UnsafeRawBufferPointer) -> Bool) {
-        for datagram in dtls.takeDatagrams() { _ = datagram.withUnsafeBytes { send($0) } }
-    }
-
-    /// Protects what was written, sends it and forgets it. Returns whether it was taken, and more may follow.
-    private mutating func seal(
-        at now: UInt64,
-        _ send: (UnsafeRawBufferPointer) -> Bool,
-        _ protect: (UnsafeMutableRawBufferPointer, Int) -> Int?
-    ) -> Bool {
-        defer { bytes.removeAll(keepingCapacity: true) }
-        guard bytes.count + SRTPSession.trailerSize <= scratch.count else { return true }
-        scratch.copyBytes(from: bytes)
-        heldCount = protect(scratch, bytes.count) ?? 0
-        return flush(at: now, send)
-    }
-
-    /// Sends what is protected and was not taken yet. Returns whether nothing is left of it.
-    private mutating func flush(at now: UInt64, _ send: (UnsafeRawBufferPointer) -> Bool) -> Bool {
-        if heldCount > 0, !send(UnsafeRawBufferPointer(rebasing: scratch[..<heldCount])) {
-            retryAt = now.adding(clamped: Self.retryInterval)
-            return false
-        }
-        heldCount = 0
-        return true
+    /// Datagrams of the handshake that are not taken, DTLS sends again by itself.
+    private func sendHandshake(in batch: inout DatagramBatch, _ send: (borrowing DatagramBatch) -> Int) {
+        for datagram in dtls.takeDatagrams() { batch.append(datagram) }
+        if !batch.isEmpty { _ = send(batch) }
+        batch.removeAll()
     }
 }

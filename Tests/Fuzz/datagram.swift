@@ -77,8 +77,10 @@ private struct Peer: ~Copyable {
 
     mutating func poll() -> [[UInt8]] {
         var datagrams: [[UInt8]] = []
-        session.poll(at: now) {
-            datagrams.append(Array($0)); return true
+        var batch = DatagramBatch()
+        session.poll(at: now, in: &batch) { batch in
+            datagrams += (0..<batch.count).map { Array(batch[$0]) }
+            return batch.count
         }
         return datagrams
     }

@@ -72,6 +72,7 @@ private func payloads(of unit: [UInt8], isKeyframe: Bool, maximumPacketSize: Int
     return fragments.map { fragment in
         var payload: [UInt8] = []
         fragments.write(fragment, of: unit.span, to: &payload)
+        #expect(payload.count == fragments.payloadSize(of: fragment))
         return payload
     }
 }

@@ -13,6 +13,7 @@ func payloads(
     for fragment in fragments {
         var payload: [UInt8] = []
         fragments.write(fragment, of: picture.span, to: &payload)
+        #expect(payload.count == fragments.payloadSize(of: fragment))
         result.append((payload, fragment.isLast))
     }
     #expect(result.count == fragments.count)

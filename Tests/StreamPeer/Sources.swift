@@ -32,7 +32,7 @@ final class PictureSource {
         wantsKeyframe = false
         _ = try encoder.encode(picture, presentationTime: now, forceKeyframe: isForced) { frame, bytes in
             history.append(
-                frame: bytes,
+                frame: bytes.withUnsafeBufferPointer { Array($0) },
                 isKeyframe: frame.isKeyframe,
                 dimensions: (UInt16(size.width), UInt16(size.height)),
                 capturedAt: now,
@@ -54,7 +54,7 @@ final class SoundSource {
     func hear(into history: PacketHistory, now: UInt64) {
         if nextAt == 0 { nextAt = now }
         while nextAt <= now {
-            history.append(sound: Self.silence.span, capturedAt: nextAt, now: now)
+            history.append(sound: Self.silence, capturedAt: nextAt, now: now)
             nextAt += Self.interval
         }
     }

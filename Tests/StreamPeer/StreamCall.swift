@@ -33,6 +33,7 @@ final class StreamCall {
     private var agent: ICEAgent!
     /// The mid of each track.
     private var mids: [String: String] = [:]
+    private var batch = DatagramBatch()
 
     init() throws {
         identity = try DTLSIdentity()
@@ -117,7 +118,7 @@ final class StreamCall {
         }
         while !isOver.value.load(ordering: .acquiring), session.end == nil { try round(&session) }
         if let end = session.end, end != .closedByPeer { throw Failure("the peer \(end)") }
-        session.close(at: MonotonicClock.now(), .closed) { agent.send($0) }
+        session.close(at: MonotonicClock.now(), .closed, in: &batch) { agent.send($0) }
         agent = nil
         loop.finish(from: MonotonicClock.now())
         reader.join()
@@ -139,7 +140,7 @@ final class StreamCall {
             try pictures[index].draw(into: histories[pictures[index].track]!, now: now)
         }
         sound.hear(into: histories["sound"]!, now: now)
-        session.poll(at: now) { agent.send($0) }
+        session.poll(at: now, in: &batch) { agent.send($0) }
         for message in session.takeData() { try say(["data": "\(message.count)"]) }
         let deadlines = pictures.map(\.nextAt) + [sound.nextAt, session.nextDeadline(at: now) ?? .max]
         loop.run(until: deadlines.min())

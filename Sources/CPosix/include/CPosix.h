@@ -50,12 +50,12 @@ int posix_termination_signals(void);
 bool posix_take_signal(int descriptor);
 
 /// Sends datagrams `first`..<`count`, 64 at most, to an address or, where that is NULL, to the connected peer, without
-/// waiting. Datagram i ends at ends[i] in `bytes`, and begins at i * stride, or where `stride` is 0, where the one before it
-/// ends. `in_runs` gives those of one size to the kernel in one piece, for it to cut (UDP_SEGMENT, Linux 4.18); where it cannot,
+/// waiting. Datagram i lies from starts[i] to ends[i] in `bytes`; without `starts` it begins where the one before it ends.
+/// `in_runs` gives those of one size to the kernel in one piece, for it to cut (UDP_SEGMENT, Linux 4.18); where it cannot,
 /// they go one by one. Returns how many were taken, or -1 with errno set.
 int posix_send_datagrams(
-    int socket, const void *address, unsigned address_size, const uint8_t *bytes, ptrdiff_t stride, const ptrdiff_t *ends,
-    ptrdiff_t first, ptrdiff_t count, bool in_runs);
+    int socket, const void *address, unsigned address_size, const uint8_t *bytes, const ptrdiff_t *starts,
+    const ptrdiff_t *ends, ptrdiff_t first, ptrdiff_t count, bool in_runs);
 
 /// An event counter that does not block. Returns a descriptor, or -1 with errno set.
 int posix_event_create(void);

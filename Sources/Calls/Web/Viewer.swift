@@ -1,4 +1,5 @@
 import Media
+import Posix
 import RTP
 import WebRTC
 
@@ -174,7 +175,7 @@ final class Viewer {
     // MARK: - Media
 
     /// Takes what came, and sends what may go out.
-    func poll(at now: UInt64) {
+    func poll(at now: UInt64, in batch: inout DatagramBatch) {
         if !mailbox.items.isEmpty {
             let items = mailbox.items
             mailbox.items.removeAll(keepingCapacity: true)
@@ -189,7 +190,7 @@ final class Viewer {
                 }
             }
         }
-        session.poll(at: now) { agent.send($0) }
+        session.poll(at: now, in: &batch) { send($0) }
     }
 
     func setPace(_ pace: Pacer.Pace) { session.setPace(pace) }
@@ -234,8 +235,16 @@ final class Viewer {
         return true
     }
 
-    func close(at now: UInt64, _ end: PeerSession.End) {
-        session.close(at: now, end) { agent.send($0) }
+    /// Past the agent where the path allows it: that takes datagrams one by one.
+    private func send(_ batch: borrowing DatagramBatch) -> Int {
+        let (bytes, starts, ends) = (batch.bytes, batch.starts, batch.ends)
+        return agent.withDirectPath {
+            UDPSocket.send(bytes, starts: starts, ends: ends, by: $0, to: $1, size: $2)
+        } ?? agent.send(batch)
+    }
+
+    func close(at now: UInt64, _ end: PeerSession.End, in batch: inout DatagramBatch) {
+        session.close(at: now, end, in: &batch) { send($0) }
         refuse(.closed)
     }
 

@@ -19,6 +19,8 @@ final class ViewerLoop {
     private var histories: [Rendition.ID: PacketHistory] = [:]
     private var viewers: [Viewer] = []
     private let limits: ViewerLimits
+    /// Where all viewers' datagrams are written.
+    private var batch = DatagramBatch()
     /// What the encoder's side thinks best.
     private var preferred = VideoCodec.vp8
     /// The encoders' target in bits a second; nil for the renditions' own.
@@ -102,12 +104,12 @@ final class ViewerLoop {
             }
         case .leave(let id, let completion):
             let viewer = viewers.first { $0.id == id }
-            viewer?.close(at: now, .closedByPeer)
+            viewer?.close(at: now, .closedByPeer, in: &batch)
             completion(viewer != nil)
         case .kick(let number):
             guard let viewer = viewers.first(where: { $0.number == number }) else { return }
             call.noteKicked(viewer.id)
-            viewer.close(at: now, .closed)
+            viewer.close(at: now, .closed, in: &batch)
         }
     }
 
@@ -233,7 +235,7 @@ final class ViewerLoop {
                 let isAsking = viewer.change(to: wanted, at: now, history(of: rendition(of: wanted)))
                 if isAsking { requestedKeyframes.append(rendition(of: wanted)) }
             }
-            viewer.poll(at: now)
+            viewer.poll(at: now, in: &batch)
             viewer.answerIfReady(at: now)
             if viewer.takeKeyframeRequest(at: now) { requestedKeyframes.append(rendition(of: viewer.format)) }
             if viewer.takeConnection() {
@@ -269,7 +271,7 @@ final class ViewerLoop {
     }
 
     private func close(now: UInt64) {
-        for viewer in viewers { viewer.close(at: now, .closed) }
+        for viewer in viewers { viewer.close(at: now, .closed, in: &batch) }
         viewers.removeAll()
         loop.finish(from: now)
     }

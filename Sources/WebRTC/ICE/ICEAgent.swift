@@ -193,6 +193,23 @@ package final class ICEAgent {
         oriel_ice_agent_send(agent, stream, Self.component, datagram.baseAddress!, gsize(datagram.count)) != 0
     }
 
+    /// Sends datagrams on the path in use, one by one. Returns how many it took, until the system takes none for now.
+    package func send(_ batch: borrowing DatagramBatch) -> Int {
+        for index in 0..<batch.count {
+            guard batch[index].withUnsafeBytes({ send($0) }) else { return index }
+        }
+        return batch.count
+    }
+
+    /// The socket and the peer's address (`sockaddr`, in so many bytes) of the path in use, by which datagrams may be sent
+    /// past this agent; nil without a path, and where a relay wraps them.
+    package func withDirectPath<Result>(_ body: (Int32, UnsafeRawPointer, UInt32) -> Result) -> Result? {
+        var address = sockaddr_storage()
+        let socket = oriel_ice_agent_direct_socket(agent, stream, Self.component, &address)
+        guard socket >= 0 else { return nil }
+        return withUnsafePointer(to: address) { body(socket, $0, oriel_address_size($0)) }
+    }
+
     /// The two ends of the path in use.
     package var path: (local: Candidate, remote: Candidate)? {
         var local: UnsafeMutablePointer<NiceCandidate>?

@@ -1,0 +1,21 @@
+@testable import WebRTC
+
+extension PeerSession {
+    /// Gives what may go out to `send`, one datagram at a time, until that returns false.
+    mutating func poll(at now: UInt64, send: (UnsafeRawBufferPointer) -> Bool) {
+        var batch = DatagramBatch()
+        poll(at: now, in: &batch) { Self.each($0, send) }
+    }
+
+    mutating func close(at now: UInt64, _ end: End, send: (UnsafeRawBufferPointer) -> Bool) {
+        var batch = DatagramBatch()
+        close(at: now, end, in: &batch) { Self.each($0, send) }
+    }
+
+    private static func each(_ batch: borrowing DatagramBatch, _ send: (UnsafeRawBufferPointer) -> Bool) -> Int {
+        for index in 0..<batch.count {
+            guard batch[index].withUnsafeBytes(send) else { return index }
+        }
+        return batch.count
+    }
+}
