@@ -181,7 +181,11 @@ let package = Package(
             exclude: ["Offers"],
             swiftSettings: swift
         ),
-        .testTarget(name: "BroadcastTests", dependencies: ["Broadcast", "Time"], swiftSettings: swift),
+        .testTarget(
+            name: "BroadcastTests",
+            dependencies: ["Broadcast", "FrameBridge", "TestSupport", "Time", "X11Capture"],
+            swiftSettings: swift
+        ),
         .testTarget(
             name: "SenderTests",
             dependencies: [

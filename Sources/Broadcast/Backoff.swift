@@ -1,13 +1,15 @@
+import Time
+
 /// The time between attempts to find the source again: 50 ms, doubled each time up to 500 ms, so that a restarted X
 /// server is found within half a second and an absent one costs two attempts a second.
-struct Backoff {
-    private var delay: UInt64 = 50_000_000
-    private(set) var nextAttempt: UInt64
+struct Backoff: Equatable {
+    private var delay = Duration.milliseconds(50)
+    private(set) var nextAttempt: Instant
 
-    init(now: UInt64) { nextAttempt = now + delay }
+    init(now: Instant) { nextAttempt = now + delay }
 
-    mutating func noteFailure(at now: UInt64) {
-        delay = min(delay * 2, 500_000_000)
+    mutating func noteFailure(at now: Instant) {
+        delay = min(delay * 2, .milliseconds(500))
         nextAttempt = now + delay
     }
 }

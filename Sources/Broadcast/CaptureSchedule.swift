@@ -1,7 +1,7 @@
 import Posix
+import Time
 
-/// Decides when to look at the screen, and at what of it. Sans-IO: instants are nanoseconds of the monotonic clock and
-/// come from outside.
+/// Decides when to look at the screen, and at what of it. Sans-IO: instants come from outside.
 ///
 /// What is known to have changed is looked at as soon as the frame rate allows, so a change on a quiet screen shows at
 /// once. XDamage misses some drawing (OpenGL, some compositors), hence the sweep: without any damage, stripes of the
@@ -17,33 +17,62 @@ struct CaptureSchedule {
             case everything
         }
 
+        /// What the first picture takes.
+        static let atAll = Look(takesDamage: true, sweep: .everything)
+
         var takesDamage: Bool
         var sweep: Sweep
     }
 
     static let stripes = 2
-    static let sweepInterval: UInt64 = 1_000_000_000 / UInt64(stripes)
-    static let trustTime: UInt64 = 5_000_000_000
+    static let sweepInterval = Duration.seconds(1) / stripes
+    static let trustTime = Duration.seconds(5)
     /// A pointer that moved is asked for at the frame rate for as long, in case a program moves it without events.
-    static let restTime: UInt64 = 250_000_000
+    static let restTime = Duration.milliseconds(250)
 
+    /// For how long something is looked at with each frame, whatever the server tells.
+    private enum Attention {
+        case none
+        case until(Instant)
+        case always
+
+        func lasts(at instant: Instant) -> Bool {
+            switch self {
+            case .none: false
+            case .until(let end): instant < end
+            case .always: true
+            }
+        }
+
+        /// - Parameter end: not before the one of an earlier call.
+        mutating func last(until end: Instant) {
+            if case .always = self { return }
+            self = .until(end)
+        }
+    }
+
+    private let interval: Duration
     private var rate: RateLimit
-    private var lastLook: UInt64?
+    private var lastLook: Instant?
     private var isDamaged = true
     private var pointerHasMoved = false
-    private var pollsUntil: UInt64
-    private var asksPointerUntil: UInt64
-    private var sweepAt: UInt64 = 0
+    /// To the whole screen.
+    private var polling: Attention
+    private var asksPointer: Attention
+    private var sweepAt: Instant
     private var stripe = 0
 
     /// - Parameters:
     ///   - interval: the time between two frames.
     ///   - hasDamage: whether the server tells of damage; without it the whole screen is polled.
     ///   - hasMotion: whether the server tells of the pointer's motion, or the pointer does not matter.
-    init(interval: UInt64, hasDamage: Bool, hasMotion: Bool) {
-        rate = RateLimit(interval: interval)
-        pollsUntil = hasDamage ? 0 : .max
-        asksPointerUntil = hasMotion ? 0 : .max
+    ///   - now: when the first look is due.
+    init(interval: Duration, hasDamage: Bool, hasMotion: Bool, at now: Instant) {
+        self.interval = interval
+        rate = RateLimit(interval: UInt64(interval.nanoseconds))
+        polling = hasDamage ? .none : .always
+        asksPointer = hasMotion ? .none : .always
+        sweepAt = now
     }
 
     /// Something was drawn, or may have been.
@@ -55,34 +84,39 @@ struct CaptureSchedule {
     /// Whether something waits for the frame rate to allow it: nothing the server may tell meanwhile matters.
     var isWaiting: Bool { isDamaged || pointerHasMoved }
 
-    func isSweepDue(at now: UInt64) -> Bool { now >= sweepAt }
+    func isSweepDue(at now: Instant) -> Bool { now >= sweepAt }
 
-    /// When the next look is due; at once when there was none yet.
-    var deadline: UInt64 {
-        guard let lastLook else { return 0 }
-        var deadline = max(sweepAt, lastLook + rate.interval)
-        if lastLook < pollsUntil || lastLook < asksPointerUntil { deadline = min(deadline, lastLook + rate.interval) }
-        return isWaiting ? min(deadline, rate.earliest) : deadline
+    /// The earliest instant that the frame rate allows.
+    private var earliest: Instant { Instant(nanoseconds: rate.earliest) }
+
+    /// When the next look is due.
+    var deadline: Instant {
+        guard let lastLook else { return sweepAt }
+        var deadline = max(sweepAt, lastLook + interval)
+        if polling.lasts(at: lastLook) || asksPointer.lasts(at: lastLook) {
+            deadline = min(deadline, lastLook + interval)
+        }
+        return isWaiting ? min(deadline, earliest) : deadline
     }
 
     /// The look to take now, if any.
-    func due(at now: UInt64) -> Look? {
+    func due(at now: Instant) -> Look? {
         guard now >= deadline else { return nil }
-        guard let lastLook else { return Look(takesDamage: true, sweep: .everything) }
-        let polls = lastLook < pollsUntil && now >= lastLook + rate.interval
+        guard let lastLook else { return .atAll }
+        let polls = polling.lasts(at: lastLook) && now >= lastLook + interval
         let sweep: Look.Sweep = polls ? .everything : now >= sweepAt ? .stripe(stripe) : .none
         // A sweep may find a part of what was damaged, which must not show without the rest.
-        return Look(takesDamage: isDamaged && (now >= rate.earliest || sweep != .none), sweep: sweep)
+        return Look(takesDamage: isDamaged && (now >= earliest || sweep != .none), sweep: sweep)
     }
 
     /// The look was taken, and this was seen.
-    mutating func note(_ look: Look, at now: UInt64, _ sight: XSession.Sight) {
+    mutating func note(_ look: Look, at now: Instant, _ sight: XSession.Sight) {
         lastLook = now
         if look.takesDamage { isDamaged = false }
         if sight.isDamaged { isDamaged = true }
         pointerHasMoved = false
-        if sight.pointerMoved { asksPointerUntil = max(asksPointerUntil, now &+ Self.restTime) }
-        if sight.isMissed { pollsUntil = max(pollsUntil, now &+ Self.trustTime) }
+        if sight.pointerMoved { asksPointer.last(until: now + Self.restTime) }
+        if sight.isMissed { polling.last(until: now + Self.trustTime) }
         var isMereStripe = false
         switch look.sweep {
         case .none: break
@@ -93,6 +127,25 @@ struct CaptureSchedule {
         case .everything: sweepAt = now + Self.sweepInterval
         }
         // A sweep in between that finds nothing does not delay what comes next.
-        if sight.isNew || !isMereStripe { rate.note(at: now) }
+        if sight.isNew || !isMereStripe { rate.note(at: now.nanoseconds) }
+    }
+}
+
+/// Counts sweeps that found what no damage had told of.
+struct Misses {
+    /// So many in a row are no accident.
+    private static let mostAccidents = 2
+
+    private var count = 0
+    private var last: Instant?
+    private var isTold = false
+
+    /// Whether a person is to be told, once.
+    mutating func note(at now: Instant) -> Bool {
+        count = last.map { now < $0 + CaptureSchedule.trustTime } ?? false ? count + 1 : 1
+        last = now
+        guard count > Self.mostAccidents, !isTold else { return false }
+        isTold = true
+        return true
     }
 }

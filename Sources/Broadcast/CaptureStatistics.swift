@@ -1,4 +1,4 @@
-/// What a capture process has done since it began. Times are processor time in nanoseconds.
+/// What a capture process has done since it began. Times are processor time.
 package struct CaptureStatistics: Sendable {
     /// How often it looked at the screen.
     package internal(set) var looks = 0
@@ -6,11 +6,11 @@ package struct CaptureStatistics: Sendable {
     /// How many of those looks found by chance what no damage had told of.
     package internal(set) var misses = 0
     /// Asking the X server for pixels.
-    package internal(set) var grabTime: UInt64 = 0
+    package internal(set) var grabTime = Duration.zero
     /// Finding the tiles that differ.
-    package internal(set) var compareTime: UInt64 = 0
+    package internal(set) var compareTime = Duration.zero
     /// Converting them to NV12 in the frames file.
-    package internal(set) var convertTime: UInt64 = 0
+    package internal(set) var convertTime = Duration.zero
     /// Bytes of pixels that came from the X server.
     package internal(set) var bytesGrabbed: UInt64 = 0
     /// Bytes of NV12 that were converted to.

@@ -1,6 +1,7 @@
 import FrameBridge
 import Pixels
 import Posix
+import Time
 import X11Capture
 
 /// Everything that lives as long as one connection to the X server.
@@ -16,7 +17,7 @@ final class XSession {
         var isNew = false
         /// The pointer is not where or what it was.
         var pointerMoved = false
-        /// Something had changed that no damage told of.
+        /// A sweep found changed tiles for which the server had sent no damage event.
         var isMissed = false
         /// There is damage that has not been looked at.
         var isDamaged = false
@@ -48,8 +49,8 @@ final class XSession {
     private var found: BlockSet
     /// What a sweep has found and no damage has told of so far.
     private var missed: BlockSet
-    /// When the present picture was taken, or the pointer in it last looked for.
-    private(set) var capturedAt: UInt64 = 0
+    /// When the present picture was taken, or the pointer in it last looked for; at first the session's beginning.
+    private var capturedAt: Instant = MonotonicClock.now()
 
     private var counted = CaptureStatistics()
 
@@ -87,15 +88,27 @@ final class XSession {
     }
 
     /// When to look at this screen.
-    func schedule(interval: UInt64) -> CaptureSchedule {
-        // A pointer that is not shown does not matter.
-        CaptureSchedule(interval: interval, hasDamage: damage != nil, hasMotion: tracker?.hasMotionEvents ?? true)
+    ///
+    /// - Parameters:
+    ///   - interval: the time between two frames.
+    ///   - now: when the first look is due.
+    func schedule(interval: Duration, at now: Instant) -> CaptureSchedule {
+        CaptureSchedule(
+            interval: interval,
+            hasDamage: damage != nil,
+            hasMotion: tracker?.hasMotionEvents ?? true,
+            at: now
+        )
     }
 
-    /// Reads what the server told.
+    /// Reads what the server told. The pointer does not matter where it is not shown.
     func drainEvents() throws(X11Error) -> XEvents {
-        let events = try connection.drainEvents()
+        var events = try connection.drainEvents()
         cursorEvents.formUnion(events)
+        if tracker == nil {
+            events.remove(.pointerMoved)
+            events.remove(.cursorChanged)
+        }
         return events
     }
 
@@ -103,10 +116,10 @@ final class XSession {
     func look(_ look: CaptureSchedule.Look) throws(X11Error) -> Finding {
         counted.looks += 1
         var sight = Sight(isDamaged: look.takesDamage)
-        let now = MonotonicClock.now()
+        let now: Instant = MonotonicClock.now()
         let pointer = tracker?.ask()
         let isPresent = try grabChanges(look, &sight)
-        // Also where there is nothing to show it on: an answer that nobody takes would be kept for ever.
+        // Also while the source is lost: xcb keeps a reply that is not read for ever.
         let pointerMoved = if let pointer { try updateCursor(pointer) } else { false }
         guard isPresent else { return .sourceLost }
         sight.pointerMoved = pointerMoved
@@ -128,7 +141,7 @@ final class XSession {
             wanted.formUnion(suspects)
             if attempt == 0 { addSweep(look.sweep) }
             if wanted.isEmpty, !grabber.mayHaveMoved, !grabber.isBlank { break }
-            // Then more is grabbed than is suspected.
+            // A source that may have moved is grabbed beyond `wanted`; what that finds is no missed damage.
             let hadMoved = grabber.mayHaveMoved
             var outcome = try grabber.grab(wanted, changed: &found)
             for _ in 0..<Self.mostSizes where outcome == .geometryChanged {
@@ -140,7 +153,8 @@ final class XSession {
             unpublished.formUnion(found)
             found.subtract(suspects)
             suspects.removeAll()
-            // What is drawn before a grab is told of before its answer. It may be the other half of what was grabbed.
+            // The server sends the damage event of a drawing before the reply to a later grab. It may announce the second half
+            // of a drawing whose first half was just grabbed, so the grab is repeated.
             let events = try drainEvents()
             sight.isDamaged = events.concernPicture
             if events.concernPointer { sight.pointerIsNews = true }
@@ -169,7 +183,7 @@ final class XSession {
         let before = cursor
         let seen = try tracker.answer(question, after: cursorEvents)
         cursorEvents = XEvents()
-        // A pointer beside the picture is none.
+        // A pointer outside of the region counts as none.
         cursor = seen.flatMap { $0.region.intersection(region).isEmpty ? nil : $0 }
         return cursor != before
     }
@@ -193,7 +207,7 @@ final class XSession {
         FrameInfo(
             width: pictureSize.width,
             height: pictureSize.height,
-            capturedAt: capturedAt,
+            capturedAt: capturedAt.nanoseconds,
             source: SourceRectangle(x: region.x, y: region.y, width: region.width, height: region.height),
             orientation: Orientation(
                 quarterTurns: grabber.orientation.quarterTurns,
@@ -205,7 +219,7 @@ final class XSession {
     /// Draws what differs from the picture published last, with the pointer in it.
     func draw(on planes: inout FramePlanes) {
         let start = MonotonicClock.threadTime()
-        defer { counted.convertTime += MonotonicClock.threadTime() - start }
+        defer { counted.convertTime += .nanoseconds(MonotonicClock.threadTime() - start) }
         let size = pictureSize
         let layout = NV12Layout(size: size, lumaStride: planes.stride, chromaStride: planes.stride)
         if planes.followsAnother {

@@ -142,11 +142,11 @@ package final class ScreenGrabber {
             let area = wanted.pixels(columns: piece.columns, rows: piece.rows)
             sequences.append(request(area, into: picture.destination(of: piece)))
         }
-        var asked = MonotonicClock.threadTime() - start
+        var asked = Duration.nanoseconds(MonotonicClock.threadTime() - start)
         for index in pieces.indices {
             do throws(X11Error) {
                 try take(pieces[index], sequences[index], asked: asked, changed: &changed)
-                asked = 0
+                asked = .zero
             } catch {
                 for sequence in sequences[(index + 1)...] { xcb_discard_reply(connection.raw, sequence) }
                 throw error
@@ -181,7 +181,7 @@ package final class ScreenGrabber {
     private func take(
         _ piece: HeldPicture.Piece,
         _ sequence: UInt32,
-        asked: UInt64,
+        asked: Duration,
         changed: inout BlockSet
     ) throws(X11Error) {
         let area = changed.pixels(columns: piece.columns, rows: piece.rows)
@@ -190,7 +190,11 @@ package final class ScreenGrabber {
         defer {
             let end = MonotonicClock.threadTime()
             let count = area.width * area.height * format.pixelFormat.bytesPerPixel
-            statistics.note(request: asked + answered - start, compare: end - answered, bytes: count)
+            statistics.note(
+                request: asked + .nanoseconds(answered - start),
+                compare: .nanoseconds(end - answered),
+                bytes: count
+            )
         }
         guard piece.place == .answer else {
             _ = try connection.reply("ShmGetImage", sequence, as: xcb_shm_get_image_reply_t.self)

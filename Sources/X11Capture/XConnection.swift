@@ -13,8 +13,8 @@ package final class XConnection {
     let raw: OpaquePointer
     let root: xcb_window_t
     let screen: UnsafeMutablePointer<xcb_screen_t>
-    /// The longest wait for an answer, in nanoseconds.
-    let timeout: UInt64
+    /// The longest wait for an answer.
+    let timeout: Duration
     private(set) var extensions = XExtensions()
 
     /// Counts the changes of geometry seen by `drainEvents()`, so that grabbers know when to look again.
@@ -29,10 +29,9 @@ package final class XConnection {
         guard let name = display ?? getenv("DISPLAY").map({ String(cString: $0) }), !name.isEmpty else {
             throw .noDisplayNamed
         }
-        let nanoseconds = UInt64(max(0, timeout / .nanoseconds(1)))
-        let (raw, screenNumber) = try XConnector.connect(to: name, timeout: nanoseconds)
+        let (raw, screenNumber) = try XConnector.connect(to: name, timeout: timeout)
         self.display = name
-        self.timeout = nanoseconds
+        self.timeout = timeout
         self.raw = raw
         var screens = xcb_setup_roots_iterator(xcb_get_setup(raw))
         for _ in 0..<screenNumber { xcb_screen_next(&screens) }

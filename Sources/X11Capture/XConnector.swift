@@ -2,6 +2,7 @@ import CXCB
 import Glibc
 import Posix
 import Synchronization
+import Time
 
 /// Runs `xcb_connect`, which a frozen server can block for ever, on a thread of its own.
 final class XConnector: Sendable {
@@ -28,10 +29,10 @@ final class XConnector: Sendable {
     private let signalling: FileDescriptor
 
     /// Connects to `display` and returns the connection with its default screen's number.
-    /// Gives up after `timeout` nanoseconds with `.notResponding`; the helper thread then cleans up when it can.
+    /// Gives up after `timeout` with `.notResponding`; the helper thread then cleans up when it can.
     static func connect(
         to display: String,
-        timeout: UInt64
+        timeout: Duration
     ) throws(X11Error) -> (raw: OpaquePointer, screenNumber: Int) {
         let connector = try XConnector(display)
         try connector.start()
@@ -81,8 +82,9 @@ final class XConnector: Sendable {
         if wanted { shutdown(signalling.raw, Int32(SHUT_RDWR)) } else { xcb_disconnect(handle.raw) }
     }
 
-    private func take(timeout: UInt64) -> Handle? {
-        waitReadable(waiting.raw, until: MonotonicClock.now() + timeout)
+    private func take(timeout: Duration) -> Handle? {
+        let deadline: Instant = MonotonicClock.now() + timeout
+        waitReadable(waiting.raw, until: deadline.nanoseconds)
         return state.withLock { state in
             if case .connected(let handle) = state { return handle }
             state = .abandoned

@@ -1,6 +1,7 @@
 import CXCB
 import Glibc
 import Posix
+import Time
 
 /// The answer to a request, freed with its owner.
 struct XReply<Body>: ~Copyable {
@@ -41,7 +42,7 @@ extension XConnection {
         _ = try reply("GetInputFocus", xcb_get_input_focus(raw).sequence, as: xcb_get_input_focus_reply_t.self)
     }
 
-    private static let longestAnswer: UInt64 = 20_000_000_000
+    private static let longestAnswer = Duration.seconds(20)
 
     var lost: X11Error { .connectionLost(display: display) }
 
@@ -49,8 +50,9 @@ extension XConnection {
         xcb_flush(raw)
         // Each piece of an answer renews the patience: a picture may be long under way from a remote display. But not
         // for ever, since other things than the answer may come.
-        let end = MonotonicClock.now() + Self.longestAnswer
-        var deadline = MonotonicClock.now() + timeout
+        let start: Instant = MonotonicClock.now()
+        let end = start + Self.longestAnswer
+        var deadline = start + timeout
         while true {
             var reply: UnsafeMutableRawPointer?
             var error: UnsafeMutablePointer<xcb_generic_error_t>?
@@ -63,7 +65,7 @@ extension XConnection {
                 xcb_discard_reply(raw, sequence)
                 throw .notResponding(display: display)
             }
-            if waitReadable(fileDescriptor, until: deadline) { deadline = MonotonicClock.now() + timeout }
+            if waitReadable(fileDescriptor, until: deadline.nanoseconds) { deadline = MonotonicClock.now() + timeout }
         }
     }
 }

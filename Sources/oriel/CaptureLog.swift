@@ -1,4 +1,5 @@
 import Broadcast
+import Time
 
 /// Statistics of a capture process. Times are processor time; all figures since it began.
 struct CaptureLog {
@@ -25,9 +26,9 @@ struct CaptureLog {
                 looks: statistics.looks,
                 framesPublished: statistics.framesPublished,
                 damageMissed: statistics.misses,
-                grabMs: milliseconds(from: 0, to: statistics.grabTime),
-                compareMs: milliseconds(from: 0, to: statistics.compareTime),
-                convertMs: milliseconds(from: 0, to: statistics.convertTime),
+                grabMs: statistics.grabTime.milliseconds,
+                compareMs: statistics.compareTime.milliseconds,
+                convertMs: statistics.convertTime.milliseconds,
                 bytesGrabbed: statistics.bytesGrabbed,
                 bytesConverted: statistics.bytesConverted
             )

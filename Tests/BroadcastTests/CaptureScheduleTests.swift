@@ -1,34 +1,37 @@
+import TestSupport
 import Testing
+import Time
 
 @testable import Broadcast
 
 @Suite struct CaptureScheduleTests {
     private typealias Look = CaptureSchedule.Look
     private typealias Sight = XSession.Sight
-    private let interval: UInt64 = 33_000_000
-    private let second: UInt64 = 1_000_000_000
+    private let interval = Duration.milliseconds(33)
+    private let start = Instant.seconds(1)
 
     /// One that has looked at everything at 1 s.
     private func schedule(
-        interval: UInt64 = 33_000_000,
+        interval: Duration = .milliseconds(33),
         hasDamage: Bool = true,
         hasMotion: Bool = true
     ) -> CaptureSchedule {
-        var schedule = CaptureSchedule(interval: interval, hasDamage: hasDamage, hasMotion: hasMotion)
-        #expect(schedule.due(at: second) == Look(takesDamage: true, sweep: .everything))
-        schedule.note(Look(takesDamage: true, sweep: .everything), at: second, Sight(isNew: true))
+        var schedule = CaptureSchedule(interval: interval, hasDamage: hasDamage, hasMotion: hasMotion, at: start)
+        #expect(schedule.due(at: start) == .atAll)
+        schedule.note(.atAll, at: start, Sight(isNew: true))
         return schedule
     }
 
     /// Takes every look that is due from 1 s on, each millisecond, for a while.
     private func looks(
         _ schedule: inout CaptureSchedule,
-        for time: UInt64,
+        for time: Duration,
         before: (inout CaptureSchedule) -> Void = { _ in },
         sight: (Look) -> Sight
-    ) -> [(at: UInt64, look: Look)] {
-        var looks: [(UInt64, Look)] = []
-        for now in stride(from: second, to: second + time, by: 1_000_000) {
+    ) -> [(at: Instant, look: Look)] {
+        var looks: [(Instant, Look)] = []
+        for millisecond in 0..<Int(time.milliseconds) {
+            let now = start + .milliseconds(millisecond)
             before(&schedule)
             guard let look = schedule.due(at: now) else { continue }
             schedule.note(look, at: now, sight(look))
@@ -38,24 +41,24 @@ import Testing
     }
 
     @Test func theFirstLookIsDueAtOnceAndAtEverything() {
-        let schedule = CaptureSchedule(interval: interval, hasDamage: true, hasMotion: true)
-        #expect(schedule.deadline == 0)
-        #expect(schedule.due(at: 0) == Look(takesDamage: true, sweep: .everything))
+        let schedule = CaptureSchedule(interval: interval, hasDamage: true, hasMotion: true, at: start)
+        #expect(schedule.deadline == start)
+        #expect(schedule.due(at: start) == Look(takesDamage: true, sweep: .everything))
     }
 
     @Test func whatIsDamagedAfterAQuietTimeIsLookedAtAtOnce() {
         var schedule = schedule()
-        #expect(schedule.due(at: second + 400_000_000) == nil)
+        #expect(schedule.due(at: start + .milliseconds(400)) == nil)
         schedule.noteDamage()
         #expect(schedule.isWaiting)
-        #expect(schedule.due(at: second + 400_000_000) == Look(takesDamage: true, sweep: .none))
-        schedule.note(Look(takesDamage: true, sweep: .none), at: second + 400_000_000, Sight(isNew: true))
+        #expect(schedule.due(at: start + .milliseconds(400)) == Look(takesDamage: true, sweep: .none))
+        schedule.note(Look(takesDamage: true, sweep: .none), at: start + .milliseconds(400), Sight(isNew: true))
         #expect(!schedule.isWaiting)
     }
 
     @Test func damageThatNeverEndsIsTakenAtTheFrameRate() {
         var schedule = schedule()
-        let looks = looks(&schedule, for: second, before: { $0.noteDamage() }) { _ in Sight(isNew: true) }
+        let looks = looks(&schedule, for: .seconds(1), before: { $0.noteDamage() }) { _ in Sight(isNew: true) }
         let grabs = looks.filter(\.look.takesDamage).map(\.at)
         // 30.3 frames a second, the first of them with its slack.
         #expect(30...32 ~= grabs.count)
@@ -66,7 +69,7 @@ import Testing
 
     @Test func aQuietScreenIsSweptWithinASecondByFewLooks() {
         var schedule = schedule()
-        let looks = looks(&schedule, for: 10 * second) { _ in Sight() }
+        let looks = looks(&schedule, for: .seconds(10)) { _ in Sight() }
         #expect(looks.count == 19)
         #expect(looks.allSatisfy { !$0.look.takesDamage })
         for (earlier, later) in zip(looks, looks.dropFirst()) {
@@ -77,35 +80,35 @@ import Testing
 
     @Test func aSweepThatFindsNothingDelaysNoDamage() {
         var schedule = schedule()
-        let sweep = second + CaptureSchedule.sweepInterval
+        let sweep = start + CaptureSchedule.sweepInterval
         schedule.note(schedule.due(at: sweep)!, at: sweep, Sight())
         schedule.noteDamage()
-        #expect(schedule.due(at: sweep + 1_000_000)?.takesDamage == true)
+        #expect(schedule.due(at: sweep + .milliseconds(1))?.takesDamage == true)
     }
 
     @Test func aMissSetsOffPollingUntilTrustReturns() {
         var schedule = schedule()
         var isFirst = true
-        let looks = looks(&schedule, for: 10 * second) { look in
+        let looks = looks(&schedule, for: .seconds(10)) { look in
             defer { isFirst = false }
             return Sight(isNew: isFirst, isMissed: isFirst)
         }
         let polls = looks.filter { $0.look.sweep == .everything }
         #expect(150...153 ~= polls.count)
-        #expect(polls.last!.at <= second + CaptureSchedule.sweepInterval + CaptureSchedule.trustTime + interval)
+        #expect(polls.last!.at <= start + CaptureSchedule.sweepInterval + CaptureSchedule.trustTime + interval)
         #expect(looks.last!.look.sweep != .everything)
     }
 
     @Test func damageThatCameDuringASweepIsLookedAtNext() {
         var schedule = schedule()
-        let sweep = second + CaptureSchedule.sweepInterval
+        let sweep = start + CaptureSchedule.sweepInterval
         schedule.note(schedule.due(at: sweep)!, at: sweep, Sight(isNew: true, isDamaged: true))
         #expect(schedule.due(at: sweep + interval) == Look(takesDamage: true, sweep: .none))
     }
 
     @Test func withoutDamageEveryIntervalIsSwept() {
         var schedule = schedule(hasDamage: false)
-        let looks = looks(&schedule, for: second) { _ in Sight() }
+        let looks = looks(&schedule, for: .seconds(1)) { _ in Sight() }
         #expect(29...30 ~= looks.count)
         #expect(looks.allSatisfy { $0.look.sweep == .everything })
     }
@@ -113,9 +116,9 @@ import Testing
     @Test func aPointerThatMovesIsAskedForAtTheFrameRateAndAWhileLonger() {
         var schedule = schedule()
         schedule.notePointer()
-        #expect(schedule.due(at: second + interval) == Look(takesDamage: false, sweep: .none))
+        #expect(schedule.due(at: start + interval) == Look(takesDamage: false, sweep: .none))
         var moves = 5
-        let looks = looks(&schedule, for: second) { _ in
+        let looks = looks(&schedule, for: .seconds(1)) { _ in
             moves -= 1
             return moves >= 0 ? Sight(isNew: true, pointerMoved: true) : Sight()
         }
@@ -127,27 +130,27 @@ import Testing
 
     @Test func withoutMotionEventsThePointerIsAskedForAtTheFrameRate() {
         var schedule = schedule(hasMotion: false)
-        let looks = looks(&schedule, for: second) { _ in Sight() }
+        let looks = looks(&schedule, for: .seconds(1)) { _ in Sight() }
         #expect(29...31 ~= looks.count)
         #expect(looks.allSatisfy { $0.look.sweep != .everything })
     }
 
     @Test func aRateBelowTwoFramesASecondHoldsForTheSweepToo() {
-        let schedule = schedule(interval: 3 * second)
-        #expect(schedule.deadline == 4 * second)
+        let schedule = schedule(interval: .seconds(3))
+        #expect(schedule.deadline == .seconds(4))
     }
 }
 
 @Suite struct BackoffTests {
     @Test func attemptsGetRarerUpToTwoASecond() {
-        var backoff = Backoff(now: 0)
-        var waits: [UInt64] = []
+        var backoff = Backoff(now: .seconds(0))
+        var waits: [Duration] = []
         for _ in 0..<6 {
             let at = backoff.nextAttempt
             backoff.noteFailure(at: at)
-            waits.append((backoff.nextAttempt - at) / 1_000_000)
+            waits.append(backoff.nextAttempt - at)
         }
-        #expect(waits == [100, 200, 400, 500, 500, 500])
+        #expect(waits == [100, 200, 400, 500, 500, 500].map { .milliseconds($0) })
     }
 }
 

@@ -220,6 +220,38 @@ import Testing
         #expect(try capture.wait() == .code(0))
     }
 
+    /// A source that outgrows the disk is refused, and the one before goes on.
+    @Test func aSourceTooLargeForTheDiskIsRefused() throws {
+        let server = try XServer(.virtual(width: 1920, height: 1080))
+        let folder = try TemporaryDirectory(of: .shared)
+        let result = try CommandResult(
+            commandLine(
+                of: """
+                    "$2" start --display "$3" --dir "$1/bridge" --region 320x200+0+0 & capture=$!
+                    until "$2" status --dir "$1/bridge" 2> /dev/null | grep -q ^active; do sleep 0.05; done
+                    "$2" source --dir "$1/bridge"
+                    echo $?
+                    "$2" status --dir "$1/bridge"
+                    "$2" source --region 322x200+5+5 --dir "$1/bridge"
+                    echo $?
+                    "$2" status --dir "$1/bridge"
+                    kill $capture
+                    wait $capture
+                    """,
+                onDiskOf: "2m",
+                at: folder,
+                server.display
+            ),
+            timeout: .seconds(120)
+        )
+        #expect(result.code == 0)
+        let lines = result.output.split(separator: "\n")
+        #expect(lines.count >= 4 && lines[0] == "1" && lines[1].hasPrefix("active"), "\(result.output)")
+        #expect(lines.dropFirst(2).contains("0") && result.output.contains("322x200,"), "\(result.output)")
+        #expect(result.errorOutput.contains("no space for 9 MiB"), "\(result.errorOutput)")
+        #expect(result.errorOutput.contains("region 320x200+0+0 is shown as before"), "\(result.errorOutput)")
+    }
+
     /// A sender that meets a damaged frames file says so, goes on, and recovers when the broadcast is started again.
     @Test func aDamagedFramesFileIsSaidAndSurvived() throws {
         let server = try XServer()

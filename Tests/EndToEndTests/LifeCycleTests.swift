@@ -1,5 +1,6 @@
 import FrameBridge
 import Glibc
+import Posix
 import TestSupport
 import Testing
 
@@ -204,7 +205,36 @@ import Testing
         let capture = try broadcast.start("--stats", statistics.path)
         try statistics.waitForRest("looks", most: 0)
         #expect(try broadcast.run("source", "--region", "200x100+5+5").code == 0)
-        try wait(until: "the region is there") { try broadcast.run("status").output.contains("200x100,") }
+        #expect(try broadcast.run("status").output.contains("200x100,"))
+        capture.stop()
+    }
+
+    /// With the answer, and not an instant later.
+    @Test func whatWasShownBeforeIsGoneOnceAnotherSourceIsGranted() throws {
+        let server = try XServer()
+        let broadcast = try Broadcast(on: server.display, isOfTests: true)
+        let capture = try broadcast.start("--region", "320x200+0+0")
+        let bridge = try BridgeDirectory(path: broadcast.directory, create: false)
+        func shows(x: Int, since instant: UInt64) throws -> Bool {
+            let seen = try BridgeInspection(bridge)
+            let isThere = seen.slots.allSatisfy {
+                $0.info.map { $0.source.x == x && $0.capturedAt >= instant } ?? false
+            }
+            return isThere && seen.horizon >= instant
+        }
+        for x in 1...10 {
+            let asked: UInt64 = MonotonicClock.now()
+            #expect(try broadcast.run("source", "--region", "320x200+\(x)+0").code == 0)
+            #expect(try shows(x: x, since: asked))
+        }
+        // A frozen picture stays as long as the pause.
+        #expect(try broadcast.run("pause", "--freeze").code == 0)
+        #expect(try broadcast.run("source", "--region", "320x200+20+0").code == 0)
+        #expect(try shows(x: 10, since: 0))
+        let asked: UInt64 = MonotonicClock.now()
+        #expect(try broadcast.run("resume").code == 0)
+        #expect(try BridgeInspection(bridge).horizon >= asked)
+        try wait(until: "the new source is in all slots") { try shows(x: 20, since: asked) }
         capture.stop()
     }
 

@@ -80,6 +80,9 @@ public struct FrameWriter: ~Copyable {
     /// Says `stopped`, removes the frames file and gives the lock back.
     public consuming func stop(reason: String = "") throws(BridgeError) { try folder.stop(reason: reason) }
 
+    /// Forbids readers to show what was captured before an instant, in nanoseconds of CLOCK_MONOTONIC.
+    public mutating func hide(before instant: UInt64) { folder.setHorizon(instant) }
+
     // MARK: - The frames
 
     /// The next frame has nothing in common with those before, and begins a new generation.

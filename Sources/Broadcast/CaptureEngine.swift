@@ -1,0 +1,333 @@
+import FrameBridge
+import Time
+import X11Capture
+
+/// Decides what the capture process does next: when to look at the screen, when to publish, what becomes of a request, of a
+/// lost source, and of pictures that cannot be written. Sans-IO: what happened goes in with its instant (`handle`), actions
+/// come out one after the other (`nextAction`), and a deadline (`rest`).
+///
+/// Contract: an action is done, and its outcome handled, before the next one is taken.
+struct CaptureEngine {
+    /// A screen that nobody watches is not looked at after this time.
+    static let unwatchedTime = Duration.seconds(5)
+    /// Between two attempts to write what could not be written.
+    static let retryTime = Duration.seconds(1)
+    /// A little longer than from sweep to sweep: a heartbeat goes with each of those, and needs no waking of its own. A
+    /// reader takes a writer that is silent for two seconds for stalled.
+    static let heartbeatInterval = Duration.milliseconds(550)
+
+    /// What there is to look at.
+    private enum Source {
+        /// A connection to the X server, and when to look at what it shows.
+        case connected(CaptureSchedule)
+        /// No connection, and when to try the next one.
+        case sought(Backoff)
+        /// A window that was destroyed. Another one may have its identifier, so it is not sought.
+        case gone
+    }
+
+    /// What readers see.
+    private enum Phase: Equatable {
+        /// Nothing of this process yet.
+        case starting
+        case showing
+        /// The last picture, until the source is back.
+        case sourceLost
+        /// The last picture, as no other can be written.
+        case failing(retryAt: Instant)
+        case paused(Cover)
+        case ended(End)
+    }
+
+    /// The picture that hides the screen during a pause: the placard, or the frozen one.
+    private enum Cover: Equatable {
+        /// To be put into the slots for the first time.
+        case due
+        /// In all slots.
+        case stands
+        /// Could not be written. Each tick tries again, by a placard.
+        case failed
+    }
+
+    enum End: Equatable {
+        case clean
+        /// There never was a picture, as it could not be written.
+        case failed(BridgeError)
+    }
+
+    private var source: Source
+    private var phase: Phase
+    /// Actions to come, in their order.
+    private var actions: [Action] = []
+    /// Whether readers have a picture, of this process or the one before, that stays while no other can be written.
+    private var hasPicture: Bool
+    /// The source has changed during a pause: the next picture of it goes into all slots.
+    private var replacesAll = false
+    private var heartbeatAt: Instant
+    /// When to look at the folder a second time: inotify tells of a reader's end just before the kernel frees its lock.
+    private var callAgainAt: Instant?
+    private var watchedUntil: Instant
+    private var statisticsAt: Instant
+    private var misses = Misses()
+
+    /// The first actions tell what is to be told of the start.
+    ///
+    /// - Parameters:
+    ///   - start: what came of the first attempt to connect to the X server.
+    ///   - isPaused: whether the process before was paused when it ended.
+    ///   - goesOn: whether this process continues the broadcast of one that crashed.
+    init(_ start: Connection, isPaused: Bool, goesOn: Bool, at now: Instant) {
+        hasPicture = goesOn
+        phase = isPaused ? .paused(.due) : .starting
+        source = .sought(Backoff(now: now))
+        heartbeatAt = now
+        watchedUntil = now + Self.unwatchedTime
+        statisticsAt = now + .seconds(1)
+        switch start {
+        case .made(let schedule, let warning):
+            source = .connected(schedule)
+            if let warning { actions.append(.tell(.warning(warning))) }
+        case .failed(let reason, let isForGood):
+            lose(reason)
+            if isForGood { giveUp() }
+        }
+        if isPaused { actions += [.tell(.stillPaused), .cover(.placard, isAsked: false)] }
+    }
+
+    /// Set when the broadcast is to end, once the actions before that are done.
+    var end: End? { if case .ended(let end) = phase { end } else { nil } }
+
+    /// The next action; nil when it is time to rest.
+    mutating func nextAction() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
+
+    /// Until when to sleep, and whether what the X server tells ends the sleep: while something waits for its time, that would
+    /// only wake the process in vain.
+    func rest(at now: Instant) -> (until: Instant, hearsServer: Bool) {
+        var look: Instant?
+        var hearsServer = false
+        switch source {
+        case .connected(let schedule) where isLooking(at: now):
+            look = if case .failing(let retryAt) = phase { max(schedule.deadline, retryAt) } else { schedule.deadline }
+            hearsServer = !schedule.isWaiting
+        case .connected, .gone: break
+        case .sought(let backoff): look = backoff.nextAttempt
+        }
+        return (earliest(look, callAgainAt).map { min($0, heartbeatAt) } ?? heartbeatAt, hearsServer)
+    }
+
+    /// Takes in what happened.
+    mutating func handle(_ event: Event, at now: Instant) {
+        if end != nil { return }
+        switch event {
+        case .signalled: end(.clean)
+        case .woke(let isCalled): wake(isCalled: isCalled, at: now)
+        case .beaten(let hasFile, let isWatched): tick(hasFile: hasFile, isWatched: isWatched, at: now)
+        case .asked(let request): answer(request)
+        case .served: turnToScreen(at: now)
+        case .connected(.made(let schedule, let warning)):
+            source = .connected(schedule)
+            if let warning { actions.append(.tell(.warning(warning))) }
+            actions.append(.drain(thenLook: true))
+        case .connected(.failed(_, let isForGood)):
+            if case .sought(var backoff) = source {
+                backoff.noteFailure(at: now)
+                source = .sought(backoff)
+            }
+            if isForGood { giveUp() }
+        case .told(let news, let mayLook): note(news, mayLook: mayLook, at: now)
+        case .looked(let look, let start, let sight): note(sight, of: look, from: start)
+        case .sourceAbsent(let look, let start, let reason):
+            schedule?.note(look, at: start, XSession.Sight())
+            lose(reason)
+            actions.append(.drain(thenLook: false))
+        case .serverLost(let reason):
+            source = .sought(Backoff(now: now))
+            lose(reason)
+        case .published:
+            replacesAll = false
+            show()
+        case .notPublished(let error): fail(error, at: now)
+        case .covered(let isAsked): settlePause(.stands, isHidden: true, isAsked: isAsked)
+        case .notCovered(let reason, let isHidden, let isAsked):
+            if phase != .paused(.failed) { actions.append(.tell(.failure(reason))) }
+            settlePause(.failed, isHidden: isHidden, isAsked: isAsked)
+        case .opened: actions.append(isPaused ? .adopt : .replace)
+        case .adopted(let schedule, let warning): adopt(schedule, warning)
+        case .notOpened(let reason): refuse(reason)
+        case .notReplaced(let reason):
+            // The horizon stands, so that readers see none of the pictures before.
+            publishAgain()
+            refuse(reason)
+        }
+    }
+
+    // MARK: - Turns
+
+    private var schedule: CaptureSchedule? {
+        get { if case .connected(let schedule) = source { schedule } else { nil } }
+        set { if let newValue { source = .connected(newValue) } }
+    }
+
+    private var isPaused: Bool { if case .paused = phase { true } else { false } }
+
+    private func isLooking(at now: Instant) -> Bool { schedule != nil && !isPaused && now < watchedUntil }
+
+    private mutating func wake(isCalled: Bool, at now: Instant) {
+        let isSweepDue = isLooking(at: now) && schedule?.isSweepDue(at: now) ?? false
+        let isDue = now >= heartbeatAt || isSweepDue
+        if isCalled || isDue || callAgainAt.map({ now >= $0 }) ?? false {
+            callAgainAt = isCalled ? now + .nanoseconds(DirectoryWatch.unlockTime) : nil
+            if isDue { heartbeatAt = now + Self.heartbeatInterval }
+            actions.append(.beat)
+        }
+        if now >= statisticsAt {
+            actions.append(.reportStatistics)
+            statisticsAt += .seconds(1)
+            // Never twice in a row, however late it is.
+            if statisticsAt < now + .milliseconds(500) { statisticsAt = now + .seconds(1) }
+        }
+    }
+
+    private mutating func tick(hasFile: Bool, isWatched: Bool, at now: Instant) {
+        if !hasFile {
+            actions.append(.tell(.fileLost))
+            if !isPaused { publishAgain() }
+        }
+        if case .paused(let cover) = phase, !hasFile || cover == .failed {
+            actions.append(.cover(.placard, isAsked: false))
+        }
+        if isWatched {
+            if !isLooking(at: now) { schedule?.noteDamage() }
+            watchedUntil = now + Self.unwatchedTime
+        }
+        actions.append(.takeRequest)
+    }
+
+    private mutating func turnToScreen(at now: Instant) {
+        switch source {
+        case .connected: actions.append(.drain(thenLook: true))
+        case .sought(let backoff): if now >= backoff.nextAttempt { actions.append(.connect) }
+        case .gone: break
+        }
+    }
+
+    // MARK: - The screen
+
+    private mutating func note(_ news: XEvents, mayLook: Bool, at now: Instant) {
+        if news.concernPicture { schedule?.noteDamage() }
+        if news.concernPointer { schedule?.notePointer() }
+        guard mayLook, isLooking(at: now) else { return }
+        if case .failing(let retryAt) = phase, now < retryAt { return }
+        if let look = schedule?.due(at: now) { actions.append(.look(look)) }
+    }
+
+    private mutating func note(_ sight: XSession.Sight, of look: CaptureSchedule.Look, from start: Instant) {
+        schedule?.note(look, at: start, sight)
+        if sight.pointerIsNews { schedule?.notePointer() }
+        if sight.isMissed, misses.note(at: start) { actions.append(.tell(.missedDamage)) }
+        if sight.isNew || phase == .sourceLost { actions.append(.publish(replacingAll: replacesAll)) }
+        // Replies may have brought events along, and those do not make the connection readable again.
+        actions.append(.drain(thenLook: false))
+    }
+
+    /// Readers see the present source.
+    private mutating func show() {
+        hasPicture = true
+        switch phase {
+        case .showing, .paused, .ended: return
+        case .starting: break
+        case .sourceLost: actions.append(.tell(.sourceBack))
+        case .failing: actions.append(.tell(.writable))
+        }
+        phase = .showing
+        actions.append(.setState(.active, reason: ""))
+    }
+
+    private mutating func fail(_ error: BridgeError, at now: Instant) {
+        guard hasPicture else { return end(.failed(error)) }
+        schedule?.noteDamage()
+        if case .failing = phase {} else { actions.append(.tell(.notWritten("\(error)"))) }
+        phase = .failing(retryAt: now + Self.retryTime)
+        actions.append(.setState(.error, reason: "\(error)"))
+    }
+
+    /// Readers see something else than the picture published last.
+    private mutating func publishAgain() {
+        schedule?.noteDamage()
+        actions.append(.forgetPublished)
+    }
+
+    private mutating func lose(_ reason: String) {
+        if phase == .sourceLost { return }
+        actions.append(.tell(.sourceLost(reason)))
+        if isPaused { return }
+        phase = .sourceLost
+        actions.append(.setState(.sourceLost, reason: reason))
+    }
+
+    private mutating func giveUp() {
+        source = .gone
+        actions.append(.tell(.sourceGone))
+    }
+
+    // MARK: - Requests
+
+    private mutating func answer(_ request: BridgeRequest?) {
+        switch request {
+        case nil: break
+        case .stop: end(.clean, after: .answer(.granted))
+        case .pause: actions.append(.cover(.placard, isAsked: true))
+        case .freeze: actions.append(.cover(.lastPicture, isAsked: true))
+        case .resume:
+            if isPaused { resume() }
+            actions.append(.answer(.granted))
+        case .show(let words): actions.append(.open(words, looking: !isPaused))
+        }
+    }
+
+    /// Keeps what `BroadcastState.paused` promises. A pause does not end over a full disk: the process would be started again, and
+    /// show the screen.
+    ///
+    /// - Parameter isHidden: whether nothing of the screen is left to be seen. Otherwise there is no answer, and the same is asked
+    ///   again with the next tick.
+    private mutating func settlePause(_ cover: Cover, isHidden: Bool, isAsked: Bool) {
+        let isNew = !isPaused
+        if cover == .stands { hasPicture = true }
+        phase = .paused(cover)
+        actions.append(.setState(.paused, reason: ""))
+        if isNew { actions.append(.tell(.paused)) }
+        if isAsked, isHidden { actions.append(.answer(.granted)) }
+    }
+
+    private mutating func resume() {
+        actions.append(.tell(.resumed))
+        // A successor shows the new source at once, and must not leave the one before to be seen until then.
+        if replacesAll { actions.append(.hidePast) }
+        publishAgain()
+        let isConnected = schedule != nil
+        phase = isConnected ? .showing : .sourceLost
+        actions.append(.setState(isConnected ? .active : .sourceLost, reason: ""))
+    }
+
+    /// Another source stands in the place of the one before: in all slots or, during a pause, behind the cover.
+    private mutating func adopt(_ schedule: CaptureSchedule, _ warning: String?) {
+        source = .connected(schedule)
+        actions.append(.tell(.sourceChanged))
+        if let warning { actions.append(.tell(.warning(warning))) }
+        replacesAll = isPaused
+        // That the source before was lost is no news any more.
+        if phase == .sourceLost { phase = .starting }
+        if !isPaused { show() }
+        actions.append(.answer(.granted))
+    }
+
+    private mutating func refuse(_ reason: String) {
+        actions += [.tell(.sourceRefused(reason)), .answer(.refused(reason))]
+    }
+
+    private mutating func end(_ end: End, after last: Action? = nil) {
+        actions.removeAll()
+        if let last { actions.append(last) }
+        phase = .ended(end)
+    }
+}
