@@ -1,8 +1,8 @@
 package import FrameBridge
-import Pixels
+package import Pixels
 package import Posix
 import Time
-package import X11Capture
+import X11Capture
 
 /// The capture process: looks at the screen, publishes what changed, and does what it is asked to, until it is told to
 /// stop. `CaptureEngine` decides; this does it, and waits.
@@ -77,7 +77,7 @@ package struct CaptureLoop: ~Copyable {
     }
 
     /// What is shown, in root-window pixels.
-    package var region: CaptureRegion? { session?.region }
+    package var region: PixelRect? { session?.region }
 
     /// Runs until a signal or a request to stop comes. Says `stopped` before it returns.
     ///

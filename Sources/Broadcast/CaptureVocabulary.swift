@@ -1,4 +1,5 @@
 import FrameBridge
+import Pixels
 import Time
 import X11Capture
 
@@ -111,7 +112,7 @@ enum CaptureNote: Equatable {
     /// - Parameters:
     ///   - source: what is shown.
     ///   - region: where it lies, if it is there.
-    func sentence(source: CaptureSource, region: CaptureRegion?) -> String {
+    func sentence(source: CaptureSource, region: PixelRect?) -> String {
         let place = region.map { "\($0)" } ?? "elsewhere"
         return switch self {
         case .stillPaused: "still paused, as the process before was: go on with \"oriel resume\""

@@ -68,13 +68,15 @@ final class XSession {
     /// What is shown, so that nothing else can be meant.
     var source: CaptureSource { grabber.source }
     var fileDescriptor: Int32 { connection.fileDescriptor }
-    var region: CaptureRegion { grabber.region }
+    var region: PixelRect { grabber.region }
 
     private static func connect(_ settings: CaptureSettings) throws(X11Error) -> XConnection {
         try XConnection(display: settings.display, timeout: .seconds(1))
     }
 
     init(_ settings: CaptureSettings) throws(X11Error) {
+        // Tiles that differ are named to the bridge as they were compared.
+        precondition(FramePlanes.tileSide == BlockSet.tile)
         connection = try Self.connect(settings)
         grabber = try ScreenGrabber(connection: connection, source: settings.source)
         damage = try DamageMonitor(connection: connection, source: settings.source)
@@ -184,7 +186,7 @@ final class XSession {
         let seen = try tracker.answer(question, after: cursorEvents)
         cursorEvents = XEvents()
         // A pointer outside of the region counts as none.
-        cursor = seen.flatMap { $0.region.intersection(region).isEmpty ? nil : $0 }
+        cursor = seen.flatMap { $0.region.intersection(region) == nil ? nil : $0 }
         return cursor != before
     }
 
@@ -209,10 +211,7 @@ final class XSession {
             height: pictureSize.height,
             capturedAt: capturedAt.nanoseconds,
             source: SourceRectangle(x: region.x, y: region.y, width: region.width, height: region.height),
-            orientation: Orientation(
-                quarterTurns: grabber.orientation.quarterTurns,
-                isMirrored: grabber.orientation.isMirrored
-            )
+            orientation: Orientation(rotation: grabber.rotation)
         )
     }
 

@@ -1,4 +1,5 @@
 import CXCB
+package import Pixels
 
 /// What to share.
 package enum CaptureSource: Equatable, Hashable, Sendable {
@@ -7,7 +8,7 @@ package enum CaptureSource: Equatable, Hashable, Sendable {
     /// A monitor by the name `listMonitors()` gives it, wherever it stands.
     case monitor(String)
     /// A fixed rectangle, which must lie within the screen.
-    case region(CaptureRegion)
+    case region(PixelRect)
     /// The inside of one window, by the identifier that `listWindows()` gives it, whatever covers it and wherever it moves.
     /// With its mark only that window is meant, and none that gets its identifier later.
     case window(UInt32, mark: UInt64? = nil)
@@ -21,7 +22,7 @@ extension CaptureSource {
         case ("screen", nil): self = .screen
         case ("monitor", let name?): self = .monitor(name)
         case ("region", let region?):
-            guard let region = try? CaptureRegion(region) else { return nil }
+            guard let region = try? PixelRect(geometry: region) else { return nil }
             self = .region(region)
         case ("window", let rest?):
             let numbers = rest.split(separator: " ", omittingEmptySubsequences: false)
@@ -56,13 +57,13 @@ extension CaptureSource: CustomStringConvertible {
 
 extension XConnection {
     /// The whole screen, in pixels, as it is now.
-    package func screenRegion() throws(X11Error) -> CaptureRegion {
+    package func screenRegion() throws(X11Error) -> PixelRect {
         let geometry = try reply(
             "GetGeometry",
             xcb_get_geometry(raw, root).sequence,
             as: xcb_get_geometry_reply_t.self
         ).value
-        return CaptureRegion(x: 0, y: 0, width: geometry.width, height: geometry.height)
+        return PixelRect(x: 0, y: 0, width: geometry.width, height: geometry.height)
     }
 
     /// Where a source lies on the screen now; never empty.
@@ -70,7 +71,7 @@ extension XConnection {
     /// A window may reach beyond the screen.
     ///
     /// Throws `.noMonitor`, `.noWindow`, `.windowHidden`, `.regionOutside` or `.regionPartlyOutside` when it is not there.
-    package func region(of source: CaptureSource) throws(X11Error) -> CaptureRegion {
+    package func region(of source: CaptureSource) throws(X11Error) -> PixelRect {
         let screen = try screenRegion()
         switch source {
         case .screen:
@@ -78,14 +79,13 @@ extension XConnection {
         case .window(let window, _):
             return try regionOfShownWindow(window)
         case .region(let region):
-            let visible = region.intersection(screen)
-            if visible.isEmpty { throw .regionOutside(region, screen: screen) }
+            guard let visible = region.intersection(screen) else { throw .regionOutside(region, screen: screen) }
             if visible != region { throw .regionPartlyOutside(region, visible: visible) }
             return region
         case .monitor(let name):
             let monitors = try listMonitors()
             let visible = monitors.first { $0.name == name }?.region.intersection(screen)
-            guard let visible, !visible.isEmpty else { throw .noMonitor(name, available: monitors.map(\.name)) }
+            guard let visible else { throw .noMonitor(name, available: monitors.map(\.name)) }
             return visible
         }
     }

@@ -1,4 +1,5 @@
 import CXCB
+package import Pixels
 
 /// The look of the pointer.
 package struct CursorShape: Equatable, Sendable {
@@ -36,8 +37,8 @@ package struct Cursor: Equatable, Sendable {
     }
 
     /// The rectangle that its image covers; may reach beyond the screen.
-    package var region: CaptureRegion {
-        CaptureRegion(x: x - shape.hotspotX, y: y - shape.hotspotY, width: shape.width, height: shape.height)
+    package var region: PixelRect {
+        PixelRect(x: x - shape.hotspotX, y: y - shape.hotspotY, width: shape.width, height: shape.height)
     }
 }
 

@@ -60,7 +60,7 @@ package final class DamageMonitor {
     package func answer(
         _ question: consuming Question,
         addTo tiles: inout BlockSet,
-        of region: CaptureRegion
+        of region: PixelRect
     ) throws(X11Error) {
         let answer = try connection.reply(
             "XFixesFetchRegion",

@@ -1,10 +1,11 @@
 import CXCB
+package import Pixels
 
 /// A monitor that can be shared.
 package struct MonitorInfo: Equatable, Sendable {
     /// The name of RandR, such as `HDMI-1`.
     package let name: String
-    package let region: CaptureRegion
+    package let region: PixelRect
     package let isPrimary: Bool
 }
 
@@ -26,7 +27,7 @@ extension XConnection {
             monitors.append(
                 MonitorInfo(
                     name: try atomName(monitor.name),
-                    region: CaptureRegion(x: monitor.x, y: monitor.y, width: monitor.width, height: monitor.height),
+                    region: PixelRect(x: monitor.x, y: monitor.y, width: monitor.width, height: monitor.height),
                     isPrimary: monitor.primary != 0
                 )
             )

@@ -1,10 +1,12 @@
 import CXCB
+import Pixels
 
 /// Where a source lies, and where its pixels are read from.
 struct Placement {
     /// On the screen.
-    let region: CaptureRegion
-    let orientation: MonitorOrientation
+    let region: PixelRect
+    /// The bits of RandR's ROTATION.
+    let rotation: UInt16
     /// What holds the pixels: the root window, or the pixmap of a window.
     let drawable: xcb_drawable_t
     /// The region's top left corner in there.
@@ -58,7 +60,7 @@ extension XConnection {
         let region = try region(of: source)
         return Placement(
             region: region,
-            orientation: try orientation(of: region),
+            rotation: try rotation(of: region),
             drawable: root,
             x: region.x,
             y: region.y,
@@ -76,7 +78,7 @@ extension XConnection {
             if let mark, try self.mark(of: window) != mark { throw X11Error.noWindow(window) }
             return Placement(
                 region: region,
-                orientation: try orientation(of: region),
+                rotation: try rotation(of: region),
                 drawable: pixmap.id,
                 x: border,
                 y: border,
@@ -101,7 +103,7 @@ extension XConnection {
     }
 
     /// The inside of a window that is shown, in pixels of the screen.
-    func regionOfShownWindow(_ window: xcb_window_t) throws(X11Error) -> CaptureRegion {
+    func regionOfShownWindow(_ window: xcb_window_t) throws(X11Error) -> PixelRect {
         do throws(X11Error) {
             guard try isVisible(window) else { throw .windowHidden(window) }
             return try region(ofWindow: window)

@@ -24,9 +24,9 @@ package final class ScreenGrabber {
     /// One sentence to log, once, when grabbing will be slow.
     package let warning: String?
     /// Where the source lies, or lay when it was last seen.
-    package var region: CaptureRegion { placement.region }
-    /// How the monitor stands that shows most of it.
-    package var orientation: MonitorOrientation { placement.orientation }
+    package var region: PixelRect { placement.region }
+    /// How the monitor turns and mirrors it that shows most of it: the bits of RandR's ROTATION (RandR 1.2 §6).
+    package var rotation: UInt16 { placement.rotation }
 
     package private(set) var statistics = GrabStatistics()
 
@@ -118,7 +118,7 @@ package final class ScreenGrabber {
             isLost = false
             placement = now
             let isInPlace = region == before.region || now.pixmap != nil && region.size == before.region.size
-            if !wasLost, isInPlace, orientation == before.orientation {
+            if !wasLost, isInPlace, rotation == before.rotation {
                 return .grabbed
             }
             if region.size != before.region.size {

@@ -1,4 +1,5 @@
 import CXCB
+package import Pixels
 
 /// A window that a person would call one.
 package struct WindowInfo: Equatable, Sendable {
@@ -6,7 +7,7 @@ package struct WindowInfo: Equatable, Sendable {
     /// Empty when the program gave it none.
     package let title: String
     /// Its inside, without the frame; may reach beyond the screen.
-    package let region: CaptureRegion
+    package let region: PixelRect
 }
 
 extension XConnection {
@@ -52,14 +53,14 @@ extension XConnection {
         try reply("GetGeometry", xcb_get_geometry(raw, window).sequence, as: xcb_get_geometry_reply_t.self).value
     }
 
-    func region(ofWindow window: xcb_window_t) throws(X11Error) -> CaptureRegion {
+    func region(ofWindow window: xcb_window_t) throws(X11Error) -> PixelRect {
         let geometry = try geometry(of: window)
         let place = try reply(
             "TranslateCoordinates",
             xcb_translate_coordinates(raw, window, root, 0, 0).sequence,
             as: xcb_translate_coordinates_reply_t.self
         ).value
-        return CaptureRegion(x: place.dst_x, y: place.dst_y, width: geometry.width, height: geometry.height)
+        return PixelRect(x: place.dst_x, y: place.dst_y, width: geometry.width, height: geometry.height)
     }
 
     private func title(of window: xcb_window_t) throws(X11Error) -> String {

@@ -1,3 +1,4 @@
+package import Pixels
 package import Posix
 
 /// What can go wrong between this program and an X server.
@@ -13,8 +14,8 @@ package enum X11Error: Error, Equatable, Sendable {
     case noWindow(UInt32)
     case windowHidden(UInt32)
     case badRegion(String)
-    case regionOutside(CaptureRegion, screen: CaptureRegion)
-    case regionPartlyOutside(CaptureRegion, visible: CaptureRegion)
+    case regionOutside(PixelRect, screen: PixelRect)
+    case regionPartlyOutside(PixelRect, visible: PixelRect)
     case requestFailed(String, XErrorCode)
     case system(SystemError)
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Pixels
 import X11Capture
 
 struct List: ParsableCommand {
@@ -58,6 +59,6 @@ private struct Listing: Encodable {
     }
 }
 
-extension CaptureRegion {
+extension PixelRect {
     fileprivate var components: (Int, Int, Int, Int) { (x, y, width, height) }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Broadcast
 import FrameBridge
 import Glibc
+import Pixels
 import Posix
 import X11Capture
 
@@ -120,7 +121,7 @@ struct SourceChoice: ParsableArguments {
             throw ValidationError("--monitor, --region and --window exclude each other.")
         }
         if let region {
-            do { _ = try CaptureRegion(region) } catch { throw ValidationError("\(error)") }
+            do { _ = try PixelRect(geometry: region) } catch { throw ValidationError("\(error)") }
         }
     }
 
@@ -138,7 +139,7 @@ struct SourceChoice: ParsableArguments {
 
     func source() throws(X11Error) -> CaptureSource {
         if let monitor { return .monitor(monitor) }
-        if let region { return .region(try CaptureRegion(region)) }
+        if let region { return .region(try PixelRect(geometry: region)) }
         return window.map { .window($0) } ?? .screen
     }
 }

@@ -1,3 +1,4 @@
+import Pixels
 import Posix
 import TestSupport
 import Testing
@@ -50,7 +51,7 @@ import Testing
         #expect(throws: X11Error.notResponding(display: server.display)) { try connection.synchronize() }
         #expect(try connection.drainEvents() == [])
         server.thaw()
-        try painter.fill(CaptureRegion(x: 0, y: 0, width: 640, height: 480), 0xabcdef)
+        try painter.fill(PixelRect(x: 0, y: 0, width: 640, height: 480), 0xabcdef)
         try wait(until: "the server answers again") { (try? grabber.grab()) == .grabbed }
         #expect(grabber.firstDifference(from: { _, _ in 0xabcdef }) == nil)
     }

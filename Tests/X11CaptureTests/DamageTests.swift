@@ -5,11 +5,11 @@ import Testing
 @testable import X11Capture
 
 @Suite struct DamageTests {
-    private let screen = CaptureRegion(x: 0, y: 0, width: 640, height: 480)
+    private let screen = PixelRect(x: 0, y: 0, width: 640, height: 480)
 
-    private func none(_ region: CaptureRegion) -> BlockSet { BlockSet(region.size, side: BlockSet.tile) }
+    private func none(_ region: PixelRect) -> BlockSet { BlockSet(region.size, side: BlockSet.tile) }
 
-    private func take(_ damage: DamageMonitor, _ region: CaptureRegion) throws -> BlockSet {
+    private func take(_ damage: DamageMonitor, _ region: PixelRect) throws -> BlockSet {
         var tiles = none(region)
         try damage.answer(damage.ask(), addTo: &tiles, of: region)
         return tiles
@@ -28,7 +28,7 @@ import Testing
         #expect(try take(damage, screen).isFull)
         #expect(try events() == [])
 
-        let spot = CaptureRegion(x: 3, y: 4, width: 1, height: 1)
+        let spot = PixelRect(x: 3, y: 4, width: 1, height: 1)
         try painter.fill(spot, 1)
         #expect(try events() == .damaged)
         try painter.fill(spot, 2)
@@ -47,16 +47,16 @@ import Testing
         _ = try take(damage, screen)
         #expect(try take(damage, screen).isEmpty)
 
-        try painter.fill(CaptureRegion(x: 3, y: 4, width: 1, height: 1), 1)
-        try painter.fill(CaptureRegion(x: 300, y: 190, width: 21, height: 3), 1)
+        try painter.fill(PixelRect(x: 3, y: 4, width: 1, height: 1), 1)
+        try painter.fill(PixelRect(x: 300, y: 190, width: 21, height: 3), 1)
         var wanted = none(screen)
         wanted.insert(column: 0, row: 0)
         wanted.insert(columns: 4..<6, rows: 2..<4)
         #expect(try take(damage, screen) == wanted)
 
         // Of a part of the screen, in that part's tiles.
-        let part = CaptureRegion(x: 310, y: 100, width: 200, height: 200)
-        try painter.fill(CaptureRegion(x: 300, y: 190, width: 21, height: 3), 2)
+        let part = PixelRect(x: 310, y: 100, width: 200, height: 200)
+        try painter.fill(PixelRect(x: 300, y: 190, width: 21, height: 3), 2)
         wanted = none(part)
         wanted.insert(column: 0, row: 1)
         #expect(try take(damage, part) == wanted)

@@ -42,7 +42,7 @@ import Testing
     func followsChangesTileByTile(depth: Int, method: GrabMethod) throws {
         let server = try XServer(.virtual(width: 611, height: 403, depth: depth))
         let painter = try Painter(server)
-        let region = CaptureRegion(x: 21, y: 13, width: 585, height: 381)
+        let region = PixelRect(x: 21, y: 13, width: 585, height: 381)
         let grabber = try ScreenGrabber(
             connection: XConnection(display: server.display),
             source: .region(region),
@@ -62,7 +62,7 @@ import Testing
             for number in 0..<Int.random(in: 0...3, using: &generator) {
                 let x = Int.random(in: 0..<600, using: &generator)
                 let y = Int.random(in: 0..<390, using: &generator)
-                let spot = CaptureRegion(
+                let spot = PixelRect(
                     x: x,
                     y: y,
                     width: .random(in: 1...(round % 3 == 0 ? 611 - x : min(20, 611 - x)), using: &generator),
@@ -98,7 +98,7 @@ import Testing
         let painter = try Painter(server)
         let grabber = try ScreenGrabber(connection: XConnection(display: server.display), source: .screen)
         #expect(try grabber.grab() == .grabbed)
-        try painter.fill(CaptureRegion(x: 0, y: 0, width: 640, height: 480), 0x123456)
+        try painter.fill(PixelRect(x: 0, y: 0, width: 640, height: 480), 0x123456)
         var suspects = grabber.noTiles
         suspects.insert(column: 2, row: 3)
         var changed = grabber.noTiles
@@ -144,7 +144,7 @@ import Testing
     @Test func honoursTheScreenNumber() throws {
         let server = try XServer(arguments: ["-screen", "1", "320x200x16"])
         let connection = try XConnection(display: server.display + ".1")
-        #expect(try connection.screenRegion() == CaptureRegion(x: 0, y: 0, width: 320, height: 200))
+        #expect(try connection.screenRegion() == PixelRect(x: 0, y: 0, width: 320, height: 200))
         #expect(try connection.imageFormat().pixelFormat.bitsPerPixel == 16)
         #expect(throws: X11Error.noSuchScreen(display: server.display + ".2")) {
             try XConnection(display: server.display + ".2")

@@ -19,7 +19,7 @@ struct Painter {
     /// Fills a rectangle of the screen with a pixel value, and returns once that is done.
     ///
     /// - Parameter window: to draw on, in its own pixels; nil for the screen.
-    func fill(_ region: CaptureRegion, _ pixel: UInt32, on window: UInt32? = nil) throws {
+    func fill(_ region: PixelRect, _ pixel: UInt32, on window: UInt32? = nil) throws {
         var value = pixel
         xcb_change_gc(connection.raw, context, XCB_GC_FOREGROUND.rawValue, &value)
         var rectangle = xcb_rectangle_t(
@@ -80,7 +80,7 @@ struct Painter {
     /// A window with a title, shown at once. Returns its identifier.
     ///
     /// - Parameter id: of a window that was destroyed; nil for a new one.
-    func openWindow(title: String, at region: CaptureRegion, id: UInt32? = nil) throws -> UInt32 {
+    func openWindow(title: String, at region: PixelRect, id: UInt32? = nil) throws -> UInt32 {
         let window = id ?? xcb_generate_id(connection.raw)
         xcb_create_window(
             connection.raw,

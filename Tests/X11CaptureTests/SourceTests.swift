@@ -1,3 +1,4 @@
+import Pixels
 import TestSupport
 import Testing
 
@@ -5,9 +6,9 @@ import Testing
 
 @Suite struct SourceTests {
     @Test func parsesRegions() throws {
-        let region = try CaptureRegion("1280x720+100+50")
-        #expect(region == CaptureRegion(x: 100, y: 50, width: 1280, height: 720))
-        #expect(try CaptureRegion(region.description) == region)
+        let region = try PixelRect(geometry: "1280x720+100+50")
+        #expect(region == PixelRect(x: 100, y: 50, width: 1280, height: 720))
+        #expect(try PixelRect(geometry: region.description) == region)
     }
 
     @Test(arguments: [
@@ -15,19 +16,19 @@ import Testing
         "32768x1+0+0", "99999999999999999999x1+0+0", "10 x10+0+0", "10x10+0+0 ", "١x1+0+0", "0x10x10+0+0",
     ])
     func rejectsWhatIsNoRegion(text: String) {
-        #expect(throws: X11Error.badRegion(text)) { try CaptureRegion(text) }
+        #expect(throws: X11Error.badRegion(text)) { try PixelRect(geometry: text) }
     }
 
     @Test func tellsWhichPartOfARegionIsVisible() throws {
         let server = try XServer()
         let connection = try XConnection(display: server.display)
-        let partly = CaptureRegion(x: 600, y: 400, width: 100, height: 100)
-        let visible = CaptureRegion(x: 600, y: 400, width: 40, height: 80)
+        let partly = PixelRect(x: 600, y: 400, width: 100, height: 100)
+        let visible = PixelRect(x: 600, y: 400, width: 40, height: 80)
         #expect(throws: X11Error.regionPartlyOutside(partly, visible: visible)) {
             try ScreenGrabber(connection: connection, source: .region(partly))
         }
-        let outside = CaptureRegion(x: 640, y: 0, width: 10, height: 10)
-        let screen = CaptureRegion(x: 0, y: 0, width: 640, height: 480)
+        let outside = PixelRect(x: 640, y: 0, width: 10, height: 10)
+        let screen = PixelRect(x: 0, y: 0, width: 640, height: 480)
         #expect(throws: X11Error.regionOutside(outside, screen: screen)) {
             try ScreenGrabber(connection: connection, source: .region(outside))
         }
@@ -37,7 +38,7 @@ import Testing
         let server = try XServer()
         let connection = try XConnection(display: server.display)
         let monitors = try connection.listMonitors()
-        #expect(monitors.map(\.region) == [CaptureRegion(x: 0, y: 0, width: 640, height: 480)])
+        #expect(monitors.map(\.region) == [PixelRect(x: 0, y: 0, width: 640, height: 480)])
         let error = X11Error.noMonitor("HDMI-9", available: monitors.map(\.name))
         #expect(error.description.contains(monitors[0].name))
         #expect(throws: error) { try ScreenGrabber(connection: connection, source: .monitor("HDMI-9")) }
@@ -51,7 +52,7 @@ import Testing
     }
 
     @Test func sourcesAreUnderstoodAsTheyAreSaid() {
-        let region = CaptureRegion(x: 1, y: 2, width: 30, height: 40)
+        let region = PixelRect(x: 1, y: 2, width: 30, height: 40)
         for source in [CaptureSource.screen, .monitor("HDMI 1"), .region(region), .window(0x240_0007)] {
             #expect(CaptureSource("\(source)") == source)
             #expect(CaptureSource(source.words) == source)
@@ -71,7 +72,7 @@ import Testing
         let server = try XServer()
         let connection = try XConnection(display: server.display)
         #expect(try connection.listWindows() == [])
-        let region = CaptureRegion(x: 20, y: 30, width: 200, height: 100)
+        let region = PixelRect(x: 20, y: 30, width: 200, height: 100)
         let painter = try Painter(server)
         let id = try painter.openWindow(title: "Café", at: region)
         #expect(try connection.listWindows() == [WindowInfo(id: id, title: "Café", region: region)])

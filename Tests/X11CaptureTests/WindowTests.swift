@@ -6,7 +6,7 @@ import Testing
 
 /// One window as a source, whatever happens to it and around it.
 @Suite struct WindowTests {
-    private let place = CaptureRegion(x: 40, y: 30, width: 200, height: 120)
+    private let place = PixelRect(x: 40, y: 30, width: 200, height: 120)
 
     private func look(_ grabber: ScreenGrabber, _ connection: XConnection) throws -> GrabOutcome {
         _ = try connection.drainEvents()
@@ -20,13 +20,13 @@ import Testing
         let connection = try XConnection(display: server.display)
         let grabber = try ScreenGrabber(connection: connection, source: .window(window))
         #expect(grabber.region == place)
-        try painter.fill(CaptureRegion(x: 0, y: 0, width: 200, height: 120), 0x112233, on: window)
+        try painter.fill(PixelRect(x: 0, y: 0, width: 200, height: 120), 0x112233, on: window)
         #expect(try look(grabber, connection) == .grabbed)
         #expect(grabber.firstDifference { _, _ in 0x112233 } == nil)
 
-        let cover = try painter.openWindow(title: "above", at: CaptureRegion(x: 0, y: 0, width: 400, height: 300))
-        try painter.fill(CaptureRegion(x: 0, y: 0, width: 400, height: 300), 0xff0000, on: cover)
-        try painter.fill(CaptureRegion(x: 50, y: 60, width: 30, height: 20), 0x445566, on: window)
+        let cover = try painter.openWindow(title: "above", at: PixelRect(x: 0, y: 0, width: 400, height: 300))
+        try painter.fill(PixelRect(x: 0, y: 0, width: 400, height: 300), 0xff0000, on: cover)
+        try painter.fill(PixelRect(x: 50, y: 60, width: 30, height: 20), 0x445566, on: window)
         #expect(try look(grabber, connection) == .grabbed)
         #expect(grabber.pixel(49, 60) == 0x112233 && grabber.pixel(50, 60) == 0x445566)
         #expect(grabber.pixel(79, 79) == 0x445566 && grabber.pixel(80, 79) == 0x112233)
@@ -39,10 +39,10 @@ import Testing
         let connection = try XConnection(display: server.display)
         let grabber = try ScreenGrabber(connection: connection, source: .window(window))
         let damage = try #require(try DamageMonitor(connection: connection, source: .window(window)))
-        _ = try painter.openWindow(title: "above", at: CaptureRegion(x: 0, y: 0, width: 400, height: 300))
+        _ = try painter.openWindow(title: "above", at: PixelRect(x: 0, y: 0, width: 400, height: 300))
         var tiles = grabber.noTiles
         try damage.answer(damage.ask(), addTo: &tiles, of: grabber.region)
-        try painter.fill(CaptureRegion(x: 70, y: 10, width: 5, height: 5), 1, on: window)
+        try painter.fill(PixelRect(x: 70, y: 10, width: 5, height: 5), 1, on: window)
         tiles = grabber.noTiles
         try damage.answer(damage.ask(), addTo: &tiles, of: grabber.region)
         var wanted = grabber.noTiles
@@ -60,16 +60,16 @@ import Testing
 
         // Beyond the edge of the screen, too, and still all of it.
         try painter.configure(window, x: 560, y: 400)
-        try painter.fill(CaptureRegion(x: 0, y: 0, width: 200, height: 120), 0x010203, on: window)
+        try painter.fill(PixelRect(x: 0, y: 0, width: 200, height: 120), 0x010203, on: window)
         #expect(try look(grabber, connection) == .grabbed)
-        #expect(grabber.region == CaptureRegion(x: 560, y: 400, width: 200, height: 120))
+        #expect(grabber.region == PixelRect(x: 560, y: 400, width: 200, height: 120))
         #expect(grabber.firstDifference { _, _ in 0x010203 } == nil)
 
         try painter.configure(window, x: 10, y: 20, width: 301, height: 77)
         #expect(try look(grabber, connection) == .geometryChanged)
-        try painter.fill(CaptureRegion(x: 0, y: 0, width: 301, height: 77), 0x040506, on: window)
+        try painter.fill(PixelRect(x: 0, y: 0, width: 301, height: 77), 0x040506, on: window)
         #expect(try look(grabber, connection) == .grabbed)
-        #expect(grabber.region == CaptureRegion(x: 10, y: 20, width: 301, height: 77))
+        #expect(grabber.region == PixelRect(x: 10, y: 20, width: 301, height: 77))
         #expect(grabber.firstDifference { _, _ in 0x040506 } == nil)
 
         try painter.hide(window)
@@ -108,8 +108,8 @@ import Testing
     @Test func followsTheFrameAroundIt() throws {
         let server = try XServer()
         let painter = try Painter(server)
-        let whole = CaptureRegion(x: 0, y: 0, width: 200, height: 120)
-        let frame = try painter.openWindow(title: "frame", at: CaptureRegion(x: 30, y: 40, width: 220, height: 150))
+        let whole = PixelRect(x: 0, y: 0, width: 200, height: 120)
+        let frame = try painter.openWindow(title: "frame", at: PixelRect(x: 30, y: 40, width: 220, height: 150))
         let window = try painter.openWindow(title: "it", at: place)
         let connection = try XConnection(display: server.display)
         let grabber = try ScreenGrabber(connection: connection, source: .window(window))

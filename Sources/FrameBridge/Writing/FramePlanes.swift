@@ -22,6 +22,9 @@ public struct FramePlanes: ~Copyable {
         tiles = TileMap(base, plan)
     }
 
+    /// The side of a tile in pixels, in all frames of this layout version.
+    public static let tileSide = Layout.tileSize
+
     /// Picture width in pixels.
     public var width: Int { plan.width }
     /// Picture height in pixels.
