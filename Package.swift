@@ -207,6 +207,11 @@ let package = Package(
             swiftSettings: swift
         ),
         .testTarget(
+            name: "OrielTests",
+            dependencies: ["oriel", "Posix", "TestSupport", "Time", argumentParser],
+            swiftSettings: swift
+        ),
+        .testTarget(
             name: "EndToEndTests",
             dependencies: ["FrameBridge", "Pixels", "Posix", "TestSupport", "Time"],
             swiftSettings: swift

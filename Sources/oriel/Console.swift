@@ -28,6 +28,17 @@ enum Console {
         if isWritable(2) { try? write("oriel: \(sentence.spellingOutControls())\n", to: 2) }
     }
 
+    /// Results for standard output. What it takes without delay is written, and removed from `bytes`; also what nobody will
+    /// read any more.
+    static func offer(_ bytes: inout [UInt8]) {
+        while !bytes.isEmpty, isWritable(1) {
+            // More might have to wait, as a terminal is writable as long as it takes a single byte.
+            let count = bytes.prefix(512).withUnsafeBytes { Glibc.write(1, $0.baseAddress, $0.count) }
+            if count < 0, errno == EAGAIN { return }
+            bytes.removeFirst(count < 0 ? bytes.count : count)
+        }
+    }
+
     /// What another process, or a library, has written for a person, lines and all.
     static func relay(_ text: String, to descriptor: Int32) {
         try? write(text.spellingOutControls(except: "\n"), to: descriptor)

@@ -4,6 +4,7 @@ import FrameBridge
 import Glibc
 import HTTP
 import Posix
+import Time
 
 struct Share: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -14,6 +15,9 @@ struct Share: ParsableCommand {
             of either is told, and it is started again.
             """
     )
+
+    /// How often standard output is tried that takes nothing, as in a terminal stopped by Ctrl-S.
+    private static let backlogTime = Duration.milliseconds(100)
 
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup(title: "Source options") var source: SourceOptions
@@ -40,16 +44,26 @@ struct Share: ParsableCommand {
         // Not on the command line, which everybody on the machine can read; and not to the capture process.
         let secrets = try web.secrets()
         for name in secrets.keys { unsetenv(name) }
-        var sender = ["attach", "web"] + broadcast.arguments + video.arguments + web.arguments
-        sender += sending.arguments + ["--fps", "\(min(source.fps, 60))"]
-        let capture = ["start"] + broadcast.arguments + source.arguments
         // What a sender leaves it could not remove itself.
         defer { SenderFolder.removeDead(in: directory) }
         try supervise(
-            SupervisedProcess("capture process", arguments: capture, laterArguments: capture + ["--continue"]),
-            SupervisedProcess("sender", arguments: sender, environment: secrets),
+            SupervisedProcess(
+                "capture process",
+                arguments: captureCommand,
+                laterArguments: captureCommand + ["--continue"]
+            ),
+            SupervisedProcess("sender", arguments: senderCommand, environment: secrets),
             until: signals
         )
+    }
+
+    /// What the capture process runs.
+    var captureCommand: [String] { ["start"] + broadcast.arguments + source.arguments }
+
+    /// What the sender runs. It learns the secrets of `WebOptions` by its environment.
+    var senderCommand: [String] {
+        ["attach", "web", "--fps=\(min(source.fps, 60))"] + broadcast.arguments + video.arguments + web.arguments
+            + sending.arguments
     }
 
     /// Runs both processes until one has done its work, cannot do it, or a signal comes.
@@ -60,23 +74,34 @@ struct Share: ParsableCommand {
         _ sender: SupervisedProcess,
         until signals: borrowing TerminationSignals
     ) throws {
-        // The sender says goodbye while there is still a picture.
-        defer {
-            sender.end()
-            capture.end()
-        }
-        while !signals.take() {
-            let now = MonotonicClock.now()
-            for process in [capture, sender] {
-                switch try process.tend(at: now) {
-                case .going: break
-                case .done: return
-                case .failed(let code): throw ExitCode(code)
+        func process(_ process: Supervision.Process) -> SupervisedProcess { process == .capture ? capture : sender }
+        var supervision = Supervision(at: MonotonicClock.now())
+        var problem: (any Error)?
+        while true {
+            if signals.take() { supervision.end() }
+            let now: Instant = MonotonicClock.now()
+            for one in Supervision.Process.allCases {
+                guard let exit = process(one).tend() else { continue }
+                if supervision.noteEnd(of: one, by: exit, at: now) { process(one).tellOfCrash(exit) }
+            }
+            while let action = supervision.nextAction(at: now) {
+                switch action {
+                case .start(let one, let isFirst):
+                    do { try process(one).start(isFirst: isFirst) } catch {
+                        problem = error
+                        supervision.noteFailedStart(of: one)
+                    }
+                case .terminate(let one): process(one).terminate()
+                case .kill(let one): process(one).kill()
                 }
             }
+            if supervision.isOver { break }
             let descriptors = [signals.descriptor.raw] + [capture, sender].flatMap(\.descriptors)
-            let deadline = [capture, sender].compactMap(\.nextDeadline).min() ?? .max
-            waitReadable(descriptors.span, until: deadline)
+            let hasBacklog = capture.hasBacklog || sender.hasBacklog
+            let deadline = earliest(supervision.deadline, hasBacklog ? now + Self.backlogTime : nil)
+            waitReadable(descriptors.span, until: deadline?.nanoseconds ?? .max)
         }
+        if let problem { throw problem }
+        if case .failed(let code) = supervision.outcome { throw ExitCode(code) }
     }
 }

@@ -85,10 +85,8 @@ struct SourceOptions: ParsableArguments {
 
     /// The same options for a child process.
     var arguments: [String] {
-        var arguments = ["--fps", "\(fps)", cursor ? "--cursor" : "--no-cursor", "--bridge", bridge.rawValue]
-        arguments += choice.arguments
-        if let display { arguments += ["--display", display] }
-        return arguments
+        ["--fps=\(fps)", cursor ? "--cursor" : "--no-cursor", "--bridge=\(bridge.rawValue)"] + choice.arguments
+            + (display.map { ["--display=\($0)"] } ?? [])
     }
 
     func settings() throws(X11Error) -> CaptureSettings {
@@ -135,24 +133,15 @@ struct SourceChoice: ParsableArguments {
     }
 
     /// The same options for a child process.
-    var arguments: [String] { (try? source())?.arguments ?? [] }
+    var arguments: [String] {
+        [monitor.map { "--monitor=\($0)" }, region.map { "--region=\($0)" }, window.map { "--window=\($0)" }]
+            .compactMap(\.self)
+    }
 
     func source() throws(X11Error) -> CaptureSource {
         if let monitor { return .monitor(monitor) }
         if let region { return .region(try PixelRect(geometry: region)) }
         return window.map { .window($0) } ?? .screen
-    }
-}
-
-extension CaptureSource {
-    /// The options that choose it.
-    fileprivate var arguments: [String] {
-        switch self {
-        case .screen: []
-        case .monitor(let name): ["--monitor", name]
-        case .region(let region): ["--region", "\(region)"]
-        case .window(let id, _): ["--window", "\(id)"]
-        }
     }
 }
 

@@ -1,38 +1,14 @@
 import Glibc
 import Posix
 
-/// This program in a process of its own, started again when it crashes.
+/// This program in a process of its own, run by run.
 final class SupervisedProcess {
-    enum Outcome: Equatable {
-        case going
-        /// It has done its work.
-        case done
-        /// It failed at its first start, or again and again soon after one, with this exit code.
-        case failed(Int32)
-    }
-
-    private enum State {
-        case running(ChildProcess, since: UInt64)
-        case waiting(until: UInt64)
-    }
-
-    private static let shortestDelay: UInt64 = 250_000_000
-    private static let longestDelay: UInt64 = 8_000_000_000
-    /// Who ran this long did its work, and is started again without delay.
-    private static let trialTime: UInt64 = 10_000_000_000
-    /// What stood in the way of a crashed process, such as its own port, may pass.
-    private static let mostFailures = 3
-
-    let name: String
+    private let name: String
     private let arguments: [String]
     private let laterArguments: [String]
     private let environment: [String: String]
     private let results: Results
-    private var state = State.waiting(until: 0)
-    private var delay = shortestDelay
-    private var hasRun = false
-    /// Runs in a row that gave up soon.
-    private var failures = 0
+    private var child: ChildProcess?
 
     /// - Parameters:
     ///   - arguments: of this program.
@@ -51,28 +27,11 @@ final class SupervisedProcess {
         results = try Results()
     }
 
-    /// Starts the process if it is time, passes on what it printed, and looks whether it has ended.
-    func tend(at now: UInt64) throws -> Outcome {
-        switch state {
-        case .waiting(let until):
-            guard now >= until else { return .going }
-            state = .running(try start(), since: now)
-            return .going
-        case .running(let child, let since):
-            results.passOn()
-            guard let exit = child.takeExit() else { return .going }
-            results.passOn()
-            results.endRun()
-            return outcome(of: exit, after: now - since, at: now)
-        }
-    }
-
-    private func start() throws -> ChildProcess {
-        let arguments = hasRun ? laterArguments : arguments
+    func start(isFirst: Bool) throws {
         do {
-            return try ChildProcess(
+            child = try ChildProcess(
                 "/proc/self/exe",
-                arguments: ["oriel"] + arguments,
+                arguments: ["oriel"] + (isFirst ? arguments : laterArguments),
                 environment: environment,
                 output: results.writing.raw
             )
@@ -84,58 +43,40 @@ final class SupervisedProcess {
         }
     }
 
-    private func outcome(of exit: ChildProcess.Exit, after lived: UInt64, at now: UInt64) -> Outcome {
-        if exit == .code(0) { return .done }
-        if lived >= Self.trialTime {
-            delay = Self.shortestDelay
-            failures = 0
-        } else if case .code(let code) = exit {
-            failures += 1
-            if !hasRun || failures == Self.mostFailures { return .failed(code) }
-        }
-        hasRun = true
-        Console.note("the \(name) ended by \(exit): starting it again")
-        state = .waiting(until: now + delay)
-        delay = min(delay * 2, Self.longestDelay)
-        return .going
+    func terminate() { child?.terminate() }
+    func kill() { child?.kill() }
+
+    /// Passes on what it printed, as far as somebody takes it, and returns how it has ended; nil while it runs. The answer is
+    /// given once.
+    func tend() -> ChildProcess.Exit? {
+        results.passOn()
+        guard let exit = child?.takeExit() else { return nil }
+        child = nil
+        // What it printed last.
+        results.passOn()
+        results.endRun()
+        return exit
     }
 
-    /// Readable when the process has ended or printed something; none while it waits to be started.
-    var descriptors: [Int32] {
-        switch state {
-        case .running(let child, _): [child.descriptor.raw, results.reading.raw]
-        case .waiting: []
-        }
-    }
+    func tellOfCrash(_ exit: ChildProcess.Exit) { Console.note("the \(name) ended by \(exit): starting it again") }
 
-    /// When it is to be started.
-    var nextDeadline: UInt64? {
-        switch state {
-        case .running: nil
-        case .waiting(let until): until
-        }
-    }
+    /// Readable when the process has ended or printed something; none while it does not run.
+    var descriptors: [Int32] { child.map { [$0.descriptor.raw, results.reading.raw] } ?? [] }
 
-    /// Ends the process, if need be by force.
-    func end(patience: UInt64 = 3_000_000_000) {
-        guard case .running(let child, _) = state else { return }
-        child.terminate()
-        waitReadable(child.descriptor.raw, until: MonotonicClock.now() + patience)
-        if child.takeExit() == nil {
-            child.kill()
-            waitReadable(child.descriptor.raw, until: MonotonicClock.now() + patience)
-            _ = child.takeExit()
-        }
-        state = .waiting(until: .max)
-    }
+    /// Whether something that it printed waits until somebody takes it.
+    var hasBacklog: Bool { results.hasBacklog }
 }
 
 /// What the runs of a process print. Only the first one that prints anything is heard: the others say the same.
 private final class Results {
+    /// More than that is lost, should nobody ever take it.
+    private static let longestBacklog = 65536
+
     let reading: FileDescriptor
     let writing: FileDescriptor
     private var isToldBefore = false
     private var isToldNow = false
+    private var backlog: [UInt8] = []
 
     init() throws {
         var ends: [Int32] = [-1, -1]
@@ -146,15 +87,19 @@ private final class Results {
         _ = fcntl(reading.raw, F_SETFL, O_NONBLOCK)
     }
 
-    /// Never at its end: this process holds the other end too.
+    var hasBacklog: Bool { !backlog.isEmpty }
+
+    /// Reads what is there. The pipe never reports end of file, because this process keeps the writing end open.
     func passOn() {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
             let count = read(reading.raw, &buffer, buffer.count)
-            if count <= 0 { return }
+            if count <= 0 { break }
             isToldNow = true
-            if !isToldBefore { Console.relay(String(decoding: buffer[..<count], as: UTF8.self), to: 1) }
+            if isToldBefore || backlog.count >= Self.longestBacklog { continue }
+            backlog += String(decoding: buffer[..<count], as: UTF8.self).spellingOutControls(except: "\n").utf8
         }
+        Console.offer(&backlog)
     }
 
     func endRun() { isToldBefore = isToldNow }

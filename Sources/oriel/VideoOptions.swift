@@ -57,11 +57,10 @@ struct VideoOptions: ParsableArguments {
 
     /// The same options for a child process.
     var arguments: [String] {
-        var arguments = ["--size", "\(size)", "--codec", codec.rawValue]
-        arguments += ["--bitrate", "\(bitrate.bitsPerSecond)"]
-        arguments += ["--vp8-profile", "\(vp8Profile)", patches ? "--patches" : "--no-patches"]
-        if let keyframeInterval { arguments += ["--keyframe-interval", "\(keyframeInterval)"] }
-        return arguments
+        [
+            "--size=\(size)", "--codec=\(codec.rawValue)", "--bitrate=\(bitrate.bitsPerSecond)",
+            "--vp8-profile=\(vp8Profile)", patches ? "--patches" : "--no-patches",
+        ] + (keyframeInterval.map { ["--keyframe-interval=\($0)"] } ?? [])
     }
 
     /// What may be encoded, in groups: a receiver gets one of each, the first that it takes.
@@ -104,7 +103,7 @@ struct SenderOptions: ParsableArguments {
     var wake = true
 
     /// The same options for a child process.
-    var arguments: [String] { [wake ? "--wake" : "--no-wake"] + (stats.map { ["--stats", $0] } ?? []) }
+    var arguments: [String] { [wake ? "--wake" : "--no-wake"] + (stats.map { ["--stats=\($0)"] } ?? []) }
 }
 
 enum CodecChoice: String, ExpressibleByArgument, CaseIterable {

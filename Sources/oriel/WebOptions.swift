@@ -146,12 +146,11 @@ struct WebOptions: ParsableArguments {
 
     /// The same options for a child process, without its secrets.
     var arguments: [String] {
-        var arguments = ["--listen", listen.argument, "--max-viewers", "\(maxViewers)"]
-        for origin in allowOrigin { arguments += ["--allow-origin", "\(origin)"] }
-        for range in proxy { arguments += ["--proxy", "\(range)"] }
-        if let tlsCert, let tlsKey { arguments += ["--tls-cert", tlsCert, "--tls-key", tlsKey] }
-        if let stun { arguments += ["--stun", stun.argument] }
-        if let ports { arguments += ["--ports", "\(ports.lowerBound)-\(ports.upperBound)"] }
+        var arguments = ["--listen=\(listen.argument)", "--max-viewers=\(maxViewers)"]
+        arguments += allowOrigin.map { "--allow-origin=\($0)" } + proxy.map { "--proxy=\($0)" }
+        if let tlsCert, let tlsKey { arguments += ["--tls-cert=\(tlsCert)", "--tls-key=\(tlsKey)"] }
+        if let stun { arguments.append("--stun=\(stun.argument)") }
+        if let ports { arguments.append("--ports=\(ports.lowerBound)-\(ports.upperBound)") }
         return arguments
     }
 

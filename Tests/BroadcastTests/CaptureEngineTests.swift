@@ -112,6 +112,7 @@ import X11Capture
         var capture = showing()
         capture.changes = true
         capture.sight.isDamaged = true
+        capture.lookTime = .milliseconds(70)
         capture.news = .damaged
         let before = (capture.looks.count, capture.turns)
         for _ in 0..<100 { capture.stall(.milliseconds(100)) }
@@ -172,6 +173,16 @@ import X11Capture
         #expect(capture.engine.rest(at: capture.now).hearsServer)
     }
 
+    /// The frame rate holds, and what else is drawn meanwhile changes nothing.
+    @Test func whileDamageWaitsTheServerIsNotHeard() {
+        var capture = showing()
+        capture.news = .damaged
+        capture.turn()
+        let rest = capture.engine.rest(at: capture.now)
+        #expect(!rest.hearsServer)
+        #expect(rest.until == capture.now + VirtualCapture.interval / 2)
+    }
+
     /// The end of a reader is told of an instant before its lock is free.
     @Test func aCallIsLookedAfterTwice() {
         var capture = VirtualCapture(goesOn: true, failing: "away")
@@ -190,8 +201,7 @@ import X11Capture
         #expect(59...61 ~= capture.reports)
         let before = capture.reports
         capture.stall(.seconds(5.3))
-        #expect(capture.reports == before + 1)
-        capture.run(.milliseconds(450))
+        for _ in 0..<9 { capture.stall(.milliseconds(50)) }
         #expect(capture.reports == before + 1)
         capture.run(.seconds(10))
         #expect(9...12 ~= capture.reports - before)
@@ -555,10 +565,15 @@ import X11Capture
     }
 
     @Test func aSignalEndsWithoutAnotherDeed() {
-        var capture = showing()
-        capture.turn(isSignalled: true)
-        #expect(capture.engine.end == .clean)
-        #expect(capture.take() == [])
+        var engine = CaptureEngine(
+            .failed(reason: "away", isForGood: false),
+            isPaused: true,
+            goesOn: true,
+            at: .seconds(1)
+        )
+        engine.handle(.signalled, at: .seconds(1))
+        #expect(engine.end == .clean)
+        #expect(engine.nextAction() == nil)
     }
 
     @Test func nothingHappensAfterTheAnswerToAStop() {

@@ -30,6 +30,7 @@ struct VirtualCapture {
     var news = XEvents()
     /// Whether each look finds something new.
     var changes = false
+    var lookTime = Duration.zero
     /// What looks find beside that.
     var sight = XSession.Sight()
     var isSourceThere = true
@@ -135,12 +136,15 @@ struct VirtualCapture {
             defer { news = XEvents() }
             handle(.told(news, mayLook: thenLook))
         case .look(let look):
-            looks.append(now)
+            precondition(looks.count < 100_000, "no end of looks")
+            let start = now
+            looks.append(start)
+            now += lookTime
             guard isServerThere else { return handle(.serverLost("away")) }
-            guard isSourceThere else { return handle(.sourceAbsent(look, from: now, reason: "hidden")) }
+            guard isSourceThere else { return handle(.sourceAbsent(look, from: start, reason: "hidden")) }
             var sight = sight
             sight.isNew = sight.isNew || changes || looks.count == 1
-            handle(.looked(look, from: now, sight))
+            handle(.looked(look, from: start, sight))
         case .publish:
             hasFrame = hasFrame || !isDiskFull
             handle(isDiskFull ? .notPublished(Self.full) : .published)

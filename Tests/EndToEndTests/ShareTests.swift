@@ -132,6 +132,42 @@ extension ProgramTests {
             #expect(try capture.wait() == .code(0))
         }
 
+        /// Nor do results: deaths and signals are noticed, and the link comes when it is taken.
+        @Test func aLinkThatNobodyTakesHoldsNothingUp() throws {
+            let server = try XServer()
+            let folder = try TemporaryDirectory(of: .shared)
+            let bridge = folder.file("bridge")
+            let pipe = try Pipe()
+            let port = try Ports.free()
+            let shared = try Subprocess([
+                "sh", "-c", "exec > \"$0\"; head -c 65536 /dev/zero; exec \"$@\"",
+                "/proc/\(getpid())/fd/\(pipe.writing.raw)", Programs.oriel, "share", "--display", server.display,
+                "--dir",
+                bridge, "--listen", "127.0.0.1:\(port)",
+            ])
+            try wait(until: "it is live: \(shared.errorOutput)") {
+                try CommandResult([Programs.oriel, "status", "--dir", bridge]).output.hasPrefix("active")
+            }
+            let connect = "import socket; socket.create_connection(('127.0.0.1', \(port)))"
+            try wait(until: "the link waits to be read") {
+                (try? Subprocess.run(["/usr/bin/python3", "-c", connect])) != nil
+            }
+            kill(try #require(try SharedScreen.child("attach", of: shared.pid)), SIGKILL)
+            try wait(until: "its death is noticed") { shared.errorOutput.contains("the sender ended by signal 9") }
+            var output: [UInt8] = []
+            try wait(until: "the link is there") {
+                var buffer = [UInt8](repeating: 0, count: 65536)
+                var item = pollfd(fd: pipe.reading.raw, events: Int16(POLLIN), revents: 0)
+                if poll(&item, 1, 0) == 1 {
+                    let count = read(pipe.reading.raw, &buffer, buffer.count)
+                    output += buffer.prefix(max(0, count))
+                }
+                return output.dropFirst(65536).contains(UInt8(ascii: "#"))
+            }
+            shared.kill(SIGINT)
+            #expect(try shared.wait() == .code(0))
+        }
+
         @Test func theWildcardAddressIsNoLink() throws {
             let shared = try SharedScreen("--listen", "0.0.0.0:8080")
             #expect(shared.process.output.hasPrefix("http://\(Network.senderAddress):8080/#"))

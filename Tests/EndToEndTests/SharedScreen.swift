@@ -34,9 +34,11 @@ struct SharedScreen {
         }
     }
 
-    /// Process identifiers of its children by the command they run.
-    func child(_ command: String) throws -> pid_t? {
-        let list = try Subprocess.run(["ps", "-o", "pid=,args=", "--ppid", "\(process.pid)"])
+    /// The process identifier of its child that runs a command.
+    func child(_ command: String) throws -> pid_t? { try Self.child(command, of: process.pid) }
+
+    static func child(_ command: String, of parent: pid_t) throws -> pid_t? {
+        let list = try Subprocess.run(["ps", "-o", "pid=,args=", "--ppid", "\(parent)"])
         let line = list.split(separator: "\n").first { $0.contains("oriel \(command)") }
         return line?.split(separator: " ").first.flatMap { pid_t($0) }
     }

@@ -1,0 +1,152 @@
+import Posix
+import Time
+
+/// Decides when the two processes of `oriel share` are started, started again, and ended. Sans-IO: what became of a process
+/// goes in with its instant, actions come out (`nextAction`), and a deadline.
+///
+/// Either process that has done its work, or cannot do it, ends both.
+struct Supervision {
+    enum Process: CaseIterable {
+        case capture, sender
+    }
+
+    enum Action: Equatable {
+        /// - `isFirst`: whether it runs for the first time, and does not go on after a crash.
+        case start(Process, isFirst: Bool)
+        /// Ask it to end.
+        case terminate(Process)
+        /// End it by force.
+        case kill(Process)
+    }
+
+    enum Outcome: Equatable {
+        /// The work is done, or is no longer wanted.
+        case done
+        /// A process failed at its first start, or again and again soon after one, with this exit code.
+        case failed(Int32)
+    }
+
+    static let shortestDelay = Duration.milliseconds(250)
+    static let longestDelay = Duration.seconds(8)
+    /// A process that ran this long did its work, and is started again without delay.
+    static let trialTime = Duration.seconds(10)
+    /// What stood in the way of a crashed process, such as its own port, may pass.
+    static let mostFailures = 3
+    /// How long a process may take to end when it is asked to, and when it is killed.
+    static let patience = Duration.seconds(3)
+
+    private struct Course {
+        enum State {
+            case waiting(until: Instant)
+            case running(since: Instant)
+            case terminated(patientUntil: Instant)
+            case killed(patientUntil: Instant)
+            case ended
+        }
+
+        var state: State
+        var delay = shortestDelay
+        var hasRun = false
+        /// Runs in a row that gave up soon.
+        var failures = 0
+    }
+
+    private var capture: Course
+    private var sender: Course
+    /// Set when everything is to end.
+    private(set) var outcome: Outcome?
+
+    init(at now: Instant) {
+        capture = Course(state: .waiting(until: now))
+        sender = capture
+    }
+
+    /// Whether both processes have ended, or were given up.
+    var isOver: Bool {
+        if case .ended = capture.state, case .ended = sender.state { true } else { false }
+    }
+
+    /// When to ask for the next action, if nothing else happens.
+    var deadline: Instant? {
+        func deadline(of course: Course) -> Instant? {
+            switch course.state {
+            case .waiting(let until): outcome == nil ? until : nil
+            case .terminated(let until), .killed(let until): until
+            case .running, .ended: nil
+            }
+        }
+        return earliest(deadline(of: capture), deadline(of: sender))
+    }
+
+    /// What to do now; nil for nothing.
+    mutating func nextAction(at now: Instant) -> Action? {
+        if outcome == nil {
+            for process in Process.allCases {
+                guard case .waiting(let until) = self[process].state, now >= until else { continue }
+                self[process].state = .running(since: now)
+                return .start(process, isFirst: !self[process].hasRun)
+            }
+            return nil
+        }
+        // The sender says goodbye while there is still a picture.
+        for process in [Process.sender, .capture] {
+            switch self[process].state {
+            case .waiting: self[process].state = .ended
+            case .running:
+                self[process].state = .terminated(patientUntil: now + Self.patience)
+                return .terminate(process)
+            case .terminated(let until) where now >= until:
+                self[process].state = .killed(patientUntil: now + Self.patience)
+                return .kill(process)
+            case .killed(let until) where now >= until: self[process].state = .ended
+            case .terminated, .killed: return nil
+            case .ended: break
+            }
+        }
+        return nil
+    }
+
+    /// A signal, or a person, wants everything to end.
+    mutating func end() { outcome = outcome ?? .done }
+
+    /// A process could not be started, and nothing can be done about it.
+    mutating func noteFailedStart(of process: Process) {
+        self[process].state = .ended
+        outcome = outcome ?? .failed(1)
+    }
+
+    /// A process has ended. Returns whether it is started again, which a person should know.
+    mutating func noteEnd(of process: Process, by exit: ChildProcess.Exit, at now: Instant) -> Bool {
+        guard outcome == nil, case .running(let start) = self[process].state else {
+            self[process].state = .ended
+            return false
+        }
+        outcome = judge(exit, after: now - start, &self[process])
+        if outcome != nil {
+            self[process].state = .ended
+            return false
+        }
+        self[process].hasRun = true
+        self[process].state = .waiting(until: now + self[process].delay)
+        self[process].delay = min(self[process].delay * 2, Self.longestDelay)
+        return true
+    }
+
+    /// Nil if the process is to be started again.
+    private func judge(_ exit: ChildProcess.Exit, after lived: Duration, _ course: inout Course) -> Outcome? {
+        if exit == .code(0) { return .done }
+        if lived >= Self.trialTime {
+            course.delay = Self.shortestDelay
+            course.failures = 0
+        } else if case .code(let code) = exit {
+            course.failures += 1
+            if !course.hasRun || course.failures == Self.mostFailures { return .failed(code) }
+        }
+        return nil
+    }
+
+    private subscript(process: Process) -> Course {
+        get { process == .capture ? capture : sender }
+        set { if process == .capture { capture = newValue } else { sender = newValue } }
+    }
+}

@@ -1,0 +1,181 @@
+import Posix
+import TestSupport
+import Testing
+import Time
+
+@testable import oriel
+
+@Suite struct SupervisionTests {
+    private typealias Action = Supervision.Action
+
+    /// A supervisor with the processes that it started, in virtual time.
+    private final class Virtual {
+        var now = Instant.seconds(100)
+        var supervision = Supervision(at: .seconds(100))
+
+        /// What is to be done now.
+        func actions() -> [Action] {
+            var actions: [Action] = []
+            while let action = supervision.nextAction(at: now) { actions.append(action) }
+            return actions
+        }
+
+        /// Lets a process end, and returns whether it will be started again.
+        func end(_ process: Supervision.Process, by exit: ChildProcess.Exit, after time: Duration) -> Bool {
+            now += time
+            return supervision.noteEnd(of: process, by: exit, at: now)
+        }
+
+        /// Waits for the deadline, as long as there is one, and returns for how long and what is done then.
+        func wait() -> (Duration, [Action])? {
+            guard let deadline = supervision.deadline else { return nil }
+            let time = deadline - now
+            #expect(time > .zero, "nothing is due twice")
+            #expect(actions() == [], "nothing is done before its time")
+            now = deadline
+            return (time, actions())
+        }
+    }
+
+    private func running() -> Virtual {
+        let virtual = Virtual()
+        #expect(virtual.actions() == [.start(.capture, isFirst: true), .start(.sender, isFirst: true)])
+        return virtual
+    }
+
+    @Test func bothAreStartedAtOnceAndLeftAlone() {
+        let virtual = running()
+        #expect(virtual.supervision.deadline == nil)
+        virtual.now += .seconds(1_000_000)
+        #expect(virtual.actions() == [])
+        #expect(virtual.supervision.outcome == nil && !virtual.supervision.isOver)
+    }
+
+    @Test(arguments: Supervision.Process.allCases)
+    func aCrashIsFollowedByAnotherStartEverLater(process: Supervision.Process) throws {
+        let virtual = running()
+        for delay in [0.25, 0.5, 1, 2, 4, 8, 8, 8] {
+            #expect(virtual.end(process, by: .signal(9), after: .seconds(1)))
+            let (time, actions) = try #require(virtual.wait())
+            #expect(time == .seconds(delay))
+            #expect(actions == [.start(process, isFirst: false)])
+        }
+    }
+
+    @Test func aProcessThatRanForLongIsStartedAgainWithoutMuchDelay() throws {
+        let virtual = running()
+        for _ in 0..<4 {
+            #expect(virtual.end(.sender, by: .signal(11), after: .seconds(1)))
+            _ = virtual.wait()
+        }
+        #expect(virtual.end(.sender, by: .signal(11), after: .seconds(10)))
+        #expect(try #require(virtual.wait()).0 == .milliseconds(250))
+    }
+
+    /// What cannot work at all says so at once: a wrong display, a port that is taken.
+    @Test(arguments: Supervision.Process.allCases, [Int32(1), 64, 69])
+    func aFirstRunThatFailsEndsAll(process: Supervision.Process, code: Int32) {
+        let virtual = running()
+        #expect(!virtual.end(process, by: .code(code), after: .seconds(9.999)))
+        #expect(virtual.supervision.outcome == .failed(code))
+        #expect(virtual.actions() == [.terminate(process == .capture ? .sender : .capture)])
+    }
+
+    @Test func aFirstRunThatFailsAfterItWorkedIsRepeated() {
+        let virtual = running()
+        #expect(virtual.end(.capture, by: .code(1), after: .seconds(10)))
+    }
+
+    @Test func threeFailuresInARowAfterACrashEndAll() {
+        let virtual = running()
+        #expect(virtual.end(.sender, by: .signal(9), after: .seconds(1)))
+        for isLast in [false, false, true] {
+            _ = virtual.wait()
+            #expect(virtual.end(.sender, by: .code(69), after: .seconds(1)) == !isLast)
+        }
+        #expect(virtual.supervision.outcome == .failed(69))
+    }
+
+    /// By a signal a process does not say that it cannot work; nor where somebody else took the news.
+    @Test func crashesAreNoFailuresAndALongRunForgivesThem() {
+        let virtual = running()
+        for exit in [ChildProcess.Exit.signal(9), .code(1), .unknown, .code(1), .signal(6), .signal(6)] {
+            #expect(virtual.end(.sender, by: exit, after: .seconds(1)))
+            _ = virtual.wait()
+        }
+        #expect(virtual.end(.sender, by: .code(1), after: .seconds(10)))
+        for _ in 0..<2 {
+            _ = virtual.wait()
+            #expect(virtual.end(.sender, by: .code(1), after: .seconds(1)))
+        }
+    }
+
+    @Test func theProcessesAreJudgedApart() throws {
+        let virtual = running()
+        #expect(virtual.end(.capture, by: .signal(9), after: .seconds(1)))
+        #expect(virtual.end(.sender, by: .signal(9), after: .milliseconds(100)))
+        #expect(try #require(virtual.wait()) == (.milliseconds(150), [.start(.capture, isFirst: false)]))
+        #expect(try #require(virtual.wait()) == (.milliseconds(100), [.start(.sender, isFirst: false)]))
+    }
+
+    @Test(arguments: Supervision.Process.allCases)
+    func whoHasDoneItsWorkEndsTheOther(process: Supervision.Process) {
+        let virtual = running()
+        #expect(!virtual.end(process, by: .code(0), after: .seconds(1)))
+        #expect(virtual.supervision.outcome == .done)
+        let other: Supervision.Process = process == .capture ? .sender : .capture
+        #expect(virtual.actions() == [.terminate(other)])
+        #expect(!virtual.supervision.isOver)
+        #expect(!virtual.end(other, by: .code(1), after: .seconds(1)))
+        #expect(virtual.actions() == [])
+        #expect(virtual.supervision.isOver && virtual.supervision.outcome == .done, "the first cause counts")
+    }
+
+    /// The sender says goodbye while there is still a picture.
+    @Test func aSignalEndsTheSenderAndThenTheCapture() {
+        let virtual = running()
+        virtual.supervision.end()
+        #expect(virtual.actions() == [.terminate(.sender)])
+        virtual.supervision.end()
+        #expect(virtual.actions() == [], "another signal changes nothing")
+        #expect(!virtual.end(.sender, by: .code(0), after: .seconds(1)))
+        #expect(virtual.actions() == [.terminate(.capture)])
+        #expect(!virtual.end(.capture, by: .code(0), after: .seconds(1)))
+        #expect(virtual.actions() == [])
+        #expect(virtual.supervision.isOver && virtual.supervision.deadline == nil)
+    }
+
+    @Test func whatDoesNotEndIsKilledAndWhatIsNotKilledIsGivenUp() throws {
+        let virtual = running()
+        virtual.supervision.end()
+        _ = virtual.actions()
+        #expect(try #require(virtual.wait()) == (.seconds(3), [.kill(.sender)]))
+        #expect(!virtual.end(.sender, by: .signal(9), after: .milliseconds(1)))
+        #expect(virtual.actions() == [.terminate(.capture)])
+        #expect(try #require(virtual.wait()) == (.seconds(3), [.kill(.capture)]))
+        #expect(try #require(virtual.wait()) == (.seconds(3), []))
+        #expect(virtual.supervision.isOver)
+    }
+
+    @Test func whatWaitsForItsStartIsNotStartedAtTheEnd() {
+        let virtual = running()
+        #expect(virtual.end(.sender, by: .signal(9), after: .seconds(1)))
+        virtual.supervision.end()
+        #expect(virtual.actions() == [.terminate(.capture)])
+        virtual.now += .seconds(1)
+        #expect(!virtual.end(.capture, by: .code(0), after: .seconds(1)))
+        #expect(virtual.actions() == [] && virtual.supervision.isOver)
+    }
+
+    @Test(arguments: Supervision.Process.allCases)
+    func whatCannotBeStartedEndsAll(process: Supervision.Process) {
+        let virtual = Virtual()
+        var action = virtual.supervision.nextAction(at: virtual.now)
+        if process == .sender { action = virtual.supervision.nextAction(at: virtual.now) }
+        #expect(action == .start(process, isFirst: true))
+        virtual.supervision.noteFailedStart(of: process)
+        #expect(virtual.actions() == (process == .sender ? [.terminate(.capture)] : []))
+        #expect(virtual.supervision.outcome == .failed(1))
+        #expect(virtual.supervision.isOver == (process == .capture))
+    }
+}
