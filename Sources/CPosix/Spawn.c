@@ -4,48 +4,61 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-int posix_spawn_detached(pid_t *child, const char *path, char *const arguments[], const char *log) {
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 2, log, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW, 0600);
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-    int code = posix_spawn(child, path, &actions, &attributes, arguments, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    return code;
-}
+/// Beyond the numbers that the program's descriptors get.
+enum { FIRST_FREE = 16 };
 
-int posix_spawn_child(pid_t *child, const char *path, char *const arguments[], char *const variables[], int output) {
-    pid_t parent = getpid();
-    pid_t pid = fork();
-    if (pid < 0) return errno;
-    if (pid > 0) {
-        *child = pid;
-        return 0;
+/// In the child, which has the memory of its parent, and may call async-signal-safe functions only. Returns if the program
+/// cannot be started.
+static void become(const struct posix_program *program, pid_t parent) {
+    if (program->tie == POSIX_TIE_SESSION) setsid();
+    if (program->tie == POSIX_TIE_CHILD) {
+        setpgid(0, 0);
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() != parent) _exit(1);
     }
-    // A group of its own: what the terminal sends goes to the parent, which ends its children in order.
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent) _exit(1);
+    if (program->tie == POSIX_TIE_GROUP)
+        for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
+    // Out of the way first: a descriptor may have the number that another one gets.
+    int moved[FIRST_FREE];
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int index = 0; index < program->count; index++) {
+        int source = program->descriptors[index] < 0 ? null : program->descriptors[index];
+        moved[index] = fcntl(source, F_DUPFD_CLOEXEC, FIRST_FREE);
+        if (moved[index] < 0) return;
+    }
+    for (int index = 0; index < program->count; index++)
+        if (dup2(moved[index], index) < 0) return;
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null >= 0) dup2(null, 0);
-    if (output >= 0) dup2(output, 1);
-    for (; *variables != NULL; variables++) putenv(*variables);
-    execv(path, arguments);
-    _exit(127);
+    execvpe(program->path, program->arguments, program->variables);
+}
+
+int posix_start(pid_t *child, const struct posix_program *program) {
+    if (program->count > FIRST_FREE) return EINVAL;
+    // No handler of the parent may run in the child.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t parent = getpid();
+    volatile int code = 0;
+    pid_t pid = vfork();
+    if (pid == 0) {
+        become(program, parent);
+        code = errno;
+        _exit(127);
+    }
+    if (pid < 0) code = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (pid > 0 && code != 0) waitpid(pid, NULL, 0);
+    *child = pid;
+    return code;
 }
 
 int posix_pidfd(pid_t child) { return (int)syscall(SYS_pidfd_open, child, 0); }

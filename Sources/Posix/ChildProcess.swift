@@ -1,7 +1,7 @@
 import CPosix
 import Glibc
 
-/// A program that ends with this one, and whose end this one waits for.
+/// A program that this one starts, and whose end it may wait for.
 package final class ChildProcess {
     package enum Exit: Equatable, Sendable, CustomStringConvertible {
         case code(Int32)
@@ -18,38 +18,83 @@ package final class ChildProcess {
         }
     }
 
+    /// What the program has in common with this one.
+    package enum Tie {
+        /// It ends with this one (SIGTERM), which has one thread, and ignores what this one ignores. In a process group of its
+        /// own: what the terminal sends goes to this one, which ends its children in order.
+        case child
+        /// It is in a session of its own, and outlives this one.
+        case session
+        /// It is in the process group of this one, and ignores no signal.
+        case group
+
+        fileprivate var raw: posix_tie {
+            switch self {
+            case .child: POSIX_TIE_CHILD
+            case .session: POSIX_TIE_SESSION
+            case .group: POSIX_TIE_GROUP
+            }
+        }
+    }
+
     package let pid: Int32
     /// Readable when the process has ended.
     package let descriptor: FileDescriptor
 
-    /// Starts a program with no input. Only for a process with one thread.
+    /// Starts a program.
     ///
     /// - Parameters:
+    ///   - path: looked up in PATH if it has no slash.
     ///   - arguments: what the program sees, its own name first.
     ///   - environment: variables on top of this program's own.
-    ///   - output: what becomes its standard output; nil shares this program's.
+    ///   - descriptors: what become its descriptors, from 0 on, 16 at the most; nil for `/dev/null`.
     package init(
         _ path: String,
         arguments: [String],
         environment: [String: String] = [:],
-        output: Int32? = nil
+        descriptors: [Int32?],
+        tie: Tie
     ) throws(SystemError) {
         var argv = arguments.map { strdup($0) } + [nil]
-        var variables = environment.map { strdup("\($0)=\($1)") } + [nil]
+        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0)=\($1)") }
+        var entry = environ
+        while let pair = entry.pointee {
+            let name = String(cString: pair).prefix { $0 != "=" }
+            if environment[String(name)] == nil { variables.append(strdup(pair)) }
+            entry += 1
+        }
+        variables.append(nil)
         defer { for text in argv + variables { free(text) } }
+        var raw = descriptors.map { $0 ?? -1 }
         var child: pid_t = 0
-        let code = posix_spawn_child(&child, path, &argv, &variables, output ?? -1)
-        if code != 0 { throw SystemError("fork", code: code) }
-        let raw: Int32
+        let code = path.withCString { path in
+            argv.withUnsafeMutableBufferPointer { argv in
+                variables.withUnsafeMutableBufferPointer { variables in
+                    raw.withUnsafeMutableBufferPointer { raw in
+                        var program = posix_program(
+                            path: path,
+                            arguments: argv.baseAddress!,
+                            variables: variables.baseAddress!,
+                            descriptors: raw.baseAddress,
+                            count: Int32(raw.count),
+                            tie: tie.raw
+                        )
+                        return posix_start(&child, &program)
+                    }
+                }
+            }
+        }
+        if code != 0 { throw SystemError("start \(path)", code: code) }
+        let end: Int32
         do throws(SystemError) {
-            raw = try check("pidfd_open") { posix_pidfd(child) }
+            end = try check("pidfd_open") { posix_pidfd(child) }
         } catch {
             Glibc.kill(child, SIGKILL)
             waitpid(child, nil, 0)
             throw error
         }
         pid = child
-        descriptor = FileDescriptor(taking: raw)
+        descriptor = FileDescriptor(taking: end)
     }
 
     /// How the process ended; nil while it runs. The answer is given once.

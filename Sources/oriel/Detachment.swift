@@ -14,18 +14,24 @@ enum Detachment {
         }
         let log = "\(directory.path)/\(logFile)"
         unlink(log)
-        let child: DetachedProcess
+        let child: ChildProcess
         do {
-            let arguments = CommandLine.arguments.filter { $0 != "--detach" }
-            child = try DetachedProcess("/proc/self/exe", arguments: arguments, log: log)
+            let messages = try FileDescriptor.open(log, O_WRONLY | O_CREAT | O_EXCL | O_APPEND)
+            child = try ChildProcess(
+                "/proc/self/exe",
+                arguments: CommandLine.arguments.filter { $0 != "--detach" },
+                descriptors: [nil, nil, messages.raw],
+                tie: .session
+            )
         } catch {
             throw Failure(.failed, "cannot start the capture process: \(error)")
         }
         let deadline = MonotonicClock.now() + patience
         while MonotonicClock.now() < deadline {
-            if let code = child.exitCode() {
+            if let exit = child.takeExit() {
                 relay(log)
-                throw Failure(Failure.Code(rawValue: code) ?? .failed, "the broadcast did not start")
+                let code: Failure.Code? = if case .code(let code) = exit { Failure.Code(rawValue: code) } else { nil }
+                throw Failure(code ?? .failed, "the broadcast did not start")
             }
             if let status = try directory.status(), status.pid == child.pid, status.generation != 0 {
                 return relay(log)

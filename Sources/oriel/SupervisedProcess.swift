@@ -33,7 +33,8 @@ final class SupervisedProcess {
                 "/proc/self/exe",
                 arguments: ["oriel"] + (isFirst ? arguments : laterArguments),
                 environment: environment,
-                output: results.writing.raw
+                descriptors: [nil, results.writing.raw, 2],
+                tie: .child
             )
         } catch {
             throw Failure(

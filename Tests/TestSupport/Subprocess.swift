@@ -5,7 +5,7 @@ package import Posix
 ///
 /// Its standard output and error go to files, so that a chatty program never blocks on its test.
 package final class Subprocess {
-    package let pid: pid_t
+    private let child: ChildProcess
     private let directory: TemporaryDirectory
     private var exit: Exit?
 
@@ -13,6 +13,8 @@ package final class Subprocess {
         case code(Int32)
         case signal(Int32)
     }
+
+    package var pid: pid_t { child.pid }
 
     /// Starts a program.
     ///
@@ -28,47 +30,18 @@ package final class Subprocess {
         passing descriptor: Int32? = nil
     ) throws(SystemError) {
         directory = try TemporaryDirectory()
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        if let input {
-            posix_spawn_file_actions_adddup2(&actions, input, 0)
-        } else {
-            posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        }
-        posix_spawn_file_actions_addopen(&actions, 1, directory.file("out"), O_WRONLY | O_CREAT, 0o600)
-        posix_spawn_file_actions_addopen(&actions, 2, directory.file("err"), O_WRONLY | O_CREAT, 0o600)
-        if let descriptor { posix_spawn_file_actions_adddup2(&actions, descriptor, 3) }
-
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        // A signal mask and ignored signals would be inherited otherwise, and the program might not hear SIGTERM.
-        var none = sigset_t()
-        var all = sigset_t()
-        sigemptyset(&none)
-        sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-
-        var variables: [String: String] = [:]
-        var entry = environ
-        while let pair = entry.pointee {
-            let text = String(cString: pair)
-            let name = text.prefix { $0 != "=" }
-            variables[String(name)] = String(text.dropFirst(name.count + 1))
-            entry += 1
-        }
-        variables.merge(environment) { _, new in new }
-
-        let argv = arguments.map { strdup($0) } + [nil]
-        let envp = variables.map { strdup("\($0)=\($1)") } + [nil]
-        defer { for pointer in argv + envp { free(pointer) } }
-        var pid = pid_t()
-        let code = posix_spawnp(&pid, arguments[0], &actions, &attributes, argv, envp)
-        guard code == 0 else { throw SystemError("posix_spawn \(arguments[0])", code: code) }
-        self.pid = pid
+        let flags = O_WRONLY | O_CREAT
+        let output = try FileDescriptor.open(directory.file("out"), flags)
+        let errors = try FileDescriptor.open(directory.file("err"), flags)
+        var descriptors = [input, output.raw, errors.raw]
+        if let descriptor { descriptors.append(descriptor) }
+        child = try ChildProcess(
+            arguments[0],
+            arguments: arguments,
+            environment: environment,
+            descriptors: descriptors,
+            tie: .group
+        )
     }
 
     deinit {
@@ -85,9 +58,13 @@ package final class Subprocess {
 
     /// How the program ended; nil while it runs.
     package func status() -> Exit? {
-        if exit == nil {
-            var status: Int32 = 0
-            if waitpid(pid, &status, WNOHANG) == pid { exit = Exit(status) }
+        if exit == nil, let end = child.takeExit() {
+            exit =
+                switch end {
+                case .code(let code): .code(code)
+                case .signal(let signal): .signal(signal)
+                case .unknown: preconditionFailure("somebody else waited for process \(pid)")
+                }
         }
         return exit
     }
@@ -139,11 +116,4 @@ package struct SubprocessFailure: Error {
     package let arguments: [String]
     package let exit: Subprocess.Exit
     package let errorOutput: String
-}
-
-extension Subprocess.Exit {
-    fileprivate init(_ status: Int32) {
-        let signal = status & 0x7f
-        self = signal == 0 ? .code(status >> 8 & 0xff) : .signal(signal)
-    }
 }

@@ -64,14 +64,30 @@ struct pollfd;
 /// `ppoll` with no signal mask; waits for ever without a timeout. Returns -1 with errno set on failure.
 int posix_poll(struct pollfd *descriptors, size_t count, const struct timespec *timeout);
 
-/// Starts `path` in a session of its own, with no input, its output thrown away and its messages appended to the new
-/// file `log`. Returns 0 or an errno value.
-int posix_spawn_detached(pid_t *child, const char *path, char *const arguments[], const char *log);
+/// What a program has in common with the process that starts it.
+enum posix_tie {
+    /// It is told to end (SIGTERM) when the thread that starts it dies, and has a process group of its own.
+    POSIX_TIE_CHILD,
+    /// It has a session of its own.
+    POSIX_TIE_SESSION,
+    /// It has the process group of its starter, and ignores no signal.
+    POSIX_TIE_GROUP,
+};
 
-/// Starts `path` in a process group of its own, without input, its messages where this process's go, its results to
-/// `output` (-1: where this process's go), with `variables` on top of this process's environment. It is told to end
-/// (SIGTERM) when this process dies. For a process with one thread. Returns 0 or an errno value.
-int posix_spawn_child(pid_t *child, const char *path, char *const arguments[], char *const variables[], int output);
+struct posix_program {
+    /// Looked up in PATH if it has no slash.
+    const char *path;
+    /// Both end with NULL; `variables` is the whole environment.
+    char *const *arguments;
+    char *const *variables;
+    /// `count` descriptors, 16 at the most, that become 0, 1, ...; -1 for /dev/null.
+    const int *descriptors;
+    int count;
+    enum posix_tie tie;
+};
+
+/// Starts a program with no signal blocked, and returns when it runs: 0 or an errno value.
+int posix_start(pid_t *child, const struct posix_program *program);
 /// A descriptor that becomes readable when the process has ended; -1 with errno set on failure.
 int posix_pidfd(pid_t child);
 
