@@ -21,7 +21,7 @@ let package = Package(
     name: "oriel",
     products: [
         .executable(name: "oriel", targets: ["oriel"]),
-        .library(name: "FrameBridge", targets: ["FrameBridge"]),
+        .library(name: "FrameBridge", targets: ["FrameBridge", "Time"]),
         .library(name: "AllocationCounter", type: .dynamic, targets: ["AllocationCounter"]),
     ],
     dependencies: [

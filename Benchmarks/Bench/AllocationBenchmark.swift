@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Posix
+import Time
 
 /// How often the allocator is called for each frame in steady state.
 func allocationSection(_ options: RunOptions) -> Section {
@@ -40,7 +41,7 @@ private func allocations(on kind: String, seconds: Double) throws -> [Double] {
     )
     sleep(seconds: 4)
     let before = counters.map(\.count)
-    let start = MonotonicClock.now()
+    let start: Instant = MonotonicClock.now()
     let packetsBefore = drain.pictures
     sleep(seconds: seconds)
     let elapsed = secondsSince(start)

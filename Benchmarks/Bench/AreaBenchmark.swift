@@ -1,4 +1,5 @@
 import Posix
+import Time
 
 /// Cost against how much of the screen changes, at 30 changes a second.
 func areaSection(_ options: RunOptions) -> Section {
@@ -42,7 +43,7 @@ private func areaCost(_ share: Double, seconds: Double) throws -> [Double] {
     let broadcast = try Contender.oriel.start(stage, drain.port)
     sleep(seconds: 3)
     let before = try broadcast.processes.map { try $0.cpuSeconds() }
-    let start = MonotonicClock.now()
+    let start: Instant = MonotonicClock.now()
     sleep(seconds: seconds)
     let ticks = secondsSince(start) * 30
     try broadcast.requireRunning()

@@ -3,6 +3,7 @@ import Foundation
 import FrameBridge
 import Glibc
 import Posix
+import Time
 
 private let frame = (width: 1920, height: 1080)
 private let lumaBytes = frame.width * frame.height
@@ -73,11 +74,13 @@ private func overhead(sleepers: Int, count: Int) throws -> Double {
     let folder = try TemporaryFolder(isInMemory: true)
     let directory = try BridgeDirectory(path: folder.path + "/bridge", create: true)
     var writer = try FrameWriter(directory: directory, source: "bench", framesPerSecond: 30)
-    let clock = sleepers > 0 ? MonotonicClock.threadTime : MonotonicClock.now
+    func clock() -> Duration {
+        sleepers > 0 ? MonotonicClock.threadTime() : MonotonicClock.now() - Instant(nanoseconds: 0)
+    }
     func publish() throws -> Double {
         let start = clock()
-        try writer.publish(frameInfo(start)) { if $0.followsAnother { $0.keepAll() } }
-        return Double(clock() - start) / 1000
+        try writer.publish(frameInfo(MonotonicClock.now())) { if $0.followsAnother { $0.keepAll() } }
+        return (clock() - start) / .microseconds(1)
     }
     for _ in 0..<4 { _ = try publish() }
     let readers = try (0..<sleepers).map { _ in
@@ -154,7 +157,7 @@ private func timedLaunch(_ pipeline: String) throws -> ChildProcess {
     return try ChildProcess("bash", ["-c", script], environment: memory, capturingOutput: true)
 }
 
-private func frameInfo(_ capturedAt: UInt64) -> FrameInfo {
+private func frameInfo(_ capturedAt: Instant) -> FrameInfo {
     let source = SourceRectangle(x: 0, y: 0, width: frame.width, height: frame.height)
     return FrameInfo(width: frame.width, height: frame.height, capturedAt: capturedAt, source: source)
 }
@@ -173,7 +176,7 @@ private func copyRate(seconds: Double) -> Double {
     let targets = pictures(3)  // as many as the bridge has slots
     defer { (sources + targets).forEach { $0.deallocate() } }
     var count = 0
-    let start = MonotonicClock.now()
+    let start: Instant = MonotonicClock.now()
     while secondsSince(start) < seconds {
         targets[count % targets.count].copyMemory(from: UnsafeRawBufferPointer(sources[count % sources.count]))
         count += 1
@@ -201,8 +204,8 @@ private func run(
         capturingOutput: true
     )
     defer { reader.stop() }
-    let start = MonotonicClock.now()
-    let cpuStart = MonotonicClock.threadTime()
+    let start: Instant = MonotonicClock.now()
+    let cpuStart: Duration = MonotonicClock.threadTime()
     var count = 0
     while reader.isRunning, secondsSince(start) < seconds + 5 {
         let source = UnsafeRawBufferPointer(sources[count % sources.count])
@@ -213,9 +216,9 @@ private func run(
             }
         }
         count += 1
-        if let rate { MonotonicClock.sleep(until: start + UInt64(Double(count) / rate * 1e9)) }
+        if let rate { MonotonicClock.sleep(until: start + .seconds(Double(count) / rate)) }
     }
-    let cost = Double(MonotonicClock.threadTime() - cpuStart) / 1e6 / Double(count)
+    let cost = (MonotonicClock.threadTime() - cpuStart).milliseconds / Double(count)
     let figures = reader.outputText().split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
     guard figures.count == 2 else { throw BenchError("the reader process printed no figures") }
     return (cost, figures)
@@ -238,12 +241,12 @@ struct BridgeReader: ParsableCommand {
         defer { copy.deallocate() }
         while true {
             if case .frame = try reader.read({ _ in }) { break }
-            reader.wait(until: MonotonicClock.now() + 1_000_000)
+            reader.wait(until: MonotonicClock.now() + .milliseconds(1))
         }
         var latencies: [Double] = []
         var count = 0
-        let start = MonotonicClock.now()
-        let cpuStart = MonotonicClock.threadTime()
+        let start: Instant = MonotonicClock.now()
+        let cpuStart: Duration = MonotonicClock.threadTime()
         while secondsSince(start) < seconds {
             let outcome = try reader.read { frame in
                 guard mode == .throughput || mode == .copy else { return }
@@ -251,13 +254,14 @@ struct BridgeReader: ParsableCommand {
             }
             switch outcome {
             case .frame(let info):
-                latencies.append(Double(MonotonicClock.now() - info.publishedAt) / 1000)
+                let now: Instant = MonotonicClock.now()
+                if let publishedAt = info.publishedAt { latencies.append((now - publishedAt) / .microseconds(1)) }
                 count += 1
-            case .unchanged, .noFrame: reader.wait(until: MonotonicClock.now() + 100_000_000)
+            case .unchanged, .noFrame: reader.wait(until: MonotonicClock.now() + .milliseconds(100))
             case .contended: break
             }
         }
-        let cpu = Double(MonotonicClock.threadTime() - cpuStart) / 1e6
+        let cpu = (MonotonicClock.threadTime() - cpuStart).milliseconds
         switch mode {
         case .throughput: print(Double(count) / secondsSince(start), 0)
         case .latency: print(latencies.median ?? 0, latencies.percentile(99) ?? 0)

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Posix
 import Synchronization
+import Time
 
 struct BenchError: Error, CustomStringConvertible {
     let description: String
@@ -60,7 +61,7 @@ final class ChildProcess: @unchecked Sendable {  // Process guards its own state
     func stop() {
         if process.isRunning {
             process.terminate()
-            let start = MonotonicClock.now()
+            let start: Instant = MonotonicClock.now()
             while process.isRunning, secondsSince(start) < 3 { sleep(seconds: 0.005) }
             if process.isRunning { kill(pid, SIGKILL) }
             process.waitUntilExit()
@@ -86,7 +87,7 @@ final class ChildProcess: @unchecked Sendable {  // Process guards its own state
     static func stopAll() {
         let pids = running.withLock { $0 }
         for pid in pids { kill(pid, SIGTERM) }
-        let start = MonotonicClock.now()
+        let start: Instant = MonotonicClock.now()
         while pids.contains(where: { kill($0, 0) == 0 }), secondsSince(start) < 2 { sleep(seconds: 0.01) }
     }
 }

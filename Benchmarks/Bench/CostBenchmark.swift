@@ -1,5 +1,6 @@
 import Pixels
 import Posix
+import Time
 
 /// What share of ffmpeg's CPU time each workload may take.
 private let limits = [
@@ -144,7 +145,7 @@ private func cost(
     guard drain.bytes > 0 || !isHeard else { throw BenchError("\(contender.name) sent nothing within 6 s") }
     let bytes = drain.bytes
     let before = try broadcast.processes.map { (cpu: try $0.cpuSeconds(), wakeUps: try $0.wakeUps()) }
-    let start = MonotonicClock.now()
+    let start: Instant = MonotonicClock.now()
     sleep(seconds: seconds)
     let elapsed = secondsSince(start)
     try broadcast.requireRunning()

@@ -1,6 +1,8 @@
 import Glibc
 import Media
 import Pixels
+import TestSupport
+import Time
 import VideoEncoding
 
 /// An encoder, as a row of the table.
@@ -82,7 +84,7 @@ private func encode(_ pictures: [Picture], _ variant: Variant) throws -> [Double
     var (seconds, bytes, quality) = (0.0, 0, 0.0)
     var reference = PlanarPicture()
     for (index, picture) in pictures.enumerated() {
-        let time = UInt64(index + 1) * 1_000_000_000 / 30
+        let time = Instant.seconds(Double(index + 1) / 30)
         let start = threadSeconds()
         let length = try encoder.encode(picture.nv12, presentationTime: time) { _, data in
             data.withUnsafeBytes(\.count)

@@ -1,6 +1,7 @@
 import FrameBridge
 import Glibc
 import Posix
+import Time
 
 /// Memory of Oriel's two processes, and how long each takes to its first result.
 func footprintSection(_ options: RunOptions) -> Section {
@@ -58,13 +59,13 @@ private func memoryInUse(seconds: Double) throws -> Double {
 private func startUp(on stage: Stage) throws -> (start: Double, attach: Double) {
     let folder = try TemporaryFolder()
     var reader = try FrameReader(directory: try BridgeDirectory(path: folder.path + "/bridge", create: true))
-    let started = MonotonicClock.now()
+    let started: Instant = MonotonicClock.now()
     let capture = try Contender.startCapture(stage.display, in: folder)
     while true {
         if case .frame = try reader.read({ _ in }) { break }
         try capture.requireRunning()
         guard secondsSince(started) < 5 else { throw BenchError("no frame was published within 5 s") }
-        reader.wait(until: MonotonicClock.now() + 1_000_000)
+        reader.wait(until: MonotonicClock.now() + .milliseconds(1))
     }
     let start = secondsSince(started) * 1000
 
@@ -73,9 +74,9 @@ private func startUp(on stage: Stage) throws -> (start: Double, attach: Double) 
     let control = try UDPSocket(family: AF_INET, port: port + 1)
     defer { _ = control.raw }
     var buffer = [UInt8](repeating: 0, count: 2048)
-    let attached = MonotonicClock.now()
+    let attached: Instant = MonotonicClock.now()
     let sender = try Contender.startSender(port, in: folder)
-    waitReadable(media.raw, until: attached + 5_000_000_000)
+    waitReadable(media.raw, until: attached + .seconds(5))
     let attach = secondsSince(attached) * 1000
     guard (try? media.receive(into: &buffer)) != nil else {
         try sender.requireRunning()

@@ -9,7 +9,7 @@ func stopChildrenOnSignals() {
     _ = interruption.raw  // made now, for a signal handler must not
     for number in [SIGINT, SIGTERM, SIGHUP] { signal(number) { _ in interruption.set() } }
     _ = try? Thread {
-        waitReadable(interruption.raw, until: .max)
+        waitReadable(interruption.raw, until: nil)
         ChildProcess.stopAll()
         TemporaryFolder.removeAll()
         exit(130)

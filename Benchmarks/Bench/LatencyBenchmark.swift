@@ -3,6 +3,7 @@ import Pixels
 import Posix
 import Synchronization
 import TestSupport
+import Time
 
 /// From a paint request to the decoded picture in GStreamer, for a small change at 7 Hz.
 func latencySection(_ options: RunOptions) -> Section {
@@ -56,13 +57,13 @@ func latencySection(_ options: RunOptions) -> Section {
 
 /// When each value was first painted, and first seen in a received picture.
 final class Sightings: Sendable {
-    private let times = Mutex<[Int: UInt64]>([:])
+    private let times = Mutex<[Int: Instant]>([:])
 
-    func note(_ value: Int, at time: UInt64) {
+    func note(_ value: Int, at time: Instant) {
         times.withLock { if $0[value] == nil { $0[value] = time } }
     }
 
-    var all: [Int: UInt64] { times.withLock { $0 } }
+    var all: [Int: Instant] { times.withLock { $0 } }
 }
 
 /// p50 and p95 in milliseconds.
@@ -83,16 +84,16 @@ private func latency(of contender: Contender, on kind: String, seconds: Double) 
     defer { receiver.stop() }
     let broadcast = try contender.start(stage, port)
     sleep(seconds: 3)
-    let from = MonotonicClock.now()
+    let from: Instant = MonotonicClock.now()
     sleep(seconds: seconds)
-    let to = MonotonicClock.now()
+    let to: Instant = MonotonicClock.now()
     sleep(seconds: 1)  // what was painted last is still on its way
     try broadcast.requireRunning()
 
     let pictures = seen.all
     let window = painted.all.filter { (from..<to).contains($0.value) }
     let latencies = window.compactMap { value, time in
-        pictures[value].map { (Double($0) - Double(time)) / 1e6 }
+        pictures[value].map { ($0 - time).milliseconds }
     }
     guard latencies.count * 10 >= window.count * 9, let middle = latencies.median else {
         throw BenchError("only \(latencies.count) of \(window.count) values arrived")
@@ -111,8 +112,8 @@ func readCounterLines(_ descriptor: Int32, into painted: Sightings) {
         pending += buffer[..<count]
         while let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
             let words = String(decoding: pending[..<end], as: UTF8.self).split(separator: " ")
-            if words.count == 2, let value = Int(words[0]), let time = UInt64(words[1]) {
-                painted.note(value, at: time)
+            if words.count == 2, let value = Int(words[0]), let nanoseconds = UInt64(words[1]) {
+                painted.note(value, at: Instant(nanoseconds: nanoseconds))
             }
             pending.removeSubrange(...end)
         }

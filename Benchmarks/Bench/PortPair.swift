@@ -1,6 +1,7 @@
 import Glibc
 import Posix
 import Synchronization
+import Time
 
 /// A pair of free UDP ports for RTP and RTCP, the first one even.
 func freePortPair() throws -> UInt16 {
@@ -28,7 +29,7 @@ final class PortDrain: Sendable {
         _ = try Thread { [self] in
             var buffer = [UInt8](repeating: 0, count: 65536)
             while !isOver.load(ordering: .relaxed) {
-                waitReadable(sockets.media.raw, sockets.control.raw, until: MonotonicClock.now() + 100_000_000)
+                waitReadable(sockets.media.raw, sockets.control.raw, until: MonotonicClock.now() + .milliseconds(100))
                 while let datagram = try? sockets.media.receive(into: &buffer) {
                     counted.add(datagram.count, ordering: .relaxed)
                     if buffer[1] & 0x80 != 0 { markers.add(1, ordering: .relaxed) }

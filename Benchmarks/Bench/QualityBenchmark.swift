@@ -4,6 +4,7 @@ import Pixels
 import Posix
 import Synchronization
 import TestSupport
+import Time
 
 private let qualityCommand = "tools/bench quality"
 
@@ -72,12 +73,12 @@ private func qualitySection(_ options: RunOptions) -> Section {
 
 /// Pictures as they were received, I420, with the time.
 private final class Received: Sendable {
-    private let pictures = Mutex<[(picture: [UInt8], time: UInt64)]>([])
+    private let pictures = Mutex<[(picture: [UInt8], time: Instant)]>([])
     private let isKept = Atomic<Bool>(false)
 
     func keep() { isKept.store(true, ordering: .relaxed) }
 
-    func note(_ picture: [UInt8], _ time: UInt64) {
+    func note(_ picture: [UInt8], _ time: Instant) {
         pictures.withLock {
             // Always the one that is shown, since what stands still is not sent again.
             if !isKept.load(ordering: .relaxed) { $0.removeAll() }
@@ -85,7 +86,7 @@ private final class Received: Sendable {
         }
     }
 
-    var all: [(picture: [UInt8], time: UInt64)] { pictures.withLock { $0 } }
+    var all: [(picture: [UInt8], time: Instant)] { pictures.withLock { $0 } }
 }
 
 private func quality(of contender: Contender, on kind: String) throws -> Double {
@@ -101,11 +102,11 @@ private func quality(of contender: Contender, on kind: String) throws -> Double 
     let broadcast = try contender.start(stage, port)
     sleep(seconds: 4)
     received.keep()
-    var wanted: [(picture: Picture, time: UInt64)] = []
+    var wanted: [(picture: Picture, time: Instant)] = []
     if contender.isOurs {
         let source = Picture(size: Stage.size)
         let rescaler = Rescaler(from: Stage.size, to: EncoderSettings.size)
-        var grabs: [(pixels: [UInt8], time: UInt64)] = []
+        var grabs: [(pixels: [UInt8], time: Instant)] = []
         try stage.grab(count: 24, rate: 10) { grabs.append(($0, MonotonicClock.now())) }
         for grab in grabs {
             source.convert(grab.pixels)
@@ -124,9 +125,9 @@ private func quality(of contender: Contender, on kind: String) throws -> Double 
     try broadcast.requireRunning()
     let pictures = received.all
     let best = wanted.compactMap { wanted in
-        let shown = pictures.last { $0.time + 800_000_000 <= wanted.time }
+        let shown = pictures.last { $0.time + .milliseconds(800) <= wanted.time }
         let next = pictures.filter {
-            $0.time + 800_000_000 > wanted.time && $0.time < wanted.time + 400_000_000
+            $0.time + .milliseconds(800) > wanted.time && $0.time < wanted.time + .milliseconds(400)
         }
         return ([shown].compactMap(\.self) + next).map { wanted.picture.lumaPSNR(of: $0.picture) }.max()
     }

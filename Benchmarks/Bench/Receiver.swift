@@ -3,6 +3,7 @@ import Pixels
 import Posix
 import Synchronization
 import TestSupport
+import Time
 
 /// The receiver of every contender: RTP in, decoded pictures out. GStreamer for VP8, ffmpeg for AV1.
 final class Receiver: Sendable {
@@ -15,7 +16,7 @@ final class Receiver: Sendable {
     init(
         port: UInt16,
         codec: String = "VP8",
-        onFrame: @escaping @Sendable ([UInt8], UInt64) -> Void = { _, _ in }
+        onFrame: @escaping @Sendable ([UInt8], Instant) -> Void = { _, _ in }
     ) throws {
         let folder = try TemporaryFolder()
         let process = try codec == "VP8" ? Self.gstreamer(port) : Self.ffmpeg(port, codec, in: folder)

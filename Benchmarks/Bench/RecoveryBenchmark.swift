@@ -4,6 +4,7 @@ import Pixels
 import Posix
 import Synchronization
 import TestSupport
+import Time
 
 /// How long after it was killed and started again each process lets a new picture through.
 func recoverySections(_ options: RunOptions) -> [Section] {
@@ -79,7 +80,7 @@ private func noticeOfWriter() throws -> Double {
     let sender = try Contender.startSender(try freePortPair(), in: folder)
     defer { sender.stop() }
     sleep(seconds: .random(in: 0.5...1))
-    let start = MonotonicClock.now()
+    let start: Instant = MonotonicClock.now()
     kill(capture.pid, SIGKILL)
     while !sender.errorText.contains("died") {
         guard secondsSince(start) < 5 else { throw BenchError("the sender did not notice within 5 s") }
@@ -94,19 +95,19 @@ private func noticeOfReader() throws -> Double {
     let directory = try BridgeDirectory(path: folder.path + "/bridge", create: true)
     var writer = try FrameWriter(directory: directory, source: "bench", framesPerSecond: 30)
     let source = SourceRectangle(x: 0, y: 0, width: 64, height: 64)
-    try writer.publish(FrameInfo(width: 64, height: 64, capturedAt: 1, source: source)) { _ in }
+    try writer.publish(FrameInfo(width: 64, height: 64, capturedAt: Instant(nanoseconds: 1), source: source)) { _ in }
     let watch = directory.watch()
     let reader = try ChildProcess(sibling("bench"), ["bridge-reader", directory.path, "latency", "60"])
     while !writer.hasReaders { sleep(seconds: 0.001) }
     sleep(seconds: .random(in: 0.1...0.2))
     _ = watch.take()
-    let start = MonotonicClock.now()
+    let start: Instant = MonotonicClock.now()
     kill(reader.pid, SIGKILL)
     while writer.hasReaders {
         guard secondsSince(start) < 5 else { throw BenchError("the writer did not notice within 5 s") }
-        waitReadable(watch.descriptor, until: MonotonicClock.now() + 500_000_000)
+        waitReadable(watch.descriptor, until: MonotonicClock.now() + .milliseconds(500))
         if watch.take(), writer.hasReaders {
-            MonotonicClock.sleep(until: MonotonicClock.now() + DirectoryWatch.unlockTime)
+            MonotonicClock.sleep(for: DirectoryWatch.unlockTime)
         }
     }
     return secondsSince(start) * 1000
@@ -160,7 +161,7 @@ private final class RecoveryScene {
         case .server: stage?.crash()
         }
         sleep(seconds: 0.3)
-        let start = MonotonicClock.now()
+        let start: Instant = MonotonicClock.now()
         switch victim {
         case .capture: capture = try Contender.startCapture(display, in: folder)
         case .sender: sender = try Contender.startSender(port, in: folder)
@@ -171,7 +172,7 @@ private final class RecoveryScene {
 
     /// Milliseconds until another number is seen than the last one.
     @discardableResult
-    private func waitForChange(since start: UInt64) throws -> Double {
+    private func waitForChange(since start: Instant) throws -> Double {
         let before = lastSeen.number
         while lastSeen.number == before {
             guard secondsSince(start) < 10 else { throw BenchError("no new picture arrived within 10 s") }

@@ -3,6 +3,7 @@ import Glibc
 import Pixels
 import Posix
 import TestSupport
+import Time
 
 /// What the contenders look at: an X server of our own with one workload on it.
 final class Stage {
@@ -82,7 +83,7 @@ final class Stage {
     }
 
     private static func wait(for server: ChildProcess, _ display: String) throws {
-        let start = MonotonicClock.now()
+        let start: Instant = MonotonicClock.now()
         while !FileManager.default.fileExists(atPath: socket(of: display)) {
             guard server.isRunning, secondsSince(start) < 5 else { throw BenchError("no Xvfb on \(display)") }
             sleep(seconds: 0.005)

@@ -1,6 +1,7 @@
 import Foundation
 import Pixels
 import Posix
+import Time
 
 /// Where the processor time and the bytes of each workload go, by Oriel's own account (`--stats`).
 func stagesSection(_ options: RunOptions) -> Section {
@@ -117,7 +118,7 @@ private struct AccountedWork {
         let sender = try Contender.startSender(drain.port, in: folder, ["--stats", files.sender])
         sleep(seconds: 3)
         let first = (try Self.lastLine(of: files.capture), try Self.lastLine(of: files.sender))
-        let (start, before) = (MonotonicClock.now(), (try capture.cpuSeconds(), try sender.cpuSeconds()))
+        let (start, before): (Instant, _) = (MonotonicClock.now(), (try capture.cpuSeconds(), try sender.cpuSeconds()))
         sleep(seconds: seconds)
         captureCPU = try capture.cpuSeconds() - before.0
         senderCPU = try sender.cpuSeconds() - before.1

@@ -1,4 +1,5 @@
 import Posix
+import Time
 
 extension [Double] {
     /// nil when empty.
@@ -27,16 +28,16 @@ extension Double {
     }
 }
 
-func secondsSince(_ start: UInt64) -> Double { Double(MonotonicClock.now() - start) / 1e9 }
+func secondsSince(_ start: Instant) -> Double { (MonotonicClock.now() - start).seconds }
 
-func sleep(seconds: Double) { MonotonicClock.sleep(until: MonotonicClock.now() + UInt64(seconds * 1e9)) }
+func sleep(seconds: Double) { MonotonicClock.sleep(for: .seconds(seconds)) }
 
 /// Median milliseconds of each body. They take turns, so that a change of the machine's speed hits all alike.
 func interleavedMilliseconds(turns: Int, _ bodies: [() -> Void]) -> [Double] {
     var times = [[Double]](repeating: [], count: bodies.count)
     for turn in 0...turns {
         for (index, body) in bodies.enumerated() {
-            let start = MonotonicClock.now()
+            let start: Instant = MonotonicClock.now()
             body()
             if turn > 0 { times[index].append(secondsSince(start) * 1000) }  // the first turn warms up
         }

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Posix
 import TestSupport
+import Time
 
 /// Reads each decoded frame's number in the page, and when it was decoded.
 private let watchNumbers = watchFrames(
@@ -81,9 +82,9 @@ private func webLatency(_ codec: String, seconds: Double) throws -> [Double] {
     let browser = try web.viewer()
     for script in [watchNumbers, watchShownNumbers] { let _: Bool? = try browser.evaluateOptional(script) }
     sleep(seconds: 2)
-    let from = MonotonicClock.now()
+    let from: Instant = MonotonicClock.now()
     sleep(seconds: seconds)
-    let to = MonotonicClock.now()
+    let to: Instant = MonotonicClock.now()
     sleep(seconds: 0.5)
     let zero = wallClockAtMonotonicZero()
     let window = painted.all.filter { (from..<to).contains($0.value) }
@@ -91,7 +92,7 @@ private func webLatency(_ codec: String, seconds: Double) throws -> [Double] {
         // The first sight of each number counts.
         let sights = try browser.evaluate(list, as: [[Double]].self).map { (Int($0[0]), $0[1] - zero) }
         let first = Dictionary(sights) { earlier, _ in earlier }
-        let latencies = window.compactMap { value, time in first[value].map { $0 - Double(time) / 1e6 } }
+        let latencies = window.compactMap { value, time in first[value].map { $0 - Double(time.nanoseconds) / 1e6 } }
         guard latencies.count * 10 >= window.count * 9, let middle = latencies.median else {
             throw BenchError("only \(latencies.count) of \(window.count) values were \(list)")
         }

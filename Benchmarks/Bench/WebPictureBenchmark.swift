@@ -3,6 +3,7 @@ import Glibc
 import Pixels
 import Posix
 import TestSupport
+import Time
 
 /// How soon a screen of text that stands still can be read by whoever comes later.
 func lateSection(_ options: RunOptions) -> Section {
@@ -157,7 +158,7 @@ private func sharpness(_ codec: String, flips: Int) throws -> [Double] {
     for _ in 0..<flips {
         let known = painted.all.keys.max() ?? 0
         try wait(until: "the next page is there") { painted.all.keys.max() ?? 0 > known }
-        let time = Double(painted.all[known + 1]!) / 1e6 + wallClockAtMonotonicZero()
+        let time = Double(painted.all[known + 1]!.nanoseconds) / 1e6 + wallClockAtMonotonicZero()
         sleep(seconds: 1.7)
         let source = Picture(size: Stage.size)
         try web.stage.grab(count: 1) { source.convert($0) }

@@ -1,6 +1,7 @@
 import Glibc
 import Posix
 import TestSupport
+import Time
 
 /// A workload, its broadcast and a sender to browsers across a network of our own.
 final class WebStage {
@@ -66,7 +67,7 @@ final class WebStage {
 /// The wall clock at the beginning of the monotonic one, in milliseconds: what a browser's clock counts from is known
 /// by the wall clock alone.
 func wallClockAtMonotonicZero() -> Double {
-    Double(MonotonicClock.wallClock()) / 1e6 - Double(MonotonicClock.now()) / 1e6
+    Double(MonotonicClock.wallClock()) / 1e6 - Double(MonotonicClock.now().nanoseconds) / 1e6
 }
 
 /// A script that runs `body` for each frame that the page decodes from now on, with its I420 `bytes`, the luma's `stride`

@@ -1,6 +1,7 @@
 import Foundation
 import Posix
 import TestSupport
+import Time
 
 func motionSection(_ options: RunOptions) -> Section {
     var sample = Samples()
@@ -89,7 +90,7 @@ private func load(viewers: Int, seconds: Double) throws -> [Double] {
     let load = try Subprocess(web.network.atViewer(arguments))
     sleep(seconds: 4)  // all are connected by then, and the count has begun
     let before = try web.sender.cpuSeconds()
-    let start = MonotonicClock.now()
+    let start: Instant = MonotonicClock.now()
     sleep(seconds: seconds - 1)
     let used = (try web.sender.cpuSeconds() - before) / secondsSince(start)
     try load.wait(timeout: .seconds(60))
@@ -124,7 +125,7 @@ private func idle(seconds: Double) throws -> [Double] {
     let browser = try web.viewer()
     sleep(seconds: 5)
     let (bytes, used) = (try web.bytesReceived(), try web.sender.cpuSeconds())
-    let start = MonotonicClock.now()
+    let start: Instant = MonotonicClock.now()
     sleep(seconds: seconds)
     let elapsed = secondsSince(start)
     let rate = (try web.bytesReceived() - bytes) * 8 / elapsed / 1000

@@ -1,4 +1,5 @@
 import Posix
+import Time
 
 /// A number that a program can read off a picture, even after it was scaled to 1280 pixels of width and compressed.
 ///
@@ -36,7 +37,7 @@ func drawCounter(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
     repeat {
         strip.draw(number, on: picture, x: 0, y: 0)
         screen.window.text("counter \(number) ", 16, textY, 0xffffff, on: 0x20242c)
-        let asked = MonotonicClock.now()
+        let asked: Instant = MonotonicClock.now()
         // One copy, which the server does in one go: nobody grabs half a number.
         screen.window.copy(from: picture, 0, 0, strip.width, strip.height, toX: 0, toY: 0)
         try screen.synchronize()
@@ -61,7 +62,7 @@ func drawPattern(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
         }
         screen.window.copy(from: picture, 0, 0, screen.width, screen.height, toX: 0, toY: 0)
         try screen.synchronize()
-        printLine("\(number) \(MonotonicClock.now())")
+        printLine("\(number) \(MonotonicClock.now().nanoseconds)")
         number &+= 1
     } while pace.wait()
 }

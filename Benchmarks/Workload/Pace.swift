@@ -1,16 +1,18 @@
 import Glibc
 import Posix
+import Time
 
 /// Keeps a steady rate, without drift, for a limited time.
 struct Pace {
-    private let interval: UInt64
-    private let end: UInt64
-    private var next: UInt64
+    private let interval: Duration
+    /// nil for never.
+    private let end: Instant?
+    private var next: Instant
 
     init(rate: Double, seconds: Double?) {
-        let now = MonotonicClock.now()
-        interval = UInt64(1e9 / rate)
-        end = seconds.map { now + UInt64($0 * 1e9) } ?? .max
+        let now: Instant = MonotonicClock.now()
+        interval = .seconds(1 / rate)
+        end = seconds.map { now + .seconds($0) }
         next = now
     }
 
@@ -20,8 +22,8 @@ struct Pace {
     /// Sleeps until the next beat. False: the time is over.
     mutating func wait() -> Bool {
         next += interval
-        MonotonicClock.sleep(until: min(next, end))
-        return MonotonicClock.now() < end
+        MonotonicClock.sleep(until: min(next, end ?? next))
+        return end.map { MonotonicClock.now() < $0 } ?? true
     }
 }
 

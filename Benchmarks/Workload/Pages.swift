@@ -1,4 +1,5 @@
 import Posix
+import Time
 
 /// A screen full of text that is another one at every beat, light and dark in turn, as when a person changes windows.
 /// Prints `NUMBER NANOSECONDS` for each, the instant of the monotonic clock just before the server was asked to draw it.
@@ -9,7 +10,7 @@ func drawPages(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
     repeat {
         turnPage(number, of: &text, on: picture)
         try screen.synchronize()
-        let asked = MonotonicClock.now()
+        let asked: Instant = MonotonicClock.now()
         screen.window.copy(from: picture, 0, 0, screen.width, screen.height, toX: 0, toY: 0)
         try screen.synchronize()
         printLine("\(number) \(asked)")
@@ -31,7 +32,7 @@ func drawNews(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
             screen.window.copy(from: picture, 0, 0, screen.width, screen.height, toX: 0, toY: 0)
             try screen.synchronize()
         } else {
-            let asked = MonotonicClock.now()
+            let asked: Instant = MonotonicClock.now()
             screen.window.copy(from: picture, 0, 0, strip.width, strip.height, toX: 0, toY: 0)
             try screen.synchronize()
             printLine("\(number) \(asked)")

@@ -176,7 +176,7 @@ struct CaptureEngine {
         let isSweepDue = isLooking(at: now) && schedule?.isSweepDue(at: now) ?? false
         let isDue = now >= heartbeatAt || isSweepDue
         if isCalled || isDue || callAgainAt.map({ now >= $0 }) ?? false {
-            callAgainAt = isCalled ? now + .nanoseconds(DirectoryWatch.unlockTime) : nil
+            callAgainAt = isCalled ? now + DirectoryWatch.unlockTime : nil
             if isDue { heartbeatAt = now + Self.heartbeatInterval }
             actions.append(.beat)
         }

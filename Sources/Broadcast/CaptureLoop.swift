@@ -100,7 +100,7 @@ package struct CaptureLoop: ~Copyable {
             }
             let (deadline, hearsServer) = engine.rest(at: MonotonicClock.now())
             let server = hearsServer ? session?.fileDescriptor : nil
-            waitReadable(signals.descriptor.raw, watch.descriptor, server ?? -1, until: deadline.nanoseconds)
+            waitReadable(signals.descriptor.raw, watch.descriptor, server ?? -1, until: deadline)
         }
         try writer.stop()
     }
@@ -195,7 +195,7 @@ package struct CaptureLoop: ~Copyable {
         let now: Instant = MonotonicClock.now()
         var picture = writer.lastFrame ?? session?.frameInfo ?? .ofNothing(at: now)
         let isPlacard = cover == .placard
-        if isPlacard || writer.lastFrame == nil { picture.capturedAt = now.nanoseconds }
+        if isPlacard || writer.lastFrame == nil { picture.capturedAt = now }
         do throws(BridgeError) {
             try writer.publish(picture, leavingNothingElse: true) { planes in
                 if isPlacard || !planes.followsAnother { planes.drawPlacard() } else { planes.keepAll() }
@@ -263,7 +263,7 @@ extension FrameInfo {
         FrameInfo(
             width: 1280,
             height: 720,
-            capturedAt: now.nanoseconds,
+            capturedAt: now,
             source: SourceRectangle(x: 0, y: 0, width: 1280, height: 720)
         )
     }

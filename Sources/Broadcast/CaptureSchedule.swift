@@ -69,7 +69,7 @@ struct CaptureSchedule {
     ///   - now: when the first look is due.
     init(interval: Duration, hasDamage: Bool, hasMotion: Bool, at now: Instant) {
         self.interval = interval
-        rate = RateLimit(interval: UInt64(interval.nanoseconds))
+        rate = RateLimit(interval: interval, from: now)
         polling = hasDamage ? .none : .always
         asksPointer = hasMotion ? .none : .always
         sweepAt = now
@@ -87,7 +87,7 @@ struct CaptureSchedule {
     func isSweepDue(at now: Instant) -> Bool { now >= sweepAt }
 
     /// The earliest instant that the frame rate allows.
-    private var earliest: Instant { Instant(nanoseconds: rate.earliest) }
+    private var earliest: Instant { rate.earliest }
 
     /// When the next look is due.
     var deadline: Instant {
@@ -127,7 +127,7 @@ struct CaptureSchedule {
         case .everything: sweepAt = now + Self.sweepInterval
         }
         // A sweep in between that finds nothing does not delay what comes next.
-        if sight.isNew || !isMereStripe { rate.note(at: now.nanoseconds) }
+        if sight.isNew || !isMereStripe { rate.note(at: now) }
     }
 }
 

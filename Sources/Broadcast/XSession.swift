@@ -209,7 +209,7 @@ final class XSession {
         FrameInfo(
             width: pictureSize.width,
             height: pictureSize.height,
-            capturedAt: capturedAt.nanoseconds,
+            capturedAt: capturedAt,
             source: SourceRectangle(x: region.x, y: region.y, width: region.width, height: region.height),
             orientation: Orientation(rotation: grabber.rotation)
         )

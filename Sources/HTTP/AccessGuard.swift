@@ -1,10 +1,12 @@
+package import Time
+
 /// Decides who may use the service: whoever knows the token. Wrong ones are limited, for each address.
 ///
 /// The right one is let in however many wrong ones come: others behind the same address or proxy must not lock out who
 /// knows it, and nothing tells them apart before the token does. So guessing is made hopeless by the token, which must be
 /// long, not slow by the guard. The limit spares work and tells a client to stop trying.
 ///
-/// Sans-IO: `now` is nanoseconds of the monotonic clock.
+/// Sans-IO.
 package struct AccessGuard: Sendable {
     package enum Decision: Equatable, Sendable {
         case allowed
@@ -15,7 +17,7 @@ package struct AccessGuard: Sendable {
 
     /// Wrong tokens that a network has at once; one more comes back every `recovery`.
     static let failureLimit = 10
-    static let recovery: UInt64 = 6_000_000_000
+    static let recovery = Duration.seconds(6)
 
     private let token: [UInt8]?
     private var failures = NetworkAllowance(limit: failureLimit, recovery: recovery)
@@ -30,7 +32,7 @@ package struct AccessGuard: Sendable {
     /// - Parameters:
     ///   - authorization: the header's value (RFC 6750 §2.1).
     ///   - address: the client's, in numbers.
-    package mutating func check(_ authorization: String?, from address: String, now: UInt64) -> Decision {
+    package mutating func check(_ authorization: String?, from address: String, now: Instant) -> Decision {
         guard let token else { return .allowed }
         if let given = Self.bearer(authorization), Self.isEqual(given, token) { return .allowed }
         // Whoever sends nothing has not guessed.

@@ -1,23 +1,24 @@
-/// What each network may have at once of something, and how soon it may have one more. Sans-IO: `now` is nanoseconds of
-/// the monotonic clock.
+package import Time
+
+/// What each network may have at once of something, and how soon it may have one more. Sans-IO.
 package struct NetworkAllowance: Sendable {
     private struct Use {
         var count: Int
         /// From when on it is forgiven.
-        var since: UInt64
+        var since: Instant
     }
 
     /// Networks remembered, so that many cannot fill the memory.
     package static let networkLimit = 4096
 
     private let limit: Int
-    private let recovery: UInt64
+    private let recovery: Duration
     private var uses: [String: Use] = [:]
 
     /// - Parameters:
     ///   - limit: what a network may have at once.
-    ///   - recovery: nanoseconds until one is forgiven; not 0.
-    package init(limit: Int, recovery: UInt64) {
+    ///   - recovery: the time until one is forgiven, above zero.
+    package init(limit: Int, recovery: Duration) {
         self.limit = limit
         self.recovery = recovery
     }
@@ -26,7 +27,7 @@ package struct NetworkAllowance: Sendable {
     package var networkCount: Int { uses.count }
 
     /// Takes as many of `count` as the network of an address may still have, and returns how many.
-    package mutating func take(_ count: Int = 1, from address: String, now: UInt64) -> Int {
+    package mutating func take(_ count: Int = 1, from address: String, now: Instant) -> Int {
         let network = ClientAddress(address).network
         forgive(network, now: now)
         let taken = min(count, limit - (uses[network]?.count ?? 0))
@@ -35,21 +36,20 @@ package struct NetworkAllowance: Sendable {
     }
 
     /// Whole seconds until the network of an address may have one more, at least 1.
-    package func wait(of address: String, now: UInt64) -> Int {
+    package func wait(of address: String, now: Instant) -> Int {
         guard let use = uses[ClientAddress(address).network] else { return 1 }
-        let forgivenAt = use.since + recovery
-        return Int(clamping: (max(forgivenAt, now) - now) / 1_000_000_000) + 1
+        return Int(max(use.since + recovery - now, .zero).components.seconds) + 1
     }
 
-    private mutating func forgive(_ network: String, now: UInt64) {
+    private mutating func forgive(_ network: String, now: Instant) {
         guard let known = uses[network] else { return }
-        let earned = Int(clamping: (max(now, known.since) - known.since) / recovery)
+        let earned = Int(max((now - known.since).nanoseconds, 0) / recovery.nanoseconds)
         guard earned > 0 else { return }
         let left = known.count - earned
-        uses[network] = left > 0 ? Use(count: left, since: known.since + UInt64(earned) * recovery) : nil
+        uses[network] = left > 0 ? Use(count: left, since: known.since + recovery * earned) : nil
     }
 
-    private mutating func note(_ count: Int, _ network: String, now: UInt64) {
+    private mutating func note(_ count: Int, _ network: String, now: Instant) {
         if uses.count >= Self.networkLimit, uses[network] == nil,
             let oldest = uses.min(by: { $0.value.since < $1.value.since })?.key
         {

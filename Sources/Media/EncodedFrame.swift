@@ -1,3 +1,5 @@
+package import Time
+
 /// What goes with the bytes of an encoded frame.
 package struct EncodedFrame: Sendable {
     package let rendition: Rendition.ID
@@ -5,18 +7,18 @@ package struct EncodedFrame: Sendable {
     package let isKeyframe: Bool
     /// Width and height in pixels.
     package let dimensions: (width: UInt16, height: UInt16)
-    /// The instant that the picture shows: nanoseconds of the monotonic clock.
-    package let capturedAt: UInt64
+    /// The instant that the picture shows.
+    package let capturedAt: Instant
     /// When the picture was taken from the screen, which is before `capturedAt` if the screen has stood still since. What was
     /// taken before the broadcast's horizon reaches nobody any more.
-    package let takenAt: UInt64
+    package let takenAt: Instant
 
     package init(
         rendition: Rendition.ID,
         isKeyframe: Bool,
         dimensions: (width: UInt16, height: UInt16),
-        capturedAt: UInt64,
-        takenAt: UInt64
+        capturedAt: Instant,
+        takenAt: Instant
     ) {
         self.rendition = rendition
         self.isKeyframe = isKeyframe

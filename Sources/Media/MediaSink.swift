@@ -1,3 +1,5 @@
+package import Time
+
 /// Where encoded frames go: a call with all its receivers, or a recording.
 ///
 /// The sender calls every method from several threads, of each rendition's frames one after the other. No method waits: a
@@ -10,9 +12,7 @@ package protocol MediaSink: AnyObject, Sendable {
 
     /// What the sink wants of a rendition now. Whenever the answer becomes another one, the sink wakes the sender; what time
     /// alone changes stands in the answer.
-    ///
-    /// - Parameter now: nanoseconds of the monotonic clock.
-    func demand(for rendition: Rendition.ID, at now: UInt64) -> Demand
+    func demand(for rendition: Rendition.ID, at now: Instant) -> Demand
 
     /// Takes a frame of a rendition that the sink wants.
     ///
@@ -32,13 +32,13 @@ package struct Demand: Sendable, Equatable {
     /// Whether somebody receives it. Nothing is encoded while nobody does.
     package var isWanted: Bool
     /// From when on a keyframe answers those who wait for one; nil if nobody does. May lie in the past.
-    package var keyframeAt: UInt64?
+    package var keyframeAt: Instant?
     /// Until when no frame can be taken, as those before still wait to be sent; nil if there is room.
-    package var isFullUntil: UInt64?
+    package var isFullUntil: Instant?
     /// Target of rate control that suits the receivers, in bits a second; nil leaves it as it is.
     package var bitrate: Int?
 
-    package init(isWanted: Bool, keyframeAt: UInt64? = nil, isFullUntil: UInt64? = nil, bitrate: Int? = nil) {
+    package init(isWanted: Bool, keyframeAt: Instant? = nil, isFullUntil: Instant? = nil, bitrate: Int? = nil) {
         self.isWanted = isWanted
         self.keyframeAt = keyframeAt
         self.isFullUntil = isFullUntil

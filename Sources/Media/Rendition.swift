@@ -27,6 +27,6 @@ package struct Rendition: Sendable, Equatable, Identifiable {
         self.bitrate = bitrate
     }
 
-    /// Nanoseconds from frame to frame.
-    package var interval: UInt64 { 1_000_000_000 / UInt64(framesPerSecond) }
+    /// The time from frame to frame.
+    package var interval: Duration { .nanoseconds(1_000_000_000 / framesPerSecond) }
 }

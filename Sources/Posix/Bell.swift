@@ -1,6 +1,7 @@
 import CPosix
 import Glibc
 import Synchronization
+package import Time
 
 /// Wakes a thread that sleeps on it: rung by any thread, any number of times. Cheap while nobody sleeps.
 package final class Bell: Sendable {
@@ -24,9 +25,13 @@ package final class Bell: Sendable {
         _ = posix_futex_wake(address, .max)
     }
 
-    /// Sleeps while it was rung `count` times, at the longest until `deadline`. May return early.
-    package func wait(while count: UInt32, until deadline: UInt64) {
-        var time = timespec(nanoseconds: deadline)
+    /// Sleeps while it was rung `count` times, at the longest until `deadline`; nil sets no end. May return early.
+    package func wait(while count: UInt32, until deadline: Instant? = nil) {
+        guard let deadline else {
+            posix_futex_wait(address, count, nil)
+            return
+        }
+        var time = timespec(deadline)
         posix_futex_wait(address, count, &time)
     }
 

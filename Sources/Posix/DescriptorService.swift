@@ -1,6 +1,7 @@
 import CPosix
 import Glibc
 import Synchronization
+package import Time
 
 /// Gives copies of one descriptor to whoever asks at a datagram socket in the file system.
 ///
@@ -55,7 +56,7 @@ package final class DescriptorService {
             }
             guard answer >= 0 else {
                 // Whatever it was, the next message may be another; but a lack of memory may last.
-                MonotonicClock.sleep(until: MonotonicClock.now() + 1_000_000)
+                MonotonicClock.sleep(for: .milliseconds(1))
                 continue
             }
             // Whoever does not wait for it gets nothing.
@@ -68,13 +69,13 @@ package final class DescriptorService {
     ///
     /// - Parameters:
     ///   - asker: any datagram socket.
-    ///   - deadline: when to give up, in nanoseconds of CLOCK_MONOTONIC.
+    ///   - deadline: when to give up.
     /// - Throws: `ECONNREFUSED` or `ENOENT` when nobody serves there, `ETIMEDOUT` when nobody answers.
     package static func ask(
         at name: String,
         in directory: borrowing FileDescriptor,
         with asker: borrowing FileDescriptor,
-        until deadline: UInt64
+        until deadline: Instant
     ) throws(SystemError) -> FileDescriptor {
         var ends: (Int32, Int32) = (-1, -1)
         try check("socketpair") {
@@ -89,7 +90,7 @@ package final class DescriptorService {
             while posix_send_descriptor(asker.raw, path, other.raw) != 0 {
                 // Many others ask just now.
                 guard errno == EAGAIN, MonotonicClock.now() < deadline else { throw SystemError("sendmsg") }
-                MonotonicClock.sleep(until: MonotonicClock.now() + 1_000_000)
+                MonotonicClock.sleep(for: .milliseconds(1))
             }
         }
         guard waitReadable(answer.raw, until: deadline) else { throw SystemError("recvmsg", code: ETIMEDOUT) }

@@ -50,7 +50,7 @@ package struct LineChannel: ~Copyable, Sendable {
             guard errno == EAGAIN || errno == EINTR else { throw SystemError("connect") }
             let now: Instant = MonotonicClock.now()
             guard now < deadline else { throw SystemError("connect", code: ETIMEDOUT) }
-            MonotonicClock.sleep(until: (now + .milliseconds(1)).nanoseconds)
+            MonotonicClock.sleep(until: now + .milliseconds(1))
         }
         self.socket = socket
     }
@@ -105,7 +105,7 @@ package struct LineChannel: ~Copyable, Sendable {
         let now: Instant = MonotonicClock.now()
         guard now < deadline else { throw SystemError(toWrite ? "send" : "recv", code: ETIMEDOUT) }
         var items = [PollItem(socket.raw, wantsWrite: toWrite)]
-        try poll(&items, until: deadline.nanoseconds)
+        try poll(&items, until: deadline)
     }
 }
 

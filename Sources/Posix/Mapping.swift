@@ -1,6 +1,7 @@
 import CPosix
 import Glibc
 import Synchronization
+package import Time
 
 /// A shared mapping of a whole file, unmapped when it goes out of scope.
 ///
@@ -74,21 +75,27 @@ package final class Mapping {
     }
 
     /// Sleeps while the 32-bit word at `offset` is `expected`, at the longest until `deadline`. May return early.
-    package func wait(_ offset: Int, while expected: UInt32, until deadline: UInt64) {
-        var time = timespec(nanoseconds: deadline)
+    package func wait(_ offset: Int, while expected: UInt32, until deadline: Instant) {
+        var time = timespec(deadline)
         let word = UnsafePointer(base.advanced(by: offset).assumingMemoryBound(to: UInt32.self))
         if posix_futex_wait(word, expected, &time) == EFAULT { MonotonicClock.sleep(until: deadline) }
     }
 
     /// Sleeps likewise, and only while `bell` was rung `count` times. Where the kernel cannot wait for two things, it looks
     /// at the bell every 30 ms.
-    package func wait(_ offset: Int, while expected: UInt32, or bell: Bell, while count: UInt32, until deadline: UInt64)
-    {
-        var time = timespec(nanoseconds: deadline)
+    package func wait(
+        _ offset: Int,
+        while expected: UInt32,
+        or bell: Bell,
+        while count: UInt32,
+        until deadline: Instant
+    ) {
+        var time = timespec(deadline)
         let word = UnsafePointer(base.advanced(by: offset).assumingMemoryBound(to: UInt32.self))
         switch posix_futex_wait_either(word, expected, bell.address, count, &time) {
         case EFAULT: bell.wait(while: count, until: deadline)
-        case ENOSYS, EPERM: wait(offset, while: expected, until: min(deadline, MonotonicClock.now() + 30_000_000))
+        case ENOSYS, EPERM:
+            wait(offset, while: expected, until: min(deadline, MonotonicClock.now() + .milliseconds(30)))
         default: break
         }
     }

@@ -1,5 +1,6 @@
 import CPosix
 import Glibc
+package import Time
 
 /// One descriptor to wait for.
 package struct PollItem {
@@ -16,7 +17,7 @@ package struct PollItem {
 }
 
 /// Waits until a descriptor is ready or, unless nil, an instant of the monotonic clock.
-package func poll(_ items: inout [PollItem], until deadline: UInt64?) throws(SystemError) {
+package func poll(_ items: inout [PollItem], until deadline: Instant?) throws(SystemError) {
     try withUnsafeTemporaryAllocation(of: pollfd.self, capacity: items.count) { descriptors throws(SystemError) in
         for (index, item) in items.enumerated() {
             let events = Int16(item.wantsWrite ? POLLIN | POLLOUT : POLLIN)
@@ -30,11 +31,10 @@ package func poll(_ items: inout [PollItem], until deadline: UInt64?) throws(Sys
     }
 }
 
-private func wait(for descriptors: UnsafeMutableBufferPointer<pollfd>, until deadline: UInt64?) throws(SystemError) {
+private func wait(for descriptors: UnsafeMutableBufferPointer<pollfd>, until deadline: Instant?) throws(SystemError) {
     try check("ppoll") {
         guard let deadline else { return posix_poll(descriptors.baseAddress, descriptors.count, nil) }
-        let now = MonotonicClock.now()
-        var timeout = timespec(nanoseconds: deadline > now ? deadline - now : 0)
+        var timeout = timespec(deadline - MonotonicClock.now())
         return posix_poll(descriptors.baseAddress, descriptors.count, &timeout)
     }
 }
@@ -44,12 +44,12 @@ extension pollfd {
     fileprivate var isReadable: Bool { Int32(revents) & (POLLIN | POLLERR | POLLHUP) != 0 }
 }
 
-/// Waits until one of the descriptors can be read, or until an instant of the monotonic clock. Negative ones count for
-/// nothing.
+/// Waits until one of the descriptors can be read or, unless nil, an instant of the monotonic clock. Negative descriptors
+/// count for nothing.
 ///
 /// - Returns: whether one can be read, or is broken.
 @discardableResult
-package func waitReadable(_ descriptors: borrowing Span<Int32>, until deadline: UInt64) -> Bool {
+package func waitReadable(_ descriptors: borrowing Span<Int32>, until deadline: Instant?) -> Bool {
     withUnsafeTemporaryAllocation(of: pollfd.self, capacity: descriptors.count) { items in
         for index in descriptors.indices {
             items[index] = pollfd(fd: descriptors[index], events: Int16(POLLIN), revents: 0)
@@ -62,7 +62,7 @@ package func waitReadable(_ descriptors: borrowing Span<Int32>, until deadline: 
 
 /// The same for up to three descriptors.
 @discardableResult
-package func waitReadable(_ first: Int32, _ second: Int32 = -1, _ third: Int32 = -1, until deadline: UInt64) -> Bool {
+package func waitReadable(_ first: Int32, _ second: Int32 = -1, _ third: Int32 = -1, until deadline: Instant?) -> Bool {
     let descriptors: InlineArray<3, Int32> = [first, second, third]
     return waitReadable(descriptors.span, until: deadline)
 }

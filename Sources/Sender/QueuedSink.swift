@@ -1,6 +1,7 @@
 package import Media
 package import Posix
 import Synchronization
+package import Time
 
 /// A sink that may wait, for a disk or a connection: its frames are copied into a queue, and a thread of its own gives them to
 /// it. When the queue is full frames are dropped, and a keyframe is demanded once there is room.
@@ -9,17 +10,17 @@ import Synchronization
 package final class QueuedSink: MediaSink {
     /// Frames that may wait.
     private static let limit = 16
-    /// The least time from one keyframe to the next that is demanded here, in nanoseconds.
-    private static let keyframeInterval: UInt64 = 300_000_000
-    /// When to ask again whether there is room, in nanoseconds.
-    private static let patience: UInt64 = 10_000_000
+    /// The least time from one keyframe to the next that is demanded here.
+    private static let keyframeInterval = Duration.milliseconds(300)
+    /// When to ask again whether there is room.
+    private static let patience = Duration.milliseconds(10)
 
     private struct State {
         var frames: [(bytes: [UInt8], frame: EncodedFrame)] = []
         /// Renditions of which a frame was dropped: nothing can be decoded before the next keyframe.
         var incomplete: Set<Rendition.ID> = []
         /// When the picture of a rendition's last keyframe was captured.
-        var keyframes: [Rendition.ID: UInt64] = [:]
+        var keyframes: [Rendition.ID: Instant] = [:]
         var wakeSender: (@Sendable () -> Void)?
         var failure: (any Error)?
         var isClosed = false
@@ -41,7 +42,7 @@ package final class QueuedSink: MediaSink {
         sink.setWaker(wake)
     }
 
-    package func demand(for rendition: Rendition.ID, at now: UInt64) -> Demand {
+    package func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
         var demand = sink.demand(for: rendition, at: now)
         state.withLock { state in
             if state.frames.count >= Self.limit {
@@ -49,8 +50,8 @@ package final class QueuedSink: MediaSink {
                 demand.keyframeAt = nil
                 demand.isFullUntil = now + Self.patience
             } else if state.incomplete.contains(rendition) {
-                let keyframeAt = (state.keyframes[rendition] ?? 0) + Self.keyframeInterval
-                demand.keyframeAt = min(demand.keyframeAt ?? .max, keyframeAt)
+                let keyframeAt = state.keyframes[rendition].map { $0 + Self.keyframeInterval } ?? now
+                demand.keyframeAt = earliest(demand.keyframeAt, keyframeAt)
             }
         }
         return demand
@@ -97,7 +98,7 @@ package final class QueuedSink: MediaSink {
             // There is room for a keyframe now.
             if next != nil { wakeSender?() }
             guard let (bytes, frame) = next else {
-                bell.wait(while: rings, until: .max)
+                bell.wait(while: rings)
                 continue
             }
             do { try sink.take(bytes.span, frame) } catch {

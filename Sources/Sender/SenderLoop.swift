@@ -1,6 +1,7 @@
 package import FrameBridge
 package import Media
 package import Posix
+import Time
 package import VideoEncoding
 
 /// The sender's own thread: begins and ends the encodes of renditions as sinks want them, and tells how the broadcast is.
@@ -9,11 +10,11 @@ package struct SenderLoop: ~Copyable {
     package enum End: Equatable { case interrupted, broadcastStopped }
 
     /// The longest sleep, after which to see whether the capture process gets to run.
-    private static let livenessInterval: UInt64 = 1_000_000_000
+    private static let livenessInterval = Duration.seconds(1)
     /// The same where nothing tells of its death.
-    private static let unwatchedInterval: UInt64 = 350_000_000
+    private static let unwatchedInterval = Duration.milliseconds(350)
     /// How long encodes get for their last frame when the sender ends.
-    private static let farewellTime: UInt64 = 1_000_000_000
+    private static let farewellTime = Duration.seconds(1)
 
     private let renditions: [Rendition]
     private let settings: SenderSettings
@@ -29,7 +30,7 @@ package struct SenderLoop: ~Copyable {
     private var departed = SenderStatistics()
     private var preferred = VideoCodec.vp8
     private var livenessInterval = Self.livenessInterval
-    private var livenessAt: UInt64 = 0
+    private var livenessAt: Instant?
     private var liveness: Liveness?
     private var problem: BridgeError?
 
@@ -58,23 +59,23 @@ package struct SenderLoop: ~Copyable {
         until signals: borrowing TerminationSignals,
         eachSecond: (SenderStatistics) -> Void
     ) throws(VideoEncoderError) -> End {
-        var reportAt = MonotonicClock.now() + 1_000_000_000
+        var reportAt: Instant = MonotonicClock.now() + .seconds(1)
         let watch = reader.watchWriter(orWhenReadable: signals.descriptor.raw, ringing: sinks.bell)
         if watch == nil { livenessInterval = Self.unwatchedInterval }
         defer { withExtendedLifetime(watch) {} }
         var rings = sinks.bell.count
         while !signals.take() {
-            let now = MonotonicClock.now()
+            let now: Instant = MonotonicClock.now()
             try follow(at: now)
             if broadcastStopped(at: now) { return endEncodes(.broadcastStopped) }
             if now >= reportAt {
                 eachSecond(statistics)
-                reportAt = max(reportAt + 1_000_000_000, now)
+                reportAt = max(reportAt + .seconds(1), now)
             }
-            let deadline = min(now + livenessInterval, policy.nextDeadline ?? .max, encodes.isEmpty ? .max : reportAt)
+            let deadline = earliest(now + livenessInterval, policy.nextDeadline, encodes.isEmpty ? nil : reportAt)
             sinks.bell.wait(while: rings, until: deadline)
             let count = sinks.bell.count
-            if count != rings { livenessAt = 0 }
+            if count != rings { livenessAt = nil }
             rings = count
         }
         return endEncodes(.interrupted)
@@ -88,7 +89,7 @@ package struct SenderLoop: ~Copyable {
 
     // MARK: - Renditions
 
-    private mutating func follow(at now: UInt64) throws(VideoEncoderError) {
+    private mutating func follow(at now: Instant) throws(VideoEncoderError) {
         try removeFailed(at: now)
         let wanted = renditions.map(\.id).filter { [sinks] in sinks.demand(for: $0, at: now).isWanted }
         for decision in policy.decide(wanted: Set(wanted), at: now) {
@@ -106,7 +107,7 @@ package struct SenderLoop: ~Copyable {
         tellProblem()
     }
 
-    private mutating func begin(_ rendition: Rendition, at now: UInt64) {
+    private mutating func begin(_ rendition: Rendition, at now: Instant) {
         do {
             let encode = try Encode(
                 rendition,
@@ -132,7 +133,7 @@ package struct SenderLoop: ~Copyable {
     }
 
     /// Lets go of the encodes that ended by themselves. They are begun again after a rest.
-    private mutating func removeFailed(at now: UInt64) throws(VideoEncoderError) {
+    private mutating func removeFailed(at now: Instant) throws(VideoEncoderError) {
         for encode in encodes {
             let progress = encode.progress
             guard progress.hasEnded, let failure = progress.failure else { continue }
@@ -141,7 +142,7 @@ package struct SenderLoop: ~Copyable {
             if encodes.isEmpty, departed.framesEncoded == 0 { throw failure }
             let rest = policy.noteFailure(of: encode.rendition.id, at: now)
             let name = encode.rendition.codec.rawValue
-            report("the encoder of \(name) failed (\(failure)): it is started again in \(rest / 1_000_000_000) s")
+            report("the encoder of \(name) failed (\(failure)): it is started again in \(rest.components.seconds) s")
         }
     }
 
@@ -149,7 +150,7 @@ package struct SenderLoop: ~Copyable {
     private func endEncodes(_ end: End) -> End {
         for encode in encodes { encode.stop() }
         sinks.bell.ring()
-        let deadline = MonotonicClock.now() + Self.farewellTime
+        let deadline: Instant = MonotonicClock.now() + Self.farewellTime
         while true {
             let rings = sinks.bell.count
             let haveEnded = (encodes + leaving).allSatisfy { $0.progress.hasEnded }
@@ -174,8 +175,8 @@ package struct SenderLoop: ~Copyable {
     }
 
     /// Looks at times whether the capture process is well, and tells when that changes.
-    private mutating func broadcastStopped(at now: UInt64) -> Bool {
-        guard now >= livenessAt, let found = try? reader.liveness() else { return false }
+    private mutating func broadcastStopped(at now: Instant) -> Bool {
+        guard livenessAt.map({ now >= $0 }) ?? true, let found = try? reader.liveness() else { return false }
         livenessAt = now + livenessInterval
         defer { liveness = found }
         guard found != liveness else { return false }

@@ -2,8 +2,8 @@
 package struct SenderSettings: Sendable {
     /// Whether a new frame ends the wait for the next tick.
     package var wakesEarly: Bool
-    /// Nanoseconds between keyframes that nobody asked for; nil for none.
-    package var keyframeInterval: UInt64?
+    /// The time between keyframes that nobody asked for; nil for none.
+    package var keyframeInterval: Duration?
     /// The version of VP8's bitstream, 0 or 1.
     package var vp8Profile: Int
     /// Whether VP8 sends small changes as patches.
@@ -13,7 +13,7 @@ package struct SenderSettings: Sendable {
 
     package init(
         wakesEarly: Bool,
-        keyframeInterval: UInt64?,
+        keyframeInterval: Duration?,
         vp8Profile: Int = 0,
         allowsPatches: Bool = true,
         dropThreshold: Int = 0

@@ -16,13 +16,13 @@ package struct SenderStatistics: Sendable {
     package internal(set) var encodedBytes = 0
     /// Quantizer of the last frame, 0 (best) to 63.
     package internal(set) var quantizer = 0
-    /// Nanoseconds from the grab to the call, of the last frame that showed a new picture.
-    package internal(set) var latency: UInt64 = 0
+    /// From the grab to the sinks, of the last frame that showed a new picture.
+    package internal(set) var latency = Duration.zero
 
-    /// Processor time of rescaling, encoding and packetizing, in nanoseconds.
-    package internal(set) var scaleTime: UInt64 = 0
-    package internal(set) var encodeTime: UInt64 = 0
-    package internal(set) var sendTime: UInt64 = 0
+    /// Processor time of rescaling, encoding and packetizing.
+    package internal(set) var scaleTime = Duration.zero
+    package internal(set) var encodeTime = Duration.zero
+    package internal(set) var sendTime = Duration.zero
     /// Bytes of NV12 that were rescaled.
     package internal(set) var bytesScaled: UInt64 = 0
 

@@ -1,6 +1,7 @@
 package import Media
 package import Posix
 import Synchronization
+package import Time
 
 /// The sinks of a sender. They come and leave while it runs; any thread may use them.
 package final class Sinks: Sendable {
@@ -46,7 +47,7 @@ package final class Sinks: Sendable {
 
     /// What all sinks together want of a rendition. It is full only as long as all are that want it, and follows the one that
     /// can take most.
-    package func demand(for rendition: Rendition.ID, at now: UInt64) -> Demand {
+    package func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
         var sum = Demand.none
         for sink in all {
             let demand = sink.demand(for: rendition, at: now)
@@ -59,13 +60,13 @@ package final class Sinks: Sendable {
             if let bitrate = demand.bitrate { sum.bitrate = max(sum.bitrate ?? 0, bitrate) }
             // A sink that is full cannot take the keyframe that it demands.
             if let keyframeAt = demand.keyframeAt {
-                sum.keyframeAt = min(sum.keyframeAt ?? .max, max(keyframeAt, demand.isFullUntil ?? 0))
+                sum.keyframeAt = earliest(sum.keyframeAt, max(keyframeAt, demand.isFullUntil ?? keyframeAt))
             }
         }
         return sum
     }
 
-    func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame, at now: UInt64) {
+    func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame, at now: Instant) {
         for sink in all where sink.demand(for: frame.rendition, at: now).isWanted {
             // Only once, though it may throw in several renditions.
             do { try sink.take(bytes, frame) } catch { if remove(sink) { report("\(error)") } }

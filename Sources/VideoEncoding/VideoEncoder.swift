@@ -1,5 +1,6 @@
 import Media
 package import Pixels
+package import Time
 
 /// What the encoder says about a frame.
 package struct EncodingResult: Equatable, Sendable {
@@ -7,8 +8,8 @@ package struct EncodingResult: Equatable, Sendable {
     package let isKeyframe: Bool
     /// From 0, the finest, to 63.
     package let quantizer: Int
-    /// As given to `encode`, in nanoseconds.
-    package let presentationTime: UInt64
+    /// As given to `encode`.
+    package let presentationTime: Instant
 }
 
 /// A video encoder for one stream, used from one thread at a time. The first frame is a keyframe; later ones only on
@@ -28,7 +29,7 @@ package struct VideoEncoder: ~Copyable {
 
     package private(set) var configuration: VideoEncoderConfiguration
     private let library: Library
-    private var previousTime: UInt64?
+    private var previousTime: Instant?
 
     /// - Throws: `configuration` for a value out of range, `library` when the codec's library refuses.
     package init(_ configuration: VideoEncoderConfiguration) throws(VideoEncoderError) {
@@ -42,7 +43,7 @@ package struct VideoEncoder: ~Copyable {
     ///
     /// - Parameters:
     ///   - picture: Of the configured size.
-    ///   - presentationTime: In nanoseconds of any clock; later than that of every frame before.
+    ///   - presentationTime: By any clock; later than that of every frame before.
     ///   - forceKeyframe: Whether the frame must be decodable on its own.
     ///   - coarsest: The largest quantizer that the frame may have, 0...63, whatever that costs; nil leaves it to rate control.
     ///   - active: The macroblocks to encode; the others stay as they were in the last frame. None makes a frame of some 100
@@ -52,7 +53,7 @@ package struct VideoEncoder: ~Copyable {
     /// - Throws: `presentationTime` when it is not later, `library` when encoding fails.
     package mutating func encode<Result: ~Copyable>(
         _ picture: borrowing NV12Picture,
-        presentationTime: UInt64,
+        presentationTime: Instant,
         forceKeyframe: Bool = false,
         coarsest: Int? = nil,
         active: BlockSet? = nil,
@@ -102,7 +103,7 @@ package struct VideoEncoder: ~Copyable {
     ///   - body: Gets the frame; the data is valid until it returns.
     /// - Returns: What `body` returns, or nil when there is no keyframe to repeat.
     package mutating func repeatKeyframe<Result: ~Copyable>(
-        presentationTime: UInt64,
+        presentationTime: Instant,
         _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
         try check(presentationTime)
@@ -147,7 +148,7 @@ package struct VideoEncoder: ~Copyable {
     /// - Precondition: `canPatch`.
     package mutating func patch<Result: ~Copyable>(
         _ picture: borrowing NV12Picture,
-        presentationTime: UInt64,
+        presentationTime: Instant,
         blocks: BlockSet,
         scroll: Scroll? = nil,
         limit: Int,
@@ -181,12 +182,12 @@ package struct VideoEncoder: ~Copyable {
         configuration.targetBitrate = bitrate
     }
 
-    private func check(_ picture: borrowing NV12Picture, _ presentationTime: UInt64) throws(VideoEncoderError) {
+    private func check(_ picture: borrowing NV12Picture, _ presentationTime: Instant) throws(VideoEncoderError) {
         precondition(picture.size == configuration.size, "the picture is not of the configured size")
         try check(presentationTime)
     }
 
-    private func check(_ presentationTime: UInt64) throws(VideoEncoderError) {
+    private func check(_ presentationTime: Instant) throws(VideoEncoderError) {
         if let previousTime, presentationTime <= previousTime {
             throw .presentationTime(presentationTime, previous: previousTime)
         }

@@ -1,9 +1,11 @@
+package import Time
+
 /// Why there is no encoder, or no frame from it.
 package enum VideoEncoderError: Error, Equatable {
     /// A value no encoder can work with; the text says which.
     case configuration(String)
-    /// Not later than the frame before; nanoseconds.
-    case presentationTime(UInt64, previous: UInt64)
+    /// Not later than the frame before.
+    case presentationTime(Instant, previous: Instant)
     /// A call into libvpx or libaom failed: its name, its error code, and the library's words for both.
     case library(call: String, code: UInt32, reason: String)
 }
@@ -13,7 +15,7 @@ extension VideoEncoderError: CustomStringConvertible {
         switch self {
         case .configuration(let problem): problem
         case .presentationTime(let time, let previous):
-            "a frame at \(time) ns is not later than the one before, at \(previous) ns"
+            "a frame at \(time.nanoseconds) ns is not later than the one before, at \(previous.nanoseconds) ns"
         case .library(let call, let code, let reason): "\(call): \(reason) (\(code))"
         }
     }

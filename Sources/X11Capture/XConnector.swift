@@ -84,7 +84,7 @@ final class XConnector: Sendable {
 
     private func take(timeout: Duration) -> Handle? {
         let deadline: Instant = MonotonicClock.now() + timeout
-        waitReadable(waiting.raw, until: deadline.nanoseconds)
+        waitReadable(waiting.raw, until: deadline)
         return state.withLock { state in
             if case .connected(let handle) = state { return handle }
             state = .abandoned

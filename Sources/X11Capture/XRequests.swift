@@ -65,7 +65,7 @@ extension XConnection {
                 xcb_discard_reply(raw, sequence)
                 throw .notResponding(display: display)
             }
-            if waitReadable(fileDescriptor, until: deadline.nanoseconds) { deadline = MonotonicClock.now() + timeout }
+            if waitReadable(fileDescriptor, until: deadline) { deadline = MonotonicClock.now() + timeout }
         }
     }
 }

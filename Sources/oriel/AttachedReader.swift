@@ -1,5 +1,6 @@
 import FrameBridge
 import Posix
+import Time
 
 enum AttachedReader {
     /// A reader of a broadcast that has a picture; nil when a signal came before there was one.
@@ -10,7 +11,7 @@ enum AttachedReader {
     ) throws -> FrameReader? {
         var said = ""
         // One that was started together with this sender is about to be there.
-        let sayAfter = MonotonicClock.now() + 500_000_000
+        let sayAfter: Instant = MonotonicClock.now() + .milliseconds(500)
         while !signals.take() {
             let obstacle: String
             do throws(BridgeError) {
@@ -37,7 +38,7 @@ enum AttachedReader {
                 Console.note("\(obstacle): waiting for it (\"oriel start\")")
                 said = obstacle
             }
-            waitReadable(signals.descriptor.raw, until: MonotonicClock.now() + 50_000_000)
+            waitReadable(signals.descriptor.raw, until: MonotonicClock.now() + .milliseconds(50))
         }
         return nil
     }

@@ -8,7 +8,7 @@ import Sender
 /// A sender into any number of calls, with one encode for all that take the same.
 struct AttachedSender {
     /// Most plain receivers cannot ask for a keyframe.
-    private static let plainKeyframeInterval: UInt64 = 5_000_000_000
+    private static let plainKeyframeInterval = Duration.seconds(5)
 
     let calls: [Call]
     let rtp: PlainRTPOptions

@@ -1,12 +1,13 @@
 import FrameBridge
 import Pixels
+import Time
 
 /// The latest picture of a broadcast as RGB pixels of three bytes.
 struct BridgePicture {
     let rgb: [UInt8]
     let size: PixelSize
     /// Nanoseconds of CLOCK_MONOTONIC.
-    let capturedAt: UInt64
+    let capturedAt: Instant
 
     /// - Throws: a `Failure` to try again if there is no picture.
     init(_ reader: inout FrameReader, in path: String) throws {

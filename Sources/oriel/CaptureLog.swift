@@ -26,9 +26,9 @@ struct CaptureLog {
                 looks: statistics.looks,
                 framesPublished: statistics.framesPublished,
                 damageMissed: statistics.misses,
-                grabMs: statistics.grabTime.milliseconds,
-                compareMs: statistics.compareTime.milliseconds,
-                convertMs: statistics.convertTime.milliseconds,
+                grabMs: milliseconds(statistics.grabTime),
+                compareMs: milliseconds(statistics.compareTime),
+                convertMs: milliseconds(statistics.convertTime),
                 bytesGrabbed: statistics.bytesGrabbed,
                 bytesConverted: statistics.bytesConverted
             )

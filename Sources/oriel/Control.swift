@@ -1,6 +1,7 @@
 import ArgumentParser
 import FrameBridge
 import Posix
+import Time
 
 struct Pause: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -41,7 +42,7 @@ struct Stop: ParsableCommand {
 
 /// Asks the capture process for something and waits until it was done.
 enum Control {
-    private static let patience: UInt64 = 5_000_000_000
+    private static let patience = Duration.seconds(5)
 
     static func ask(_ broadcast: BroadcastOptions, for request: BridgeRequest) throws {
         let directory = try broadcast.directory()
@@ -51,7 +52,7 @@ enum Control {
         guard isThere else { throw BridgeError.noBroadcast(path: directory.path) }
         let signals = try TerminationSignals()
         var isGivenUp = false
-        let deadline = MonotonicClock.now() + patience
+        let deadline: Instant = MonotonicClock.now() + patience
         let answer = try directory.ask(request, until: deadline) {
             isGivenUp = isGivenUp || signals.take()
             return isGivenUp
@@ -64,7 +65,7 @@ enum Control {
         if request == .stop {
             while try BridgeInspection(directory).liveness != .stopped, MonotonicClock.now() < deadline, !signals.take()
             {
-                MonotonicClock.sleep(until: MonotonicClock.now() + 2_000_000)
+                MonotonicClock.sleep(for: .milliseconds(2))
             }
             if try BridgeInspection(directory).liveness == .stopped { return }
         } else if answer != nil {

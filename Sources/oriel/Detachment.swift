@@ -1,11 +1,12 @@
 import FrameBridge
 import Glibc
 import Posix
+import Time
 
 /// `start --detach`: runs the same command line again in a session of its own and waits until it broadcasts.
 enum Detachment {
     private static let logFile = "log"
-    private static let patience: UInt64 = 10_000_000_000
+    private static let patience = Duration.seconds(10)
 
     static func start(_ broadcast: BroadcastOptions) throws {
         let directory = try broadcast.directory(create: true)
@@ -26,7 +27,7 @@ enum Detachment {
         } catch {
             throw Failure(.failed, "cannot start the capture process: \(error)")
         }
-        let deadline = MonotonicClock.now() + patience
+        let deadline: Instant = MonotonicClock.now() + patience
         while MonotonicClock.now() < deadline {
             if let exit = child.takeExit() {
                 relay(log)
@@ -36,7 +37,7 @@ enum Detachment {
             if let status = try directory.status(), status.pid == child.pid, status.generation != 0 {
                 return relay(log)
             }
-            MonotonicClock.sleep(until: MonotonicClock.now() + 5_000_000)
+            MonotonicClock.sleep(for: .milliseconds(5))
         }
         child.terminate()
         throw Failure(.failed, "the broadcast was not live after 10 s: see \(log)")

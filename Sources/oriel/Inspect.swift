@@ -1,6 +1,7 @@
 import ArgumentParser
 import FrameBridge
 import Posix
+import Time
 
 struct Inspect: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -22,16 +23,15 @@ struct Inspect: ParsableCommand {
         let signals = try TerminationSignals()
         let directory = try broadcast.directory()
         if let png { try writePicture(of: directory, to: png) }
-        var before: BridgeInspection?
-        var beforeAt: UInt64 = 0
+        var before: (inspection: BridgeInspection, at: Instant)?
         while true {
-            let now = MonotonicClock.now()
+            let now: Instant = MonotonicClock.now()
             let inspection = try BridgeInspection(directory)
             let report = InspectionReport(
                 inspection,
                 writers: directory.writers(),
                 readers: directory.readers(),
-                rates: before.flatMap { inspection.rates(since: $0, seconds: Double(now - beforeAt) / 1e9) }
+                rates: before.flatMap { inspection.rates(since: $0.inspection, seconds: (now - $0.at).seconds) }
             )
             let isRead =
                 json ? Console.emit(try oriel.json(report) + "\n") : Console.print(report.lines, redrawing: watch)
@@ -39,8 +39,8 @@ struct Inspect: ParsableCommand {
                 if let problem = inspection.problem { throw problem }
                 return
             }
-            (before, beforeAt) = (inspection, now)
-            waitReadable(signals.descriptor.raw, until: now + 1_000_000_000)
+            before = (inspection, now)
+            waitReadable(signals.descriptor.raw, until: now + .seconds(1))
             if signals.take() { return }
         }
     }
@@ -49,10 +49,10 @@ struct Inspect: ParsableCommand {
         // While this reader is attached a sleeping broadcast looks at the screen again: give it a moment.
         var reader = try FrameReader(directory: directory)
         if try directory.hasWriter(), try reader.liveness() == .live(.active) {
-            let asked = MonotonicClock.now()
-            while MonotonicClock.now() < asked + 300_000_000 {
+            let asked: Instant = MonotonicClock.now()
+            while MonotonicClock.now() < asked + .milliseconds(300) {
                 if case .frame(let info) = try reader.read({ _ in }), info.capturedAt > asked { break }
-                reader.wait(until: MonotonicClock.now() + 20_000_000)
+                reader.wait(until: MonotonicClock.now() + .milliseconds(20))
             }
             reader.forget()
         }

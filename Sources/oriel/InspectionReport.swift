@@ -1,5 +1,6 @@
 import FrameBridge
 import Posix
+import Time
 
 /// What `oriel inspect` tells. Times are ages in milliseconds.
 struct InspectionReport: Encodable {
@@ -57,15 +58,14 @@ struct InspectionReport: Encodable {
     let rates: Rates?
 
     init(_ inspection: BridgeInspection, writers: [LockHolder], readers: [LockHolder], rates: Rates?) {
-        let now = MonotonicClock.now()
-        let hasFrames = inspection.fileBytes != 0
+        let now: Instant = MonotonicClock.now()
         directory = inspection.path
         state = inspection.liveness.name
         statedState = inspection.status?.state.name
         reason = inspection.status.flatMap { $0.reason.isEmpty ? nil : $0.reason }
         lastError = inspection.problem?.description ?? inspection.status?.lastError?.reason
         let past = inspection.problem == nil ? inspection.status?.lastError : nil
-        lastErrorAgeMs = past.map { milliseconds(from: $0.at, to: now) }
+        lastErrorAgeMs = past.map { milliseconds(now - $0.at) }
         writerLocked = inspection.liveness != .dead && inspection.liveness != .stopped
         self.writers = writers.map { Holder(pid: $0.pid, program: $0.program) }
         readersAttached = inspection.hasReaders
@@ -76,8 +76,8 @@ struct InspectionReport: Encodable {
         framesPerSecond = inspection.framesPerSecond
         fileBytes = inspection.fileBytes
         published = inspection.published
-        heartbeatAgeMs = hasFrames ? milliseconds(from: inspection.heartbeatAt, to: now) : nil
-        stateAgeMs = hasFrames ? milliseconds(from: inspection.stateSince, to: now) : nil
+        heartbeatAgeMs = inspection.heartbeatAt.map { milliseconds(now - $0) }
+        stateAgeMs = inspection.stateSince.map { milliseconds(now - $0) }
         slots = inspection.slots.enumerated().map { index, slot in
             Slot(
                 sequence: slot.sequence,
@@ -87,8 +87,10 @@ struct InspectionReport: Encodable {
                 width: slot.info?.width,
                 height: slot.info?.height,
                 orientation: slot.info?.orientation.name,
-                capturedAgeMs: slot.info.map { milliseconds(from: $0.capturedAt, to: now) },
-                captureToPublishMs: slot.info.map { milliseconds(from: $0.capturedAt, to: $0.publishedAt) }
+                capturedAgeMs: slot.info.map { milliseconds(now - $0.capturedAt) },
+                captureToPublishMs: slot.info.flatMap { info in
+                    info.publishedAt.map { milliseconds($0 - info.capturedAt) }
+                }
             )
         }
         tiles = Tiles(columns: inspection.tileColumns, framesSinceChange: inspection.tileAges)

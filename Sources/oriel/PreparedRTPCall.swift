@@ -78,7 +78,7 @@ private final class SDPPublisher {
     init(path: String?) throws {
         let job = try Job()
         thread = try Thread {
-            waitReadable(job.isThere.raw, until: .max)
+            waitReadable(job.isThere.raw, until: nil)
             guard let text = job.text.value else { return }
             do { try Self.write(text, to: path) } catch { job.failure.value = error }
         }

@@ -4,6 +4,7 @@ import Posix
 import RTP
 import Sender
 import Synchronization
+import Time
 import WebRTC
 
 /// What a running sender does for commands. Any thread may ask.
@@ -25,7 +26,7 @@ final class SenderCommands: Sendable {
     func answer(_ request: SenderRequest) -> SenderAnswer {
         switch request {
         case .status:
-            let now: UInt64 = MonotonicClock.now()
+            let now: Instant = MonotonicClock.now()
             let viewers = (web?.viewers ?? []).map { SenderStatus.Viewer($0, now: now) }
             return .status(SenderStatus(calls: calls, bitrateBps: bitrate.load(ordering: .relaxed), viewers: viewers))
         case .kick(let number):
@@ -42,16 +43,16 @@ final class SenderCommands: Sendable {
 }
 
 extension SenderStatus.Viewer {
-    fileprivate init(_ status: ViewerStatus, now: UInt64) {
+    fileprivate init(_ status: ViewerStatus, now: Instant) {
         let statistics = status.statistics
         self.init(
             id: status.number,
             address: status.address,
-            sinceS: milliseconds(from: status.since, to: now) / 1000,
+            sinceS: milliseconds(now - Instant(nanoseconds: status.since)) / 1000,
             codec: status.codec.rawValue.lowercased(),
             state: status.isConnected ? "connected" : "connecting",
             bitrateBps: status.bitrate,
-            rttMs: status.roundTripTime.map { milliseconds(from: 0, to: $0) },
+            rttMs: status.roundTripTime.map { milliseconds(.nanoseconds($0)) },
             lossRatio: statistics.lossFraction,
             framesSent: statistics.frames,
             nacks: statistics.nacks,

@@ -77,7 +77,7 @@ final class ServedWebCall {
     private static func snapshots(of directory: BridgeDirectory, from horizon: Horizon) -> WebService.SnapshotSource {
         WebService.SnapshotSource {
             // While nobody looks in, the sender does not follow at once.
-            max(horizon.instant, (try? BridgeInspection(directory).horizon) ?? 0)
+            [horizon.instant, try? BridgeInspection(directory).horizon].compactMap(\.self).max()
         } picture: {
             do {
                 var reader = try FrameReader(directory: directory)

@@ -99,7 +99,7 @@ struct Share: ParsableCommand {
             let descriptors = [signals.descriptor.raw] + [capture, sender].flatMap(\.descriptors)
             let hasBacklog = capture.hasBacklog || sender.hasBacklog
             let deadline = earliest(supervision.deadline, hasBacklog ? now + Self.backlogTime : nil)
-            waitReadable(descriptors.span, until: deadline?.nanoseconds ?? .max)
+            waitReadable(descriptors.span, until: deadline)
         }
         if let problem { throw problem }
         if case .failed(let code) = supervision.outcome { throw ExitCode(code) }

@@ -55,8 +55,8 @@ final class StatisticsLog {
             if let first = plain.first {
                 line.receiverListening = first.receiverListening
                 line.lossRatio = first.report?.lossFraction
-                line.jitterMs = first.report.map { milliseconds(from: 0, to: $0.jitter) }
-                line.rttMs = first.report?.roundTripTime.map { milliseconds(from: 0, to: $0) }
+                line.jitterMs = first.report.map { milliseconds(.nanoseconds($0.jitter)) }
+                line.rttMs = first.report?.roundTripTime.map { milliseconds(.nanoseconds($0)) }
             }
             if let web {
                 let totals = web.totals
@@ -81,10 +81,10 @@ final class StatisticsLog {
                 keyframesRepeated: sender.keyframesRepeated,
                 ticksSkipped: sender.ticksSkipped,
                 quantizer: sender.quantizer,
-                latencyMs: milliseconds(from: 0, to: sender.latency),
-                scaleMs: milliseconds(from: 0, to: sender.scaleTime),
-                encodeMs: milliseconds(from: 0, to: sender.encodeTime),
-                sendMs: milliseconds(from: 0, to: sender.sendTime),
+                latencyMs: milliseconds(sender.latency),
+                scaleMs: milliseconds(sender.scaleTime),
+                encodeMs: milliseconds(sender.encodeTime),
+                sendMs: milliseconds(sender.sendTime),
                 bytesScaled: sender.bytesScaled,
                 bytesEncoded: sender.encodedBytes
             )

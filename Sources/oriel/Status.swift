@@ -3,6 +3,7 @@ import FrameBridge
 import Glibc
 import Posix
 import Sender
+import Time
 
 struct Status: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -28,7 +29,7 @@ struct Status: ParsableCommand {
                 if report.isLive { return }
                 throw ExitCode(Failure.Code.tryAgain.rawValue)
             }
-            waitReadable(signals.descriptor.raw, until: MonotonicClock.now() + 1_000_000_000)
+            waitReadable(signals.descriptor.raw, until: MonotonicClock.now() + .seconds(1))
             if signals.take() { return }
         }
     }
@@ -70,7 +71,7 @@ struct StatusReport: Encodable {
         _ inspection: BridgeInspection,
         _ reports: [(pid: Int32, report: Result<SenderStatus, SenderControlError>)]
     ) {
-        let now = MonotonicClock.now()
+        let now: Instant = MonotonicClock.now()
         directory = inspection.path
         state = inspection.liveness.name
         isLive = inspection.liveness != .stopped && inspection.liveness != .dead
@@ -80,8 +81,8 @@ struct StatusReport: Encodable {
         width = inspection.latest?.width
         height = inspection.latest?.height
         framesPublished = inspection.published
-        frameAgeMs = inspection.latest.map { milliseconds(from: $0.capturedAt, to: now) }
-        uptimeS = isLive ? inspection.status.map { milliseconds(from: $0.startedAt, to: now) / 1000 } : nil
+        frameAgeMs = inspection.latest.map { milliseconds(now - $0.capturedAt) }
+        uptimeS = isLive ? inspection.status.map { milliseconds(now - $0.startedAt) / 1000 } : nil
         hasSender = inspection.hasReaders
         senders = reports.map { SenderEntry(pid: $0.pid, $0.report) }
         viewers = reports.flatMap { pid, report in
@@ -177,11 +178,8 @@ struct ViewerEntry: Encodable {
     }
 }
 
-/// Milliseconds between two instants, with three digits after the point; negative when `end` is earlier.
-func milliseconds(from start: UInt64, to end: UInt64) -> Double {
-    let difference = Double(end) - Double(start)
-    return (difference / 1000).rounded() / 1000
-}
+/// Milliseconds, with three digits after the point.
+func milliseconds(_ duration: Duration) -> Double { (duration / .microseconds(1)).rounded() / 1000 }
 
 /// A whole number for people.
 func rounded(_ value: Double) -> String { value.magnitude < 1e15 ? "\(Int(value.rounded()))" : "?" }

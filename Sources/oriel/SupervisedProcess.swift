@@ -1,5 +1,6 @@
 import Glibc
 import Posix
+import Time
 
 /// This program in a process of its own, run by run.
 final class SupervisedProcess {

@@ -83,11 +83,11 @@ struct VideoOptions: ParsableArguments {
         }
     }
 
-    /// - Parameter keyframeInterval: nanoseconds, in force if the command line says nothing; nil for none.
-    func settings(wakesEarly: Bool, keyframeInterval usual: UInt64?) -> SenderSettings {
+    /// - Parameter keyframeInterval: in force if the command line says nothing; nil for none.
+    func settings(wakesEarly: Bool, keyframeInterval usual: Duration?) -> SenderSettings {
         SenderSettings(
             wakesEarly: wakesEarly,
-            keyframeInterval: keyframeInterval.map { $0 == 0 ? nil : UInt64($0 * 1_000_000_000) } ?? usual,
+            keyframeInterval: keyframeInterval.map { $0 == 0 ? nil : .seconds($0) } ?? usual,
             vp8Profile: vp8Profile,
             allowsPatches: patches
         )

@@ -1,6 +1,7 @@
 import FrameBridge
 import Glibc
 import Posix
+import Time
 
 /// One side of a bridge in a process of its own, for tests that kill it, stop it, or run a broken variant of it.
 ///
@@ -48,13 +49,16 @@ struct Options {
 
     subscript(key: Substring) -> String? { values[key].map(String.init) }
 
+    /// After so many `seconds`, or an hour.
+    var end: Instant { now() + .seconds(Int64(clamping: self["seconds", default: 3600])) }
+
     subscript(key: Substring, default value: UInt64) -> UInt64 { values[key].flatMap { UInt64($0) } ?? value }
 }
 
 /// Prints a line at once.
 func say(_ line: String) { try? Posix.write(line + "\n", to: 1) }
 
-func now() -> UInt64 { MonotonicClock.now() }
+func now() -> Instant { MonotonicClock.now() }
 
 /// Where a variant with crash hooks may end this process.
 func crashPoint() {}

@@ -1,6 +1,7 @@
 import FrameBridge
 import Glibc
 import Posix
+import Time
 
 /// Reads and checks every frame that it gets, and prints what it found in the end.
 ///
@@ -10,14 +11,14 @@ import Posix
 ///   longest until the end. `verbose=1` tells of every frame.
 func read(from directory: BridgeDirectory, _ options: Options) throws {
     var peer = try ReadingPeer(directory, options)
-    let end = now() + options["seconds", default: 3600] * 1_000_000_000
+    let end = options.end
     let limit = options["frames", default: .max]
     say("ready=1")
     while peer.frames < limit, now() < end {
         let isOver = try options["until"] != nil && peer.isWriterGone()
         guard try !peer.readsFrame() else { continue }
         if isOver { break }
-        if options["sleep"] != nil { peer.wait(until: options["until"] == nil ? end : now() + 50_000_000) }
+        if options["sleep"] != nil { peer.wait(until: options["until"] == nil ? end : now() + .milliseconds(50)) }
     }
     say(peer.summary)
 }
@@ -45,7 +46,7 @@ private struct ReadingPeer: ~Copyable {
 
     mutating func isWriterGone() throws -> Bool { try [.dead, .stopped].contains(reader.liveness()) }
 
-    func wait(until deadline: UInt64) { reader.wait(until: deadline) }
+    func wait(until deadline: Instant) { reader.wait(until: deadline) }
 
     /// Returns whether there was a frame, or may be one at once.
     mutating func readsFrame() throws -> Bool {
@@ -86,13 +87,13 @@ private struct ReadingPeer: ~Copyable {
 /// Prints how the broadcast is, each time that changes, until it is killed or after `seconds`.
 func watch(_ directory: BridgeDirectory, _ options: Options) throws {
     var reader = try FrameReader(directory: directory)
-    let end = now() + options["seconds", default: 3600] * 1_000_000_000
+    let end = options.end
     var said = ""
     while now() < end {
         let name = try reader.liveness().name
         if name != said { say("state=\(name)") }
         said = name
-        MonotonicClock.sleep(until: now() + 10_000_000)
+        MonotonicClock.sleep(for: .milliseconds(10))
     }
 }
 
@@ -100,9 +101,9 @@ func watch(_ directory: BridgeDirectory, _ options: Options) throws {
 func look(at directory: BridgeDirectory) throws {
     let horizon = try BridgeInspection(directory).horizon
     var reader = try FrameReader(directory: directory)
-    var captured: UInt64 = 0
+    var captured: Instant?
     if case .frame(let info) = try reader.read({ _ in }) { captured = info.capturedAt }
-    say("horizon=\(horizon) captured=\(captured)")
+    say("horizon=\(horizon?.nanoseconds ?? 0) captured=\(captured?.nanoseconds ?? 0)")
 }
 
 /// Asks for what the words say, for `seconds` at the longest, and prints the answer.
@@ -110,6 +111,6 @@ func ask(_ directory: BridgeDirectory, _ options: Options) throws {
     guard let request = [BridgeRequest.pause, .resume, .stop].first(where: { "\($0)" == options.rest.first }) else {
         exit(64)
     }
-    let answer = try directory.ask(request, until: now() + options["seconds", default: 60] * 1_000_000_000)
+    let answer = try directory.ask(request, until: now() + .seconds(Int64(clamping: options["seconds", default: 60])))
     say("answer=\(answer.map { "\($0)" } ?? "none")")
 }

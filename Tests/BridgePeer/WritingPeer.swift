@@ -1,6 +1,7 @@
 import FrameBridge
 import Glibc
 import Posix
+import Time
 
 /// Publishes what the words say, one after the other: `WxH*N` is so many frames of a size, for ever if `N` is 0; `hold` waits
 /// for ever, with heartbeats, and does what it is asked; a state's name is that state; `placard` is a picture that leaves
@@ -24,7 +25,7 @@ func write(to directory: BridgeDirectory, _ options: Options) throws {
             number += 1
             let info = pattern.info(64, 64, number: number)
             try writer.publish(info, leavingNothingElse: true) { pattern.draw(&$0, number: number, half: crashPoint) }
-            say("placard=\(info.capturedAt)")
+            say("placard=\(info.capturedAt.nanoseconds)")
         } else if word == "stop" {
             try writer.stop()
             say("stopped=\(number)")
@@ -37,7 +38,7 @@ func write(to directory: BridgeDirectory, _ options: Options) throws {
                     if request == .stop { return try writer.stop() }
                     writer.answer(.granted)
                 }
-                MonotonicClock.sleep(until: now() + 20_000_000)
+                MonotonicClock.sleep(for: .milliseconds(20))
             }
         } else {
             let (width, height, count) = frames(word)
@@ -51,7 +52,7 @@ func write(to directory: BridgeDirectory, _ options: Options) throws {
                 if number == 1 || options["verbose"] != nil { say("published=\(number)") }
                 guard rate > 0 else { continue }
                 _ = writer.heartbeat()
-                MonotonicClock.sleep(until: start + published * 1_000_000_000 / rate)
+                MonotonicClock.sleep(until: start + .nanoseconds(published * 1_000_000_000 / rate))
             }
         }
     }

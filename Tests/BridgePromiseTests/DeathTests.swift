@@ -149,7 +149,7 @@ import Testing
                 try writer.wait()
                 writer = try scene.swiftPeer("write", "storage=\(storage)", "256x256*0")
             }
-            MonotonicClock.sleep(until: MonotonicClock.now() + UInt64.random(in: 0...5_000_000))
+            MonotonicClock.sleep(for: .microseconds(Int.random(in: 0...5000)))
         }
         for process in readers + [writer] { process.kill(SIGCONT) }
         for reader in readers { #expect(reader.status() == nil, "\(reader.output.suffix(200))") }

@@ -3,6 +3,7 @@ import Glibc
 import Posix
 import TestSupport
 import Testing
+import Time
 
 /// Nobody sees what a person has hidden, and only a person shows it again.
 @Suite(.serialized) struct PauseTests {
@@ -77,9 +78,9 @@ import Testing
             let watch = try scene.peer("watch")
             try scene.wait(until: "it is paused") { watch.words("state").last == "paused" }
             let bridge = try scene.directory()
-            let pausedAt = try BridgeInspection(bridge).heartbeatAt
+            let pausedAt = try #require(try BridgeInspection(bridge).heartbeatAt)
             try scene.wait(until: "it has tried again") {
-                try BridgeInspection(bridge).heartbeatAt > pausedAt + 1_200_000_000
+                try BridgeInspection(bridge).heartbeatAt.map { $0 > pausedAt + .milliseconds(1200) } ?? false
             }
             guard asking.status() == nil else { throw Unkept("it is told as done: \(asking.output)") }
             try limitFiles(of: writer.pid, to: .max)

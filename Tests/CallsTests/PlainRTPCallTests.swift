@@ -6,6 +6,7 @@ import RTP
 import Synchronization
 import TestSupport
 import Testing
+import Time
 
 /// A receiver on the loopback with its own two sockets.
 struct Receiver: ~Copyable {
@@ -37,7 +38,7 @@ struct Receiver: ~Copyable {
     /// Waits for the next datagram on a socket, for no longer than a broken test may hang.
     static func next(_ socket: borrowing UDPSocket) throws -> (bytes: [UInt8], source: SocketAddress) {
         var buffer = [UInt8](repeating: 0, count: 2048)
-        let end = MonotonicClock.now() + 30_000_000_000
+        let end: Instant = MonotonicClock.now() + .seconds(30)
         while MonotonicClock.now() < end {
             if let (count, source) = try socket.receive(into: &buffer) { return (Array(buffer[..<count]), source) }
             var items = [PollItem(socket.raw)]
@@ -63,9 +64,9 @@ struct Receiver: ~Copyable {
     private let id = Rendition.ID(3)
 
     /// Returns whether the call took it.
-    func send(_ size: Int, isKeyframe: Bool = false, takenAt: UInt64? = nil, on call: PlainRTPCall) -> Bool {
+    func send(_ size: Int, isKeyframe: Bool = false, takenAt: Instant? = nil, on call: PlainRTPCall) -> Bool {
         let count = call.statistics.pictures
-        let now = MonotonicClock.now()
+        let now: Instant = MonotonicClock.now()
         let frame = EncodedFrame(
             rendition: id,
             isKeyframe: isKeyframe,
@@ -78,7 +79,7 @@ struct Receiver: ~Copyable {
     }
 
     func wantsKeyframe(_ call: PlainRTPCall) -> Bool {
-        let now = MonotonicClock.now()
+        let now: Instant = MonotonicClock.now()
         return call.demand(for: id, at: now).keyframeAt.map { now >= $0 } ?? false
     }
 
@@ -134,20 +135,20 @@ struct Receiver: ~Copyable {
         let call = try PlainRTPCall(
             to: RTPDestination(parsing: "rtp://127.0.0.1:\(receiver.port)"),
             rendition(bitrate: 200_000),
-            horizon: { horizon.instant.load(ordering: .acquiring) }
+            horizon: { horizon.instant.withLock { $0 } }
         )
         defer { call.close() }
         // Takes seconds to send, also on a busy machine.
         #expect(send(700_000, isKeyframe: true, on: call))
         #expect(call.demand(for: id, at: MonotonicClock.now()).isFullUntil != nil)
-        let pausedAt = MonotonicClock.now()
-        horizon.instant.store(pausedAt, ordering: .releasing)
+        let pausedAt: Instant = MonotonicClock.now()
+        horizon.instant.withLock { $0 = pausedAt }
         try wait(until: "what waited is gone") {
             call.demand(for: id, at: MonotonicClock.now()).isFullUntil == nil
         }
         try wait(until: "another keyframe is asked for") { wantsKeyframe(call) }
         // A picture that stood still since before is not sent either.
-        #expect(!send(10, isKeyframe: true, takenAt: pausedAt - 1, on: call))
+        #expect(!send(10, isKeyframe: true, takenAt: pausedAt - .nanoseconds(1), on: call))
         // Only the beginning of the first picture is followed by the new one.
         #expect(send(333, isKeyframe: true, on: call))
         var bytes = 0
@@ -161,7 +162,7 @@ struct Receiver: ~Copyable {
     }
 
     private final class Horizon: Sendable {
-        let instant = Atomic<UInt64>(0)
+        let instant = Mutex<Instant?>(nil)
     }
 
     @Test(arguments: hosts)

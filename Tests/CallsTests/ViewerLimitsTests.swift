@@ -1,17 +1,17 @@
+import TestSupport
 import Testing
+import Time
 
 @testable import Calls
 
 @Suite struct ViewerLimitsTests {
-    private static let second: UInt64 = 1_000_000_000
-
     /// Who asks for as much as can be for an hour, from one network or one viewer after another of it.
     @Test func nobodyHasAddressesTriedWithoutEnd() {
         let limits = ViewerLimits(viewerLimit: 50)
         var tried = 0
         var starts = 0
-        for tick in 0..<36_000 as Range<UInt64> {
-            let now = tick * Self.second / 10
+        for tick in 0..<36_000 {
+            let now = Instant.seconds(0) + .milliseconds(100) * tick
             for _ in 0..<10 {
                 starts += limits.mayStart("192.0.2.1", now: now) ? 1 : 0
                 tried += limits.admit(64, of: "192.0.2.1", now: now)
@@ -20,14 +20,14 @@ import Testing
         #expect(tried <= 512 + 3600)
         #expect(starts <= 100 + 4 * 3600)
         // Others have as much as before.
-        #expect(limits.mayStart("192.0.2.2", now: 3600 * Self.second))
-        #expect(limits.admit(64, of: "192.0.2.2", now: 3600 * Self.second) == 64)
+        #expect(limits.mayStart("192.0.2.2", now: .seconds(3600)))
+        #expect(limits.admit(64, of: "192.0.2.2", now: .seconds(3600)) == 64)
     }
 
     /// As when the sender is started again.
     @Test(arguments: [1, 50, 1000])
     func allViewersMayComeAgainAtOnceFromOneAddress(viewerLimit: Int) {
         let limits = ViewerLimits(viewerLimit: viewerLimit)
-        for _ in 0..<2 * viewerLimit { #expect(limits.mayStart("192.0.2.1", now: 0)) }
+        for _ in 0..<2 * viewerLimit { #expect(limits.mayStart("192.0.2.1", now: .seconds(0))) }
     }
 }

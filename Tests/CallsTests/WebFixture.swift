@@ -5,6 +5,7 @@ import Posix
 import RTP
 import Synchronization
 import TestSupport
+import Time
 import WebRTC
 
 /// A web server with a call behind it, on ports of the loopback that the system chooses.
@@ -72,11 +73,11 @@ final class WebFixture: Sendable {
                 origins: origins,
                 iceServerLinks: Self.links,
                 snapshots: WebService.SnapshotSource {
-                    picture.horizon.load(ordering: .relaxed)
+                    Instant(nanoseconds: picture.horizon.load(ordering: .relaxed))
                 } picture: {
                     picture.count.add(1, ordering: .relaxed)
                     return picture.bytes.withLock { bytes in
-                        let takenAt = picture.takenAt.load(ordering: .relaxed)
+                        let takenAt = Instant(nanoseconds: picture.takenAt.load(ordering: .relaxed))
                         return bytes.map { .success(WebService.Snapshot(png: $0, takenAt: takenAt)) }
                             ?? .failure(WebService.SnapshotFailure("there is no picture yet"))
                     }

@@ -13,7 +13,7 @@ import Testing
             client.send("GET /snapshot.png HTTP/1.1\r\nHost: x\r\n\(WebFixture.authorization)\r\n\r\n")
             try wait(until: "the snapshot is under way") { web.picture.count.load(ordering: .relaxed) == 1 }
             let closing = try Thread { web.close() }
-            MonotonicClock.sleep(until: MonotonicClock.now() + 200_000_000)
+            MonotonicClock.sleep(for: .milliseconds(200))
             return closing
         }
         #expect(try client.response().body == WebFixture.png)

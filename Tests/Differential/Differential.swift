@@ -4,6 +4,7 @@ import Pixels
 import Posix
 import Sender
 import TestSupport
+import Time
 import VideoEncoding
 
 /// Random desktops through the sender's way into decoders that others wrote: after every frame these show what the sender
@@ -15,7 +16,7 @@ package struct Differential: ~Copyable {
     private let folder: TemporaryDirectory
     private var writer: FrameWriter
     private var reader: FrameReader
-    private var now: UInt64 = 1_000_000_000
+    private var now = Instant(nanoseconds: 1_000_000_000)
     package private(set) var episodes: UInt64 = 0
     package private(set) var tally = Tally()
 
@@ -42,7 +43,7 @@ package struct Differential: ~Copyable {
         let plan = EpisodePlan(&random, largest: largest, recordedShare: recordedShare)
         var episode = Episode(plan, random, at: now)
         do {
-            now = try episode.run(&writer, &reader) + 1_000_000_000
+            now = try episode.run(&writer, &reader) + .seconds(1)
         } catch {
             throw Failure(seed: seed, episode: episodes, reason: "\(error)")
         }

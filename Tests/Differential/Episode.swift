@@ -4,6 +4,7 @@ import Pixels
 import Posix
 import Sender
 import TestSupport
+import Time
 import VideoEncoding
 
 /// One desktop, shared in one size for a while: through the bridge, `ScaledPicture` and `VideoStream` into decoders, by a
@@ -14,7 +15,7 @@ struct Episode: ~Copyable {
     private let clock: Clock
     private var desktop: Desktop
     private var picture: ScaledPicture
-    private var capturedAt: UInt64?
+    private var capturedAt: Instant?
     private var changed: BlockSet
     private let call = Call()
     private var streams: [VideoStream] = []
@@ -24,7 +25,7 @@ struct Episode: ~Copyable {
     private var isQuiet = false
     private(set) var tally = Tally()
 
-    init(_ plan: EpisodePlan, _ random: SplitMix, at now: UInt64) {
+    init(_ plan: EpisodePlan, _ random: SplitMix, at now: Instant) {
         self.plan = plan
         self.random = random
         clock = Clock(now: now)
@@ -36,7 +37,7 @@ struct Episode: ~Copyable {
     /// Runs it to its end.
     ///
     /// - Returns: when that was.
-    mutating func run(_ writer: inout FrameWriter, _ reader: inout FrameReader) throws -> UInt64 {
+    mutating func run(_ writer: inout FrameWriter, _ reader: inout FrameReader) throws -> Instant {
         // Who looks in next must not need what was there before.
         reader.forget()
         for source in plan.sources {
@@ -67,8 +68,10 @@ struct Episode: ~Copyable {
         try readPicture(&reader)
         for stream in streams { try encode(stream) }
         // Mostly on time, sometimes late.
-        clock.now += plan.rendition(.vp8).interval * .random(in: 12...20, using: &random) / 16
-        if Int.random(in: 0..<100, using: &random) == 0 { clock.now += .random(in: 0...3_000_000_000, using: &random) }
+        clock.now += plan.rendition(.vp8).interval * Int.random(in: 12...20, using: &random) / 16
+        if Int.random(in: 0..<100, using: &random) == 0 {
+            clock.now += .nanoseconds(Int.random(in: 0...3_000_000_000, using: &random))
+        }
     }
 
     private mutating func publish(_ writer: inout FrameWriter) throws {
@@ -173,7 +176,7 @@ struct Episode: ~Copyable {
         defer { isQuiet = false }
         for _ in 0..<300 where isResting.count < streams.count {
             try tick(&writer, &reader)
-            clock.now = max(clock.now, streams.map(\.repetition).min() ?? 0)
+            clock.now = max(clock.now, streams.map(\.repetition).min() ?? clock.now)
         }
         // Each keyframe that nobody asked for is refined anew, and some pictures are never fine.
         if isResting.count < streams.count, plan.settings.keyframeInterval != nil { return }
@@ -219,7 +222,7 @@ struct Episode: ~Copyable {
         )
         var plain = PlanarPicture()
         for step in 0..<60 {
-            let time = UInt64(step + 1) * plan.rendition(.vp8).interval
+            let time = Instant(nanoseconds: 0) + plan.rendition(.vp8).interval * (step + 1)
             let quantizer = try encoder.encode(picture.nv12, presentationTime: time) { frame, _ in frame.quantizer }
             if let quantizer, step > 8, quantizer <= codec.convergedQuantizer + 1 { break }
         }
@@ -246,9 +249,9 @@ extension VideoCodec {
     }
 }
 
-/// The time of an episode, in nanoseconds.
+/// The time of an episode.
 private final class Clock {
-    var now: UInt64
+    var now: Instant
 
-    init(now: UInt64) { self.now = now }
+    init(now: Instant) { self.now = now }
 }

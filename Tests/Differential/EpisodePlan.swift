@@ -2,6 +2,7 @@ import Media
 import Pixels
 import Sender
 import TestSupport
+import Time
 import VideoEncoding
 
 /// What an episode is like.
@@ -37,7 +38,8 @@ struct EpisodePlan: CustomStringConvertible {
         framesPerSecond = [10, 30, 30, 60].randomElement(using: &random)!
         settings = SenderSettings(
             wakesEarly: true,
-            keyframeInterval: random.next() & 3 == 0 ? .random(in: 500_000_000...5_000_000_000, using: &random) : nil,
+            keyframeInterval: random.next() & 3 == 0
+                ? .nanoseconds(Int.random(in: 500_000_000...5_000_000_000, using: &random)) : nil,
             vp8Profile: Int(random.next() & 1),
             allowsPatches: random.next() & 15 > 0,
             dropThreshold: [0, 0, 30, 90].randomElement(using: &random)!
@@ -85,7 +87,7 @@ struct EpisodePlan: CustomStringConvertible {
     var description: String {
         """
         \(size) at \(bitrate) b/s, \(framesPerSecond) a second, drops at \(settings.dropThreshold) %, \
-        profile \(settings.vp8Profile), patches \(settings.allowsPatches), keyframes \(settings.keyframeInterval ?? 0), \
+        profile \(settings.vp8Profile), patches \(settings.allowsPatches), keyframes \(settings.keyframeInterval ?? .zero), \
         \(codecs.map(\.rawValue)), screens \(sources.map(\.description)), \(ticks) ticks
         """
     }

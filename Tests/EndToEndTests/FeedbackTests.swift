@@ -47,7 +47,7 @@ import Testing
         }
 
         /// Two requests within 300 ms have one answer. Those who send them wait for longer, also after what was not answered.
-        private func waitForHoldOff() { MonotonicClock.sleep(until: MonotonicClock.now() + 400_000_000) }
+        private func waitForHoldOff() { MonotonicClock.sleep(for: .milliseconds(400)) }
     }
 
     @Test func aKeyframeComesForEachReasonAndOnlyOnce() throws {

@@ -3,6 +3,7 @@ import Glibc
 import Posix
 import TestSupport
 import Testing
+import Time
 
 /// Readers that were written from the document of the format alone, in C and in Python, on a live broadcast.
 @Suite(.serialized) struct OtherReaderTests {
@@ -109,7 +110,8 @@ import Testing
         let directory = try BridgeDirectory(path: path, create: true)
         var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
         let source = SourceRectangle(x: 0, y: 0, width: 64, height: 64)
-        try writer.publish(FrameInfo(width: 64, height: 64, capturedAt: 1, source: source)) { planes in
+        try writer.publish(FrameInfo(width: 64, height: 64, capturedAt: Instant(nanoseconds: 1), source: source)) {
+            planes in
             planes.withPlanes { luma, _ in luma.storeBytes(of: 7, toByteOffset: 0, as: UInt8.self) }
         }
         let generation = try #require(try directory.status()).generation

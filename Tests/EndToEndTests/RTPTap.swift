@@ -2,6 +2,7 @@ import Glibc
 import Posix
 import Synchronization
 import TestSupport
+import Time
 
 /// Stands between a sender and its receivers: keeps what passes, hands RTP and RTCP on to the receivers, and brings
 /// their RTCP back to the sender.
@@ -47,7 +48,7 @@ final class RTPTap: Sendable {
         _ = try Thread { [self] in
             var buffer = [UInt8](repeating: 0, count: 65_536)
             while !isOver.load(ordering: .relaxed) {
-                waitReadable(sockets.media.raw, sockets.control.raw, until: MonotonicClock.now() + 50_000_000)
+                waitReadable(sockets.media.raw, sockets.control.raw, until: MonotonicClock.now() + .milliseconds(50))
                 takeMedia(&buffer, targets)
                 takeControl(&buffer, targets)
             }

@@ -1,6 +1,7 @@
 import Glibc
 import Posix
 import Testing
+import Time
 
 @testable import FrameBridge
 
@@ -46,7 +47,13 @@ import Testing
     func aWriterThatGoesOrStopsWhileItIsAskedIsNoError(fate: Fate) throws {
         let directory = try folder.bridge()
         let lock = try directory.openLock(BroadcastFolder.lockFile)
-        let status = BridgeStatus(state: .active, reason: "", generation: 0x123, pid: 1, startedAt: 1)
+        let status = BridgeStatus(
+            state: .active,
+            reason: "",
+            generation: 0x123,
+            pid: 1,
+            startedAt: Instant(nanoseconds: 1)
+        )
         try status.write(to: directory, holding: lock)
         let server = try server(at: directory.path(of: name))
         let raw = server.raw

@@ -1,7 +1,9 @@
 import FrameBridge
 import Glibc
 import Posix
+import TestSupport
 import Testing
+import Time
 
 /// A picture whose every byte tells the frame's number, so that a torn one cannot pass.
 func fill(_ planes: inout FramePlanes, _ byte: UInt8) {
@@ -21,7 +23,7 @@ func uniformByte(_ frame: borrowing Frame) -> UInt8? {
         && frame.chroma.unsafeLoad(fromByteOffset: 0, as: UInt8.self) == first ? first : nil
 }
 
-func info(_ width: Int, _ height: Int, capturedAt: UInt64 = MonotonicClock.now()) -> FrameInfo {
+func info(_ width: Int, _ height: Int, capturedAt: Instant = MonotonicClock.now()) -> FrameInfo {
     FrameInfo(
         width: width,
         height: height,
@@ -42,7 +44,7 @@ func info(_ width: Int, _ height: Int, capturedAt: UInt64 = MonotonicClock.now()
         #expect(try reader.read { _ in } == .noFrame)
         #expect(try reader.liveness() == .live(.starting))
 
-        try writer.publish(info(130, 34, capturedAt: 42)) { fill(&$0, 9) }
+        try writer.publish(info(130, 34, capturedAt: .nanoseconds(42))) { fill(&$0, 9) }
         var seen: UInt8?
         var versions: [UInt32] = []
         let outcome = try reader.read { frame in
@@ -51,8 +53,8 @@ func info(_ width: Int, _ height: Int, capturedAt: UInt64 = MonotonicClock.now()
         }
         guard case .frame(let read) = outcome else { throw Unexpected(outcome) }
         #expect(read.number == 1)
-        #expect(read.capturedAt == 42)
-        #expect(read.publishedAt > 42)
+        #expect(read.capturedAt == .nanoseconds(42))
+        #expect(try #require(read.publishedAt) > .nanoseconds(42))
         #expect(read.source == SourceRectangle(x: -5, y: 7, width: 130, height: 34))
         #expect(read.orientation == Orientation(quarterTurns: -1, isMirrored: true))
         #expect((read.width, read.height) == (130, 34))
@@ -211,7 +213,7 @@ func info(_ width: Int, _ height: Int, capturedAt: UInt64 = MonotonicClock.now()
         _ = try reader.read { _ in }
         try writer.publish(info(64, 64)) { fill(&$0, 2) }
         // Published before the wait: must not sleep at all.
-        reader.wait(until: .max / 2)
+        reader.wait(until: Instant(nanoseconds: .max / 2))
         guard case .frame = try reader.read({ _ in }) else { throw Unexpected("no frame") }
     }
 }

@@ -2,13 +2,14 @@ import Glibc
 import Posix
 import Synchronization
 import Testing
+import Time
 
 @testable import FrameBridge
 
 /// What is asked of a capture process, what it answers, and what its successor knows.
 @Suite struct ControlTests {
     let folder = ScratchFolder()
-    private let soon: UInt64 = 20_000_000_000
+    private let soon = Duration.seconds(20)
 
     /// Asks on a thread of its own, and lets a writer work until there is an answer.
     private func answer(
@@ -125,7 +126,7 @@ import Testing
         var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
         for request in [BridgeRequest.resume, .stop, .show("screen"), .pause] {
             var looks = 0
-            let answer = try directory.ask(request, until: .max) {
+            let answer = try directory.ask(request, until: Instant(nanoseconds: .max)) {
                 looks += 1
                 return looks == 3
             }
@@ -160,7 +161,7 @@ import Testing
         var reader = try FrameReader(directory: directory, access: access)
         guard case .frame = try reader.read({ _ in }) else { throw Unexpected("no frame") }
         if wasAskedBefore { #expect(try directory.ask(.pause, until: MonotonicClock.now()) == nil) }
-        let asked = MonotonicClock.now()
+        let asked: Instant = MonotonicClock.now()
         var successor = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
         if !wasAskedBefore {
             // There is no room for the placard, as it has no size.
@@ -170,7 +171,7 @@ import Testing
                 try successor.publish(nothing, leavingNothingElse: true) { fill(&$0, 2) }
             }
         }
-        #expect(reader.horizon.instant >= asked)
+        #expect(try #require(reader.horizon.instant) >= asked)
         reader.forget()
         #expect(try reader.read { _ in } == .noFrame)
     }
@@ -186,7 +187,7 @@ import Testing
         }
         var successor = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
         var later = info(64, 64)
-        later.capturedAt = placard.capturedAt + 1
+        later.capturedAt = placard.capturedAt + .nanoseconds(1)
         try successor.publish(later) { fill(&$0, 2) }
         #expect(try BridgeInspection(directory).horizon == placard.capturedAt)
     }
@@ -200,13 +201,13 @@ import Testing
         }
         let frames = try #require(folder.files().first { $0.hasPrefix("frames.") })
         let header = try FileDescriptor.open(directory.path(of: frames), O_WRONLY)
-        let tomorrow = MonotonicClock.now() + 86_400_000_000_000
+        let tomorrow: Instant = MonotonicClock.now() + .seconds(86_400)
         for offset in [Layout.Header.heartbeat, Layout.Header.horizon] {
-            try header.write(withUnsafeBytes(of: tomorrow) { Array($0) }, at: offset)
+            try header.write(withUnsafeBytes(of: tomorrow.nanoseconds) { Array($0) }, at: offset)
         }
         var successor = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
         try successor.publish(info(64, 64)) { fill(&$0, 2) }
-        #expect(try BridgeInspection(directory).horizon == 0)
+        #expect(try BridgeInspection(directory).horizon == nil)
     }
 
     @Test func whatIsShownIsKnownInItsWholeLength() throws {
@@ -237,7 +238,7 @@ import Testing
             folder.write("control", [1, 2, 3])
         }
         _ = writer.heartbeat()
-        MonotonicClock.sleep(until: MonotonicClock.now() + 510_000_000)
+        MonotonicClock.sleep(for: .milliseconds(510))
         _ = writer.heartbeat()
         #expect(try directory.shownSource() == "screen")
         #expect(Heritage(in: directory).isPaused)
@@ -301,7 +302,7 @@ import Testing
         let before = try #require(try directory.status())
         for kind in ["removed", "damaged"] {
             if kind == "removed" { unlink(directory.path(of: "status")) } else { folder.write("status", [0, 255, 10]) }
-            MonotonicClock.sleep(until: MonotonicClock.now() + 510_000_000)
+            MonotonicClock.sleep(for: .milliseconds(510))
             _ = writer.heartbeat()
             #expect(try directory.status() == before)
         }
@@ -312,7 +313,7 @@ import Testing
     func whatWasCapturedBeforeTheHorizonIsNotShown(access: FrameReader.Access) throws {
         let directory = try folder.bridge()
         var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
-        func picture(at instant: UInt64) -> FrameInfo {
+        func picture(at instant: Instant) -> FrameInfo {
             var info = info(64, 64)
             info.capturedAt = instant
             return info
@@ -320,20 +321,20 @@ import Testing
         try writer.publish(picture(at: MonotonicClock.now())) { fill(&$0, 1) }
         var reader = try FrameReader(directory: directory, access: access)
         guard case .frame = try reader.read({ _ in }) else { throw Unexpected("no frame") }
-        #expect(reader.horizon.instant == 0)
-        let pausedAt = MonotonicClock.now()
+        #expect(reader.horizon.instant == nil)
+        let pausedAt: Instant = MonotonicClock.now()
         try writer.publish(picture(at: pausedAt), leavingNothingElse: true) { fill(&$0, 2) }
         #expect(reader.horizon.instant == pausedAt)
         guard case .frame(let placard) = try reader.read({ _ in }) else { throw Unexpected("no placard") }
         #expect(placard.capturedAt == pausedAt)
         // One that is older after all.
-        try writer.publish(picture(at: pausedAt - 1)) { fill(&$0, 3) }
+        try writer.publish(picture(at: pausedAt - .nanoseconds(1))) { fill(&$0, 3) }
         #expect(try reader.read { _ in } == .noFrame)
         var late = try FrameReader(directory: directory, access: access)
         #expect(try late.read { _ in } == .noFrame)
         // The horizon goes with the writer to other generations, and does not go back.
         var large = info(640, 480)
-        large.capturedAt = pausedAt + 5
+        large.capturedAt = pausedAt + .nanoseconds(5)
         try writer.publish(large) { fill(&$0, 4) }
         guard case .frame = try reader.read({ _ in }) else { throw Unexpected("no frame") }
         #expect(reader.horizon.instant == pausedAt)
@@ -350,7 +351,7 @@ private final class Asking {
     private let outcome = Outcome()
     private let thread: Thread
 
-    init(_ request: BridgeRequest, _ directory: BridgeDirectory, until deadline: UInt64) throws {
+    init(_ request: BridgeRequest, _ directory: BridgeDirectory, until deadline: Instant) throws {
         thread = try Thread { [outcome] in
             let answer = (try? directory.ask(request, until: deadline)) ?? nil
             outcome.state.withLock { $0 = (true, answer) }

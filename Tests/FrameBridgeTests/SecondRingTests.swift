@@ -1,6 +1,7 @@
 import Glibc
 import Posix
 import Testing
+import Time
 
 @testable import FrameBridge
 
@@ -67,7 +68,7 @@ private struct PairWriter: ~Copyable {
 
         let views = try views(first, in: directory)
         try writer.folder.setState(.active)
-        writer.folder.setHorizon(7)
+        writer.folder.setHorizon(Instant(nanoseconds: 7))
         _ = writer.folder.heartbeat()
         for view in views {
             #expect(view.state == .active)
@@ -118,7 +119,7 @@ private struct PairWriter: ~Copyable {
         do {
             var writer = try PairWriter(directory)
             dead = try writer.begin(5)
-            writer.folder.setHorizon(7)
+            writer.folder.setHorizon(Instant(nanoseconds: 7))
             writer.counter?.increment(steps: steps)
         }
         #expect(ringFiles() == files(dead))
@@ -154,7 +155,7 @@ private struct PairWriter: ~Copyable {
         let first = try writer.begin(5)
         let views = try views(first, in: directory)
         directory.remove(RingFile.name(of: lost, first))
-        MonotonicClock.sleep(until: MonotonicClock.now() + 510_000_000)
+        MonotonicClock.sleep(for: .milliseconds(510))
         let answers = [writer.folder.heartbeat(), writer.folder.heartbeat()]
         #expect(answers == [false, true])
         for view in views { #expect(view.state == .retired) }

@@ -1,10 +1,11 @@
+import TestSupport
 import Testing
+import Time
 
 @testable import HTTP
 
 @Suite struct AccessGuardTests {
-    private static let second: UInt64 = 1_000_000_000
-    private let start = 1000 * second
+    private let start = Instant.seconds(1000)
 
     private func bearer(_ token: String) -> String { "Bearer \(token)" }
 
@@ -39,19 +40,19 @@ import Testing
 
     @Test func whoGuessesTooOftenIsToldToStopUntilForgiven() {
         var access = AccessGuard(token: "secret")
-        func check(_ token: String, _ now: UInt64, from address: String = "192.0.2.1") -> AccessGuard.Decision {
+        func check(_ token: String, _ now: Instant, from address: String = "192.0.2.1") -> AccessGuard.Decision {
             access.check(bearer(token), from: address, now: now)
         }
         for _ in 0..<10 { #expect(check("guess", start) == .wrongToken) }
         #expect(check("guess", start) == .tooManyWrong(retryAfter: 7))
-        #expect(check("guess", start + Self.second) == .tooManyWrong(retryAfter: 6))
-        #expect(check("secret", start + Self.second) == .allowed, "others behind the address do not matter")
+        #expect(check("guess", start + .seconds(1)) == .tooManyWrong(retryAfter: 6))
+        #expect(check("secret", start + .seconds(1)) == .allowed, "others behind the address do not matter")
         #expect(check("guess", start, from: "192.0.2.2") == .wrongToken, "another address")
-        #expect(check("guess", start + 6 * Self.second - 1) == .tooManyWrong(retryAfter: 1))
+        #expect(check("guess", start + .seconds(6) - .nanoseconds(1)) == .tooManyWrong(retryAfter: 1))
         // Those above the limit do not count.
-        #expect(check("guess", start + 6 * Self.second) == .wrongToken)
-        #expect(check("guess", start + 6 * Self.second) == .tooManyWrong(retryAfter: 7))
-        let later = start + 66 * Self.second
+        #expect(check("guess", start + .seconds(6)) == .wrongToken)
+        #expect(check("guess", start + .seconds(6)) == .tooManyWrong(retryAfter: 7))
+        let later = start + .seconds(66)
         for _ in 0..<10 { #expect(check("guess", later) == .wrongToken) }
         #expect(check("guess", later) == .tooManyWrong(retryAfter: 7))
         #expect(check("guess", start) == .tooManyWrong(retryAfter: 73), "a clock that jumps back")
@@ -61,8 +62,8 @@ import Testing
     @Test func aGuesserLocksNobodyOutAndIsToldLittle() {
         var access = AccessGuard(token: "secret")
         var told = 0
-        for tick in 0..<3_600_000 as Range<UInt64> {
-            let now = start + tick * Self.second / 1000
+        for tick in 0..<3_600_000 {
+            let now = start + .milliseconds(tick)
             if access.check("Bearer guess", from: "192.0.2.1", now: now) == .wrongToken { told += 1 }
             if tick % 1000 == 0 {
                 let decision = access.check("Bearer secret", from: "192.0.2.1", now: now)
@@ -103,11 +104,11 @@ import Testing
     /// Forged addresses push out the oldest ones, and the newest guesser stays known.
     @Test func manyAddressesDoNotPileUp() {
         var access = AccessGuard(token: "secret")
-        for number in 0..<UInt64(NetworkAllowance.networkLimit + 200) {
-            _ = access.check(bearer("guess"), from: "address \(number)", now: start + number)
+        for number in 0..<NetworkAllowance.networkLimit + 200 {
+            _ = access.check(bearer("guess"), from: "address \(number)", now: start + .nanoseconds(number))
         }
-        for _ in 0..<10 { _ = access.check(bearer("guess"), from: "newest", now: start + 10_000) }
-        let decision = access.check(bearer("guess"), from: "newest", now: start + 10_000)
+        for _ in 0..<10 { _ = access.check(bearer("guess"), from: "newest", now: start + .nanoseconds(10_000)) }
+        let decision = access.check(bearer("guess"), from: "newest", now: start + .nanoseconds(10_000))
         #expect(decision == .tooManyWrong(retryAfter: 7))
         #expect(access.networkCount == NetworkAllowance.networkLimit)
     }

@@ -2,6 +2,7 @@ import HTTP
 import Posix
 import TestSupport
 import Testing
+import Time
 
 @Suite struct ConnectionLimitTests {
     @Test(arguments: [
@@ -19,11 +20,11 @@ import Testing
         #expect(status(fourth) == nil)
         clients.removeLast()
         // The server hears of it a little later.
-        let deadline = MonotonicClock.now() + 5_000_000_000
+        let deadline: Instant = MonotonicClock.now() + .seconds(5)
         var isLetIn = false
         while !isLetIn, MonotonicClock.now() < deadline {
             isLetIn = status(try web.connect()) == 200
-            if !isLetIn { MonotonicClock.sleep(until: MonotonicClock.now() + 5_000_000) }
+            if !isLetIn { MonotonicClock.sleep(for: .milliseconds(5)) }
         }
         #expect(isLetIn)
     }
@@ -32,14 +33,14 @@ import Testing
     /// would need more than a minute.
     @Test func aListenerThatGoesMakesRoom() throws {
         let web = try HTTPFixture(limits: HTTPServer.Limits(connectionsOfOneNetwork: 1))
-        let end = MonotonicClock.now() + 60_000_000_000
+        let end: Instant = MonotonicClock.now() + .seconds(60)
         for _ in 0..<8 {
             var isLetIn = false
             while !isLetIn, MonotonicClock.now() < end {
                 let client = try web.connect()
                 client.send("GET /events HTTP/1.1\r\nHost: x\r\n\r\n")
                 isLetIn = (try? client.response(hasBody: false)) != nil
-                if !isLetIn { MonotonicClock.sleep(until: MonotonicClock.now() + 5_000_000) }
+                if !isLetIn { MonotonicClock.sleep(for: .milliseconds(5)) }
             }
             try #require(isLetIn)
         }

@@ -18,8 +18,8 @@ import Testing
         return client
     }
 
-    private func wait(_ milliseconds: UInt64) {
-        MonotonicClock.sleep(until: MonotonicClock.now() + milliseconds * 1_000_000)
+    private func wait(_ milliseconds: Int) {
+        MonotonicClock.sleep(for: .milliseconds(milliseconds))
     }
 
     @Test(arguments: ["", "Connection: close\r\n"])

@@ -1,6 +1,7 @@
 import Glibc
 import TestSupport
 import Testing
+import Time
 
 @testable import Posix
 
@@ -30,7 +31,7 @@ import Testing
         let service = try DescriptorService(giving: memory, at: "service", in: directory)
         let asker = try FileDescriptor.datagramSocket()
         func ask() throws -> (isSealed: Bool, size: off_t) {
-            let deadline = MonotonicClock.now() + 10_000_000_000
+            let deadline: Instant = MonotonicClock.now() + .seconds(10)
             let gift = try DescriptorService.ask(at: "service", in: directory, with: asker, until: deadline)
             return (gift.isSealed, try gift.status().st_size)
         }
@@ -48,14 +49,14 @@ import Testing
         let directory = try FileDescriptor.open(folder.path, O_RDONLY | O_DIRECTORY)
         let asker = try FileDescriptor.datagramSocket()
         #expect(throws: SystemError("sendmsg", code: ENOENT)) {
-            _ = try DescriptorService.ask(at: "service", in: directory, with: asker, until: 0)
+            _ = try DescriptorService.ask(at: "service", in: directory, with: asker, until: MonotonicClock.now())
         }
         do {
             let service = try DescriptorService(giving: FileDescriptor.memory("test"), at: "service", in: directory)
             withExtendedLifetime(service) {}
         }
         #expect(throws: SystemError("sendmsg", code: ECONNREFUSED)) {
-            _ = try DescriptorService.ask(at: "service", in: directory, with: asker, until: 0)
+            _ = try DescriptorService.ask(at: "service", in: directory, with: asker, until: MonotonicClock.now())
         }
     }
 }

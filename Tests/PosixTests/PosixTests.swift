@@ -1,6 +1,7 @@
 import Glibc
 import Posix
 import Testing
+import Time
 
 @Suite struct PosixTests {
     private func scratch(_ bytes: Int) -> FileDescriptor {
@@ -50,8 +51,8 @@ import Testing
         let file = scratch(4096)
         let mapping = try Mapping(file, size: 4096, writable: true)
         mapping.advanceAndWake(128)
-        mapping.wait(128, while: 0, until: .max / 2)
-        let deadline = MonotonicClock.now() + 2_000_000
+        mapping.wait(128, while: 0, until: Instant(nanoseconds: .max / 2))
+        let deadline: Instant = MonotonicClock.now() + .milliseconds(2)
         mapping.wait(128, while: 1, until: deadline)
         #expect(MonotonicClock.now() >= deadline)
     }

@@ -1,62 +1,65 @@
+import TestSupport
 import Testing
+import Time
 
 @testable import Sender
 
 @Suite struct CadenceTests {
-    private let interval: UInt64 = 33_000_000
-    private let second: UInt64 = 1_000_000_000
+    private let interval = Duration.milliseconds(33)
+    /// When the first keyframe goes out.
+    private let first = Instant.seconds(1)
 
-    private func cadence(keyframeInterval: UInt64? = nil) -> Cadence {
-        Cadence(interval: interval, keyframeInterval: keyframeInterval)
+    private func cadence(keyframeInterval: Duration? = nil) -> Cadence {
+        Cadence(interval: interval, keyframeInterval: keyframeInterval, from: .seconds(0))
     }
 
     /// One that has sent its first keyframe and whose picture has converged, at the returned instant.
-    private func converged(keyframeInterval: UInt64? = nil) -> (Cadence, UInt64) {
+    private func converged(keyframeInterval: Duration? = nil) -> (Cadence, Instant) {
         var cadence = cadence(keyframeInterval: keyframeInterval)
         cadence.noteNewPicture()
-        cadence.noteEncoded(at: second, isKeyframe: true, isFine: true)
-        return (cadence, second)
+        cadence.noteEncoded(at: first, isKeyframe: true, isFine: true)
+        return (cadence, first)
     }
 
     /// However often the picture was encoded before.
     @Test func aCoarseKeyframeOfAStillPictureIsRefinedToo() {
         var (cadence, now) = converged()
         for _ in 0..<3 {
-            now += 5 * second
+            now += .seconds(5)
             cadence.noteKeyframeRequest()
             cadence.noteEncoded(at: now, isKeyframe: true, isFine: false)
             for _ in 0..<Cadence.refinementLimit {
-                now += 2 * interval
+                now += interval * 2
                 #expect(cadence.action(at: now) == .frame)
                 cadence.noteEncoded(at: now, isKeyframe: false, isFine: false)
             }
-            #expect(cadence.action(at: now + 2 * interval) == .nothing)
+            #expect(cadence.action(at: now + interval * 2) == .nothing)
         }
     }
 
     @Test func theFirstFrameIsAKeyframe() {
-        #expect(cadence().action(at: 0) == .keyframe)
+        #expect(cadence().action(at: .seconds(0)) == .keyframe)
     }
 
     @Test func aCoarsePictureIsRefinedAtTheFrameRateUntilItHasConverged() {
         var cadence = cadence()
         cadence.noteNewPicture()
-        cadence.noteEncoded(at: second, isKeyframe: true, isFine: false)
-        var now = second + interval
+        cadence.noteEncoded(at: first, isKeyframe: true, isFine: false)
+        var now = first + interval
         #expect(cadence.repetition == now)
-        #expect(cadence.action(at: now - 1) == .nothing)
+        #expect(cadence.action(at: now - .nanoseconds(1)) == .nothing)
         #expect(cadence.action(at: now) == .frame)
         cadence.noteEncoded(at: now, isKeyframe: false, isFine: false)
         now += interval
-        #expect(cadence.action(at: now - 1) == .nothing)
+        #expect(cadence.action(at: now - .nanoseconds(1)) == .nothing)
         #expect(cadence.action(at: now) == .frame)
         cadence.noteEncoded(at: now, isKeyframe: false, isFine: true)
-        #expect(cadence.action(at: now + 10 * interval) == .nothing)
+        #expect(cadence.action(at: now + interval * 10) == .nothing)
     }
 
     @Test func aRefinementDoesNotGetInTheWayOfASteadySource() {
         var cadence = cadence()
-        var now = second
+        var now = first
         for number in 0..<3 {
             cadence.noteNewPicture()
             cadence.noteEncoded(at: now, isKeyframe: number == 0, isFine: false)
@@ -71,7 +74,7 @@ import Testing
     @Test func aPictureThatNeverConvergesIsGivenUp() {
         var cadence = cadence()
         cadence.noteNewPicture()
-        var now = second
+        var now = first
         var frames = 0
         while cadence.action(at: now) != .nothing, frames < 1000 {
             cadence.noteEncoded(at: now, isKeyframe: frames == 0, isFine: false)
@@ -83,14 +86,14 @@ import Testing
 
     /// After much motion the bits of seconds to come are used up.
     @Test func aPictureThatIsNotFineInTimeIsRefinedSlowly() {
-        var cadence = Cadence(interval: interval, keyframeInterval: nil)
-        var now = second
+        var cadence = Cadence(interval: interval, keyframeInterval: nil, from: .seconds(0))
+        var now = first
         for frame in 0...Cadence.refinementLimit {
             now += interval * 3 / 2
             cadence.noteEncoded(at: now, isKeyframe: frame == 0, isFine: false)
         }
         for isFine in [false, false, true] {
-            #expect(cadence.action(at: now + Cadence.keepAliveInterval - 1) == .nothing)
+            #expect(cadence.action(at: now + Cadence.keepAliveInterval - .nanoseconds(1)) == .nothing)
             now += Cadence.keepAliveInterval
             #expect(cadence.action(at: now) == .frame)
             cadence.noteEncoded(at: now, isKeyframe: false, isFine: isFine)
@@ -100,7 +103,7 @@ import Testing
 
     @Test func aStillPictureIsKeptAlive() {
         let (cadence, now) = converged()
-        #expect(cadence.action(at: now + Cadence.keepAliveInterval - 1) == .nothing)
+        #expect(cadence.action(at: now + Cadence.keepAliveInterval - .nanoseconds(1)) == .nothing)
         #expect(cadence.action(at: now + Cadence.keepAliveInterval) == .keepAlive)
     }
 
@@ -113,18 +116,18 @@ import Testing
     @Test func aSourceThatIsALittleFasterThanTheRateIsFollowedAndHeldToTheRate() {
         var cadence = cadence()
         var frames = 0
-        var last: UInt64 = 0
+        var last: Instant?
         // 1000 pictures at 32 a second.
-        for number in 0..<1000 as Range<UInt64> {
-            let now = second + number * 31_250_000
+        for number in 0..<1000 {
+            let now = first + .microseconds(31_250) * number
             cadence.noteNewPicture()
             guard cadence.action(at: now) != .nothing else { continue }
-            #expect(last == 0 || now - last > interval / 2)
+            #expect(last.map { now - $0 > interval / 2 } ?? true)
             last = now
             cadence.noteEncoded(at: now, isKeyframe: frames == 0, isFine: false)
             frames += 1
         }
-        #expect(Double(frames) <= Double(last - second) / Double(interval) * 33 / 32 + 2)
+        #expect(Double(frames) <= ((last ?? first) - first) / interval * 33 / 32 + 2)
         #expect(frames > 930)
     }
 
@@ -133,90 +136,90 @@ import Testing
         cadence.noteKeyframeRequest()
         #expect(cadence.action(at: now + interval) == .keyframe)
         cadence.noteEncoded(at: now + interval, isKeyframe: true, isFine: true)
-        #expect(cadence.action(at: now + 2 * interval) == .nothing)
+        #expect(cadence.action(at: now + interval * 2) == .nothing)
     }
 
     @Test func aRequestThatTheEncoderDroppedStands() {
         var (cadence, now) = converged()
         cadence.noteKeyframeRequest()
         cadence.noteEncoded(at: now + interval, isKeyframe: false, isDropped: true, isFine: false)
-        #expect(cadence.action(at: now + 2 * interval) == .keyframe)
+        #expect(cadence.action(at: now + interval * 2) == .keyframe)
     }
 
     @Test func aDroppedPictureIsTriedAgain() {
         var (cadence, now) = converged()
         cadence.noteNewPicture()
         cadence.noteEncoded(at: now + interval, isKeyframe: false, isDropped: true, isFine: false)
-        #expect(cadence.action(at: now + 2 * interval) == .frame)
+        #expect(cadence.action(at: now + interval * 2) == .frame)
     }
 
     /// As long as a picture gets better, it is encoded at the frame rate; what changes meanwhile goes out at once.
     @Test func aNewPictureDoesNotWaitForARefinementBeforeIt() {
         var cadence = cadence()
         cadence.noteNewPicture()
-        cadence.noteEncoded(at: second, isKeyframe: true, isFine: false)
-        let refinement = second + interval
+        cadence.noteEncoded(at: first, isKeyframe: true, isFine: false)
+        let refinement = first + interval
         cadence.noteEncoded(at: refinement, isKeyframe: false, isFine: false)
         cadence.noteNewPicture()
-        #expect(cadence.earliest <= refinement && cadence.action(at: refinement + 1) == .frame)
+        #expect(cadence.earliest <= refinement && cadence.action(at: refinement + .nanoseconds(1)) == .frame)
         // Nor for a keyframe that nobody asked for.
-        cadence.noteEncoded(at: refinement + 1, isKeyframe: false, isFine: true)
-        cadence.noteEncoded(at: 6 * second, isKeyframe: true, isFine: true)
+        cadence.noteEncoded(at: refinement + .nanoseconds(1), isKeyframe: false, isFine: true)
+        cadence.noteEncoded(at: .seconds(6), isKeyframe: true, isFine: true)
         cadence.noteNewPicture()
-        #expect(cadence.action(at: 6 * second + 1) == .frame)
+        #expect(cadence.action(at: .seconds(6) + .nanoseconds(1)) == .frame)
     }
 
     @Test func whatThereAreNoBitsForIsTriedAgainLater() {
         var cadence = cadence()
         cadence.noteNewPicture()
-        cadence.noteEncoded(at: second, isKeyframe: true, isFine: false)
-        cadence.postpone(at: second + interval)
-        #expect(cadence.action(at: second + interval + 1) == .nothing)
-        #expect(cadence.repetition == second + 2 * interval && cadence.action(at: second + 2 * interval) == .frame)
+        cadence.noteEncoded(at: first, isKeyframe: true, isFine: false)
+        cadence.postpone(at: first + interval)
+        #expect(cadence.action(at: first + interval + .nanoseconds(1)) == .nothing)
+        #expect(cadence.repetition == first + interval * 2 && cadence.action(at: first + interval * 2) == .frame)
     }
 
     /// It is slow to send, and would delay the next one.
     @Test func aKeyframeFollowsAPictureTowardsTheEndOfItsInterval() {
-        var (cadence, start) = converged(keyframeInterval: 5 * second)
+        var (cadence, start) = converged(keyframeInterval: .seconds(5))
         // Seven pictures a second.
         var now = start
-        while now < start + 4 * second + second / 2 {
-            now += second / 7
+        while now < start + .milliseconds(4500) {
+            now += .seconds(1) / 7
             cadence.noteNewPicture()
             #expect(cadence.action(at: now) == .frame)
             cadence.noteEncoded(at: now, isKeyframe: false, isFine: true)
-            #expect(cadence.action(at: now + second / 8) == .nothing)
+            #expect(cadence.action(at: now + .seconds(1) / 8) == .nothing)
         }
-        now += second / 7
+        now += .seconds(1) / 7
         cadence.noteNewPicture()
         #expect(cadence.action(at: now) == .frame)
         cadence.noteEncoded(at: now, isKeyframe: false, isFine: true)
         #expect(cadence.repetition <= now + interval / 4 && cadence.action(at: cadence.repetition) == .keyframe)
         // What is new goes first, as soon as the rate allows; until then there is nothing to do.
         cadence.noteNewPicture()
-        #expect(cadence.action(at: cadence.repetition - 1) == .nothing)
+        #expect(cadence.action(at: cadence.repetition - .nanoseconds(1)) == .nothing)
         #expect(cadence.repetition == cadence.earliest && cadence.action(at: cadence.repetition) != .nothing)
     }
 
     /// There is no pause to wait for.
     @Test func aKeyframeOfFilmComesWithAPicture() {
-        var (cadence, start) = converged(keyframeInterval: 5 * second)
+        var (cadence, start) = converged(keyframeInterval: .seconds(5))
         var now = start
-        while now < start + 5 * second {
+        while now < start + .seconds(5) {
             now += interval
             cadence.noteNewPicture()
-            #expect(cadence.action(at: now) == (now < start + 5 * second ? .frame : .keyframe))
-            cadence.noteEncoded(at: now, isKeyframe: now >= start + 5 * second, isFine: false)
-            #expect(cadence.repetition > now + interval || now + 2 * interval >= start + 5 * second)
+            #expect(cadence.action(at: now) == (now < start + .seconds(5) ? .frame : .keyframe))
+            cadence.noteEncoded(at: now, isKeyframe: now >= start + .seconds(5), isFine: false)
+            #expect(cadence.repetition > now + interval || now + interval * 2 >= start + .seconds(5))
         }
     }
 
     @Test func keyframesComeAtTheirInterval() {
-        let (cadence, now) = converged(keyframeInterval: 5 * second)
-        #expect(cadence.action(at: now + 5 * second - 1) == .keepAlive)
+        let (cadence, now) = converged(keyframeInterval: .seconds(5))
+        #expect(cadence.action(at: now + .seconds(5) - .nanoseconds(1)) == .keepAlive)
         var other = cadence
-        other.noteEncoded(at: now + 4 * second, isKeyframe: false, isFine: true)
-        #expect(other.repetition == now + 5 * second)
-        #expect(cadence.action(at: now + 5 * second) == .keyframe)
+        other.noteEncoded(at: now + .seconds(4), isKeyframe: false, isFine: true)
+        #expect(other.repetition == now + .seconds(5))
+        #expect(cadence.action(at: now + .seconds(5)) == .keyframe)
     }
 }

@@ -1,17 +1,18 @@
 import Media
+import TestSupport
 import Testing
+import Time
 
 @testable import Sender
 @testable import VideoEncoding
 
 @Suite struct CodecPreferenceTests {
-    private static let interval: UInt64 = 33_333_333
-    private static let second: UInt64 = 1_000_000_000
+    private static let interval = Duration.nanoseconds(33_333_333)
 
     /// A sender at work, frame by frame.
     private struct Work {
         var preference = CodecPreference(interval: interval)
-        var now: UInt64 = 1_000_000_000_000
+        var now = Instant.seconds(1000)
 
         /// - Parameters:
         ///   - seconds: how long, at 30 frames a second.
@@ -23,8 +24,8 @@ import Testing
                 now += interval
                 preference.noteChange(share, at: now)
                 let frame = EncodingResult(isKeyframe: false, quantizer: quantizer, presentationTime: now)
-                let nanoseconds = UInt64(Double(interval) * (preference.codec == .av1 ? cost : 0.1))
-                preference.noteFrame(frame, by: preference.codec, cost: nanoseconds, at: now)
+                let time = interval * (preference.codec == .av1 ? cost : 0.1)
+                preference.noteFrame(frame, by: preference.codec, cost: time, at: now)
             }
         }
     }
@@ -95,8 +96,8 @@ import Testing
     @Test func withoutAV1FramesTheWishEndsToo() {
         var work = Work()
         work.go(3, share: 0.2, quantizer: 50)
-        let frame = EncodingResult(isKeyframe: false, quantizer: 12, presentationTime: 0)
-        work.preference.noteFrame(frame, by: .vp8, cost: 1, at: work.now + 21 * Self.second)
+        let frame = EncodingResult(isKeyframe: false, quantizer: 12, presentationTime: work.now)
+        work.preference.noteFrame(frame, by: .vp8, cost: .nanoseconds(1), at: work.now + .seconds(21))
         #expect(work.preference.codec == .vp8)
     }
 }

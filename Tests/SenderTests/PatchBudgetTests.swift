@@ -1,4 +1,6 @@
+import TestSupport
 import Testing
+import Time
 
 @testable import Sender
 
@@ -7,9 +9,9 @@ extension PatchBudgetTests {
     @Test(arguments: [30_000, 300_000, 2_500_000], [20, 50, 300])
     func polishingTakesWhatTheRateAllows(bitrate: Int, bytesPerBlock: Int) {
         var budget = PatchBudget(bitrate: bitrate)
-        var (now, bytes, largest) = (UInt64(1_000_000_000), 0, 0)
+        var (now, bytes, largest) = (Instant.seconds(1), 0, 0)
         for _ in 0..<300 {
-            now += 1_000_000_000 / 30
+            now += .seconds(1) / 30
             let blocks = max(1, budget.mostPolished(at: now))
             guard budget.limit(min(blocks, 120), at: now) != nil else { continue }
             let size = min(blocks, 120) * bytesPerBlock

@@ -1,58 +1,59 @@
 import Media
+import TestSupport
 import Testing
+import Time
 
 @testable import Sender
 
 @Suite struct RenditionPolicyTests {
-    private let second: UInt64 = 1_000_000_000
     private let a = Rendition.small(0)
     private let b = Rendition.small(1)
 
     private func decisions(
         _ policy: inout RenditionPolicy,
         _ wanted: [Rendition],
-        at now: UInt64
+        at now: Instant
     ) -> [RenditionPolicy.Decision] {
         policy.decide(wanted: Set(wanted.map(\.id)), at: now)
     }
 
     @Test func followsWhatIsWanted() {
         var policy = RenditionPolicy([a, b])
-        #expect(decisions(&policy, [], at: 0) == [])
-        #expect(decisions(&policy, [b, a], at: 0) == [.begin(a.id), .begin(b.id)])
-        #expect(decisions(&policy, [a, b], at: 1) == [])
-        #expect(decisions(&policy, [b], at: 2) == [.end(a.id)])
-        #expect(decisions(&policy, [a], at: 3) == [.begin(a.id), .end(b.id)])
+        #expect(decisions(&policy, [], at: .seconds(0)) == [])
+        #expect(decisions(&policy, [b, a], at: .seconds(0)) == [.begin(a.id), .begin(b.id)])
+        #expect(decisions(&policy, [a, b], at: .seconds(1)) == [])
+        #expect(decisions(&policy, [b], at: .seconds(2)) == [.end(a.id)])
+        #expect(decisions(&policy, [a], at: .seconds(3)) == [.begin(a.id), .end(b.id)])
         #expect(policy.nextDeadline == nil)
     }
 
     @Test func oneThatFailsRestsLongerEachTime() {
         var policy = RenditionPolicy([a, b])
-        var now = second
+        var now = Instant.seconds(1)
         #expect(decisions(&policy, [a, b], at: now).count == 2)
-        for rest in [1, 2, 4, 8, 16, 32, 32] as [UInt64] {
-            #expect(policy.noteFailure(of: a.id, at: now) == rest * second)
-            #expect(policy.nextDeadline == now + rest * second)
-            #expect(decisions(&policy, [a, b], at: now + rest * second - 1) == [])
-            now += rest * second
+        for rest in [1, 2, 4, 8, 16, 32, 32].map(Duration.seconds) {
+            #expect(policy.noteFailure(of: a.id, at: now) == rest)
+            #expect(policy.nextDeadline == now + rest)
+            #expect(decisions(&policy, [a, b], at: now + rest - .nanoseconds(1)) == [])
+            now += rest
             #expect(decisions(&policy, [a, b], at: now) == [.begin(a.id)])
         }
     }
 
     @Test func oneThatNobodyWantsIsNotBegunAgain() {
         var policy = RenditionPolicy([a])
-        #expect(decisions(&policy, [a], at: 0) == [.begin(a.id)])
-        policy.noteFailure(of: a.id, at: 0)
-        #expect(decisions(&policy, [], at: 2 * second) == [])
+        #expect(decisions(&policy, [a], at: .seconds(0)) == [.begin(a.id)])
+        policy.noteFailure(of: a.id, at: .seconds(0))
+        #expect(decisions(&policy, [], at: .seconds(2)) == [])
         #expect(policy.nextDeadline == nil, "nothing is due")
-        #expect(decisions(&policy, [a], at: 3 * second) == [.begin(a.id)])
+        #expect(decisions(&policy, [a], at: .seconds(3)) == [.begin(a.id)])
     }
 
     @Test func whatWorkedForLongIsSoundAgain() {
         var policy = RenditionPolicy([a])
-        _ = decisions(&policy, [a], at: 0)
-        policy.noteFailure(of: a.id, at: 0)
-        _ = decisions(&policy, [a], at: second)
-        #expect(policy.noteFailure(of: a.id, at: 62 * second) == second)
+        _ = decisions(&policy, [a], at: .seconds(0))
+        policy.noteFailure(of: a.id, at: .seconds(0))
+        _ = decisions(&policy, [a], at: .seconds(1))
+        #expect(policy.noteFailure(of: a.id, at: .seconds(62)) == .seconds(1))
     }
 }

@@ -52,7 +52,7 @@ import Testing
         let release = Bell()
         let stalled = little.id
         let sink = TestSink(wanting: [large, little]) { frame in
-            if frame.rendition == stalled { release.wait(while: 0, until: .max) }
+            if frame.rendition == stalled { release.wait(while: 0) }
         }
         let sender = try RunningSender([large, little])
         sender.sinks.add(sink)

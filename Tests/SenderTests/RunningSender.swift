@@ -6,6 +6,7 @@ import Sender
 import Synchronization
 import TestSupport
 import Testing
+import Time
 
 /// A broadcast of small pictures, and a sender at work on a thread of its own.
 final class RunningSender {
@@ -55,10 +56,10 @@ final class RunningSender {
 
     /// Publishes another picture. Returns when it was taken.
     @discardableResult
-    func publish() throws -> UInt64 {
+    func publish() throws -> Instant {
         count &+= 40
         let value = count
-        let now = MonotonicClock.now()
+        let now: Instant = MonotonicClock.now()
         let source = SourceRectangle(x: 0, y: 0, width: Self.size.width, height: Self.size.height)
         let info = FrameInfo(width: Self.size.width, height: Self.size.height, capturedAt: now, source: source)
         try writer!.publish(info) { planes in

@@ -5,6 +5,7 @@ import Posix
 import Synchronization
 import TestSupport
 import Testing
+import Time
 import VideoEncoding
 
 @testable import Sender
@@ -14,7 +15,7 @@ import VideoEncoding
     private final class Call: MediaSink {
         private struct State: ~Copyable {
             var writer: FrameWriter?
-            var takenAt: UInt64?
+            var takenAt: Instant?
         }
 
         private let state: Mutex<State>
@@ -22,10 +23,10 @@ import VideoEncoding
         init(_ writer: consuming sending FrameWriter) { state = Mutex(State(writer: writer)) }
 
         /// When the first frame's picture was taken.
-        var takenAt: UInt64? { state.withLock { $0.takenAt } }
+        var takenAt: Instant? { state.withLock { $0.takenAt } }
 
         func setWaker(_ wake: @escaping @Sendable () -> Void) {}
-        func demand(for rendition: Rendition.ID, at now: UInt64) -> Demand { Demand(isWanted: true) }
+        func demand(for rendition: Rendition.ID, at now: Instant) -> Demand { Demand(isWanted: true) }
         func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) throws {
             try state.withLock { state in
                 state.takenAt = state.takenAt ?? frame.takenAt
@@ -37,15 +38,17 @@ import VideoEncoding
     }
 
     @Test func aPictureFromTheFutureIsOfNow() throws {
-        let takenAt = try Self.instantSent(capturedAt: .max)
+        let takenAt = try Self.instantSent(capturedAt: Instant(nanoseconds: .max))
         #expect(takenAt <= MonotonicClock.now())
     }
 
-    @Test func aPictureFromThePastIsOfThen() throws { #expect(try Self.instantSent(capturedAt: 42) == 42) }
+    @Test func aPictureFromThePastIsOfThen() throws {
+        #expect(try Self.instantSent(capturedAt: .nanoseconds(42)) == .nanoseconds(42))
+    }
 
     /// When a picture was taken that a loop sends, on a thread whose signals are blocked.
-    private static func instantSent(capturedAt: UInt64) throws -> UInt64 {
-        let result = Mutex<Result<UInt64?, any Error>?>(nil)
+    private static func instantSent(capturedAt: Instant) throws -> Instant {
+        let result = Mutex<Result<Instant?, any Error>?>(nil)
         let thread = try Thread {
             let outcome = Result { try run(capturedAt: capturedAt) }
             result.withLock { $0 = outcome }
@@ -54,7 +57,7 @@ import VideoEncoding
         return try #require(try result.withLock { try $0?.get() } ?? nil)
     }
 
-    private static func run(capturedAt: UInt64) throws -> UInt64? {
+    private static func run(capturedAt: Instant) throws -> Instant? {
         let folder = try TemporaryDirectory()
         let directory = try BridgeDirectory(path: folder.file("bridge"), create: true)
         var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)

@@ -1,5 +1,7 @@
 import Pixels
+import TestSupport
 import Testing
+import Time
 import VideoEncoding
 
 @testable import Sender
@@ -235,13 +237,11 @@ import VideoEncoding
 }
 
 @Suite struct PatchBudgetTests {
-    private let second: UInt64 = 1_000_000_000
-
     @Test func patchesTakeNoMoreThanTheBitrate() {
         var budget = PatchBudget(bitrate: 800_000)
         var sent = 0
-        for step in 0..<300 as Range<UInt64> {
-            let now = second + step * 33_000_000
+        for step in 0..<300 {
+            let now = Instant.seconds(1) + .milliseconds(33) * step
             guard let limit = budget.limit(50, at: now) else { continue }
             let count = min(limit, 8000)
             budget.note(count)
@@ -253,10 +253,10 @@ import VideoEncoding
 
     @Test func largeChangesAreTheEncodersAndRepetitionsAlwaysPass() {
         var budget = PatchBudget(bitrate: 800_000)
-        var limits = [3000, 3].map { budget.limit($0, at: second) }
+        var limits = [3000, 3].map { budget.limit($0, at: .seconds(1)) }
         #expect(limits[0] == nil && limits[1] != nil)
         budget.note(1_000_000)
-        limits = [3, 0].map { budget.limit($0, at: second) }
+        limits = [3, 0].map { budget.limit($0, at: .seconds(1)) }
         #expect(limits[0] == nil && limits[1] != nil)
     }
 }

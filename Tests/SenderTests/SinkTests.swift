@@ -4,6 +4,7 @@ import Sender
 import Synchronization
 import TestSupport
 import Testing
+import Time
 
 /// Sinks come and leave while a sender runs; one that is slow, full or broken costs the others nothing.
 @Suite struct SinkTests {
@@ -19,7 +20,7 @@ import Testing
         sender.sinks.add(first)
         try sender.show(5, to: first, in: rendition)
         let second = TestSink(wanting: [rendition])
-        second.demand(Demand(isWanted: true, keyframeAt: 0), of: rendition)
+        second.demand(Demand(isWanted: true, keyframeAt: .seconds(0)), of: rendition)
         sender.sinks.add(second)
         try sender.show(5, to: second, in: rendition)
         let frames = (first.frames(of: rendition), second.frames(of: rendition))
@@ -41,7 +42,7 @@ import Testing
         let sender = try RunningSender([rendition])
         sender.sinks.add(sink)
         try sender.show(3, to: sink, in: rendition)
-        let instant = MonotonicClock.now() + 200_000_000
+        let instant: Instant = MonotonicClock.now() + .milliseconds(200)
         sink.demand(Demand(isWanted: true, keyframeAt: instant), of: rendition)
         try wait(until: "it comes, though the picture stands still") {
             sink.frames(of: rendition).count(where: \.frame.isKeyframe) == 2
@@ -68,7 +69,7 @@ import Testing
 
     @Test func oneThatIsFullHoldsUpNobody() throws {
         let full = TestSink(wanting: [rendition])
-        full.demand(Demand(isWanted: true, isFullUntil: .max), of: rendition)
+        full.demand(Demand(isWanted: true, isFullUntil: Instant(nanoseconds: .max)), of: rendition)
         let sender = try RunningSender([rendition])
         sender.sinks.add(full)
         // While all are full nothing is encoded.
@@ -99,7 +100,7 @@ import Testing
     /// A sink that waits is given a thread of its own, and loses what it cannot take, up to a keyframe.
     @Test func oneThatWaitsDelaysNobody() throws {
         let release = Bell()
-        let slow = TestSink(wanting: [rendition]) { _ in release.wait(while: 0, until: .max) }
+        let slow = TestSink(wanting: [rendition]) { _ in release.wait(while: 0) }
         let queued = try QueuedSink(slow)
         let sink = TestSink(wanting: [rendition])
         let sender = try RunningSender([rendition])

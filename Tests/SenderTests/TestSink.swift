@@ -1,6 +1,7 @@
 import Glibc
 import Media
 import Synchronization
+import Time
 
 /// A sink that notes what it gets.
 final class TestSink: MediaSink {
@@ -47,7 +48,7 @@ final class TestSink: MediaSink {
 
     func setWaker(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
 
-    func demand(for rendition: Rendition.ID, at now: UInt64) -> Demand {
+    func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
         state.withLock { $0.demands[rendition] ?? .none }
     }
 

@@ -5,6 +5,7 @@ import Pixels
 import Posix
 import TestSupport
 import Testing
+import Time
 import VideoEncoding
 
 @testable import Sender
@@ -12,21 +13,21 @@ import VideoEncoding
 /// A stream of pictures in virtual time, from now on.
 @Suite struct VideoStreamTests {
     private final class Call {
-        var frames: [(at: UInt64, bytes: [UInt8], isKeyframe: Bool)] = []
+        var frames: [(at: Instant, bytes: [UInt8], isKeyframe: Bool)] = []
     }
 
     private struct Scene: ~Copyable {
         static let size = PixelSize(width: 640, height: 368)
         let call = Call()
         let stream: VideoStream
-        let start = MonotonicClock.now()
-        var now: UInt64
-        var capturedAt: UInt64
+        let start: Instant = MonotonicClock.now()
+        var now: Instant
+        var capturedAt: Instant
         var picture = NV12Picture(size: size)
         var statistics = SenderStatistics()
         var generator = SplitMix(seed: 3)
 
-        init(keyframeInterval: UInt64?, bitrate: Int = 2_500_000) throws {
+        init(keyframeInterval: Duration?, bitrate: Int = 2_500_000) throws {
             stream = try VideoStream(
                 Rendition(
                     id: Rendition.ID(0),
@@ -41,10 +42,10 @@ import VideoEncoding
             (now, capturedAt) = (start, start)
         }
 
-        /// One that has shown a page of text for so many nanoseconds.
+        /// One that has shown a page of text for so long.
         static func ofText(
-            for time: UInt64,
-            keyframeInterval: UInt64,
+            for time: Duration,
+            keyframeInterval: Duration,
             bitrate: Int = 2_500_000
         ) throws -> Scene {
             var scene = try Scene(keyframeInterval: keyframeInterval, bitrate: bitrate)
@@ -115,7 +116,7 @@ import VideoEncoding
         }
 
         /// Does what the loop does, at each instant at which there is something to do.
-        mutating func run(until end: UInt64) throws {
+        mutating func run(until end: Instant) throws {
             while true {
                 let action = stream.action(at: now)
                 if action != .nothing {
@@ -130,7 +131,7 @@ import VideoEncoding
                         call.frames.append((frame.capturedAt, copy, frame.isKeyframe))
                     }
                 }
-                let next = max(stream.repetition, now + 1_000_000)
+                let next = max(stream.repetition, now + .milliseconds(1))
                 if next >= end { break }
                 now = next
             }
@@ -138,23 +139,21 @@ import VideoEncoding
         }
     }
 
-    private let second: UInt64 = 1_000_000_000
-
     /// The first keyframe of the picture at rest is as fine as it will be; those after it are the same again.
     @Test func aKeyframeOfAPictureAtRestIsEncodedOnce() throws {
-        var scene = try Scene(keyframeInterval: 5 * second)
+        var scene = try Scene(keyframeInterval: .seconds(5))
         scene.write(PixelRect(x: 40, y: 40, width: 400, height: 200))
-        try scene.run(until: scene.start + 26 * second)
+        try scene.run(until: scene.start + .seconds(26))
         var keyframes = scene.call.frames.filter(\.isKeyframe).map(\.bytes)
         try #require(keyframes.count == 6)
         #expect(keyframes[1] != keyframes[0] && keyframes[2...].allSatisfy { $0 == keyframes[1] })
         #expect(scene.statistics.keyframes == 6 && scene.statistics.keyframesRepeated == 4)
         // Nothing is to be refined after it.
-        let later = scene.call.frames.filter { $0.at > scene.start + 6 * second && !$0.isKeyframe }
+        let later = scene.call.frames.filter { $0.at > scene.start + .seconds(6) && !$0.isKeyframe }
         #expect(later.count <= 2 * 5 && later.allSatisfy { $0.bytes.count < 100 })
 
         scene.write(PixelRect(x: 80, y: 80, width: 16, height: 16))
-        try scene.run(until: scene.start + 37 * second)
+        try scene.run(until: scene.start + .seconds(37))
         keyframes = scene.call.frames.filter(\.isKeyframe).map(\.bytes)
         try #require(keyframes.count == 8)
         #expect(keyframes[6] != keyframes[5] && keyframes[7] == keyframes[6])
@@ -183,24 +182,24 @@ import VideoEncoding
     @Test func aSmallChangeGoesOutAloneAndAtOnce() throws {
         var scene = try Scene(keyframeInterval: nil)
         scene.write(PixelRect(x: 0, y: 0, width: 640, height: 368))
-        try scene.run(until: scene.start + second / 5)
+        try scene.run(until: scene.start + .milliseconds(200))
         let count = scene.call.frames.count
         scene.write(PixelRect(x: 80, y: 80, width: 16, height: 16))
-        try scene.run(until: scene.now + 2_000_000)
+        try scene.run(until: scene.now + .milliseconds(2))
         #expect(scene.call.frames.count == count + 1)
         #expect(scene.call.frames.last!.bytes.count < 1000)
-        try scene.run(until: scene.start + 10 * second)
+        try scene.run(until: scene.start + .seconds(10))
         // In the end all is fine.
         #expect(scene.call.frames.last!.bytes.count < 100)
     }
 
     /// Text is moved as coarse as it is, so that a keyframe that comes while it scrolls is as fine as one of text at rest.
     @Test func aKeyframeOfWhatScrollsIsSharp() throws {
-        var scene = try Scene.ofText(for: 5 * second / 2, keyframeInterval: second)
+        var scene = try Scene.ofText(for: .milliseconds(2500), keyframeInterval: .seconds(1))
         let count = scene.call.frames.count
         for _ in 0..<120 {
             scene.scroll(by: 2)
-            try scene.run(until: scene.now + 33_333_333)
+            try scene.run(until: scene.now + .nanoseconds(33_333_333))
             #expect(scene.sharpness(rows: 64) > 45)
         }
         #expect(scene.call.frames[count...].count(where: \.isKeyframe) >= 4)
@@ -208,11 +207,11 @@ import VideoEncoding
 
     /// Where the bitrate is too low for that, what is moved gets better with every frame.
     @Test func whatScrollsGetsSharp() throws {
-        var scene = try Scene.ofText(for: 59 * second / 10, keyframeInterval: 6 * second, bitrate: 400_000)
+        var scene = try Scene.ofText(for: .milliseconds(5900), keyframeInterval: .seconds(6), bitrate: 400_000)
         let count = scene.call.frames.count
         for step in 0..<60 {
             scene.scroll(by: 2)
-            try scene.run(until: scene.now + 33_333_333)
+            try scene.run(until: scene.now + .nanoseconds(33_333_333))
             if step == 10 { #expect(scene.sharpness(rows: 64) < 45) }
         }
         #expect(scene.call.frames[count...].count(where: \.isKeyframe) == 1)

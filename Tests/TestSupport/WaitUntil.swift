@@ -15,6 +15,6 @@ package func wait(
     let end = ContinuousClock.now + timeout
     while try !condition() {
         if ContinuousClock.now > end { throw WaitTimeout(what: what) }
-        MonotonicClock.sleep(until: MonotonicClock.now() + 5_000_000)
+        MonotonicClock.sleep(for: .milliseconds(5))
     }
 }

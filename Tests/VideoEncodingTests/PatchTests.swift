@@ -3,6 +3,7 @@ import Media
 import Pixels
 import TestSupport
 import Testing
+import Time
 
 @testable import VideoEncoding
 
@@ -14,7 +15,7 @@ import Testing
         var picture: NV12Picture
         /// Changed since the encoder's last frame, and since any.
         var changed: BlockSet
-        private var time: UInt64 = 0
+        private var time = Instant(nanoseconds: 0)
 
         var canPatch: Bool { encoder.canPatch }
         var patched: BlockSet? { encoder.patchedBlocks }
@@ -32,7 +33,7 @@ import Testing
             forceKeyframe: Bool = false,
             _ tap: (Span<UInt8>) -> Void = { _ in }
         ) throws {
-            time += 33_000_000
+            time += .milliseconds(33)
             let isDecoded = try encoder.encode(
                 picture,
                 presentationTime: time,
@@ -47,7 +48,7 @@ import Testing
         }
 
         func repeatKeyframe(_ tap: (Span<UInt8>) -> Void) throws {
-            time += 33_000_000
+            time += .milliseconds(33)
             let quantizer = encoder.repeatableQuantizer
             let isDecoded = try encoder.repeatKeyframe(presentationTime: time) { frame, data in
                 #expect(frame.isKeyframe && frame.quantizer == quantizer)
@@ -66,7 +67,7 @@ import Testing
             limit: Int = .max,
             _ tap: (Span<UInt8>) -> Void = { _ in }
         ) throws -> Int? {
-            time += 33_000_000
+            time += .milliseconds(33)
             let count = try encoder.patch(
                 picture,
                 presentationTime: time,

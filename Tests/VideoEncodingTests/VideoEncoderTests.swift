@@ -1,12 +1,17 @@
 import Differential
 import Media
 import Pixels
+import TestSupport
 import Testing
+import Time
 import VideoEncoding
 
 struct VideoEncoderTests {
     private static let size = PixelSize(width: 320, height: 180)
-    private static let frameInterval: UInt64 = 33_333_333
+    private static let frameInterval = Duration.nanoseconds(33_333_333)
+
+    /// When a frame is shown, counted from 0.
+    private static func instant(_ step: Int) -> Instant { .seconds(5) + frameInterval * step }
 
     private func configuration(_ codec: VideoCodec, bitrate: Int = 600_000) -> VideoEncoderConfiguration {
         VideoEncoderConfiguration(codec: codec, size: Self.size, targetBitrate: bitrate)
@@ -19,7 +24,7 @@ struct VideoEncoderTests {
         var picture = NV12Picture(size: Self.size)
         for step in 0..<20 {
             Scene.draw(step, into: &picture)
-            let time = 5_000_000_000 + UInt64(step) * Self.frameInterval
+            let time = Self.instant(step)
             let frame = try encoder.encode(picture, presentationTime: time) { frame, data in
                 let isDecoded = decoder.decode(data)
                 #expect(isDecoded)
@@ -42,7 +47,7 @@ struct VideoEncoderTests {
         Scene.draw(0, into: &picture)
         var quantizer = 63
         for step in 0..<60 {
-            let time = UInt64(step) * Self.frameInterval
+            let time = Self.instant(step)
             let result = try encoder.encode(picture, presentationTime: time) { frame, data in
                 let isDecoded = decoder.decode(data)
                 #expect(isDecoded)
@@ -65,7 +70,7 @@ struct VideoEncoderTests {
             try #require(
                 try encoder.encode(
                     picture,
-                    presentationTime: UInt64(step) * Self.frameInterval,
+                    presentationTime: Self.instant(step),
                     active: repeatsLast ? BlockSet(encoder.configuration.size, side: BlockSet.macroblock) : nil
                 ) { _, data in
                     let isDecoded = decoder.decode(data)
@@ -93,7 +98,7 @@ struct VideoEncoderTests {
             Scene.draw(step, into: &picture)
             let isKeyframe = try encoder.encode(
                 picture,
-                presentationTime: UInt64(step) * Self.frameInterval,
+                presentationTime: Self.instant(step),
                 forceKeyframe: step == 4
             ) { frame, data in
                 let isDecoded = step < 4 || decoder.decode(data)
@@ -125,7 +130,7 @@ struct VideoEncoderTests {
         var bytes = 0
         for step in steps {
             Scene.draw(step * 7, into: &picture)
-            let count = try encoder.encode(picture, presentationTime: UInt64(step) * Self.frameInterval) {
+            let count = try encoder.encode(picture, presentationTime: Self.instant(step)) {
                 $1.count
             }
             if step >= first { bytes += count ?? 0 }
@@ -139,16 +144,16 @@ struct VideoEncoderTests {
         var encoder = try VideoEncoder(configuration(codec))
         var decoder = Decoder(codec)
         var picture = NV12Picture(size: Self.size)
-        var time: UInt64 = 1
-        let day: UInt64 = 24 * 3600 * 1_000_000_000
-        for (step, pause) in [0, 1, 33_000_000, 100, day, 49 * day, day, 33_000_000, 33_000_000, 100 * day].enumerated()
-        {
+        var time = Instant(nanoseconds: 1)
+        let (frame, day) = (Duration.milliseconds(33), Duration.seconds(24 * 3600))
+        let pauses = [.zero, .nanoseconds(1), frame, .nanoseconds(100), day, day * 49, day, frame, frame, day * 100]
+        for (step, pause) in pauses.enumerated() {
             time += pause
             Scene.draw(step, into: &picture)
-            let isDecoded = try encoder.encode(picture, presentationTime: time + 1) { decoder.decode($1) }
+            let isDecoded = try encoder.encode(picture, presentationTime: time + .nanoseconds(1)) { decoder.decode($1) }
             #expect(isDecoded == true)
             #expect(peakSignalToNoiseRatio(picture, decoder.luma) > 25)
-            time += 1
+            time += .nanoseconds(1)
         }
     }
 
@@ -162,7 +167,7 @@ struct VideoEncoderTests {
         var frames = 0
         for step in 0..<40 {
             Scene.drawNoise(step, into: &picture)
-            let isDecoded = try encoder.encode(picture, presentationTime: UInt64(step) * Self.frameInterval) {
+            let isDecoded = try encoder.encode(picture, presentationTime: Self.instant(step)) {
                 decoder.decode($1)
             }
             #expect(isDecoded != false)
@@ -178,7 +183,7 @@ struct VideoEncoderTests {
             var picture = NV12Picture(size: Self.size)
             return try (0..<8).map { step in
                 Scene.draw(step, into: &picture)
-                let bytes = try encoder.encode(picture, presentationTime: UInt64(step) * Self.frameInterval) {
+                let bytes = try encoder.encode(picture, presentationTime: Self.instant(step)) {
                     $1.withUnsafeBytes { [UInt8]($0) }
                 }
                 return bytes ?? []
@@ -191,11 +196,11 @@ struct VideoEncoderTests {
     func refusesTimeThatStandsStill(codec: VideoCodec) throws {
         var encoder = try VideoEncoder(configuration(codec))
         let picture = NV12Picture(size: Self.size)
-        _ = try encoder.encode(picture, presentationTime: 7) { _, _ in }
-        #expect(throws: VideoEncoderError.presentationTime(7, previous: 7)) {
-            _ = try encoder.encode(picture, presentationTime: 7) { _, _ in }
+        _ = try encoder.encode(picture, presentationTime: .nanoseconds(7)) { _, _ in }
+        #expect(throws: VideoEncoderError.presentationTime(.nanoseconds(7), previous: .nanoseconds(7))) {
+            _ = try encoder.encode(picture, presentationTime: .nanoseconds(7)) { _, _ in }
         }
-        let next: Void? = try encoder.encode(picture, presentationTime: 40_000_000) { _, _ in }
+        let next: Void? = try encoder.encode(picture, presentationTime: .milliseconds(40)) { _, _ in }
         #expect(next != nil)
     }
 

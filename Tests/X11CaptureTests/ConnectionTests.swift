@@ -36,7 +36,7 @@ import Testing
         let server = try XServer()
         let connection = try XConnection(display: server.display)
         try server.crash()
-        #expect(waitReadable(connection.fileDescriptor, until: .max))
+        #expect(waitReadable(connection.fileDescriptor, until: nil))
         #expect(throws: X11Error.connectionLost(display: server.display)) { try connection.drainEvents() }
     }
 

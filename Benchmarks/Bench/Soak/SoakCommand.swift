@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Posix
 import TestSupport
+import Time
 
 /// Runs a broadcast and its senders for hours, with everything that can happen to them, and reports what was lost.
 struct SoakCommand: ParsableCommand {
@@ -28,7 +29,7 @@ struct SoakCommand: ParsableCommand {
         var random = SplitMix(seed: seed)
         let scene = try SoakScene()
         let ledger = SoakLedger()
-        let start = MonotonicClock.now()
+        let start: Instant = MonotonicClock.now()
         let seconds = hours * 3600
         var nextReport = 60.0
         while secondsSince(start) < seconds {

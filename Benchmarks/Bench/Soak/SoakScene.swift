@@ -5,6 +5,7 @@ import Pixels
 import Posix
 import Synchronization
 import TestSupport
+import Time
 
 /// A counter at 30 Hz on a screen, its broadcast, two senders of which one is left alone, a receiver, and a reader that checks
 /// every frame in the bridge.
@@ -153,7 +154,7 @@ final class SoakScene {
     func end() throws -> [String] {
         watcher.stop()
         try oriel(["stop"])
-        let start = MonotonicClock.now()
+        let start: Instant = MonotonicClock.now()
         while capture.isRunning || sender.isRunning || witness.isRunning, secondsSince(start) < 5 {
             sleep(seconds: 0.05)
         }
@@ -207,7 +208,7 @@ final class SoakScene {
 
     private func run(_ program: String, _ arguments: [String]) throws {
         let process = try ChildProcess(program, arguments, environment: ["DISPLAY": display])
-        let start = MonotonicClock.now()
+        let start: Instant = MonotonicClock.now()
         while process.isRunning {
             guard secondsSince(start) < 10 else { throw BenchError("\(program) \(arguments) did not end") }
             sleep(seconds: 0.005)
@@ -216,7 +217,7 @@ final class SoakScene {
 
     /// Seconds until numbers that were painted from now on came both through the bridge and to the receiver.
     private func flows(within limit: Double) -> Double? {
-        let start = MonotonicClock.now()
+        let start: Instant = MonotonicClock.now()
         let (inBridge, atReceiver) = (watcher.count, seen.count)
         // The second new one was painted after the start.
         while watcher.count < inBridge + 2 || seen.count < atReceiver + 2 {

@@ -3,6 +3,7 @@ import Pixels
 import Posix
 import Synchronization
 import TestSupport
+import Time
 
 /// Reads every frame in a bridge, on a thread of its own, and checks the number on it.
 final class SoakWatcher: Sendable {
@@ -13,10 +14,10 @@ final class SoakWatcher: Sendable {
         var expectsNumbers = true
         var isOver = false
         /// Numbers are not looked at before: the screen may be empty, or that of before.
-        var settlesAt: UInt64 = 0
+        var settlesAt: Instant?
     }
 
-    private static let settling: UInt64 = 1_000_000_000
+    private static let settling = Duration.seconds(1)
     private let state = Mutex(State())
 
     init(_ path: String) throws {
@@ -35,7 +36,7 @@ final class SoakWatcher: Sendable {
                 if case .frame = outcome {
                     note(width == Stage.size.width ? numbers.value(in: luma) : nil)
                 } else {
-                    reader.wait(until: MonotonicClock.now() + 10_000_000)
+                    reader.wait(until: MonotonicClock.now() + .milliseconds(10))
                 }
             }
         }
@@ -65,7 +66,7 @@ final class SoakWatcher: Sendable {
     private func note(_ number: Int?) {
         state.withLock { state in
             state.readings.frames += 1
-            let isSettled = state.expectsNumbers && MonotonicClock.now() > state.settlesAt
+            let isSettled = state.expectsNumbers && (state.settlesAt.map { MonotonicClock.now() > $0 } ?? true)
             guard let number else {
                 if isSettled { state.readings.torn += 1 }
                 return

@@ -3,14 +3,15 @@ package import Media
 package import Posix
 package import RTP
 import Synchronization
+package import Time
 
 /// A video stream to one address over plain RTP: a session, its two sockets and its thread.
 ///
 /// `take` is called by the encoder's thread and sends at once what the pace allows. What must wait is sent by a thread
 /// of the call's own, which also takes the receiver's feedback. Close the call: until then its thread keeps it alive.
 package final class PlainRTPCall: MediaSink {
-    /// The sender makes no frame while the packets of earlier frames need longer than this to leave, in nanoseconds.
-    private static let longestBacklog: UInt64 = 100_000_000
+    /// The sender makes no frame while the packets of earlier frames need longer than this to leave.
+    private static let longestBacklog = Duration.milliseconds(100)
 
     /// What the receiver gets.
     private let rendition: Rendition
@@ -19,7 +20,7 @@ package final class PlainRTPCall: MediaSink {
     /// Where RTP comes from. RTCP comes from the port after it.
     package let localAddress: SocketAddress
     private let multicastTTL: UInt8
-    private let horizon: @Sendable () -> UInt64
+    private let horizon: @Sendable () -> Instant?
     private let ports: PortPair
     private let wake: EventSignal
     private let state: Mutex<State>
@@ -33,17 +34,42 @@ package final class PlainRTPCall: MediaSink {
         var packetsTaken = 0
         var reports = PacketBatch()
         /// What was taken before is not to be sent any more.
-        var horizon: UInt64 = 0
-        /// Until when the network thread sleeps by itself; 0 while it need not be woken.
-        var sleepsUntil: UInt64 = 0
+        var horizon: Instant?
+        /// What the network thread does.
+        var activity = Activity.works
         /// A frame was dropped, so that nothing can be decoded before the next keyframe.
         var isIncomplete = false
         /// What the sender was told last of the demand.
         var demand = Demand.none
         var isClosed = false
 
+        enum Activity {
+            /// Looks for what is to be done before it sleeps, or waits for the system to take packets.
+            case works
+            /// Until an instant or, if nil, until it is woken.
+            case sleeps(until: Instant?)
+        }
+
         /// The system's send buffer is full.
         var isBlocked: Bool { packetsTaken < packets.count }
+
+        var nextDeadline: Instant? { session.nextDeadline.map(Instant.init(nanoseconds:)) }
+
+        /// Whether a picture of that instant is not to be sent any more.
+        func isPast(_ instant: Instant) -> Bool { horizon.map { instant < $0 } ?? false }
+
+        /// Whether the network thread sleeps longer than there is nothing to do for it. It is woken for that once.
+        mutating func takesWake() -> Bool {
+            switch activity {
+            case .works: return isBlocked
+            case .sleeps(let end):
+                guard isBlocked || nextDeadline.map({ next in end.map { next < $0 } ?? true }) ?? false else {
+                    return false
+                }
+                activity = .works
+                return true
+            }
+        }
     }
 
     /// Resolves the host, opens the sockets and starts the thread. Looking up a name may take seconds.
@@ -52,13 +78,13 @@ package final class PlainRTPCall: MediaSink {
     ///   - rendition: what the receiver gets; packets leave at up to five times its bitrate.
     ///   - localPort: where RTP comes from, 1…65534, and RTCP from the port after it; nil chooses an even one.
     ///   - multicastTTL: how many routers packets to a multicast group may pass.
-    ///   - horizon: the instant before which no picture may have been taken that is sent now: nanoseconds of the capture clock.
+    ///   - horizon: the instant before which no picture may have been taken that is sent now; nil for none.
     package init(
         to destination: RTPDestination,
         _ rendition: Rendition,
         localPort: UInt16? = nil,
         multicastTTL: UInt8 = 1,
-        horizon: @escaping @Sendable () -> UInt64 = { 0 }
+        horizon: @escaping @Sendable () -> Instant? = { nil }
     ) throws(PlainRTPError) {
         self.rendition = rendition
         self.horizon = horizon
@@ -91,19 +117,19 @@ package final class PlainRTPCall: MediaSink {
 
     package func setWaker(_ wake: @escaping @Sendable () -> Void) { waker.withLock { $0 = wake } }
 
-    package func demand(for rendition: Rendition.ID, at now: UInt64) -> Demand {
+    package func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
         rendition == self.rendition.id ? state.withLock { demand(&$0, at: now) } : .none
     }
 
     /// Packetizes one encoded frame and sends what the pace allows. The frame is dropped, and a keyframe demanded, if too much
     /// waits or its picture is beyond the horizon.
     package func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) {
-        let now = MonotonicClock.now()
+        let now: Instant = MonotonicClock.now()
         let mustWake = state.withLock { state in
             forgetPast(&state)
-            let isFull = state.session.backlog(now: now).duration > Self.longestBacklog
+            let isFull = backlog(state, at: now) > Self.longestBacklog
             if isFull { state.isIncomplete = true }
-            guard frame.takenAt >= state.horizon, !isFull, frame.isKeyframe || !state.isIncomplete else {
+            guard !state.isPast(frame.takenAt), !isFull, frame.isKeyframe || !state.isIncomplete else {
                 state.session.requestKeyframe()
                 return false
             }
@@ -112,13 +138,11 @@ package final class PlainRTPCall: MediaSink {
                 frame: bytes,
                 isKeyframe: frame.isKeyframe,
                 dimensions: frame.dimensions,
-                capturedAt: frame.capturedAt,
-                now: now
+                capturedAt: frame.capturedAt.nanoseconds,
+                now: now.nanoseconds
             )
             flush(&state, now: now)
-            let mustWake = state.isBlocked || state.session.nextDeadline ?? .max < state.sleepsUntil
-            if mustWake { state.sleepsUntil = 0 }
-            return mustWake
+            return state.takesWake()
         }
         if mustWake { wake.set() }
     }
@@ -129,15 +153,19 @@ package final class PlainRTPCall: MediaSink {
     /// A plain receiver has no way to be told.
     package func note(_ condition: BroadcastCondition) {}
 
-    private func demand(_ state: inout State, at now: UInt64) -> Demand {
+    private func demand(_ state: inout State, at now: Instant) -> Demand {
         guard state.session.receiverListening, !state.isClosed else { return .none }
-        let backlog = state.session.backlog(now: now).duration
+        let backlog = backlog(state, at: now)
         return Demand(
             isWanted: true,
-            keyframeAt: state.session.keyframeAt,
+            keyframeAt: state.session.keyframeAt.map(Instant.init(nanoseconds:)),
             isFullUntil: backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil,
             bitrate: Int(clamping: state.session.configuration.targetBitrate)
         )
+    }
+
+    private func backlog(_ state: borrowing State, at now: Instant) -> Duration {
+        .nanoseconds(state.session.backlog(now: now.nanoseconds).duration)
     }
 
     // MARK: - The session
@@ -186,32 +214,33 @@ package final class PlainRTPCall: MediaSink {
     // MARK: - Sending, under the lock
 
     private func forgetPast(_ state: inout State) {
-        let horizon = horizon()
-        guard horizon > state.horizon else { return }
+        guard let horizon = horizon(), state.horizon.map({ $0 < horizon }) ?? true else { return }
         state.horizon = horizon
         state.session.forgetPast(isCut: state.isBlocked)
         state.packets.removeAll()
         state.packetsTaken = 0
     }
 
-    private func flush(_ state: inout State, now: UInt64) {
+    private func flush(_ state: inout State, now: Instant) {
         forgetPast(&state)
         sendPackets(&state, now: now)
         if state.isBlocked { return }
         // A refusal not yet seen must not pass for the silence of a listener.
         takeRefusal(&state, now: now)
-        state.session.nextOutput(now: now, rtp: &state.packets, rtcp: &state.reports)
+        state.session.nextOutput(now: now.nanoseconds, rtp: &state.packets, rtcp: &state.reports)
         sendPackets(&state, now: now)
         // Over the loopback it is there at once, and need not wake the thread.
         takeRefusal(&state, now: now)
         sendReports(&state)
     }
 
-    private func takeRefusal(_ state: inout State, now: UInt64) {
-        if !state.session.receiverListening, ports.rtp.takeError() == ECONNREFUSED { state.session.refused(now: now) }
+    private func takeRefusal(_ state: inout State, now: Instant) {
+        if !state.session.receiverListening, ports.rtp.takeError() == ECONNREFUSED {
+            state.session.refused(now: now.nanoseconds)
+        }
     }
 
-    private func sendPackets(_ state: inout State, now: UInt64) {
+    private func sendPackets(_ state: inout State, now: Instant) {
         var refusals = 0
         while state.isBlocked {
             do throws(SystemError) {
@@ -224,7 +253,7 @@ package final class PlainRTPCall: MediaSink {
             } catch {
                 if error.code == EAGAIN { return }
                 if error.code == ECONNREFUSED {
-                    state.session.refused(now: now)
+                    state.session.refused(now: now.nanoseconds)
                     refusals += 1
                     // The error is that of an earlier packet; this one was not tried yet.
                     if refusals < 3 { continue }
@@ -256,12 +285,12 @@ package final class PlainRTPCall: MediaSink {
         var buffer = [UInt8](repeating: 0, count: 2048)
         var items = [PollItem(wake.raw), PollItem(ports.rtp.raw), PollItem(ports.rtcp.raw)]
         while true {
-            let now = MonotonicClock.now()
+            let now: Instant = MonotonicClock.now()
             let (isClosed, isBlocked, isNews, deadline) = state.withLock { state in
                 flush(&state, now: now)
                 let isBlocked = state.isBlocked
-                let deadline = isBlocked ? nil : state.session.nextDeadline
-                state.sleepsUntil = isBlocked ? 0 : deadline ?? .max
+                let deadline = isBlocked ? nil : state.nextDeadline
+                state.activity = isBlocked ? .works : .sleeps(until: deadline)
                 let before = state.demand
                 state.demand = demand(&state, at: now)
                 let isNews =

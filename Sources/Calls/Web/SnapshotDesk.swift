@@ -1,18 +1,18 @@
 import NIOPosix
 import Posix
-import RTP
 import Synchronization
+package import Time
 
 extension WebService {
     /// Where snapshots come from.
     package struct SnapshotSource: Sendable {
-        /// The instant before which no picture may have been taken that is shown now. Asked on the server's thread too.
-        package var horizon: @Sendable () -> UInt64
+        /// The instant before which no picture may have been taken that is shown now; nil for none. Asked on the server's thread too.
+        package var horizon: @Sendable () -> Instant?
         /// The current picture, or a sentence why there is none. May block.
         package var picture: @Sendable () -> Result<Snapshot, SnapshotFailure>
 
         package init(
-            horizon: @escaping @Sendable () -> UInt64,
+            horizon: @escaping @Sendable () -> Instant?,
             picture: @escaping @Sendable () -> Result<Snapshot, SnapshotFailure>
         ) {
             self.horizon = horizon
@@ -22,10 +22,10 @@ extension WebService {
 
     package struct Snapshot: Sendable {
         package let png: [UInt8]
-        /// When it was taken from the screen: nanoseconds of CLOCK_MONOTONIC.
-        package let takenAt: UInt64
+        /// When it was taken from the screen.
+        package let takenAt: Instant
 
-        package init(png: [UInt8], takenAt: UInt64) {
+        package init(png: [UInt8], takenAt: Instant) {
             self.png = png
             self.takenAt = takenAt
         }
@@ -51,13 +51,13 @@ final class SnapshotDesk: Sendable {
 
     private struct Latest {
         let snapshot: WebService.Snapshot
-        let madeAt: UInt64
+        let madeAt: Instant
     }
 
     /// A picture is made so often at the most: the broadcast may be paused meanwhile, also while who waits for it came later.
     private static let mostTries = 3
-    /// Nanoseconds for which a picture is new.
-    private static let freshness: UInt64 = 1_000_000_000
+    /// How long a picture is new.
+    private static let freshness = Duration.seconds(1)
 
     private let source: WebService.SnapshotSource
     private let state = Mutex(State())
@@ -81,9 +81,9 @@ final class SnapshotDesk: Sendable {
     }
 
     private func snapshot() -> Snapshot {
-        let now = MonotonicClock.now()
+        let now: Instant = MonotonicClock.now()
         let latest = state.withLock { $0.latest }
-        if let latest, isInSight(latest.snapshot), now.subtracting(clamped: latest.madeAt) < Self.freshness {
+        if let latest, isInSight(latest.snapshot), now - latest.madeAt < Self.freshness {
             return .success(latest.snapshot)
         }
         for _ in 0..<Self.mostTries {
@@ -97,7 +97,7 @@ final class SnapshotDesk: Sendable {
     }
 
     /// Whether a snapshot may still be seen.
-    func isInSight(_ snapshot: WebService.Snapshot) -> Bool { snapshot.takenAt >= source.horizon() }
+    func isInSight(_ snapshot: WebService.Snapshot) -> Bool { source.horizon().map { snapshot.takenAt >= $0 } ?? true }
 
     private func finish(_ snapshot: Snapshot) {
         let waiting = state.withLock { state in

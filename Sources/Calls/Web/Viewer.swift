@@ -1,6 +1,7 @@
 import Media
 import Posix
 import RTP
+import Time
 import WebRTC
 
 /// One viewer on the network thread: its ICE agent, its session, and what came of the one for the other.
@@ -150,7 +151,7 @@ final class Viewer {
         _ candidates: [Candidate],
         at now: UInt64
     ) -> TrickleOutcome {
-        guard limits.mayStart(address, now: now) else { return .tooMany }
+        guard limits.mayStart(address, now: Instant(nanoseconds: now)) else { return .tooMany }
         remoteCredentials = credentials
         agent.restart()
         agent.setRemote(credentials)
@@ -162,7 +163,7 @@ final class Viewer {
     private func addRemote(_ candidates: [Candidate], at now: UInt64) {
         let usable = candidates.filter { ICEAgent.canTry($0) }
         let count = min(usable.count, ViewerLimits.candidatesOfOneViewer - candidateCount)
-        let admitted = limits.admit(count, of: address, now: now)
+        let admitted = limits.admit(count, of: address, now: Instant(nanoseconds: now))
         candidateCount += admitted
         agent.addRemote(Array(usable.prefix(admitted)))
     }

@@ -1,14 +1,15 @@
 import HTTP
+import Time
 
 /// How much work viewers of one network may make this machine do on their behalf, over all of them: who has the link could
-/// otherwise have it send STUN to any address for ever. Sans-IO: `now` is nanoseconds of the monotonic clock.
+/// otherwise have it send STUN to any address for ever. Sans-IO.
 final class ViewerLimits {
     /// Addresses of one viewer that are tried, over all restarts. A viewer is found without them too, by its own checks.
     static let candidatesOfOneViewer = 64
     /// Those of all viewers of a network, at once and over the years.
-    static let candidatesOfOneNetwork = (limit: 512, recovery: 1_000_000_000 as UInt64)
+    static let candidatesOfOneNetwork = (limit: 512, recovery: Duration.seconds(1))
     /// Between two viewers of a network, or two restarts, in the long run.
-    static let startInterval: UInt64 = 250_000_000
+    static let startInterval = Duration.milliseconds(250)
 
     private var candidates = NetworkAllowance(
         limit: candidatesOfOneNetwork.limit,
@@ -22,10 +23,10 @@ final class ViewerLimits {
     }
 
     /// Whether a viewer may come, or begin a new generation of ICE.
-    func mayStart(_ address: String, now: UInt64) -> Bool { starts.take(from: address, now: now) == 1 }
+    func mayStart(_ address: String, now: Instant) -> Bool { starts.take(from: address, now: now) == 1 }
 
     /// As many of the candidates as may be tried.
-    func admit(_ count: Int, of address: String, now: UInt64) -> Int {
+    func admit(_ count: Int, of address: String, now: Instant) -> Int {
         candidates.take(count, from: address, now: now)
     }
 }

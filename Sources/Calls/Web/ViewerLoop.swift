@@ -2,6 +2,7 @@ import Media
 import Posix
 import RTP
 import Synchronization
+import Time
 import WebRTC
 
 /// The network thread's work: all viewers and the histories that they read.
@@ -121,7 +122,7 @@ final class ViewerLoop {
     ) throws(Refusal) -> Viewer {
         let negotiation = try negotiate(offer)
         guard viewers.count < configuration.viewerLimit else { throw .full(limit: configuration.viewerLimit) }
-        guard limits.mayStart(address, now: now) else { throw .tooMany }
+        guard limits.mayStart(address, now: Instant(nanoseconds: now)) else { throw .tooMany }
         let format = negotiation.format(preferring: preferred)
         let rendition = configuration.rendition(of: format.videoCodec)
         let streams = StreamBundle(
@@ -166,17 +167,17 @@ final class ViewerLoop {
             frame: bytes,
             isKeyframe: frame.isKeyframe,
             dimensions: frame.dimensions,
-            capturedAt: frame.capturedAt,
-            takenAt: frame.takenAt,
+            capturedAt: frame.capturedAt.nanoseconds,
+            takenAt: frame.takenAt.nanoseconds,
             now: now
         )
     }
 
     /// In each round, just before anything is sent. A keyframe that was asked for may be gone with it.
     private func forgetPast(_ requestedKeyframes: inout [Rendition.ID]) {
-        let horizon = configuration.horizon()
+        guard let horizon = configuration.horizon() else { return }
         var hasForgotten = false
-        for history in histories.values where history.forget(takenBefore: horizon) { hasForgotten = true }
+        for history in histories.values where history.forget(takenBefore: horizon.nanoseconds) { hasForgotten = true }
         guard hasForgotten else { return }
         for viewer in viewers { viewer.forgetHeld() }
         requestedKeyframes += renditionsInUse

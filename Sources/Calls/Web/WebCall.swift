@@ -2,6 +2,7 @@ package import Media
 import Posix
 import RTP
 import Synchronization
+package import Time
 package import WebRTC
 
 /// A stream to any number of viewers over WebRTC: one encode and one packetization for all of a rendition.
@@ -83,12 +84,12 @@ package final class WebCall: MediaSink {
     package func setWaker(_ wake: @escaping @Sendable () -> Void) { shared.withLock { $0.wakeSender = wake } }
 
     /// Each viewer has a pace of its own, and none holds up the encoder.
-    package func demand(for rendition: Rendition.ID, at now: UInt64) -> Demand {
+    package func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
         shared.withLock { shared in
             guard shared.renditionsInUse.contains(rendition) else { return .none }
             return Demand(
                 isWanted: true,
-                keyframeAt: shared.keyframeRequests[rendition]?.nextDeadline,
+                keyframeAt: shared.keyframeRequests[rendition]?.nextDeadline.map(Instant.init(nanoseconds:)),
                 bitrate: shared.targetBitrate
             )
         }

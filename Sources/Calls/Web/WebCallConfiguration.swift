@@ -1,5 +1,6 @@
 package import Media
 package import RTP
+package import Time
 package import WebRTC
 
 extension WebCall {
@@ -9,15 +10,15 @@ extension WebCall {
         package var renditions: [[Rendition]]
         package var viewerLimit: Int
         package var ice: ICEAgent.Configuration
-        /// The instant before which no picture may have been taken that is sent now, also again or to somebody new: nanoseconds
-        /// of the capture clock. Asked on the network thread.
-        package var horizon: @Sendable () -> UInt64
+        /// The instant before which no picture may have been taken that is sent now, also again or to somebody new; nil for
+        /// none. Asked on the network thread.
+        package var horizon: @Sendable () -> Instant?
 
         package init(
             renditions: [[Rendition]],
             viewerLimit: Int,
             ice: ICEAgent.Configuration,
-            horizon: @escaping @Sendable () -> UInt64 = { 0 }
+            horizon: @escaping @Sendable () -> Instant? = { nil }
         ) {
             self.renditions = renditions
             self.viewerLimit = viewerLimit

@@ -2,6 +2,7 @@ package import HTTP
 import NIOHTTP1
 import Posix
 import Synchronization
+import Time
 
 /// What viewers' browsers and programs get by HTTP: WHEP, the page, snapshot and status. Close it before the call.
 package final class WebService: Sendable {
@@ -97,7 +98,7 @@ package final class WebService: Sendable {
     private func authorize(_ request: HTTPRequest) -> HTTPResponse? {
         let authorization = request.headers.first(name: "authorization")
         if authorization == nil, whep.isForSession(request) { return nil }
-        let now = MonotonicClock.now()
+        let now: Instant = MonotonicClock.now()
         switch access.withLock({ $0.check(authorization, from: request.client, now: now) }) {
         case .allowed: return nil
         case .wrongToken:

@@ -1,5 +1,6 @@
 import Glibc
 import Posix
+import Time
 
 /// The private folder of one broadcast: `writer.lock`, `reader.lock`, `status`, `control`, `frames.<generation>`, `senders`.
 ///
@@ -13,7 +14,7 @@ public final class BridgeDirectory: Sendable {
     private let asker: FileDescriptor
 
     /// How long a writer may take to hand out its memory, in nanoseconds: one that does not get to run never does.
-    private static let answerTime: UInt64 = 250_000_000
+    private static let answerTime = Duration.milliseconds(250)
 
     /// `$XDG_RUNTIME_DIR/oriel/NAME`, or `oriel-<uid>/NAME` in `$TMPDIR` or `/tmp` where that variable is not set.
     public static func defaultPath(name: String) throws(BridgeError) -> String {

@@ -1,5 +1,6 @@
 import Glibc
 import Posix
+public import Time
 
 /// A look at a broadcast folder from outside: no lock taken, nothing changed, nobody counted as a reader.
 public struct BridgeInspection: Sendable {
@@ -21,16 +22,16 @@ public struct BridgeInspection: Sendable {
     public let status: BridgeStatus?
     /// What is wrong with the frames file; nil when nothing is.
     public private(set) var problem: BridgeError?
-    /// The fields below are zero or empty while there is no frames file that is fit to read.
+    /// The fields below are nil, zero or empty while there is no frames file that is fit to read.
     public private(set) var fileBytes = 0
     /// How many frames this generation has had.
     public private(set) var published: UInt64 = 0
-    /// The last heartbeat: nanoseconds of CLOCK_MONOTONIC.
-    public private(set) var heartbeatAt: UInt64 = 0
-    /// The last change of state: nanoseconds of CLOCK_MONOTONIC.
-    public private(set) var stateSince: UInt64 = 0
-    /// What was captured before this instant is not to be shown any more: nanoseconds of CLOCK_MONOTONIC.
-    public private(set) var horizon: UInt64 = 0
+    /// The last heartbeat.
+    public private(set) var heartbeatAt: Instant?
+    /// The last change of state.
+    public private(set) var stateSince: Instant?
+    /// What was captured before this instant is not to be shown any more.
+    public private(set) var horizon: Instant?
     /// What is shown, for people.
     public private(set) var source = ""
     /// The nominal rate.
@@ -87,15 +88,15 @@ public struct BridgeInspection: Sendable {
             page.span.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: type)
         }
         typealias H = Layout.Header
-        heartbeatAt = get(H.heartbeat, as: UInt64.self)
+        func instant(_ offset: Int) -> Instant? { Instant(stored: get(offset, as: UInt64.self)) }
+        heartbeatAt = instant(H.heartbeat)
         let state = BroadcastState(rawValue: get(H.state, as: UInt32.self)) ?? said
         if isWriting { liveness = Liveness(state: state, heartbeat: heartbeatAt) }
         fileBytes = header.fileBytes
         published = get(H.published, as: UInt64.self)
-        stateSince = get(H.stateSince, as: UInt64.self)
-        let horizon = get(H.horizon, as: UInt64.self)
-        // A later one is damage.
-        if horizon <= heartbeatAt { self.horizon = horizon }
+        stateSince = instant(H.stateSince)
+        // A horizon after the heartbeat is damage.
+        if let horizon = instant(H.horizon), let heartbeatAt, horizon <= heartbeatAt { self.horizon = horizon }
         framesPerSecond = Int(get(H.framesPerSecond, as: UInt32.self))
         source = String(
             decoding: page[H.source..<H.source + H.sourceBytes].prefix { $0 != 0 },

@@ -1,5 +1,6 @@
 import Glibc
 import Posix
+public import Time
 
 /// What somebody asks of the capture process; the last one before a tick wins.
 public enum BridgeRequest: Sendable, Equatable {
@@ -76,13 +77,13 @@ extension BridgeDirectory {
     /// the place of a pause that waits, either: it comes after it.
     ///
     /// - Parameters:
-    ///   - deadline: when to give up, in nanoseconds of CLOCK_MONOTONIC.
+    ///   - deadline: when to give up.
     ///   - isGivenUp: whether to give up at once; asked every few milliseconds.
     /// - Returns: nil if there was no answer. A pause that was asked for stays, unless another request takes its place: a
     ///   successor of a capture process that died begins paused. Anything else is taken back, and not done later.
     public func ask(
         _ request: BridgeRequest,
-        until deadline: UInt64,
+        until deadline: Instant,
         orWhen isGivenUp: () -> Bool = { false }
     ) throws(BridgeError) -> BridgeAnswer? {
         let wanted = ControlFile.Record(number: .random(in: 1 ... .max), text: request.text)
@@ -104,7 +105,7 @@ extension BridgeDirectory {
             var isOver = MonotonicClock.now() >= deadline || isGivenUp()
             if !isOver, try !hasWriter() { isOver = try hasEndedWell() }
             if isOver { return request.pauses ? nil : try takeBack(wanted) }
-            MonotonicClock.sleep(until: MonotonicClock.now() + 2_000_000)
+            MonotonicClock.sleep(for: .milliseconds(2))
         }
     }
 

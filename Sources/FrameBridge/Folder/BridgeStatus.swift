@@ -1,5 +1,6 @@
 import Glibc
 import Posix
+public import Time
 
 /// The status file: `key=value` lines, at most 1 KiB, replaced in one step. For people, shell scripts, and readers
 /// that look for the current generation; the header page is what counts while the capture process lives.
@@ -12,8 +13,8 @@ public struct BridgeStatus: Sendable, Equatable {
     public var generation: UInt64
     /// The capture process.
     public var pid: Int32
-    /// When the capture process started: nanoseconds of CLOCK_MONOTONIC.
-    public var startedAt: UInt64
+    /// When the capture process started.
+    public var startedAt: Instant
 
     /// The last thing that went wrong for this capture process; nil while nothing has.
     public internal(set) var lastError: Mishap?
@@ -22,8 +23,8 @@ public struct BridgeStatus: Sendable, Equatable {
     public struct Mishap: Sendable, Equatable {
         /// A sentence for a person.
         public let reason: String
-        /// When: nanoseconds of CLOCK_MONOTONIC.
-        public let at: UInt64
+        /// When.
+        public let at: Instant
     }
 
     static let fileName = "status"
@@ -39,9 +40,9 @@ public struct BridgeStatus: Sendable, Equatable {
         gen=\(String(generation, radix: 16))
         pid=\(pid)
         data=\(generation == 0 ? "" : Self.framesFile(generation))
-        started_ns=\(startedAt)
+        started_ns=\(startedAt.nanoseconds)
 
-        """ + (lastError.map { "error=\(Self.line($0.reason))\nerror_ns=\($0.at)\n" } ?? "")
+        """ + (lastError.map { "error=\(Self.line($0.reason))\nerror_ns=\($0.at.nanoseconds)\n" } ?? "")
     }
 
     private static func line(_ text: String) -> String {
@@ -59,7 +60,7 @@ public struct BridgeStatus: Sendable, Equatable {
         (try? directory.readText(Self.fileName, limit: 1024)) == text
     }
 
-    init(state: BroadcastState, reason: String, generation: UInt64, pid: Int32, startedAt: UInt64) {
+    init(state: BroadcastState, reason: String, generation: UInt64, pid: Int32, startedAt: Instant) {
         self.state = state
         self.reason = reason
         self.generation = generation
@@ -77,7 +78,7 @@ public struct BridgeStatus: Sendable, Equatable {
         guard let state = fields["state"].flatMap({ BroadcastState(name: $0) }),
             let generation = fields["gen"].flatMap({ UInt64($0, radix: 16) }),
             let pid = fields["pid"].flatMap({ Int32($0) }),
-            let startedAt = fields["started_ns"].flatMap({ UInt64($0) })
+            let startedAt = fields["started_ns"].flatMap({ UInt64($0) }).map(Instant.init(nanoseconds:))
         else { return nil }
         self.init(
             state: state,
@@ -87,7 +88,7 @@ public struct BridgeStatus: Sendable, Equatable {
             startedAt: startedAt
         )
         if let reason = fields["error"], let at = fields["error_ns"].flatMap({ UInt64($0) }) {
-            lastError = Mishap(reason: String(reason), at: at)
+            lastError = Mishap(reason: String(reason), at: Instant(nanoseconds: at))
         }
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Posix
+import Time
 
 /// The folder of a broadcast, as its one writer owns it: the writer's lock, the status, what is asked and answered, and the
 /// generations of all rings, which begin and end together.
@@ -11,8 +12,8 @@ import Posix
 /// away what is left.
 struct BroadcastFolder: ~Copyable {
     static let lockFile = "writer.lock"
-    /// Between two looks after the files, in nanoseconds.
-    private static let checkInterval: UInt64 = 500_000_000
+    /// Between two looks after the files.
+    private static let checkInterval = Duration.milliseconds(500)
 
     let directory: BridgeDirectory
     private let lock: FileDescriptor
@@ -27,9 +28,10 @@ struct BroadcastFolder: ~Copyable {
     private var retired: [RingFile] = []
     /// What writers before left, for readers who have not followed yet; until this one has a generation.
     private var left: [RingHeader]
-    /// What was captured before is not to be shown any more: nanoseconds of CLOCK_MONOTONIC.
-    private var horizon: UInt64
-    private var checkAt: UInt64 = 0
+    /// What was captured before is not to be shown any more.
+    private var horizon: Instant?
+    /// When the files are looked after; nil before the first time, which is with the first heartbeat.
+    private var checkAt: Instant?
 
     /// Takes the writer lock, says `starting`, and clears away what a writer that was killed left behind. If that one was
     /// paused, or asked to be, this one is paused from the start.
@@ -54,15 +56,15 @@ struct BroadcastFolder: ~Copyable {
             startedAt: MonotonicClock.now()
         )
         var left: [RingHeader]
-        let horizon: UInt64
+        let horizon: Instant?
         do throws(BridgeError) {
             try status.write(to: directory, holding: lock)
             left = Self.clearAway(rings, in: directory)
-            horizon = left.map(\.horizon).max() ?? 0
+            horizon = left.compactMap(\.horizon).max()
         } catch {
             // Removing the files of a dead writer makes room for the status, but for what readers still map.
             left = Self.clearAway(rings, in: directory)
-            horizon = left.map(\.horizon).max() ?? 0
+            horizon = left.compactMap(\.horizon).max()
             if let isRead = try? readerLock.isLockedByAnother(against: .exclusive), !isRead { left = [] }
             try status.write(to: directory, holding: lock)
         }
@@ -112,8 +114,9 @@ struct BroadcastFolder: ~Copyable {
     // MARK: - What all rings say
 
     /// Forbids readers to show what was captured before, in any ring.
-    mutating func setHorizon(_ instant: UInt64) {
-        horizon = max(horizon, instant)
+    mutating func setHorizon(_ instant: Instant) {
+        let horizon = max(horizon ?? instant, instant)
+        self.horizon = horizon
         for file in files + retired { file.header.setHorizon(horizon) }
         for header in left { header.setHorizon(horizon) }
     }
@@ -140,8 +143,8 @@ struct BroadcastFolder: ~Copyable {
     /// - Returns: false when somebody removed or shrank a file of the present generation, which has ended then.
     mutating func heartbeat() -> Bool {
         for file in files { file.header.heartbeat() }
-        let now = MonotonicClock.now()
-        if now < checkAt { return true }
+        let now: Instant = MonotonicClock.now()
+        if let checkAt, now < checkAt { return true }
         checkAt = now + Self.checkInterval
         retired = []
         if !files.isEmpty { left = [] }

@@ -27,8 +27,8 @@ public struct DirectoryWatch: ~Copyable {
         }
     }
 
-    /// Nanoseconds.
-    public static let unlockTime: UInt64 = 10_000_000
+    /// The longest time from the notice of a reader's end to its lock being free.
+    public static let unlockTime = Duration.milliseconds(10)
 }
 
 extension BridgeDirectory {

@@ -1,4 +1,5 @@
 import Posix
+import Time
 
 /// What a capture process says of itself, in the header page and in the status file.
 public enum BroadcastState: UInt32, Sendable, CaseIterable {
@@ -58,10 +59,11 @@ public enum Liveness: Sendable, Equatable {
     case live(BroadcastState)
 
     /// A heartbeat older than this means that the process does not get to run.
-    static let stallTime: UInt64 = 2_000_000_000
+    static let stallTime = Duration.seconds(2)
 
-    init(state: BroadcastState, heartbeat: UInt64, now: UInt64 = MonotonicClock.now()) {
-        self = now > heartbeat &+ Self.stallTime ? .stalled(state) : .live(state)
+    /// - Parameter heartbeat: nil if the header holds none, which is as good as an old one.
+    init(state: BroadcastState, heartbeat: Instant?, now: Instant = MonotonicClock.now()) {
+        self = heartbeat.map { now <= $0 + Self.stallTime } ?? false ? .live(state) : .stalled(state)
     }
 
     /// The name in JSON: the state's own, or `dead` or `stalled`.

@@ -1,3 +1,5 @@
+public import Time
+
 /// A rectangle in the X server's root window, in pixels.
 public struct SourceRectangle: Sendable, Equatable {
     /// The top left corner.
@@ -18,8 +20,8 @@ public struct SourceRectangle: Sendable, Equatable {
 public struct FrameInfo: Sendable, Equatable {
     /// Picture size in pixels; even, 2 to 16384.
     public var width: Int, height: Int
-    /// When the pixels were taken from the screen: nanoseconds of CLOCK_MONOTONIC.
-    public var capturedAt: UInt64
+    /// When the pixels were taken from the screen.
+    public var capturedAt: Instant
     /// What part of the screen the picture shows.
     public var source: SourceRectangle
     /// How the monitor stands that shows that part, or most of it.
@@ -29,14 +31,14 @@ public struct FrameInfo: Sendable, Equatable {
     public internal(set) var generation: UInt64 = 0
     /// Counts the frames of a capture process from 1; later frames have larger numbers, also across its generations.
     public internal(set) var number: UInt64 = 0
-    /// When the writer finished the frame: nanoseconds of CLOCK_MONOTONIC.
-    public internal(set) var publishedAt: UInt64 = 0
+    /// When the writer finished the frame; nil before.
+    public internal(set) var publishedAt: Instant?
 
     /// What the writer knows before it publishes.
     public init(
         width: Int,
         height: Int,
-        capturedAt: UInt64,
+        capturedAt: Instant,
         source: SourceRectangle,
         orientation: Orientation = .upright
     ) {

@@ -1,3 +1,5 @@
+import Time
+
 /// Where everything stands in a frames file. All integers are little-endian, all times are nanoseconds of
 /// CLOCK_MONOTONIC. The file is one header page and `slotCount` slots, each slot a page of metadata, the tile
 /// version map, the luma plane and the interleaved chroma plane, every part on a page boundary.
@@ -98,5 +100,13 @@ struct SlotPlan: Equatable {
         lumaOffset = Layout.Slot.tiles + Layout.roundUpToPage(tileColumns * tileRows * 4)
         chromaOffset = lumaOffset + Layout.roundUpToPage(stride * height)
         byteCount = chromaOffset + Layout.roundUpToPage(stride * height / 2)
+    }
+}
+
+extension Instant {
+    /// What a file holds, in which 0 stands for none.
+    init?(stored nanoseconds: UInt64) {
+        guard nanoseconds != 0 else { return nil }
+        self.init(nanoseconds: nanoseconds)
     }
 }

@@ -1,3 +1,5 @@
+import Time
+
 /// The first 128 bytes of a slot, as a checked copy.
 struct SlotMetadata: Equatable {
     var info: FrameInfo
@@ -25,8 +27,8 @@ struct SlotMetadata: Equatable {
             bytes.storeBytes(of: value, toByteOffset: offset, as: Value.self)
         }
         put(info.number, S.frameNumber)
-        put(info.capturedAt, S.capturedAt)
-        put(info.publishedAt, S.publishedAt)
+        put(info.capturedAt.nanoseconds, S.capturedAt)
+        put(info.publishedAt?.nanoseconds ?? 0, S.publishedAt)
         put(UInt32(info.width), S.width)
         put(UInt32(info.height), S.height)
         put(UInt32(lumaStride), S.lumaStride)
@@ -93,7 +95,7 @@ struct SlotMetadata: Equatable {
         var info = FrameInfo(
             width: plan.width,
             height: plan.height,
-            capturedAt: get(S.capturedAt, as: UInt64.self),
+            capturedAt: Instant(nanoseconds: get(S.capturedAt, as: UInt64.self)),
             source: SourceRectangle(
                 x: signed(S.sourceX),
                 y: signed(S.sourceY),
@@ -103,7 +105,7 @@ struct SlotMetadata: Equatable {
             orientation: orientation
         )
         info.number = get(S.frameNumber, as: UInt64.self)
-        info.publishedAt = get(S.publishedAt, as: UInt64.self)
+        info.publishedAt = Instant(stored: get(S.publishedAt, as: UInt64.self))
         self.info = info
         self.lumaStride = lumaStride
         self.chromaStride = chromaStride

@@ -1,5 +1,6 @@
 import Glibc
 package import Posix
+public import Time
 
 /// A reading end of a bridge. Any number of them may be attached, in any process; each is used by one thread.
 ///
@@ -43,11 +44,11 @@ public struct FrameReader: ~Copyable {
     /// thread.
     public let horizon: Horizon
     /// That of the generations before.
-    private var passedHorizon: UInt64 = 0
+    private var passedHorizon: Instant?
     /// The generation whose file turned out to be unusable: not opened again.
     private var lostGeneration: UInt64 = 0
-    /// Not before then is a writer asked again that did not answer.
-    private var askAt: UInt64 = 0
+    /// Not before then is a writer asked again that did not answer; nil if it did.
+    private var askAt: Instant?
     private var seen: (generation: UInt64, latest: UInt64) = (0, 0)
     /// How many times the writer overtook this reader.
     public private(set) var overruns = 0
@@ -118,9 +119,10 @@ public struct FrameReader: ~Copyable {
     }
 
     private borrowing func isHidden(_ info: FrameInfo, in source: FrameSource) -> Bool {
+        // A word is cheaper than the horizon itself. One that cannot be read calls for the horizon too.
         let found = (try? source.load64(Layout.Header.horizon)) ?? .max
-        guard max(found, passedHorizon) > info.capturedAt else { return false }
-        return info.capturedAt < horizon.instant
+        let passed = passedHorizon?.nanoseconds ?? 0
+        return max(found, passed) > info.capturedAt.nanoseconds && horizon.hides(info.capturedAt)
     }
 
     /// Makes the next `read` show the latest frame even if it was read before.
@@ -129,23 +131,23 @@ public struct FrameReader: ~Copyable {
     }
 
     /// Sleeps until a frame newer than the last one read is there or the state changes, at the longest until
-    /// `deadline` (nanoseconds of CLOCK_MONOTONIC). May return early, and does so after a second: a writer that was killed
+    /// `deadline`. May return early, and does so after a second: a writer that was killed
     /// wakes nobody, and its successor cannot always.
-    public borrowing func wait(until deadline: UInt64) {
+    public borrowing func wait(until deadline: Instant) {
         guard let source else { return MonotonicClock.sleep(until: min(deadline, soon)) }
         source.wait(after: seenLatest(of: source), until: deadline)
     }
 
     /// Sleeps likewise, and only while `bell` was rung `count` times.
-    package borrowing func wait(until deadline: UInt64, or bell: Bell, while count: UInt32) {
+    package borrowing func wait(until deadline: Instant, or bell: Bell, while count: UInt32) {
         guard let source else { return bell.wait(while: count, until: min(deadline, soon)) }
         source.wait(after: seenLatest(of: source), or: bell, while: count, until: deadline)
     }
 
     /// Where nobody can wake this reader: there are no frames yet, or they are retired.
-    static let shortWait: UInt64 = 20_000_000
-    static let longestWait: UInt64 = 1_000_000_000
-    private var soon: UInt64 { MonotonicClock.now() + Self.shortWait }
+    static let shortWait = Duration.milliseconds(20)
+    static let longestWait = Duration.seconds(1)
+    private var soon: Instant { MonotonicClock.now() + Self.shortWait }
 
     /// The `latest` word of the frame that was read last; 0 when that was of another generation.
     private borrowing func seenLatest(of source: FrameSource) -> UInt64 {
@@ -195,7 +197,7 @@ public struct FrameReader: ~Copyable {
 
     /// Opens the frames file that the status file names, unless it is open.
     private mutating func follow() throws(BridgeError) -> FrameSource? {
-        if MonotonicClock.now() < askAt { throw .noAnswer(path: directory.path) }
+        if let askAt, MonotonicClock.now() < askAt { throw .noAnswer(path: directory.path) }
         for triesLeft in (0..<3).reversed() {
             guard let generation = try directory.status()?.generation, generation != 0, generation != lostGeneration,
                 generation != source?.header.generation

@@ -1,6 +1,7 @@
 import Glibc
 import Posix
 import Synchronization
+import Time
 
 /// One generation's frames file, opened for reading.
 ///
@@ -77,8 +78,8 @@ final class FrameSource {
     }
 
     /// The state and the time of the last heartbeat.
-    func pulse() throws(Lost) -> (state: BroadcastState?, heartbeat: UInt64) {
-        (try state, try load64(Layout.Header.heartbeat))
+    func pulse() throws(Lost) -> (state: BroadcastState?, heartbeat: Instant?) {
+        (try state, Instant(stored: try load64(Layout.Header.heartbeat)))
     }
 
     /// Shows the latest frame to `body`, unless it is `seen`.
@@ -167,7 +168,7 @@ final class FrameSource {
     /// always that long in copied mode.
     ///
     /// - Parameter seen: the `latest` word of the frame that was read last; 0 for none.
-    func wait(after seen: UInt64, until deadline: UInt64) {
+    func wait(after seen: UInt64, until deadline: Instant) {
         guard let word = wakeWord(after: seen) else { return }
         let deadline = min(deadline, longest)
         switch backing {
@@ -177,7 +178,7 @@ final class FrameSource {
     }
 
     /// Sleeps likewise, and only while `bell` was rung `count` times.
-    func wait(after seen: UInt64, or bell: Bell, while count: UInt32, until deadline: UInt64) {
+    func wait(after seen: UInt64, or bell: Bell, while count: UInt32, until deadline: Instant) {
         guard let word = wakeWord(after: seen) else { return }
         let deadline = min(deadline, longest)
         switch backing {
@@ -188,7 +189,7 @@ final class FrameSource {
     }
 
     /// Looked at after the wake word was: whoever retires these frames from then on advances it.
-    private var longest: UInt64 {
+    private var longest: Instant {
         MonotonicClock.now() + ((try? state) == .retired ? FrameReader.shortWait : FrameReader.longestWait)
     }
 

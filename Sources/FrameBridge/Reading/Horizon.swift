@@ -1,5 +1,6 @@
 import Posix
 import Synchronization
+public import Time
 
 /// The instant before which nothing may be shown any more: a person paused the broadcast then, or chose something else to be
 /// shown.
@@ -14,24 +15,21 @@ public final class Horizon: Sendable {
 
     private struct State {
         var header: Header?
-        var latest: UInt64 = 0
+        var latest: Instant?
     }
 
     private let state = Mutex(State())
 
-    /// What was captured before this instant is to be forgotten: nanoseconds of CLOCK_MONOTONIC.
-    public var instant: UInt64 {
+    /// What was captured before this instant is to be forgotten; nil while there is no such instant.
+    public var instant: Instant? {
         state.withLock { state in
-            guard let header = state.header?.mapping else { return state.latest }
-            let (found, heartbeat) =
-                header.guarded {
-                    (header.loadAcquiring64(Layout.Header.horizon), header.loadAcquiring64(Layout.Header.heartbeat))
-                } ?? (0, 0)
-            // A later one is damage, and would stay for ever.
-            if found <= heartbeat { state.latest = max(state.latest, found) }
+            if let found = state.header?.mapping.horizon { state.latest = max(state.latest ?? found, found) }
             return state.latest
         }
     }
+
+    /// Whether what was captured at an instant may not be shown any more.
+    public func hides(_ instant: Instant) -> Bool { self.instant.map { instant < $0 } ?? false }
 
     /// Looks into another generation from now on.
     ///

@@ -43,7 +43,7 @@ package final class WriterWatch {
             bell.ring()
             guard items[1].isReadable else { continue }
             // The kernel tells that a file is closed an instant before it lets go of its lock.
-            MonotonicClock.sleep(until: MonotonicClock.now() + DirectoryWatch.unlockTime)
+            MonotonicClock.sleep(for: DirectoryWatch.unlockTime)
             bell.ring()
         }
     }

@@ -1,4 +1,5 @@
 import Posix
+import Time
 
 /// A generation that no reader knows of yet. The rings make their files in it; then the folder names it.
 struct NewGeneration {
@@ -6,14 +7,14 @@ struct NewGeneration {
     let number: UInt64
     let directory: BridgeDirectory
     private let state: BroadcastState
-    private let horizon: UInt64
+    private let horizon: Instant?
     /// What was made so far.
     private(set) var files: [RingFile] = []
 
     /// - Parameters:
     ///   - state: the state that its files begin with.
-    ///   - horizon: what was captured before this instant is not to be shown any more.
-    init(in directory: BridgeDirectory, state: BroadcastState, horizon: UInt64) {
+    ///   - horizon: what was captured before this instant is not to be shown any more; nil for no such instant.
+    init(in directory: BridgeDirectory, state: BroadcastState, horizon: Instant?) {
         var number: UInt64 = 0
         while number == 0 { number = .random(in: .min ... .max) }
         self.number = number
@@ -44,7 +45,7 @@ struct NewGeneration {
             in: directory,
             prepare
         )
-        file.header.setHorizon(horizon)
+        if let horizon { file.header.setHorizon(horizon) }
         files.append(file)
         return file
     }

@@ -19,7 +19,7 @@ final class ReaderCrowd: Sendable {
         _ = try Thread { [work] in
             var rings: UInt32 = 0
             while true {
-                work.bell.wait(while: rings, until: .max)
+                work.bell.wait(while: rings)
                 if work.isOver.load(ordering: .acquiring) { return }
                 let count = work.bell.count
                 if count == rings { continue }

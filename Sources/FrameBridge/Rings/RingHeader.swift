@@ -1,5 +1,6 @@
 import Glibc
 import Posix
+import Time
 
 /// The words that stand in the header page of every ring, whatever the ring holds: heartbeat, state, horizon and wake word,
 /// where `Layout.Header` has them.
@@ -28,34 +29,37 @@ struct RingHeader {
     }
 
     private func storeHeartbeat() {
-        mapping.storeReleasing64(MonotonicClock.now(), Layout.Header.heartbeat)
+        mapping.storeReleasing64(MonotonicClock.now().nanoseconds, Layout.Header.heartbeat)
     }
 
     /// Says what state the broadcast is in, and wakes the readers.
     func setState(_ state: BroadcastState) {
         _ = mapping.guarded {
-            mapping.store64(MonotonicClock.now(), Layout.Header.stateSince)
+            mapping.store64(MonotonicClock.now().nanoseconds, Layout.Header.stateSince)
             mapping.storeReleasing32(state.rawValue, Layout.Header.state)
             mapping.advanceAndWake(Layout.Header.wake)
         }
     }
 
     /// What was captured before this instant is not to be shown any more.
-    func setHorizon(_ instant: UInt64) {
+    func setHorizon(_ instant: Instant) {
         _ = mapping.guarded {
             // Readers take a horizon after the heartbeat for damage.
             storeHeartbeat()
-            mapping.storeReleasing64(instant, Layout.Header.horizon)
+            mapping.storeReleasing64(instant.nanoseconds, Layout.Header.horizon)
         }
     }
 
-    /// The horizon that the writer of the file set; 0 where the header makes no sense, or counts another clock's time, as
-    /// before a restart of the machine.
-    var horizon: UInt64 {
-        let (found, heartbeat) =
-            mapping.guarded {
-                (mapping.loadAcquiring64(Layout.Header.horizon), mapping.loadAcquiring64(Layout.Header.heartbeat))
-            } ?? (0, 0)
-        return found <= min(heartbeat, MonotonicClock.now()) ? found : 0
+    /// The horizon that the writer of the file set; nil where it set none, and where the header makes no sense, or counts another
+    /// clock's time, as before a restart of the machine.
+    var horizon: Instant? { mapping.horizon.flatMap { $0 <= MonotonicClock.now() ? $0 : nil } }
+}
+
+extension Mapping {
+    /// The horizon in the header of a ring; nil where there is none. One after the heartbeat is damage, and counts for nothing.
+    var horizon: Instant? {
+        let words = guarded { (loadAcquiring64(Layout.Header.horizon), loadAcquiring64(Layout.Header.heartbeat)) }
+        guard let (found, heartbeat) = words, found <= heartbeat else { return nil }
+        return Instant(stored: found)
     }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import Posix
 import Synchronization
+import Time
 
 /// The frames of one generation, as their writer has them: three slots, of which one is written at a time, and the order of
 /// stores by which readers see whole pictures (`Publication`).
@@ -90,7 +91,8 @@ final class FrameRing {
         body(&planes)
         planes.complete(from: previous.map { mapping.base + header.slotOffset($0) })
         var info = info
-        info.publishedAt = MonotonicClock.now()
+        let publishedAt: Instant = MonotonicClock.now()
+        info.publishedAt = publishedAt
         let metadata = SlotMetadata(info, plan)
         withUnsafeTemporaryAllocation(byteCount: Layout.Slot.metadataBytes, alignment: 8) { bytes in
             metadata.encode(into: bytes, changedTiles: planes.namedTiles)
@@ -98,7 +100,7 @@ final class FrameRing {
             let start = Layout.Slot.frameNumber
             mapping.store(UnsafeRawBufferPointer(rebasing: bytes[start...]), header.slotOffset(slot) + start)
         }
-        mapping.store64(info.publishedAt, Layout.Header.heartbeat)
+        mapping.store64(publishedAt.nanoseconds, Layout.Header.heartbeat)
         mapping.store64(published, Layout.Header.published)
     }
 }

@@ -1,3 +1,5 @@
+public import Time
+
 /// The writing end of a bridge: one in a broadcast folder at a time, used by one thread.
 ///
 /// A writer may be killed at any instruction. Its lock is then free, the frames file keeps its last whole picture, and
@@ -80,8 +82,8 @@ public struct FrameWriter: ~Copyable {
     /// Says `stopped`, removes the frames file and gives the lock back.
     public consuming func stop(reason: String = "") throws(BridgeError) { try folder.stop(reason: reason) }
 
-    /// Forbids readers to show what was captured before an instant, in nanoseconds of CLOCK_MONOTONIC.
-    public mutating func hide(before instant: UInt64) { folder.setHorizon(instant) }
+    /// Forbids readers to show what was captured before an instant.
+    public mutating func hide(before instant: Instant) { folder.setHorizon(instant) }
 
     // MARK: - The frames
 

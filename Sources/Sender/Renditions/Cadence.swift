@@ -1,6 +1,6 @@
-import Posix
+package import Time
 
-/// Decides when the sender encodes. Sans-IO: instants are nanoseconds of the monotonic clock and come from outside.
+/// Decides when the sender encodes. Sans-IO: instants come from outside.
 ///
 /// A changed picture is encoded as soon as the frame rate allows. A picture that stands still
 /// is encoded again at the frame rate until its quality has converged, because at a limited bitrate the first encoding
@@ -17,20 +17,20 @@ package struct Cadence {
         case keepAlive
     }
 
-    static let keepAliveInterval: UInt64 = 2_000_000_000
+    static let keepAliveInterval = Duration.seconds(2)
     /// A picture that does not get below the quantizer threshold within this many encodings will not soon.
     static let refinementLimit = 90
-    /// Of the time between keyframes, the last part in which one may come early, behind a picture.
-    static let earlyShare: UInt64 = 16
+    /// In the last sixteenth of the keyframe interval, a keyframe may come early, right after a picture.
+    static let earlyShare = 16
 
-    private let interval: UInt64
+    private let interval: Duration
     private var rate: RateLimit
     /// Time between keyframes that nobody asked for; nil for none.
-    private let keyframeInterval: UInt64?
-    private var lastEncode: UInt64?
-    private var lastKeyframe: UInt64 = 0
+    private let keyframeInterval: Duration?
+    private var lastEncode: Instant?
+    private var lastKeyframe: Instant?
     /// When a new picture was encoded last, and whether the one before it came just before.
-    private var lastPicture: UInt64 = 0
+    private var lastPicture: Instant?
     private var sourceIsSteady = false
     private var refinements = 0
     private var isFine = false
@@ -40,43 +40,49 @@ package struct Cadence {
 
     private var isConverged: Bool { isFine || isExhausted }
 
-    package init(interval: UInt64, keyframeInterval: UInt64?) {
+    /// - Parameters:
+    ///   - interval: the time from picture to picture.
+    ///   - start: when the first picture may be encoded.
+    package init(interval: Duration, keyframeInterval: Duration?, from start: Instant) {
         // A thirty-second faster than the capture process: at the very same rate, a picture that once had to wait would
         // make all later ones wait as long.
-        rate = RateLimit(interval: interval - interval / 32)
+        rate = RateLimit(interval: interval - interval / 32, from: start)
         self.interval = interval
         self.keyframeInterval = keyframeInterval
     }
 
     /// The earliest instant of the next picture.
-    package var earliest: UInt64 { rate.earliest }
+    package var earliest: Instant { rate.earliest }
 
     /// When a picture that stands still is to be encoded again, for its quality or for receivers that come or are there.
     ///
     /// After a picture of a steady source it waits half an interval longer than the next one would take: a refinement
     /// that goes out just before a new picture delays that for nothing.
-    package var repetition: UInt64 {
-        guard let lastEncode else { return 0 }
+    package var repetition: Instant {
         // A new picture, or a receiver that waits, comes before any repetition.
-        if pictureIsNew || keyframeIsWanted { return earliest }
+        guard let lastEncode, !pictureIsNew, !keyframeIsWanted else { return earliest }
         let next =
             isConverged
             ? lastEncode + Self.keepAliveInterval
             : lastEncode + (refinements == 0 && sourceIsSteady ? interval * 3 / 2 : interval)
-        return min(next, keyframeDue ?? .max)
+        return min(next, keyframeDue ?? next)
     }
 
     /// When a keyframe that nobody asked for goes out. It takes long to send, and what changes meanwhile waits for it: so
     /// towards the end of its interval it follows a picture as soon as that has left, when the next one is farthest.
-    private var keyframeDue: UInt64? {
-        guard let keyframeInterval else { return nil }
+    private var keyframeDue: Instant? {
+        guard let keyframeInterval, let lastKeyframe else { return nil }
         let latest = lastKeyframe + keyframeInterval
-        if sourceIsSteady || lastPicture < latest - keyframeInterval / Self.earlyShare { return latest }
+        let early = latest - keyframeInterval / Self.earlyShare
+        guard let lastPicture, !sourceIsSteady, lastPicture >= early else { return latest }
         return lastPicture + interval / 8
     }
 
     /// Whether the picture that is to be encoded is one of many that follow each other at the frame rate.
-    package func isSteady(at now: UInt64) -> Bool { pictureIsNew && now < lastPicture + interval * 3 / 2 }
+    package func isSteady(at now: Instant) -> Bool {
+        guard pictureIsNew, let lastPicture else { return false }
+        return now < lastPicture + interval * 3 / 2
+    }
 
     /// A picture came in that differs from the one before.
     package mutating func noteNewPicture() { pictureIsNew = true }
@@ -85,7 +91,7 @@ package struct Cadence {
     package mutating func noteKeyframeRequest() { keyframeIsWanted = true }
 
     /// What to do now.
-    package func action(at now: UInt64) -> Action {
+    package func action(at now: Instant) -> Action {
         let isKeyframeDue = keyframeDue.map { now >= $0 } ?? false
         if isKeyframeDue, !pictureIsNew { return .keyframe }
         if keyframeIsWanted { return now >= earliest ? .keyframe : .nothing }
@@ -98,14 +104,14 @@ package struct Cadence {
     }
 
     /// The picture stands still, and the bitrate leaves nothing for its quality now.
-    package mutating func postpone(at now: UInt64) { lastEncode = now }
+    package mutating func postpone(at now: Instant) { lastEncode = now }
 
     /// What `action(at:)` asked for was done.
     ///
     /// - Parameters:
     ///   - isDropped: the encoder left the frame out to keep the bitrate.
     ///   - isFine: every part of the picture is now as good as more encodings would make it.
-    package mutating func noteEncoded(at now: UInt64, isKeyframe: Bool, isDropped: Bool = false, isFine: Bool) {
+    package mutating func noteEncoded(at now: Instant, isKeyframe: Bool, isDropped: Bool = false, isFine: Bool) {
         lastEncode = now
         if pictureIsNew {
             rate.note(at: now)

@@ -1,17 +1,18 @@
 import Media
 import Synchronization
+import Time
 import VideoEncoding
 
 /// The preference as the threads of all renditions know it.
 final class SharedPreference: Sendable {
     private let state: Mutex<CodecPreference>
 
-    init(interval: UInt64) { state = Mutex(CodecPreference(interval: interval)) }
+    init(interval: Duration) { state = Mutex(CodecPreference(interval: interval)) }
 
     var codec: VideoCodec { state.withLock { $0.codec } }
 
     /// - Returns: whether another codec is preferred now.
-    func noteChange(_ share: Double, at instant: UInt64) -> Bool {
+    func noteChange(_ share: Double, at instant: Instant) -> Bool {
         state.withLock { preference in
             let before = preference.codec
             preference.noteChange(share, at: instant)
@@ -20,7 +21,7 @@ final class SharedPreference: Sendable {
     }
 
     /// - Returns: whether another codec is preferred now.
-    func noteFrame(_ frame: EncodingResult, by codec: VideoCodec, cost: UInt64, at now: UInt64) -> Bool {
+    func noteFrame(_ frame: EncodingResult, by codec: VideoCodec, cost: Duration, at now: Instant) -> Bool {
         state.withLock { preference in
             let before = preference.codec
             preference.noteFrame(frame, by: codec, cost: cost, at: now)
@@ -30,8 +31,8 @@ final class SharedPreference: Sendable {
 }
 
 /// Decides which codec suits the picture: VP8, which costs least and is sharp as long as the bitrate suffices, or AV1,
-/// whose tools for text need half the bits or less and cost three to eight times as much. Sans-IO: instants are
-/// nanoseconds of the monotonic clock.
+/// whose tools for text need half the bits or less and cost three to eight times as much. Sans-IO: instants
+/// come from outside.
 ///
 /// AV1 takes over when text has stayed coarse for long, and gives way to film, when it costs too much, and when the
 /// picture has become so calm that VP8 would do as well.
@@ -39,36 +40,37 @@ struct CodecPreference {
     /// A page of text that is coded with a larger quantizer, of 0...63, looks blurred.
     static let coarseQuantizer = 32
     /// For so long may text be coarse; a coarse second counts for ten seconds.
-    static let longestCoarseTime: UInt64 = 1_000_000_000
+    static let longestCoarseTime = Duration.seconds(1)
     /// Pictures' worth of change a second, scrolling not counted, that are taken for film: a third of the screen at 30
     /// frames a second. Pages are not turned that fast.
     static let filmRate = 10.0
-    /// Of the time between frames, what an encoder may take.
+    /// The largest share of the time between frames that encoding may take.
     static let largestLoad = 0.6
     /// After so long without a coarse frame or much change there is nothing for AV1 to gain.
-    static let calmTime: UInt64 = 20_000_000_000
+    static let calmTime = Duration.seconds(20)
     /// For how long AV1 is left alone after it had to give way; twice as long each time.
-    static let shortestRest: UInt64 = 30_000_000_000
-    static let longestRest: UInt64 = 960_000_000_000
+    static let shortestRest = Duration.seconds(30)
+    static let longestRest = Duration.seconds(960)
 
     private enum State {
-        /// Time for which frames were coarse lately, in nanoseconds.
-        case vp8(coarse: Double)
+        /// Time for which frames were coarse lately.
+        case vp8(coarse: Duration)
         /// When the picture was last one for AV1, and the share of the time that encoding takes.
-        case av1(busyAt: UInt64, load: Double)
+        case av1(busyAt: Instant, load: Double)
     }
 
-    private let interval: UInt64
-    private var state = State.vp8(coarse: 0)
-    private var restsUntil: UInt64 = 0
+    private let interval: Duration
+    private var state = State.vp8(coarse: .zero)
+    /// Until when AV1 is left alone; nil before it has given way.
+    private var restsUntil: Instant?
     private var rest = Self.shortestRest
-    private var lastFrame: UInt64?
+    private var lastFrame: Instant?
     /// Pictures' worth of change in the last second, about, as of the instant.
     private var change = 0.0
-    private var changedAt: UInt64 = 0
+    private var changedAt: Instant?
 
-    /// - Parameter interval: from frame to frame at the frame rate, in nanoseconds.
-    init(interval: UInt64) { self.interval = interval }
+    /// - Parameter interval: from frame to frame at the frame rate.
+    init(interval: Duration) { self.interval = interval }
 
     var codec: VideoCodec {
         switch state {
@@ -80,10 +82,10 @@ struct CodecPreference {
     /// The picture has changed.
     ///
     /// - Parameter share: how much of it, 0...1, what has only moved not counted.
-    mutating func noteChange(_ share: Double, at now: UInt64) {
+    mutating func noteChange(_ share: Double, at now: Instant) {
         // Each rendition tells of it.
         guard now != changedAt else { return }
-        change = change * Self.remainder(of: now - min(changedAt, now), 1_000_000_000) + share
+        change = change * Self.remainder(of: now - (changedAt ?? now), .seconds(1)) + share
         changedAt = now
         guard case .av1(_, let load) = state else { return }
         if change > Self.filmRate {
@@ -95,38 +97,39 @@ struct CodecPreference {
 
     /// A frame was encoded.
     ///
-    /// - Parameter cost: nanoseconds of processor time.
-    mutating func noteFrame(_ frame: EncodingResult, by codec: VideoCodec, cost: UInt64, at now: UInt64) {
+    /// - Parameter cost: processor time.
+    mutating func noteFrame(_ frame: EncodingResult, by codec: VideoCodec, cost: Duration, at now: Instant) {
         let isCoarse = frame.quantizer > Self.coarseQuantizer
-        let elapsed = min(now - min(lastFrame ?? now, now), 2 * interval)
+        let elapsed = min(max(now - (lastFrame ?? now), .zero), interval * 2)
         switch state {
         case .vp8(let coarse):
             guard codec != .av1 else { return }
             lastFrame = now
-            let kept = coarse * Self.remainder(of: elapsed, 10_000_000_000)
-            let total = kept + (isCoarse && change < Self.filmRate ? Double(elapsed) : 0)
+            let kept = coarse * Self.remainder(of: elapsed, .seconds(10))
+            let total = kept + (isCoarse && change < Self.filmRate ? elapsed : .zero)
             state = .vp8(coarse: total)
-            if total > Double(Self.longestCoarseTime), now >= restsUntil { begin(.av1(busyAt: now, load: 0)) }
+            let mayBegin = restsUntil.map { now >= $0 } ?? true
+            if total > Self.longestCoarseTime, mayBegin { begin(.av1(busyAt: now, load: 0)) }
         case .av1(let busyAt, let load):
             var smooth = load
             // Keyframes are dear and rare.
             if codec == .av1, !frame.isKeyframe {
                 lastFrame = now
-                smooth += (Double(cost) / Double(interval) - load) * Double(elapsed) / 2_000_000_000
+                smooth += (cost / interval - load) * (elapsed / .seconds(2))
             }
             state = .av1(busyAt: isCoarse ? now : busyAt, load: smooth)
             if smooth > Self.largestLoad {
                 giveWay(at: now)
             } else if now > busyAt + Self.calmTime, !isCoarse {
-                begin(.vp8(coarse: 0))
+                begin(.vp8(coarse: .zero))
             }
         }
     }
 
-    private mutating func giveWay(at now: UInt64) {
+    private mutating func giveWay(at now: Instant) {
         restsUntil = now + rest
         rest = min(rest * 2, Self.longestRest)
-        begin(.vp8(coarse: 0))
+        begin(.vp8(coarse: .zero))
     }
 
     private mutating func begin(_ state: State) {
@@ -135,7 +138,7 @@ struct CodecPreference {
     }
 
     /// What is left of 1 after so long, when it fades linearly over a time.
-    private static func remainder(of elapsed: UInt64, _ time: UInt64) -> Double {
-        max(0, 1 - Double(elapsed) / Double(time))
+    private static func remainder(of elapsed: Duration, _ time: Duration) -> Double {
+        max(0, 1 - max(elapsed, .zero) / time)
     }
 }

@@ -2,12 +2,13 @@ import FrameBridge
 import Media
 import Pixels
 import Posix
+import Time
 import VideoEncoding
 
 /// The work of one rendition's thread: reads the bridge, rescales, encodes, and gives the frames to the sinks.
 final class EncodeLoop {
     /// The longest sleep while nothing happens.
-    private static let longestSleep: UInt64 = 1_000_000_000
+    private static let longestSleep = Duration.seconds(1)
 
     private let rendition: Rendition
     private let settings: SenderSettings
@@ -18,10 +19,11 @@ final class EncodeLoop {
     /// For use while a frame is read only.
     private var changed: BlockSet
     /// When the picture was captured; nil while there is none.
-    private var capturedAt: UInt64?
-    private var nextTick: UInt64 = 0
+    private var capturedAt: Instant?
+    /// Where frames do not wake the loop: the tick that it waited for last.
+    private var lastTick: Instant?
     /// After a try that came to nothing: when to try again.
-    private var retryAt: UInt64 = 0
+    private var retryAt: Instant?
     private var problem: BridgeError?
     private var statistics = SenderStatistics()
 
@@ -49,8 +51,8 @@ final class EncodeLoop {
             if encode.mustStop { return }
             readPicture(for: stream)
             // What is not to be shown any more is not encoded any more either.
-            if let capturedAt, capturedAt < reader.horizon.instant { self.capturedAt = nil }
-            let now = MonotonicClock.now()
+            if let capturedAt, reader.horizon.hides(capturedAt) { self.capturedAt = nil }
+            let now: Instant = MonotonicClock.now()
             let demand = sinks.demand(for: rendition.id, at: now)
             if demand.isWanted { try self.encode(stream, demand, at: now, for: encode) }
             if encode.note(statistics, problem) { sinks.bell.ring() }
@@ -59,7 +61,7 @@ final class EncodeLoop {
     }
 
     private func readPicture(for stream: VideoStream) {
-        let start = MonotonicClock.threadTime()
+        let start: Duration = MonotonicClock.threadTime()
         defer { statistics.scaleTime += MonotonicClock.threadTime() - start }
         do throws(BridgeError) {
             switch try takeFrame() {
@@ -93,7 +95,7 @@ final class EncodeLoop {
     private func encode(
         _ stream: VideoStream,
         _ demand: Demand,
-        at now: UInt64,
+        at now: Instant,
         for encode: Encode
     ) throws(VideoEncoderError) {
         if let bitrate = demand.bitrate { try stream.setBitrate(bitrate) }
@@ -107,7 +109,7 @@ final class EncodeLoop {
             retryAt = min(now + rendition.interval, isFullUntil)
             return
         }
-        let (begin, sentBefore) = (MonotonicClock.threadTime(), statistics.sendTime)
+        let (begin, sentBefore): (Duration, Duration) = (MonotonicClock.threadTime(), statistics.sendTime)
         let result = try stream.encode(picture.nv12, capturedAt: capturedAt, action, now: now, &statistics) {
             [sinks] bytes, frame in
             // Another encode of the rendition may have begun meanwhile, with a keyframe.
@@ -121,10 +123,11 @@ final class EncodeLoop {
     }
 
     /// Sleeps until the next tick, or in waking mode until there is something to do.
-    private func wait(from now: UInt64, _ stream: VideoStream, _ demand: Demand, while rings: UInt32) {
+    private func wait(from now: Instant, _ stream: VideoStream, _ demand: Demand, while rings: UInt32) {
         guard settings.wakesEarly else {
-            nextTick = max(nextTick + rendition.interval, now)
-            return MonotonicClock.sleep(until: nextTick)
+            let tick = max(lastTick.map { $0 + rendition.interval } ?? now, now)
+            lastTick = tick
+            return MonotonicClock.sleep(until: tick)
         }
         var deadline = now + Self.longestSleep
         if demand.isWanted, capturedAt != nil {
@@ -132,7 +135,8 @@ final class EncodeLoop {
             if let keyframeAt = demand.keyframeAt, keyframeAt > now { deadline = min(deadline, keyframeAt) }
         }
         let earliest = stream.earliest
-        MonotonicClock.sleep(until: max(min(earliest, deadline), retryAt))
+        let pause = min(earliest, deadline)
+        MonotonicClock.sleep(until: max(pause, retryAt ?? pause))
         if deadline <= earliest { return }
         reader.wait(until: deadline, or: sinks.bell, while: rings)
     }

@@ -1,12 +1,14 @@
+import Time
+
 /// Decides which changes are sent as patches: small ones, as long as they take no more than their part of the bitrate.
-/// Sans-IO: instants are nanoseconds of the monotonic clock and come from outside.
+/// Sans-IO: instants come from outside.
 ///
 /// Patches have one fine quantizer whatever they cost, and rate control knows nothing of them.
 struct PatchBudget {
     /// Above this many macroblocks, motion compensation and rate control are worth their price.
     private static let mostBlocks = 400
-    /// The patches of so many nanoseconds may come at once.
-    private static let burst: UInt64 = 250_000_000
+    /// The patches of this time may come at once.
+    private static let burst = Duration.milliseconds(250)
     /// What a polished macroblock takes, about.
     private static let polishedBytes = 64.0
 
@@ -16,19 +18,19 @@ struct PatchBudget {
     private var bytesPerSecond: Double
     /// Bytes that may be sent, as of `updatedAt`.
     private var credit: Double
-    private var updatedAt: UInt64 = 0
+    private var updatedAt: Instant?
 
     /// - Parameter bitrate: of the whole stream, in bits a second.
     init(bitrate: Int) {
         bytesPerSecond = Double(bitrate) / 8
-        credit = bytesPerSecond * Double(Self.burst) / 1e9
+        credit = bytesPerSecond * Self.burst.seconds
     }
 
     /// Changes the bitrate of the whole stream, in bits a second; what was saved of the old one is kept up to the new limit.
     mutating func setBitrate(_ bitrate: Int) { bytesPerSecond = Double(bitrate) / 8 }
 
     /// How many bytes a patch of so many macroblocks may have; nil when it is better not to make one.
-    mutating func limit(_ blocks: Int, at now: UInt64) -> Int? {
+    mutating func limit(_ blocks: Int, at now: Instant) -> Int? {
         update(now)
         // A repetition is smaller than any other sign of life.
         if blocks == 0 { return .max }
@@ -36,23 +38,23 @@ struct PatchBudget {
     }
 
     /// How many macroblocks a patch may polish to keep about within the limit.
-    mutating func mostPolished(at now: UInt64) -> Int {
+    mutating func mostPolished(at now: Instant) -> Int {
         update(now)
         return Int(max(credit, 0) / Self.polishedBytes)
     }
 
     /// How many of the macroblocks that a patch moves it may make better, beside those that it changes: what the changes to
     /// come need is left to them.
-    mutating func mostRefined(beside blocks: Int, at now: UInt64) -> Int {
+    mutating func mostRefined(beside blocks: Int, at now: Instant) -> Int {
         update(now)
         let affordable = Int(max(credit - most / 2, 0) / Self.polishedBytes)
         return min(affordable, Self.mostRefined, max(0, Self.mostBlocks - blocks))
     }
 
-    private var most: Double { bytesPerSecond * Double(Self.burst) / 1e9 }
+    private var most: Double { bytesPerSecond * Self.burst.seconds }
 
-    private mutating func update(_ now: UInt64) {
-        credit = min(most, credit + bytesPerSecond * Double(now - min(now, updatedAt)) / 1e9)
+    private mutating func update(_ now: Instant) {
+        credit = min(most, credit + bytesPerSecond * max(0, (now - (updatedAt ?? now)).seconds))
         updatedAt = now
     }
 

@@ -1,7 +1,8 @@
 package import Media
+package import Time
 
 /// Decides which renditions are encoded: those that somebody wants, but for a time after the encoder of one has failed.
-/// Sans-IO: instants are nanoseconds of the monotonic clock.
+/// Sans-IO: instants come from outside.
 package struct RenditionPolicy {
     package enum Decision: Equatable {
         case begin(Rendition.ID)
@@ -10,20 +11,20 @@ package struct RenditionPolicy {
 
     private enum State {
         case idle
-        case running(since: UInt64)
+        case running(since: Instant)
         /// Its encoder failed.
-        case resting(until: UInt64)
+        case resting(until: Instant)
     }
 
     /// How long a rendition rests after its first failure; twice as long after each further one.
-    static let shortestRest: UInt64 = 1_000_000_000
-    static let longestRest: UInt64 = 32_000_000_000
+    static let shortestRest = Duration.seconds(1)
+    static let longestRest = Duration.seconds(32)
     /// An encoder that has worked for so long is taken to be sound: its failures before are forgotten.
-    static let soundTime: UInt64 = 60_000_000_000
+    static let soundTime = Duration.seconds(60)
 
     private let order: [Rendition.ID]
     private var states: [Rendition.ID: State] = [:]
-    private var rests: [Rendition.ID: UInt64] = [:]
+    private var rests: [Rendition.ID: Duration] = [:]
 
     /// - Parameter renditions: all that may be encoded.
     package init(_ renditions: [Rendition]) { order = renditions.map(\.id) }
@@ -31,7 +32,7 @@ package struct RenditionPolicy {
     /// What to begin and what to end now.
     ///
     /// - Parameter wanted: the renditions that somebody receives.
-    package mutating func decide(wanted: Set<Rendition.ID>, at now: UInt64) -> [Decision] {
+    package mutating func decide(wanted: Set<Rendition.ID>, at now: Instant) -> [Decision] {
         var decisions: [Decision] = []
         for id in order {
             switch states[id] ?? .idle {
@@ -50,9 +51,9 @@ package struct RenditionPolicy {
         return decisions
     }
 
-    /// The encoder of a rendition has failed. Returns for how long it rests, in nanoseconds.
+    /// The encoder of a rendition has failed. Returns for how long it rests.
     @discardableResult
-    package mutating func noteFailure(of id: Rendition.ID, at now: UInt64) -> UInt64 {
+    package mutating func noteFailure(of id: Rendition.ID, at now: Instant) -> Duration {
         var rest = rests[id] ?? Self.shortestRest
         if case .running(let since) = states[id], now >= since + Self.soundTime { rest = Self.shortestRest }
         states[id] = .resting(until: now + rest)
@@ -61,7 +62,7 @@ package struct RenditionPolicy {
     }
 
     /// When the next rest ends; nil if none rests. Decide again then.
-    package var nextDeadline: UInt64? {
+    package var nextDeadline: Instant? {
         states.values.compactMap { state in if case .resting(let end) = state { end } else { nil } }.min()
     }
 }

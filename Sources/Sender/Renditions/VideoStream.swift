@@ -1,26 +1,27 @@
 package import Media
 package import Pixels
 import Posix
+package import Time
 package import VideoEncoding
 
 /// The picture in one rendition: its encoder, and when that works.
 package final class VideoStream {
     /// A picture that has not changed for so long is taken to stay a while.
-    private static let restTime: UInt64 = 500_000_000
+    private static let restTime = Duration.milliseconds(500)
 
     /// A frame that was given away: its bytes, and the processor time that took.
     private struct Delivery {
         let frame: EncodingResult
         let byteCount: Int
-        let time: UInt64
+        let time: Duration
     }
 
     package let rendition: Rendition
     private let settings: SenderSettings
     /// The target of rate control, in bits a second.
     private var bitrate: Int
-    private let clock: () -> UInt64
-    private let interval: UInt64
+    private let clock: () -> Instant
+    private let interval: Duration
     /// The quantizer of a keyframe of a picture that stays; nil for rate control's own.
     private var keyframeQuantizer: Int?
     private var encoder: VideoEncoder
@@ -33,13 +34,13 @@ package final class VideoStream {
     /// What of the new picture has only moved.
     private var scroll: Scroll?
     /// The instant of the last frame that was encoded.
-    private var lastInstant: UInt64
+    private var lastInstant: Instant
 
-    /// - Parameter clock: what the time is, in nanoseconds of the monotonic clock.
+    /// - Parameter clock: what the time is.
     package init(
         _ rendition: Rendition,
         _ settings: SenderSettings,
-        clock: @escaping () -> UInt64 = MonotonicClock.now
+        clock: @escaping () -> Instant = MonotonicClock.now
     ) throws(VideoEncoderError) {
         encoder = try VideoEncoder(
             VideoEncoderConfiguration(
@@ -53,15 +54,19 @@ package final class VideoStream {
             )
         )
         interval = rendition.interval
-        cadence = Cadence(interval: rendition.interval, keyframeInterval: settings.keyframeInterval)
+        // A picture that has stood still since long before starts the stream now, not in the past.
+        lastInstant = clock()
+        cadence = Cadence(
+            interval: rendition.interval,
+            keyframeInterval: settings.keyframeInterval,
+            from: lastInstant
+        )
         patchBudget = PatchBudget(bitrate: rendition.bitrate)
         let codec = rendition.codec
         sharpness = Sharpness(
             rendition.size,
             fineQuantizer: settings.allowsPatches ? codec.convergedQuantizer : codec.convergedQuantizerUnpatched
         )
-        // A picture that has stood still since long before starts the stream now, not in the past.
-        lastInstant = clock()
         self.clock = clock
         self.rendition = rendition
         self.settings = settings
@@ -93,10 +98,10 @@ package final class VideoStream {
     package func copyReference(into picture: inout PlanarPicture) -> Bool { encoder.copyReference(into: &picture) }
 
     /// The earliest instant of the next picture.
-    var earliest: UInt64 { cadence.earliest }
+    var earliest: Instant { cadence.earliest }
 
     /// When a picture that stands still is to be encoded again.
-    package var repetition: UInt64 { cadence.repetition }
+    package var repetition: Instant { cadence.repetition }
 
     /// The picture is another one in these macroblocks.
     ///
@@ -113,23 +118,23 @@ package final class VideoStream {
 
     package func noteKeyframeRequest() { cadence.noteKeyframeRequest() }
 
-    package func action(at now: UInt64) -> Cadence.Action { cadence.action(at: now) }
+    package func action(at now: Instant) -> Cadence.Action { cadence.action(at: now) }
 
     /// Encodes the picture and gives the frame away. Returns nil when the bitrate allows no frame now.
     ///
     /// - Parameter send: gets the frame's bytes, which are valid until it returns.
     package func encode(
         _ picture: borrowing NV12Picture,
-        capturedAt: UInt64,
+        capturedAt: Instant,
         _ action: Cadence.Action,
-        now: UInt64,
+        now: Instant,
         _ statistics: inout SenderStatistics,
         send: (Span<UInt8>, EncodedFrame) -> Void
     ) throws(VideoEncoderError) -> EncodingResult? {
         // A picture that is sent again shows the screen as it still is. So does one that was captured about when the one
         // before was sent again, or before there was a stream.
         let isLater = pictureIsNew && capturedAt > lastInstant + interval / 2
-        let instant = isLater ? min(capturedAt, now) : max(now, lastInstant + 1)
+        let instant = isLater ? min(capturedAt, now) : max(now, lastInstant + .nanoseconds(1))
         lastInstant = instant
         let choice = choose(for: action, at: now)
         if choice == .polish, patchBudget.limit(sharpness.active.count, at: now) == nil {
@@ -138,7 +143,7 @@ package final class VideoStream {
         }
         let rendition = rendition
         func deliver(_ frame: EncodingResult, _ data: Span<UInt8>) -> Delivery {
-            let start = MonotonicClock.threadTime()
+            let start: Duration = MonotonicClock.threadTime()
             let encoded = EncodedFrame(
                 rendition: rendition.id,
                 isKeyframe: frame.isKeyframe,
@@ -244,7 +249,7 @@ package final class VideoStream {
     }
 
     /// Chooses the macroblocks of the next frame.
-    private func choose(for action: Cadence.Action, at now: UInt64) -> Choice {
+    private func choose(for action: Cadence.Action, at now: Instant) -> Choice {
         if action == .keepAlive {
             sharpness.chooseNone()
         } else if !encoder.canPatch {
@@ -260,7 +265,7 @@ package final class VideoStream {
         return .all
     }
 
-    private func chooseNews(at now: UInt64) {
+    private func chooseNews(at now: Instant) {
         // A small change does not wait for the rest to get better, if there is time for that before the next one.
         if scroll == nil, !cadence.isSteady(at: now) {
             sharpness.chooseChanged()

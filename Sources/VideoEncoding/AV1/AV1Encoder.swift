@@ -1,5 +1,6 @@
 internal import CAOM
 internal import Pixels
+import Time
 
 /// libaom's AV1 encoder.
 final class AV1Encoder {
@@ -24,7 +25,7 @@ final class AV1Encoder {
 
     func encode<Result: ~Copyable>(
         _ picture: borrowing NV12Picture,
-        presentationTime: UInt64,
+        presentationTime: Instant,
         forceKeyframe: Bool,
         coarsest: Int?,
         active: BlockSet?,
@@ -87,7 +88,7 @@ final class AV1Encoder {
 
     /// Without look-ahead there is one packet for a picture, a temporal unit, or none.
     private func takeFrame<Result: ~Copyable>(
-        _ presentationTime: UInt64,
+        _ presentationTime: Instant,
         _ body: (EncodingResult, Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
         var iterator: aom_codec_iter_t?

@@ -1,6 +1,7 @@
 internal import CVPX
 import Media
 internal import Pixels
+import Time
 
 /// libvpx's VP8 or VP9 encoder, with patches for VP8.
 final class VPXEncoder {
@@ -29,7 +30,7 @@ final class VPXEncoder {
 
     func encode<Result: ~Copyable>(
         _ picture: borrowing NV12Picture,
-        presentationTime: UInt64,
+        presentationTime: Instant,
         forceKeyframe: Bool,
         coarsest: Int?,
         active: BlockSet?,
@@ -47,7 +48,7 @@ final class VPXEncoder {
                 vpx_codec_encode(
                     $0,
                     &image,
-                    vpx_codec_pts_t(presentationTime),
+                    vpx_codec_pts_t(presentationTime.nanoseconds),
                     duration,
                     flags,
                     UInt(VPX_DL_REALTIME)
@@ -61,7 +62,7 @@ final class VPXEncoder {
     var repeatableQuantizer: Int? { keyframe?.frame.quantizer }
 
     func repeatKeyframe<Result: ~Copyable>(
-        presentationTime: UInt64,
+        presentationTime: Instant,
         _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
     ) -> Result? {
         guard let (frame, data) = keyframe else { return nil }
@@ -76,7 +77,7 @@ final class VPXEncoder {
 
     func patch<Result: ~Copyable>(
         _ picture: borrowing NV12Picture,
-        presentationTime: UInt64,
+        presentationTime: Instant,
         blocks: BlockSet,
         scroll: Scroll?,
         limit: Int,
@@ -147,7 +148,7 @@ final class VPXEncoder {
 
     /// Without look-ahead there is one packet for a picture, or none.
     private func takeFrame<Result: ~Copyable>(
-        _ presentationTime: UInt64,
+        _ presentationTime: Instant,
         _ body: (EncodingResult, Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
         var iterator: vpx_codec_iter_t?
