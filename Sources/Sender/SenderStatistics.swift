@@ -1,3 +1,4 @@
+import Time
 import VideoEncoding
 
 /// What a sender has done since it began.
@@ -14,6 +15,9 @@ package struct SenderStatistics: Sendable {
     /// Ticks without an encoding because the packets before them were still waiting.
     package internal(set) var ticksSkipped = 0
     package internal(set) var encodedBytes = 0
+    /// When the last frame was encoded, in whichever rendition; the two figures after this one are that frame's. Nil before the
+    /// first.
+    private var lastFrameAt: Instant?
     /// Quantizer of the last frame, 0 (best) to 63.
     package internal(set) var quantizer = 0
     /// From the grab to the sinks, of the last frame that showed a new picture.
@@ -28,7 +32,7 @@ package struct SenderStatistics: Sendable {
 
     package init() {}
 
-    /// Takes in what another rendition has done. The last frame is then the other's, if it has sent one.
+    /// Takes in what another encode has done.
     mutating func add(_ other: SenderStatistics) {
         framesRead += other.framesRead
         framesEncoded += other.framesEncoded
@@ -41,10 +45,13 @@ package struct SenderStatistics: Sendable {
         encodeTime += other.encodeTime
         sendTime += other.sendTime
         bytesScaled += other.bytesScaled
-        if other.framesEncoded > 0 { (quantizer, latency) = (other.quantizer, other.latency) }
+        if let otherAt = other.lastFrameAt, lastFrameAt.map({ $0 < otherAt }) ?? true {
+            (lastFrameAt, quantizer, latency) = (otherAt, other.quantizer, other.latency)
+        }
     }
 
-    mutating func note(_ frame: EncodingResult, byteCount: Int) {
+    mutating func note(_ frame: EncodingResult, byteCount: Int, at now: Instant) {
+        lastFrameAt = now
         framesEncoded += 1
         keyframes += frame.isKeyframe ? 1 : 0
         encodedBytes += byteCount

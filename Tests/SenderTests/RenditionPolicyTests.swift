@@ -23,6 +23,7 @@ import Time
         #expect(decisions(&policy, [b, a], at: .seconds(0)) == [.begin(a.id), .begin(b.id)])
         #expect(decisions(&policy, [a, b], at: .seconds(1)) == [])
         #expect(decisions(&policy, [b], at: .seconds(2)) == [.end(a.id)])
+        policy.noteEnd(of: a.id)
         #expect(decisions(&policy, [a], at: .seconds(3)) == [.begin(a.id), .end(b.id)])
         #expect(policy.nextDeadline == nil)
     }

@@ -11,11 +11,17 @@ final class Encode: Sendable {
     /// How far an encode has come.
     struct Progress: Sendable {
         var statistics = SenderStatistics()
-        /// Why the broadcast cannot be read; nil while it can.
-        var problem: BridgeError?
+        var reading = Reading.notYet
         /// Why the encoder failed: the encode has ended by itself then.
         var failure: VideoEncoderError?
         var hasEnded = false
+    }
+
+    /// What came of the latest try to read the bridge.
+    enum Reading: Sendable, Equatable {
+        case notYet
+        case works
+        case fails(BridgeError)
     }
 
     let rendition: Rendition
@@ -55,11 +61,11 @@ final class Encode: Sendable {
 
     var mustStop: Bool { isStopping.load(ordering: .acquiring) }
 
-    /// - Returns: whether the problem is another one than before.
-    func note(_ statistics: SenderStatistics, _ problem: BridgeError?) -> Bool {
+    /// - Returns: whether reading came to something else than before.
+    func note(_ statistics: SenderStatistics, _ reading: Reading) -> Bool {
         state.withLock { state in
-            defer { (state.statistics, state.problem) = (statistics, problem) }
-            return state.problem != problem
+            defer { (state.statistics, state.reading) = (statistics, reading) }
+            return state.reading != reading
         }
     }
 

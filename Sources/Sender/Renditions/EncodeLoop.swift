@@ -24,7 +24,7 @@ final class EncodeLoop {
     private var lastTick: Instant?
     /// After a try that came to nothing: when to try again.
     private var retryAt: Instant?
-    private var problem: BridgeError?
+    private var reading = Encode.Reading.notYet
     private var statistics = SenderStatistics()
 
     init(
@@ -55,7 +55,7 @@ final class EncodeLoop {
             let now: Instant = MonotonicClock.now()
             let demand = sinks.demand(for: rendition.id, at: now)
             if demand.isWanted { try self.encode(stream, demand, at: now, for: encode) }
-            if encode.note(statistics, problem) { sinks.bell.ring() }
+            if encode.note(statistics, reading) { sinks.bell.ring() }
             wait(from: now, stream, demand, while: rings)
         }
     }
@@ -81,9 +81,9 @@ final class EncodeLoop {
             case .contended: retryAt = MonotonicClock.now() + rendition.interval / 8
             case .unchanged, .noFrame: break
             }
-            problem = nil
+            reading = .works
         } catch {
-            problem = error
+            reading = .fails(error)
         }
     }
 
@@ -112,7 +112,6 @@ final class EncodeLoop {
         let (begin, sentBefore): (Duration, Duration) = (MonotonicClock.threadTime(), statistics.sendTime)
         let result = try stream.encode(picture.nv12, capturedAt: capturedAt, action, now: now, &statistics) {
             [sinks] bytes, frame in
-            // Another encode of the rendition may have begun meanwhile, with a keyframe.
             if !encode.mustStop { sinks.take(bytes, frame, at: now) }
         }
         let cost = MonotonicClock.threadTime() - begin - (statistics.sendTime - sentBefore)

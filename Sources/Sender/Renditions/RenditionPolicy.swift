@@ -1,7 +1,8 @@
 package import Media
 package import Time
 
-/// Decides which renditions are encoded: those that somebody wants, but for a time after the encoder of one has failed.
+/// Decides which renditions are encoded: those that somebody wants, but for a time after the encoder of one has failed. A
+/// rendition has one encode at a time: sinks never get a frame of an earlier one after the first of the next.
 /// Sans-IO: instants come from outside.
 package struct RenditionPolicy {
     package enum Decision: Equatable {
@@ -12,6 +13,8 @@ package struct RenditionPolicy {
     private enum State {
         case idle
         case running(since: Instant)
+        /// Nobody wants it any more; its last frame may be on the way.
+        case ending
         /// Its encoder failed.
         case resting(until: Instant)
     }
@@ -37,7 +40,7 @@ package struct RenditionPolicy {
         for id in order {
             switch states[id] ?? .idle {
             case .running where !wanted.contains(id):
-                states[id] = .idle
+                states[id] = .ending
                 decisions.append(.end(id))
             case .resting(let end) where now < end: break
             case .idle where wanted.contains(id), .resting where wanted.contains(id):
@@ -45,10 +48,18 @@ package struct RenditionPolicy {
                 decisions.append(.begin(id))
             // Its rest is over, and nobody waits for that.
             case .resting: states[id] = .idle
-            case .idle, .running: break
+            case .idle, .running, .ending: break
             }
         }
         return decisions
+    }
+
+    /// The encode of a rendition has ended, as nobody wanted it any more.
+    package mutating func noteEnd(of id: Rendition.ID) { states[id] = .idle }
+
+    /// Whether any rendition is encoded.
+    package var isRunning: Bool {
+        states.values.contains { state in if case .running = state { true } else { false } }
     }
 
     /// The encoder of a rendition has failed. Returns for how long it rests.

@@ -228,7 +228,7 @@ package final class VideoStream {
             isFine: sharpness.isFine
         )
         if let delivery {
-            statistics.note(delivery.frame, byteCount: delivery.byteCount)
+            statistics.note(delivery.frame, byteCount: delivery.byteCount, at: now)
             statistics.sendTime += delivery.time
             if pictureIsNew { statistics.latency = max(clock(), instant) - instant }
             pictureIsNew = false

@@ -1,0 +1,176 @@
+import FrameBridge
+import Media
+import Time
+import VideoEncoding
+
+/// Decides what a sender does: which renditions are encoded, when to look after the broadcast, and what to tell of it to sinks
+/// and to a person. Sans-IO: instants come from outside.
+struct SenderEngine {
+    /// What is to be done, in this order.
+    enum Action: Equatable {
+        case begin(Rendition)
+        case end(Rendition.ID)
+        /// Tell the sinks which rendition suits the picture best.
+        case prefer(Rendition.ID)
+        /// Tell the sinks how the broadcast is.
+        case note(BroadcastCondition)
+        /// Tell a person.
+        case tell(String)
+        case reportStatistics
+        /// The broadcast has ended.
+        case finish
+    }
+
+    /// What the loop sees.
+    struct Sight {
+        /// The renditions that somebody receives.
+        var wanted: Set<Rendition.ID>
+        /// How those that are encoded read the bridge.
+        var readings: [Encode.Reading]
+        var preferredCodec: VideoCodec
+    }
+
+    /// The longest time between two looks after the broadcast: nothing tells that the capture process does not get to run.
+    static let livenessInterval = Duration.seconds(1)
+    /// The same where nothing tells of its death either.
+    static let unwatchedInterval = Duration.milliseconds(350)
+    static let reportInterval = Duration.seconds(1)
+
+    private let renditions: [Rendition]
+    private let livenessInterval: Duration
+    private var policy: RenditionPolicy
+    private var lookAt: Instant
+    private var reportAt: Instant
+    private var liveness: Liveness?
+    private var problem: BridgeError?
+    private var preferredCodec = VideoCodec.vp8
+
+    /// - Parameters:
+    ///   - renditions: those that sinks may want.
+    ///   - isWatched: whether a ring tells of the capture process's death.
+    init(_ renditions: [Rendition], isWatched: Bool, at now: Instant) {
+        self.renditions = renditions
+        livenessInterval = isWatched ? Self.livenessInterval : Self.unwatchedInterval
+        policy = RenditionPolicy(renditions)
+        lookAt = now
+        reportAt = now + Self.reportInterval
+    }
+
+    // MARK: - Encodes
+
+    /// An encode has ended.
+    mutating func noteEnd(of id: Rendition.ID) { policy.noteEnd(of: id) }
+
+    /// An encoder failed, and its encode has ended. Returns what to tell.
+    ///
+    /// - Parameter hasEncoded: whether any rendition gave a frame since the sender began.
+    /// - Throws: the error, if none gave a frame and no other is encoded: it would be so with the next ones too.
+    mutating func noteFailure(
+        of id: Rendition.ID,
+        _ error: VideoEncoderError,
+        hasEncoded: Bool,
+        at now: Instant
+    ) throws(VideoEncoderError) -> String {
+        let rest = policy.noteFailure(of: id, at: now)
+        guard hasEncoded || policy.isRunning else { throw error }
+        return "the encoder of \(name(id)) failed (\(error)): it is started again in \(rest.components.seconds) s"
+    }
+
+    /// An encode could not be begun. Returns what to tell.
+    mutating func noteNoBeginning(of id: Rendition.ID, _ error: any Error, at now: Instant) -> String {
+        policy.noteFailure(of: id, at: now)
+        return "\(name(id)) cannot be encoded: \(error)"
+    }
+
+    private func name(_ id: Rendition.ID) -> String { renditions.first { $0.id == id }!.codec.rawValue }
+
+    // MARK: - Turns
+
+    /// What to do about the renditions, and at times the statistics.
+    mutating func turn(_ sight: Sight, at now: Instant) -> [Action] {
+        var actions: [Action] = []
+        for decision in policy.decide(wanted: sight.wanted, at: now) {
+            switch decision {
+            case .begin(let id): actions.append(.begin(renditions.first { $0.id == id }!))
+            case .end(let id): actions.append(.end(id))
+            }
+        }
+        if sight.preferredCodec != preferredCodec {
+            preferredCodec = sight.preferredCodec
+            let preferred = renditions.first { $0.codec == preferredCodec }
+            if let preferred { actions.append(.prefer(preferred.id)) }
+        }
+        if let problem = newProblem(sight.readings) { actions.append(.tell("\(problem)")) }
+        if now >= reportAt {
+            actions.append(.reportStatistics)
+            // After a standstill the next report covers a second again.
+            let next = reportAt + Self.reportInterval
+            reportAt = next > now ? next : now + Self.reportInterval
+        }
+        return actions
+    }
+
+    /// A problem lasts until somebody reads the bridge without one. So it is told once, however many encodes meet it.
+    private mutating func newProblem(_ readings: [Encode.Reading]) -> BridgeError? {
+        let found = readings.lazy.compactMap { if case .fails(let problem) = $0 { problem } else { nil } }.first
+        if found == nil, !readings.contains(.works) { return nil }
+        defer { problem = found }
+        return found == problem ? nil : found
+    }
+
+    // MARK: - The broadcast
+
+    /// Whether to look after the broadcast now.
+    ///
+    /// - Parameter isRung: whether the bell has rung, which may tell of the capture process's end.
+    func mustLook(at now: Instant, isRung: Bool) -> Bool { isRung || now >= lookAt }
+
+    /// How the broadcast was found; nil if that could not be seen.
+    mutating func noteLook(_ found: Liveness?, at now: Instant) -> [Action] {
+        lookAt = now + livenessInterval
+        guard let found, found != liveness else { return [] }
+        defer { liveness = found }
+        let note = Action.note(BroadcastCondition(found))
+        if found == .stopped { return [note, .finish] }
+        return [note] + (Self.sentence(for: found, after: liveness).map { [.tell($0)] } ?? [])
+    }
+
+    private static func sentence(for found: Liveness, after before: Liveness?) -> String? {
+        switch (before, found) {
+        case (_, .dead): "the capture process died; the last picture stays until it is started again"
+        case (_, .stalled): "the capture process does not get to run; the last picture stays"
+        case (_, .live(.sourceLost)): "the screen is gone; the last picture stays until it is back"
+        case (_, .live(.paused)): "the broadcast is paused"
+        case (_, .live(.error)): "the capture process cannot write new pictures; the last picture stays"
+        case (.dead?, .live), (.stalled?, .live), (.live(.sourceLost)?, .live), (.live(.paused)?, .live),
+            (.live(.error)?, .live):
+            "the broadcast goes on"
+        default: nil
+        }
+    }
+
+    // MARK: - Time
+
+    /// When to go on at the latest. Nothing is reported while nothing is encoded.
+    var nextDeadline: Instant {
+        let others = earliest(policy.nextDeadline, policy.isRunning ? reportAt : nil)
+        return min(lookAt, others ?? lookAt)
+    }
+}
+
+extension BroadcastCondition {
+    init(_ liveness: Liveness) {
+        switch liveness {
+        case .stopped: self = .stopped
+        case .dead: self = .dead
+        case .stalled: self = .stalled
+        case .live(.starting): self = .starting
+        case .live(.active), .live(.retired): self = .active
+        case .live(.paused): self = .paused
+        case .live(.stopping): self = .stopping
+        case .live(.stopped): self = .stopped
+        case .live(.error): self = .error
+        case .live(.sourceLost): self = .sourceLost
+        }
+    }
+}
