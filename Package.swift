@@ -137,11 +137,16 @@ let package = Package(
         ),
         .executableTarget(
             name: "stream-peer",
-            dependencies: ["Media", "Pixels", "Posix", "RTP", "VideoEncoding", "WebRTC"],
+            dependencies: ["Media", "Pixels", "Posix", "RTP", "Time", "VideoEncoding", "WebRTC"],
             path: "Tests/StreamPeer",
             swiftSettings: swift
         ),
-        .target(name: "TestSupport", dependencies: ["Posix", "Time"], path: "Tests/TestSupport", swiftSettings: swift),
+        .target(
+            name: "TestSupport",
+            dependencies: ["Posix", "RTP", "Time"],
+            path: "Tests/TestSupport",
+            swiftSettings: swift
+        ),
         .testTarget(name: "TimeTests", dependencies: ["Time"], swiftSettings: swift),
         .testTarget(name: "PosixTests", dependencies: ["Posix", "TestSupport", "Time"], swiftSettings: swift),
         .testTarget(

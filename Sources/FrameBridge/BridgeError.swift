@@ -34,17 +34,16 @@ public enum BridgeError: Error, Equatable, CustomStringConvertible {
         case .noRuntimeDirectory(let path, let error):
             "cannot use the runtime directory \(path) (\(error.reason)): set XDG_RUNTIME_DIR to a directory of your own"
         case .notPrivate(let path, let problem):
-            "\(path) \(problem): make it yours alone (chown, chmod go-rwx) or choose another with --dir"
+            "\(path) \(problem): make it yours alone (chown, chmod go-rwx)"
         case .noBroadcast(let path):
-            "no broadcast in \(path): start one with \"oriel start\""
+            "no broadcast in \(path): start one"
         case .alreadyRunning(let path, let pid):
-            "a broadcast already runs in \(path)\(pid.map { " (process \($0))" } ?? ""): "
-                + "stop it with \"oriel stop\" or choose another --name"
+            "a broadcast already runs in \(path)\(pid.map { " (process \($0))" } ?? ""): stop it"
         case .noAnswer(let path):
             "the capture process of \(path) does not answer: let it run again (kill -CONT), or restart it"
         case .noSpace(let path, let bytes):
             "no space for \(bytes < 1_048_576 ? "\(bytes) bytes" : "\((bytes + 1_048_575) / 1_048_576) MiB of frames") "
-                + "in \(path): free some or choose another --dir"
+                + "in \(path): free some"
         case .damaged(let path, let problem):
             "\(path) is damaged (\(problem)): restart the broadcast"
         case .newerLayout(let path, let found, let supported):

@@ -25,7 +25,7 @@ extension X11Error: CustomStringConvertible {
     package var description: String {
         switch self {
         case .noDisplayNamed:
-            "no display is named: set DISPLAY or pass --display"
+            "no display is named: set DISPLAY"
         case .cannotConnect(let display):
             "cannot connect to display \"\(display)\": is an X server running there, and does it let this user in?"
         case .noSuchScreen(let display):

@@ -34,12 +34,18 @@ struct Failure: Error {
             case .badRegion: .usage
             default: .failed
             }
-        self.init(code, "\(error)")
+        self.init(code, "\(error)" + (error == .noDisplayNamed ? " or pass --display" : ""))
     }
 
     init(_ error: PlainRTPError) {
         let code: Code = if case .unresolved = error { .unavailable } else { .failed }
-        self.init(code, "\(error)")
+        let advice =
+            switch error {
+            case .localPort: " --local-port"
+            case .noLocalPorts: " with --local-port"
+            case .unresolved, .system: ""
+            }
+        self.init(code, "\(error)\(advice)")
     }
 
     init(_ error: HTTPServerError) {
@@ -54,7 +60,15 @@ struct Failure: Error {
             case .noBroadcast, .noAnswer: .tryAgain
             default: .failed
             }
-        self.init(code, "\(error)")
+        let advice =
+            switch error {
+            case .notPrivate: " or choose another with --dir"
+            case .noBroadcast: " with \"oriel start\""
+            case .alreadyRunning: " with \"oriel stop\" or choose another --name"
+            case .noSpace: " or choose another --dir"
+            default: ""
+            }
+        self.init(code, "\(error)\(advice)")
     }
 }
 

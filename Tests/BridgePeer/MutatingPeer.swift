@@ -6,7 +6,7 @@ import Posix
 /// field, and every other time a checksum that fits it, so that it is not the checksum alone that helps. Whatever is read
 /// must be refused, or lie within the file.
 func mutate(_ directory: BridgeDirectory, _ options: Options) throws {
-    var random = SplitMix(state: options["seed", default: 1])
+    var random = Drand48(seed: options["seed", default: 1])
     guard let generation = try directory.status()?.generation else { exit(64) }
     let name = String(generation, radix: 16)
     let path = "\(directory.path)/frames." + String(repeating: "0", count: 16 - name.count) + name
@@ -65,15 +65,11 @@ private func crc32c(_ bytes: ArraySlice<UInt8>) -> UInt32 {
     return ~sum
 }
 
-/// Vigna's SplitMix64: a small seeded generator.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
+/// The C library's generator: the same numbers for the same seed.
+private struct Drand48: RandomNumberGenerator {
+    init(seed: UInt64) { srand48(Int(truncatingIfNeeded: seed)) }
 
     mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-        return z ^ z >> 31
+        UInt64(UInt32(truncatingIfNeeded: mrand48())) << 32 | UInt64(UInt32(truncatingIfNeeded: mrand48()))
     }
 }

@@ -192,7 +192,7 @@ struct Receiver: ~Copyable {
         #expect(
             error?.description
                 == "the local ports \(taken.port) and \(taken.port + 1) cannot both be used (Address already in use): "
-                + "choose another --local-port"
+                + "choose another"
         )
     }
 

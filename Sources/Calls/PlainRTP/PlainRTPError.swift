@@ -13,8 +13,8 @@ package enum PlainRTPError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .unresolved(let error): error.description
         case .localPort(let port, let error):
-            "the local ports \(port) and \(Int(port) + 1) cannot both be used (\(error.reason)): choose another --local-port"
-        case .noLocalPorts: "no pair of local UDP ports is free: choose one with --local-port"
+            "the local ports \(port) and \(Int(port) + 1) cannot both be used (\(error.reason)): choose another"
+        case .noLocalPorts: "no pair of local UDP ports is free: choose one"
         case .system(let error):
             "\(error.call) failed on the sockets for RTP (\(error.reason)): see whether the network is up"
         }
