@@ -193,12 +193,9 @@ package struct PeerSession: ~Copyable {
         for datagram in held { batch.append(datagram) }
         held.removeAll()
         var hasMore = true
-        while hasMore {
-            while hasMore, !batch.isFull {
-                hasMore =
-                    batch.append({ streams.writeNext(at: now, to: &$0) }, protect: session.protectRTP)
-                    || batch.append({ streams.writeReport(at: now, to: &$0) }, protect: session.protectRTCP)
-            }
+        repeat {
+            // What waits goes first, and alone.
+            if batch.isEmpty { hasMore = fill(&batch, session, at: now) }
             let count = batch.isEmpty ? 0 : send(batch)
             if count < batch.count {
                 held = (count..<batch.count).map { Array(batch[$0]) }
@@ -206,7 +203,18 @@ package struct PeerSession: ~Copyable {
                 hasMore = false
             }
             batch.removeAll()
+        } while hasMore
+    }
+
+    /// Writes what may leave at `now`. Returns false if that is all.
+    private mutating func fill(_ batch: inout DatagramBatch, _ session: SRTPSession, at now: UInt64) -> Bool {
+        while !batch.isFull {
+            let hasWritten =
+                batch.append({ streams.writeNext(at: now, to: &$0) }, protect: session.protectRTP)
+                || batch.append({ streams.writeReport(at: now, to: &$0) }, protect: session.protectRTCP)
+            if !hasWritten { return false }
         }
+        return true
     }
 
     /// When `poll` must be called at the latest; nil when the session is over. May lie in the past.

@@ -3,6 +3,7 @@ import Glibc
 import Posix
 import TestSupport
 import Testing
+import Time
 
 /// The two processes as a person meets them: started, asked, stopped.
 @Suite struct LifeCycleTests {
@@ -215,25 +216,25 @@ import Testing
         let broadcast = try Broadcast(on: server.display, isOfTests: true)
         let capture = try broadcast.start("--region", "320x200+0+0")
         let bridge = try BridgeDirectory(path: broadcast.directory, create: false)
-        func shows(x: Int, since instant: UInt64) throws -> Bool {
+        func shows(x: Int, since instant: Instant) throws -> Bool {
             let seen = try BridgeInspection(bridge)
             let isThere = seen.slots.allSatisfy {
                 $0.info.map { $0.source.x == x && $0.capturedAt >= instant } ?? false
             }
-            return isThere && seen.horizon >= instant
+            return isThere && seen.horizon ?? .nanoseconds(0) >= instant
         }
         for x in 1...10 {
-            let asked: UInt64 = MonotonicClock.now()
+            let asked: Instant = MonotonicClock.now()
             #expect(try broadcast.run("source", "--region", "320x200+\(x)+0").code == 0)
             #expect(try shows(x: x, since: asked))
         }
         // A frozen picture stays as long as the pause.
         #expect(try broadcast.run("pause", "--freeze").code == 0)
         #expect(try broadcast.run("source", "--region", "320x200+20+0").code == 0)
-        #expect(try shows(x: 10, since: 0))
-        let asked: UInt64 = MonotonicClock.now()
+        #expect(try shows(x: 10, since: .nanoseconds(0)))
+        let asked: Instant = MonotonicClock.now()
         #expect(try broadcast.run("resume").code == 0)
-        #expect(try BridgeInspection(bridge).horizon >= asked)
+        #expect(try BridgeInspection(bridge).horizon ?? .nanoseconds(0) >= asked)
         try wait(until: "the new source is in all slots") { try shows(x: 20, since: asked) }
         capture.stop()
     }

@@ -1,6 +1,7 @@
 import Media
 import Pixels
 import RTP
+import Time
 import VideoEncoding
 
 /// Pictures whose brightness changes, 15 a second.
@@ -30,7 +31,7 @@ final class PictureSource {
         let size = picture.size
         let isForced = wantsKeyframe
         wantsKeyframe = false
-        _ = try encoder.encode(picture, presentationTime: now, forceKeyframe: isForced) { frame, bytes in
+        _ = try encoder.encode(picture, presentationTime: Instant(nanoseconds: now), forceKeyframe: isForced) { frame, bytes in
             history.append(
                 frame: bytes.withUnsafeBufferPointer { Array($0) },
                 isKeyframe: frame.isKeyframe,
