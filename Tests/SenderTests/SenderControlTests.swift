@@ -117,7 +117,7 @@ import Time
             let thread = try Thread {
                 while !isOver.load(ordering: .relaxed) {
                     try? liar.send(" ", until: MonotonicClock.now() + .milliseconds(1))
-                    MonotonicClock.sleep(until: MonotonicClock.now() + 1_000_000)
+                    MonotonicClock.sleep(until: MonotonicClock.now() + .milliseconds(1))
                 }
             }
             #expect(throws: SenderControlError.self) { try connection.answer(until: soon) }

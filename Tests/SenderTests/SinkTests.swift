@@ -58,13 +58,13 @@ import Time
             TestSink(wanting: [rendition]), TestSink(wanting: []), TestSink(wanting: [rendition])
         )
         for sink in [first, second, third] { sinks.add(sink) }
-        #expect(sinks.demand(for: rendition.id, at: 0).bitrate == nil)
+        #expect(sinks.demand(for: rendition.id, at: .seconds(0)).bitrate == nil)
         first.demand(Demand(isWanted: true, bitrate: 300_000), of: rendition)
-        #expect(sinks.demand(for: rendition.id, at: 0).bitrate == 300_000)
+        #expect(sinks.demand(for: rendition.id, at: .seconds(0)).bitrate == 300_000)
         third.demand(Demand(isWanted: true, bitrate: 500_000), of: rendition)
         // It does not receive the rendition.
         second.demand(Demand(isWanted: false, bitrate: 900_000), of: rendition)
-        #expect(sinks.demand(for: rendition.id, at: 0).bitrate == 500_000)
+        #expect(sinks.demand(for: rendition.id, at: .seconds(0)).bitrate == 500_000)
     }
 
     @Test func oneThatIsFullHoldsUpNobody() throws {

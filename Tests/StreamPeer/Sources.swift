@@ -31,7 +31,9 @@ final class PictureSource {
         let size = picture.size
         let isForced = wantsKeyframe
         wantsKeyframe = false
-        _ = try encoder.encode(picture, presentationTime: Instant(nanoseconds: now), forceKeyframe: isForced) { frame, bytes in
+        _ = try encoder.encode(picture, presentationTime: Instant(nanoseconds: now), forceKeyframe: isForced) {
+            frame,
+            bytes in
             history.append(
                 frame: bytes.withUnsafeBufferPointer { Array($0) },
                 isKeyframe: frame.isKeyframe,
