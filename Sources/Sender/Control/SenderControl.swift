@@ -1,6 +1,6 @@
 package import Posix
 import Synchronization
-package import Time
+import Time
 
 /// Answers what commands ask of a running sender at its socket, one after the other, on a thread of its own.
 package final class SenderControl: Sendable {
