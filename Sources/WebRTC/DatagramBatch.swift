@@ -6,6 +6,7 @@ package struct DatagramBatch {
     /// Datagrams at the most: what a pacer lets go at once, and more than that.
     package static let limit = 32
     private static let alignment = 4
+    private static let trailer = [UInt8](repeating: 0, count: SRTPSession.trailerSize)
 
     package private(set) var bytes: [UInt8] = []
     package private(set) var starts: [Int] = []
@@ -44,12 +45,12 @@ package struct DatagramBatch {
         _ write: (inout [UInt8]) -> Bool,
         protect: ((UnsafeMutableRawBufferPointer, Int) -> Int?)? = nil
     ) -> Bool {
-        bytes.append(contentsOf: repeatElement(0, count: -bytes.count & (Self.alignment - 1)))
+        while bytes.count % Self.alignment != 0 { bytes.append(0) }
         let start = bytes.count
         guard write(&bytes) else { return false }
         if let protect {
             let count = bytes.count - start
-            bytes.append(contentsOf: repeatElement(0, count: SRTPSession.trailerSize))
+            bytes.append(contentsOf: Self.trailer)
             let size = bytes.withUnsafeMutableBytes { buffer in
                 protect(UnsafeMutableRawBufferPointer(rebasing: buffer[start...]), count)
             }
