@@ -68,7 +68,8 @@ package struct LineChannel: ~Copyable, Sendable {
             if count >= 0 {
                 bytes = bytes.dropFirst(count)
             } else if errno == EAGAIN {
-                try wait(toWrite: true, until: deadline)
+                try Self.check(deadline, "send")
+                try waitWritable(socket.raw, until: deadline)
             } else if errno != EINTR {
                 throw SystemError("send")
             }
@@ -89,7 +90,8 @@ package struct LineChannel: ~Copyable, Sendable {
             if count == 0 { throw SystemError("recv", code: ECONNRESET) }
             if count < 0 {
                 guard errno == EAGAIN || errno == EINTR else { throw SystemError("recv") }
-                try wait(toWrite: false, until: deadline)
+                try Self.check(deadline, "recv")
+                waitReadable(socket.raw, until: deadline)
                 continue
             }
             let end = chunk[..<count].firstIndex(of: UInt8(ascii: "\n"))
@@ -97,15 +99,12 @@ package struct LineChannel: ~Copyable, Sendable {
             if line.count > limit { throw SystemError("recv", code: EMSGSIZE) }
             if end != nil { return String(decoding: line, as: UTF8.self) }
             // A peer that sends a byte at a time gets no longer for it.
-            if MonotonicClock.now() >= deadline { throw SystemError("recv", code: ETIMEDOUT) }
+            try Self.check(deadline, "recv")
         }
     }
 
-    private func wait(toWrite: Bool, until deadline: Instant) throws(SystemError) {
-        let now: Instant = MonotonicClock.now()
-        guard now < deadline else { throw SystemError(toWrite ? "send" : "recv", code: ETIMEDOUT) }
-        var items = [PollItem(socket.raw, wantsWrite: toWrite)]
-        try poll(&items, until: deadline)
+    private static func check(_ deadline: Instant, _ call: String) throws(SystemError) {
+        if MonotonicClock.now() >= deadline { throw SystemError(call, code: ETIMEDOUT) }
     }
 }
 

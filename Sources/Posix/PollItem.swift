@@ -67,6 +67,14 @@ package func waitReadable(_ first: Int32, _ second: Int32 = -1, _ third: Int32 =
     return waitReadable(descriptors.span, until: deadline)
 }
 
+/// Waits until a descriptor can be written, whatever can be read there, or until an instant of the monotonic clock.
+func waitWritable(_ descriptor: Int32, until deadline: Instant) throws(SystemError) {
+    var item = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    try withUnsafeMutablePointer(to: &item) { item throws(SystemError) in
+        try wait(for: UnsafeMutableBufferPointer(start: item, count: 1), until: deadline)
+    }
+}
+
 /// Whether a descriptor takes a few bytes, such as a line, without delay. A broken one does.
 package func isWritable(_ descriptor: Int32) -> Bool {
     var item = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)

@@ -7,6 +7,7 @@ package final class SenderControl: Sendable {
     /// How long whoever has connected may take to ask, and to take the answer.
     private static let patience = Duration.seconds(1)
     private static let requestLimit = 4096
+    private static let retryTime = Duration.milliseconds(50)
 
     private let listener: LocalListener
     private let answer: @Sendable (SenderRequest) -> SenderAnswer
@@ -33,7 +34,11 @@ package final class SenderControl: Sendable {
             var items = [PollItem(listener.raw), PollItem(end.raw)]
             try? poll(&items, until: nil)
             if items[1].isReadable { return }
-            guard let asker = listener.accept() else { continue }
+            guard let asker = listener.accept() else {
+                // Without a descriptor for it, whoever has connected still waits: another try at once would be in vain too.
+                MonotonicClock.sleep(for: Self.retryTime)
+                continue
+            }
             // Whoever asks badly, or does not wait for the answer, gets none.
             try? Self.answer(asker, answer)
         }
