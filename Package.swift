@@ -213,7 +213,9 @@ let package = Package(
         ),
         .testTarget(
             name: "OrielTests",
-            dependencies: ["oriel", "Posix", "TestSupport", "Time", argumentParser],
+            dependencies: [
+                "Calls", "Media", "oriel", "Posix", "Sender", "TestSupport", "Time", "WebRTC", argumentParser,
+            ],
             swiftSettings: swift
         ),
         .testTarget(

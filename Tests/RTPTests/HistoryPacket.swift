@@ -14,3 +14,16 @@ extension PacketHistory.Packet {
     var frameNumber: UInt16 { frame.number }
     var keyframe: (width: UInt16, height: UInt16)? { frame.keyframe }
 }
+
+extension PacketHistory {
+    /// Appends a frame of so many packets.
+    func append(_ packets: Int, isKeyframe: Bool, at now: UInt64) {
+        append(
+            frame: [UInt8](repeating: 9, count: packets * 990),
+            isKeyframe: isKeyframe,
+            dimensions: (64, 64),
+            capturedAt: now,
+            now: now
+        )
+    }
+}

@@ -33,15 +33,7 @@ import Testing
             )
         }
 
-        func show(_ packets: Int, in history: PacketHistory) {
-            history.append(
-                frame: [UInt8](repeating: 1, count: packets * 990),
-                isKeyframe: true,
-                dimensions: (64, 64),
-                capturedAt: now,
-                now: now
-            )
-        }
+        func show(_ packets: Int, in history: PacketHistory) { history.append(packets, isKeyframe: true, at: now) }
 
         /// A packet of 20 ms.
         func hear() { sound.append(sound: [UInt8](repeating: 2, count: 80), capturedAt: now, now: now) }

@@ -53,13 +53,7 @@ import Testing
         }
 
         mutating func append(_ packets: Int = 1, isKeyframe: Bool = false) {
-            history.append(
-                frame: [UInt8](repeating: 9, count: packets * 990),
-                isKeyframe: isKeyframe,
-                dimensions: (64, 64),
-                capturedAt: now,
-                now: now
-            )
+            history.append(packets, isKeyframe: isKeyframe, at: now)
         }
 
         mutating func drain() -> [[UInt8]] {

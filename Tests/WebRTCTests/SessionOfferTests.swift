@@ -234,18 +234,7 @@ import Testing
             now: now
         )
         let viewer = try RemoteViewer(outcome.role == .client ? .server : .client)
-        func exchange() throws {
-            while true {
-                var out: [[UInt8]] = []
-                session.poll(at: now) {
-                    out.append(Array($0)); return true
-                }
-                for datagram in out { try viewer.receive(datagram) }
-                let back = viewer.dtls.takeDatagrams()
-                for datagram in back { datagram.withUnsafeBytes { session.receive($0, now: now) } }
-                if out.isEmpty, back.isEmpty { return }
-            }
-        }
+        func exchange() throws { try session.exchange(with: viewer, at: now) }
         session.pathFound()
         viewer.dtls.start()
         try exchange()

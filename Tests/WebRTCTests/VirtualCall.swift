@@ -81,18 +81,7 @@ final class VirtualCall {
     }
 
     /// Carries datagrams both ways until none is left.
-    func exchange() throws {
-        while true {
-            var out: [[UInt8]] = []
-            session.poll(at: now) {
-                out.append(Array($0)); return true
-            }
-            for datagram in out { try viewer.receive(datagram) }
-            let back = viewer.dtls.takeDatagrams()
-            for datagram in back { receive(datagram) }
-            if out.isEmpty, back.isEmpty { return }
-        }
-    }
+    func exchange() throws { try session.exchange(with: viewer, at: now) }
 
     var end: PeerSession.End? { session.end }
     var statistics: StreamStatistics { session.streams.streams[0].statistics }

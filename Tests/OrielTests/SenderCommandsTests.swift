@@ -1,0 +1,60 @@
+import Media
+import Sender
+import Testing
+import WebRTC
+
+@testable import Calls
+@testable import oriel
+
+/// What a sender does for commands. A command checks its own options; who asks at the socket may ask anything.
+@Suite struct SenderCommandsTests {
+    @Test(arguments: [
+        (30_000, true), (100_000_000, true), (29_999, false), (100_000_001, false), (0, false), (-1, false),
+        (.min, false),
+        (.max, false),
+    ])
+    func aBitrateBeyondTheRangeIsRefused(bitrate: Int, isTaken: Bool) throws {
+        let commands = SenderCommands(["web"], plain: [], web: nil, bitrate: 2_500_000)
+        switch commands.answer(.setBitrate(bitrate)) {
+        case .done: #expect(isTaken)
+        case .refused: #expect(!isTaken)
+        case .status: Issue.record("it was not asked")
+        }
+        guard case .status(let status) = commands.answer(.status) else { throw Unexpected() }
+        #expect(status.bitrateBps == (isTaken ? bitrate : 2_500_000))
+    }
+
+    @Test(arguments: [Int.min, -1, 0, 1, .max])
+    func withoutViewersNobodyIsKicked(number: Int) throws {
+        let plain = SenderCommands(["rtp://h:5004"], plain: [], web: nil, bitrate: 1)
+        guard case .refused(let reason) = plain.answer(.kick(viewer: number)) else { throw Unexpected() }
+        #expect(reason.contains("rtp://h:5004"))
+        let call = try call()
+        let web = SenderCommands(["web"], plain: [], web: call, bitrate: 1)
+        guard case .refused(let reason) = web.answer(.kick(viewer: number)) else { throw Unexpected() }
+        #expect(reason == "no viewer \(number) looks in")
+        call.close()
+    }
+
+    @Test func theLatestKickedAreRemembered() throws {
+        let call = try call()
+        for number in 0..<65 { call.noteKicked("\(number)") }
+        #expect(!call.wasKicked("0") && call.wasKicked("1") && call.wasKicked("64"))
+        #expect(!call.hasSession("0") && call.hasSession("1") && !call.hasSession("x"))
+        call.close()
+    }
+
+    private struct Unexpected: Error {}
+
+    private func call() throws -> WebCall {
+        let rendition = Rendition(
+            id: Rendition.ID(0),
+            codec: .vp8,
+            width: 64,
+            height: 64,
+            framesPerSecond: 30,
+            bitrate: 1_000_000
+        )
+        return try WebCall(WebCall.Configuration(renditions: [[rendition]], viewerLimit: 1, ice: .init())) { _ in }
+    }
+}
