@@ -214,7 +214,8 @@ let package = Package(
         .testTarget(
             name: "OrielTests",
             dependencies: [
-                "Calls", "Media", "oriel", "Posix", "Sender", "TestSupport", "Time", "WebRTC", argumentParser,
+                "Calls", "FrameBridge", "Media", "oriel", "Posix", "Sender", "TestSupport", "Time", "WebRTC",
+                argumentParser,
             ],
             swiftSettings: swift
         ),

@@ -81,13 +81,13 @@ package struct LineChannel: ~Copyable, Sendable {
     /// - Parameter limit: bytes of the longest line that is taken.
     /// - Returns: the line without its end. Bytes that are no UTF-8 are replaced.
     /// - Throws: `ETIMEDOUT` when it is not there in time, `EMSGSIZE` when it is too long, `ECONNRESET` when the other side ends
-    ///   before its line does.
+    ///   without one, `EBADMSG` when it ends before its line does.
     package func receive(limit: Int, until deadline: Instant) throws(SystemError) -> String {
         var line: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
         while true {
             let count = chunk.withUnsafeMutableBytes { recv(socket.raw, $0.baseAddress, $0.count, 0) }
-            if count == 0 { throw SystemError("recv", code: ECONNRESET) }
+            if count == 0 { throw SystemError("recv", code: line.isEmpty ? ECONNRESET : EBADMSG) }
             if count < 0 {
                 guard errno == EAGAIN || errno == EINTR else { throw SystemError("recv") }
                 try Self.check(deadline, "recv")
@@ -98,9 +98,15 @@ package struct LineChannel: ~Copyable, Sendable {
             line += chunk[..<(end ?? count)]
             if line.count > limit { throw SystemError("recv", code: EMSGSIZE) }
             if end != nil { return String(decoding: line, as: UTF8.self) }
-            // A peer that sends a byte at a time gets no longer for it.
-            try Self.check(deadline, "recv")
+            // A peer that sends a byte at a time gets no longer for it; what has come already is taken.
+            if count < chunk.count { try Self.check(deadline, "recv") }
         }
+    }
+
+    /// Whether the other side has closed its end, and takes no answer any more.
+    package var isAbandoned: Bool {
+        var item = pollfd(fd: socket.raw, events: 0, revents: 0)
+        return Glibc.poll(&item, 1, 0) > 0 && Int32(item.revents) & POLLHUP != 0
     }
 
     private static func check(_ deadline: Instant, _ call: String) throws(SystemError) {

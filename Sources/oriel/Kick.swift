@@ -19,7 +19,7 @@ struct Kick: ParsableCommand {
 
     func run() throws {
         let directory = try broadcast.directory()
-        let senders = Senders(broadcast: directory)
+        let senders = Senders(of: directory)
         try senders.ask(try choice.pid ?? holder(among: senders, in: directory.path), for: .kick(viewer: viewer))
     }
 

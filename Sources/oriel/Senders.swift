@@ -15,14 +15,16 @@ struct SenderChoice: ParsableArguments {
 
 /// The senders of a broadcast, as commands reach them.
 struct Senders {
-    /// How long all of them together may take.
+    /// How long all of them together may take, for all that a command asks.
     private static let patience = Duration.seconds(2)
 
-    let broadcast: BridgeDirectory
+    private let broadcast: BridgeDirectory
+    private let deadline: Instant = MonotonicClock.now() + patience
+
+    init(of broadcast: BridgeDirectory) { self.broadcast = broadcast }
 
     /// Asks all senders how they are. Those that have ended meanwhile are left out.
     func reports() -> [(pid: Int32, report: Result<SenderStatus, SenderControlError>)] {
-        let deadline: Instant = MonotonicClock.now() + Self.patience
         // All are asked before the first is waited for: one that hangs takes no time from the others.
         let asked = SenderFolder.all(in: broadcast).map { SenderConnection(to: $0, asking: .status, until: deadline) }
         return asked.compactMap { sender in
@@ -39,25 +41,29 @@ struct Senders {
         }
     }
 
-    /// Asks one sender for something, or all, and waits until it was done.
+    /// Asks one sender for something, or all, and waits for the answers.
     ///
     /// - Parameter pid: of the sender; nil for all that there are.
-    /// - Throws: the first error, once all have been asked.
+    /// - Throws: the first error, once all have been asked. Where all are, those that have ended meanwhile do not count.
     func ask(_ pid: Int32?, for request: SenderRequest) throws {
-        let deadline: Instant = MonotonicClock.now() + Self.patience
         let folders = SenderFolder.all(in: broadcast).filter { pid == nil || $0.pid == pid }
         guard !folders.isEmpty else { throw nobodyToAsk(pid) }
         let asked = folders.map { SenderConnection(to: $0, asking: request, until: deadline) }
-        let results = asked.map { sender in
-            Result {
-                switch try sender.answer(until: deadline) {
-                case .done: return
-                case .refused(let reason): throw Failure(.failed, reason)
-                case .status: throw SenderControlError.babbles(pid: sender.pid)
-                }
+        let answers = asked.compactMap { sender -> Result<SenderAnswer, any Error>? in
+            do { return .success(try sender.answer(until: deadline)) } catch SenderControlError.gone where pid == nil {
+                return nil
+            } catch {
+                return .failure(error)
             }
         }
-        for result in results { try result.get() }
+        guard !answers.isEmpty else { throw nobodyToAsk() }
+        for answer in answers {
+            switch try answer.get() {
+            case .done: break
+            case .refused(let reason): throw Failure(.failed, reason)
+            case .status: throw Failure(.tryAgain, "a sender gives no sensible answer: \"oriel status\" tells which there are")
+            }
+        }
     }
 
     func nobodyToAsk(_ pid: Int32? = nil) -> Failure {

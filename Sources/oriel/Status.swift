@@ -61,7 +61,7 @@ struct StatusReport: Encodable {
     init(_ broadcast: BroadcastOptions) throws {
         do {
             let directory = try broadcast.directory()
-            self.init(try BridgeInspection(directory), Senders(broadcast: directory).reports())
+            self.init(try BridgeInspection(directory), Senders(of: directory).reports())
         } catch BridgeError.noBroadcast(let path) {
             self.init(nothingIn: path)
         }
@@ -125,8 +125,10 @@ struct StatusReport: Encodable {
     }
 }
 
-/// Lines with the cells of all rows in columns, each as wide as its widest cell.
+/// Lines with the cells of all rows in columns, each as wide as its widest cell. What a sender tells may be of any length, so
+/// cells are cut.
 private func table(_ rows: [[String]]) -> [String] {
+    let rows = rows.map { row in row.map { String($0.prefix(48)) } }
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in
         zip(row, widths).map { cell, width in cell + String(repeating: " ", count: width - cell.count) }

@@ -49,7 +49,21 @@ struct LocalSocketTests {
         let listener = try LocalListener(at: "socket", in: folder.descriptor)
         do { _ = try LineChannel(to: "socket", in: folder.descriptor, until: late) }
         let answerer = listener.accept()!
+        let isAbandoned = answerer.isAbandoned
+        #expect(isAbandoned)
         #expect(throws: SystemError("recv", code: ECONNRESET)) { try answerer.receive(limit: 5, until: late) }
+    }
+
+    /// As when others were waited for meanwhile.
+    @Test func whatHasComeIsTakenThoughTheTimeIsUp() throws {
+        let listener = try LocalListener(at: "socket", in: folder.descriptor)
+        let asker = try LineChannel(to: "socket", in: folder.descriptor, until: late)
+        let answerer = listener.accept()!
+        let line = String(repeating: "x", count: 50_000)
+        try asker.send(line, until: late)
+        #expect(try answerer.receive(limit: 50_000, until: MonotonicClock.now()) == line)
+        let isAbandoned = answerer.isAbandoned
+        #expect(!isAbandoned)
     }
 
     @Test(arguments: ["nothing", "dead", "file", "link", "folder", "pipe"])

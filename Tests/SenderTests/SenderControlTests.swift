@@ -78,6 +78,42 @@ import Time
         control.close()
     }
 
+    /// A process that was stopped finds in its socket what nobody waits for any more.
+    @Test func whatWasGivenUpIsNotDoneLater() throws {
+        let listener = try folder.listen()
+        do { try folder.connect(until: late).send("{\"request\":\"kick\",\"viewer\":7}", until: late) }
+        let asked = Mutex<[SenderRequest]>([])
+        let control = try SenderControl(listener) { request in
+            asked.withLock { $0.append(request) }
+            return .done
+        }
+        #expect(try isDone(ask(.status)))
+        #expect(asked.withLock { $0 } == [.status])
+        control.close()
+    }
+
+    @Test func anAnswerThatBreaksOffIsToldOf() throws {
+        let listener = try folder.listen()
+        let connection = SenderConnection(to: folder, asking: .status, until: late)
+        do {
+            let liar = listener.accept()!
+            _ = try liar.receive(limit: 100, until: late)
+            // A whole line is not what it takes for an answer, and the rest of this one is lost.
+            try liar.send("{\"done\":true", until: late)
+        }
+        #expect(throws: SenderControlError.babbles(pid: getpid())) { try connection.answer(until: late) }
+    }
+
+    @Test(arguments: [(4096, true), (4097, false)])
+    func aRequestMayBeSoLong(length: Int, isTaken: Bool) throws {
+        let control = try SenderControl(try folder.listen()) { _ in .done }
+        let asker = try folder.connect(until: late)
+        let request = "{\"request\":\"status\"}"
+        try asker.send(request + String(repeating: " ", count: length - request.count), until: late)
+        #expect((try? asker.receive(limit: 100, until: late)) == (isTaken ? "{\"done\":true}" : nil))
+        control.close()
+    }
+
     @Test func aSenderThatHangsIsToldOf() throws {
         let listener = try folder.listen()
         #expect(throws: SenderControlError.hangs(pid: getpid())) { try ask(.status, until: soon) }

@@ -7,6 +7,7 @@ package import Time
 package final class SenderConnection {
     /// Bytes of the longest answer: thousands of viewers.
     private static let answerLimit = 4 << 20
+    private static let connectTime = Duration.milliseconds(100)
 
     package let pid: Int32
     private let channel: Result<LineChannel, SenderControlError>
@@ -15,7 +16,8 @@ package final class SenderConnection {
     package init(to folder: SenderFolder, asking request: SenderRequest, until deadline: Instant) {
         pid = folder.pid
         do {
-            let channel = try folder.connect(until: deadline)
+            // A sender that takes nobody leaves time for the others.
+            let channel = try folder.connect(until: min(deadline, MonotonicClock.now() + Self.connectTime))
             try channel.send(try request.jsonLine(), until: deadline)
             self.channel = .success(channel)
         } catch {
@@ -56,14 +58,14 @@ package enum SenderControlError: Error, Equatable, CustomStringConvertible {
             switch error.code {
             case ENOENT, ECONNREFUSED, ECONNRESET, EPIPE: .gone(pid: pid)
             case ETIMEDOUT: .hangs(pid: pid)
-            case EMSGSIZE, ENOTSOCK, ELOOP: .babbles(pid: pid)
+            case EMSGSIZE, EBADMSG, ENOTSOCK, ELOOP: .babbles(pid: pid)
             default: .system(pid: pid, error)
             }
     }
 
     package var description: String {
         switch self {
-        case .gone(let pid): "the sender \(pid) takes no commands any more"
+        case .gone(let pid): "the sender \(pid) takes no commands"
         case .hangs(let pid): "the sender \(pid) does not answer: if it stays so, end it with kill"
         case .babbles(let pid): "the sender \(pid) gives no sensible answer: end it with kill"
         case .system(let pid, let error): "the sender \(pid) cannot be asked: \(error)"

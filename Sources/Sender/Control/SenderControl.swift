@@ -50,6 +50,8 @@ package final class SenderControl: Sendable {
     ) throws {
         let deadline: Instant = MonotonicClock.now() + patience
         let line = try asker.receive(limit: requestLimit, until: deadline)
+        // What was given up is not done later, when this process runs again after a stop, say.
+        if asker.isAbandoned { return }
         let request = try? SenderRequest(jsonLine: line)
         try asker.send(try (request.map(answer) ?? .refused("the request makes no sense")).jsonLine(), until: deadline)
     }

@@ -1,0 +1,70 @@
+import FrameBridge
+import Glibc
+import Posix
+import Sender
+import TestSupport
+import Testing
+import Time
+
+@testable import oriel
+
+/// Several senders of a broadcast, of which some hang.
+@Suite struct SendersTests {
+    /// Each has a place for connections that is full, and answers nobody.
+    private final class Hanging {
+        let process: Subprocess
+        private let listener: LocalListener
+        private var waiting: [SenderConnection] = []
+
+        init(in broadcast: BridgeDirectory) throws {
+            process = try Subprocess(["sleep", "1000"])
+            let path = "\(broadcast.path)/senders/\(process.pid)"
+            mkdir(path, 0o700)
+            let folder = try FileDescriptor.open(path, O_RDONLY | O_DIRECTORY)
+            listener = try LocalListener(at: "control", in: folder)
+        }
+
+        func fill(_ broadcast: BridgeDirectory) {
+            let folder = SenderFolder.all(in: broadcast).first { $0.pid == process.pid }!
+            for _ in 0..<20 {
+                waiting.append(SenderConnection(to: folder, asking: .status, until: MonotonicClock.now()))
+            }
+        }
+    }
+
+    @Test func oneThatHangsTakesNothingFromTheOthers() throws {
+        let scratch = try TemporaryDirectory()
+        let broadcast = try BridgeDirectory(path: scratch.file("bridge"), create: true)
+        let folder = try SenderFolder(in: broadcast)
+        let viewer = SenderStatus.Viewer(
+            id: 7,
+            address: String(repeating: "x", count: 1 << 10),
+            sinceS: 1,
+            codec: "vp8",
+            state: "connected",
+            bitrateBps: 1,
+            rttMs: nil,
+            lossRatio: nil,
+            framesSent: 1,
+            nacks: 1,
+            plis: 1,
+            srtp: nil,
+            path: nil
+        )
+        // More than is read at once.
+        let status = SenderStatus(calls: ["web"], bitrateBps: 1, viewers: Array(repeating: viewer, count: 50))
+        let control = try SenderControl(try folder.listen()) { _ in .status(status) }
+        let hanging = try (0..<3).map { _ in try Hanging(in: broadcast) }
+        for one in hanging { one.fill(broadcast) }
+        let reports = Senders(of: broadcast).reports()
+        #expect(reports.count == 4)
+        for (pid, report) in reports {
+            switch report {
+            case .success(let status): #expect(pid == getpid() && status.viewers.count == 50)
+            case .failure(let error): #expect(error == .hangs(pid: pid) && pid != getpid())
+            }
+        }
+        control.close()
+        for one in hanging { one.process.stop() }
+    }
+}
