@@ -86,7 +86,7 @@ struct CaptureEngine {
         switch start {
         case .made(let schedule, let warning):
             source = .connected(schedule)
-            if let warning { actions.append(.tell(.warning(warning))) }
+            if let warning { actions.append(.tell(.problem(warning))) }
         case .failed(let reason, let isForGood):
             lose(reason)
             if isForGood { giveUp() }
@@ -126,7 +126,7 @@ struct CaptureEngine {
         case .served: turnToScreen(at: now)
         case .connected(.made(let schedule, let warning)):
             source = .connected(schedule)
-            if let warning { actions.append(.tell(.warning(warning))) }
+            if let warning { actions.append(.tell(.problem(warning))) }
             actions.append(.drain(thenLook: true))
         case .connected(.failed(_, let isForGood)):
             if case .sought(var backoff) = source {
@@ -149,13 +149,13 @@ struct CaptureEngine {
         case .notPublished(let error): fail(error, at: now)
         case .covered(let isAsked): settlePause(.stands, isHidden: true, isAsked: isAsked)
         case .notCovered(let reason, let isHidden, let isAsked):
-            if phase != .paused(.failed) { actions.append(.tell(.failure(reason))) }
+            if phase != .paused(.failed) { actions.append(.tell(.problem(reason))) }
             settlePause(.failed, isHidden: isHidden, isAsked: isAsked)
         case .opened: actions.append(isPaused ? .adopt : .replace)
         case .adopted(let schedule, let warning): adopt(schedule, warning)
         case .notOpened(let reason): refuse(reason)
         case .notReplaced(let reason):
-            // The horizon stands, so that readers see none of the pictures before.
+            // If the horizon stands already, readers see none of the pictures before.
             publishAgain()
             refuse(reason)
         }
@@ -313,7 +313,7 @@ struct CaptureEngine {
     private mutating func adopt(_ schedule: CaptureSchedule, _ warning: String?) {
         source = .connected(schedule)
         actions.append(.tell(.sourceChanged))
-        if let warning { actions.append(.tell(.warning(warning))) }
+        if let warning { actions.append(.tell(.problem(warning))) }
         replacesAll = isPaused
         // That the source before was lost is no news any more.
         if phase == .sourceLost { phase = .starting }

@@ -218,7 +218,7 @@ package struct CaptureLoop: ~Copyable {
             var schedule = session.schedule(interval: interval, at: start)
             if looking {
                 switch try session.look(.atAll) {
-                case .sourceLost: return handle(.notOpened("\(source) is gone"))
+                case .sourceLost: return handle(.notOpened("\(source) is gone, or changes too fast: try again"))
                 case .seen(let sight): schedule.note(.atAll, at: start, sight)
                 }
             }
@@ -240,7 +240,11 @@ package struct CaptureLoop: ~Copyable {
             return handle(.notOpened("\(error)"))
         }
         if publishing {
-            do throws(BridgeError) { try publish(session, replacingAll: true) } catch {
+            do throws(BridgeError) {
+                // Whether there is room shows before the horizon hides the picture that stays if there is none.
+                try publish(session, replacingAll: false)
+                try publish(session, replacingAll: true)
+            } catch {
                 let display = self.session.map { " of \($0.display)" } ?? ""
                 try? writer.setSource("\(settings.source)\(display)", words: settings.source.words)
                 return handle(.notReplaced("\(error)"))

@@ -94,10 +94,9 @@ enum CaptureNote: Equatable {
     case stillPaused
     case paused
     case resumed
-    /// Grabbing will be slow.
-    case warning(String)
+    /// A sentence of its own: grabbing will be slow, or a cover cannot be written.
+    case problem(String)
     case fileLost
-    case failure(String)
     case notWritten(String)
     case writable
     case missedDamage
@@ -118,7 +117,7 @@ enum CaptureNote: Equatable {
         case .stillPaused: "still paused, as the process before was: go on with \"oriel resume\""
         case .paused: "paused: nothing of the screen leaves this process"
         case .resumed: "resumed"
-        case .warning(let sentence), .failure(let sentence): sentence
+        case .problem(let sentence): sentence
         case .fileLost: "the frames file was removed or shrunk: making a new one"
         case .notWritten(let reason): "\(reason); the last picture stays while I try on"
         case .writable: "pictures can be written again"

@@ -13,8 +13,8 @@
 /// Beyond the numbers that the program's descriptors get.
 enum { FIRST_FREE = 16 };
 
-/// In the child, which has the memory of its parent, and may call async-signal-safe functions only. Returns if the program
-/// cannot be started.
+/// In the child, which has the memory of its parent, and may call only what is safe in a signal handler; glibc makes execvpe so.
+/// Returns if the program cannot be started.
 static void become(const struct posix_program *program, pid_t parent) {
     if (program->tie == POSIX_TIE_SESSION) setsid();
     if (program->tie == POSIX_TIE_CHILD) {
@@ -22,11 +22,16 @@ static void become(const struct posix_program *program, pid_t parent) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != parent) _exit(1);
     }
-    if (program->tie == POSIX_TIE_GROUP)
-        for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
+    // A handler of the parent would run in its memory. What it ignores, the program ignores too, unless it is of the group.
+    for (int number = 1; number < NSIG; number++) {
+        struct sigaction action;
+        if (sigaction(number, NULL, &action) != 0) continue;
+        if (program->tie == POSIX_TIE_GROUP || action.sa_handler != SIG_IGN) signal(number, SIG_DFL);
+    }
     // Out of the way first: a descriptor may have the number that another one gets.
     int moved[FIRST_FREE];
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0) return;
     for (int index = 0; index < program->count; index++) {
         int source = program->descriptors[index] < 0 ? null : program->descriptors[index];
         moved[index] = fcntl(source, F_DUPFD_CLOEXEC, FIRST_FREE);

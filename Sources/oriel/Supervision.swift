@@ -28,7 +28,7 @@ struct Supervision {
 
     static let shortestDelay = Duration.milliseconds(250)
     static let longestDelay = Duration.seconds(8)
-    /// A process that ran this long did its work, and is started again without delay.
+    /// A process that ran this long did its work: its delay and its failures are forgotten.
     static let trialTime = Duration.seconds(10)
     /// What stood in the way of a crashed process, such as its own port, may pass.
     static let mostFailures = 3

@@ -35,7 +35,7 @@ import X11Capture
 
     @Test func slowGrabbingIsToldOf() {
         var capture = VirtualCapture(warning: "slow")
-        #expect(capture.take() == [.tell(.warning("slow"))])
+        #expect(capture.take() == [.tell(.problem("slow"))])
     }
 
     /// A broadcast that cannot begin ends with the reason. One that continues waits: readers have the picture of before.
@@ -232,7 +232,7 @@ import X11Capture
         capture.refusesCovers = true
         #expect(
             capture.ask(.pause) == [
-                .cover(.placard, isAsked: true), .tell(.failure("full")), Self.paused, .tell(.paused),
+                .cover(.placard, isAsked: true), .tell(.problem("full")), Self.paused, .tell(.paused),
             ]
         )
         // The request stays, and the reason was told.
@@ -260,9 +260,9 @@ import X11Capture
         #expect(
             capture.ask(.pause)
                 == [
-                    .cover(.placard, isAsked: true), .tell(.failure("full")), Self.paused, .tell(.paused),
-                    .answer(.granted), .connect,
-                ].filter { $0 != .connect }
+                    .cover(.placard, isAsked: true), .tell(.problem("full")), Self.paused, .tell(.paused),
+                    .answer(.granted),
+                ]
         )
     }
 
@@ -336,7 +336,7 @@ import X11Capture
         capture.run(.milliseconds(500))
         #expect(
             capture.take().prefix(5) == [
-                .connect, .tell(.warning("slow")), .publish(replacingAll: false), .tell(.sourceBack), Self.active,
+                .connect, .tell(.problem("slow")), .publish(replacingAll: false), .tell(.sourceBack), Self.active,
             ]
         )
     }
@@ -462,7 +462,7 @@ import X11Capture
         _ = capture.take()
         #expect(
             capture.ask(.show("screen")) == [
-                .open("screen", looking: true), .replace, .tell(.sourceChanged), .tell(.warning("slow")),
+                .open("screen", looking: true), .replace, .tell(.sourceChanged), .tell(.problem("slow")),
                 .answer(.granted),
             ]
         )

@@ -210,6 +210,24 @@ import Time
         capture.stop()
     }
 
+    /// What is refused hides nothing: the picture that stays may be one of a source that is lost.
+    @Test func aSourceThatIsRefusedMovesNoHorizon() throws {
+        let server = try XServer(.virtual(width: 1280, height: 720))
+        let broadcast = try Broadcast(on: server.display, isOfTests: true)
+        let command = [broadcast.oriel, "start", "--display", server.display, "--dir", broadcast.directory]
+        let limited = ["sh", "-c", "trap '' XFSZ; exec prlimit --fsize=3900000 \"$@\"", "sh"]
+        let capture = try Subprocess(limited + command + ["--region", "320x200+0+0"])
+        try wait(until: "the broadcast is live") { try broadcast.run("status").output.hasPrefix("active") }
+        let bridge = try BridgeDirectory(path: broadcast.directory, create: false)
+        #expect(try broadcast.run("source", "--region", "322x200+0+0").code == 0)
+        let horizon = try #require(try BridgeInspection(bridge).horizon)
+        let refused = try broadcast.run("source")
+        #expect(refused.code == 1 && refused.errorOutput.contains("frames"), "\(refused.errorOutput)")
+        #expect(try BridgeInspection(bridge).horizon == horizon)
+        #expect(try broadcast.run("status").output.contains("region 322x200+0+0"))
+        capture.stop()
+    }
+
     /// With the answer, and not an instant later.
     @Test func whatWasShownBeforeIsGoneOnceAnotherSourceIsGranted() throws {
         let server = try XServer()

@@ -83,7 +83,7 @@ import Time
         let refusal = "{\"refused\":\(words)}"
         let thread = try Thread {
             for answer in [lie, lie, refusal] {
-                waitReadable(listener.raw, until: nil)
+                guard waitReadable(listener.raw, until: MonotonicClock.now() + .seconds(60)) else { return }
                 let late: Instant = MonotonicClock.now() + .seconds(60)
                 guard let asker = listener.accept() else { continue }
                 _ = try? asker.receive(limit: 1000, until: late)
