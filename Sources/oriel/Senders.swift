@@ -49,21 +49,21 @@ struct Senders {
         let folders = SenderFolder.all(in: broadcast).filter { pid == nil || $0.pid == pid }
         guard !folders.isEmpty else { throw nobodyToAsk(pid) }
         let asked = folders.map { SenderConnection(to: $0, asking: request, until: deadline) }
-        let answers = asked.compactMap { sender -> Result<SenderAnswer, any Error>? in
-            do { return .success(try sender.answer(until: deadline)) } catch SenderControlError.gone where pid == nil {
+        let results = asked.compactMap { sender -> Result<Void, any Error>? in
+            do {
+                switch try sender.answer(until: deadline) {
+                case .done: return .success(())
+                case .refused(let reason): throw Failure(.failed, reason)
+                case .status: throw SenderControlError.babbles(pid: sender.pid)
+                }
+            } catch SenderControlError.gone where pid == nil {
                 return nil
             } catch {
                 return .failure(error)
             }
         }
-        guard !answers.isEmpty else { throw nobodyToAsk() }
-        for answer in answers {
-            switch try answer.get() {
-            case .done: break
-            case .refused(let reason): throw Failure(.failed, reason)
-            case .status: throw Failure(.tryAgain, "a sender gives no sensible answer: \"oriel status\" tells which there are")
-            }
-        }
+        guard !results.isEmpty else { throw nobodyToAsk() }
+        for result in results { try result.get() }
     }
 
     func nobodyToAsk(_ pid: Int32? = nil) -> Failure {
