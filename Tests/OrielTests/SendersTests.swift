@@ -53,10 +53,14 @@ import Time
         )
         // More than is read at once.
         let status = SenderStatus(calls: ["web"], bitrateBps: 1, viewers: Array(repeating: viewer, count: 50))
-        let control = try SenderControl(try folder.listen()) { _ in .status(status) }
+        let control = try SenderControl(try folder.listen()) { request in
+            if case .status = request { .status(status) } else { .done }
+        }
         let hanging = try (0..<3).map { _ in try Hanging(in: broadcast) }
-        for one in hanging { one.fill(broadcast) }
-        let reports = Senders(of: broadcast).reports()
+        // The first lets commands connect and does not answer.
+        for one in hanging.dropFirst() { one.fill(broadcast) }
+        let senders = Senders(of: broadcast)
+        let reports = senders.reports()
         #expect(reports.count == 4)
         for (pid, report) in reports {
             switch report {
@@ -64,6 +68,8 @@ import Time
             case .failure(let error): #expect(error == .hangs(pid: pid) && pid != getpid())
             }
         }
+        // The time that those took is not taken from the next request.
+        try senders.ask(getpid(), for: .kick(viewer: 7))
         control.close()
         for one in hanging { one.process.stop() }
     }
