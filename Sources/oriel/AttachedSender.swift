@@ -27,7 +27,10 @@ struct AttachedSender {
         let horizon = reader.horizon
         let renditions = video.renditions(fps: fps)
         let preparation = calls.contains(.web) ? try WebCallPreparation(web, in: directory) : nil
-        let listener = Self.listenForCommands(in: directory)
+        let folder = Self.folder(in: directory)
+        // Its lock says that this sender lives, to those of other containers too.
+        defer { withExtendedLifetime(folder) {} }
+        let listener = if let folder { Self.listenForCommands(in: folder) } else { nil as LocalListener? }
         // No Unix socket leads to an X server. Addresses are learnt by netlink.
         let sandbox = Sandbox(
             writable: nil,
@@ -67,12 +70,23 @@ struct AttachedSender {
         }
     }
 
-    /// Nil on a full disk, say: it can do without.
-    private static func listenForCommands(in directory: BridgeDirectory) -> LocalListener? {
-        do { return try SenderFolder(in: directory).listen() } catch {
-            Console.note("\(error); \"oriel status\" does not tell of this sender, and it takes no commands")
+    /// Nil on a full disk, say: the sender can do without.
+    private static func folder(in directory: BridgeDirectory) -> SenderFolder? {
+        do { return try SenderFolder(in: directory) } catch {
+            noteNoCommands(error)
             return nil
         }
+    }
+
+    private static func listenForCommands(in folder: SenderFolder) -> LocalListener? {
+        do { return try folder.listen() } catch {
+            noteNoCommands(error)
+            return nil
+        }
+    }
+
+    private static func noteNoCommands(_ error: BridgeError) {
+        Console.note("\(error); \"oriel status\" does not tell of this sender, and it takes no commands")
     }
 
     /// What is told is written by threads that started before the files are out of reach; the threads of the calls start after.
