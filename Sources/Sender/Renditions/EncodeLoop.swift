@@ -70,7 +70,8 @@ final class EncodeLoop {
                 let scroll = picture.commit(info, changed: &changed)
                 statistics.framesRead += 1
                 statistics.bytesScaled += UInt64(picture.bytesDrafted)
-                if changed.isEmpty, capturedAt != nil { break }
+                // The same pixels again are news where those of before are hidden.
+                if changed.isEmpty, let capturedAt, !reader.horizon.hides(capturedAt) { break }
                 // A damaged bridge names any instant.
                 let instant = min(info.capturedAt, MonotonicClock.now())
                 capturedAt = instant
