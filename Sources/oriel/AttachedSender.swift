@@ -27,10 +27,12 @@ struct AttachedSender {
         let horizon = reader.horizon
         let renditions = video.renditions(fps: fps)
         let preparation = calls.contains(.web) ? try WebCallPreparation(web, in: directory) : nil
-        let folder = Self.folder(in: directory)
-        // Its lock says that this sender lives, to those of other containers too.
+        let folder = Self.unlessItFails { () throws(BridgeError) in try SenderFolder(in: directory) }
+        // Commands in other containers see by its lock alone that this sender lives.
         defer { withExtendedLifetime(folder) {} }
-        let listener = if let folder { Self.listenForCommands(in: folder) } else { nil as LocalListener? }
+        let listener = folder.flatMap { folder in
+            Self.unlessItFails { () throws(BridgeError) in try folder.listen() }
+        }
         // No Unix socket leads to an X server. Addresses are learnt by netlink.
         let sandbox = Sandbox(
             writable: nil,
@@ -70,23 +72,12 @@ struct AttachedSender {
         }
     }
 
-    /// Nil on a full disk, say: the sender can do without.
-    private static func folder(in directory: BridgeDirectory) -> SenderFolder? {
-        do { return try SenderFolder(in: directory) } catch {
-            noteNoCommands(error)
+    /// What commands need; nil on a full disk, say: the sender can do without.
+    private static func unlessItFails<Made: ~Copyable>(_ make: () throws(BridgeError) -> Made) -> Made? {
+        do { return try make() } catch {
+            Console.note("\(error); \"oriel status\" does not tell of this sender, and it takes no commands")
             return nil
         }
-    }
-
-    private static func listenForCommands(in folder: SenderFolder) -> LocalListener? {
-        do { return try folder.listen() } catch {
-            noteNoCommands(error)
-            return nil
-        }
-    }
-
-    private static func noteNoCommands(_ error: BridgeError) {
-        Console.note("\(error); \"oriel status\" does not tell of this sender, and it takes no commands")
     }
 
     /// What is told is written by threads that started before the files are out of reach; the threads of the calls start after.

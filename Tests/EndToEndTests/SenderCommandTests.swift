@@ -117,6 +117,22 @@ extension WebTests {
             capture.stop()
         }
 
+        /// In a container of its own, a command sees no process of others.
+        @Test func aCommandInAnotherContainerLeavesSendersAlone() throws {
+            let server = try XServer()
+            let broadcast = try Broadcast(on: server.display)
+            let capture = try broadcast.start()
+            let sender = try broadcast.attach(toPort: 5004)
+            let words = ["status", "--dir", broadcast.directory, "--json"]
+            for container in [["unshare", "--pid", "--fork"], []] {
+                let result = try CommandResult(container + [broadcast.oriel] + words)
+                let status = try JSONDecoder().decode(Status.self, from: Data(result.output.utf8))
+                #expect(status.senders.map(\.calls) == [["rtp://127.0.0.1:5004"]], "\(container): \(result.output)")
+            }
+            sender.stop()
+            capture.stop()
+        }
+
         /// Each counts its own viewers.
         @Test func ofTwoSendersTheRightOneIsAsked() throws {
             let web = try WebBroadcast()
