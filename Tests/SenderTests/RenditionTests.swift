@@ -63,6 +63,22 @@ import Testing
         release.ring()
     }
 
+    /// A source that looks like the one before, or a second pause: the encode is busy and reads both at once.
+    @Test func theSamePixelsComeAgainAfterAHorizon() throws {
+        let release = Bell()
+        let sink = TestSink(wanting: [large]) { _ in release.wait(while: 0) }
+        let sender = try RunningSender([large])
+        sender.sinks.add(sink)
+        try wait(until: "the encode is busy") { !sink.frames(of: large).isEmpty }
+        let takenAt = try sender.hideAndPublishAgain()
+        sink.demand(Demand(isWanted: true, keyframeAt: .nanoseconds(0)), of: large)
+        release.ring()
+        try wait(until: "a keyframe comes") {
+            sink.frames(of: large).contains { $0.frame.takenAt >= takenAt && $0.frame.isKeyframe }
+        }
+        try sender.finish()
+    }
+
     @Test func oneThatNobodyWantsAnyMoreEnds() throws {
         let sink = TestSink(wanting: [large, little])
         let sender = try RunningSender([large, little])

@@ -58,6 +58,16 @@ final class RunningSender {
     @discardableResult
     func publish() throws -> Instant {
         count &+= 40
+        return try publishAgain()
+    }
+
+    /// Hides all that was captured so far, and publishes the same pixels anew. Returns when they were taken.
+    func hideAndPublishAgain() throws -> Instant {
+        writer!.hide(before: MonotonicClock.now())
+        return try publishAgain()
+    }
+
+    private func publishAgain() throws -> Instant {
         let value = count
         let now: Instant = MonotonicClock.now()
         let source = SourceRectangle(x: 0, y: 0, width: Self.size.width, height: Self.size.height)

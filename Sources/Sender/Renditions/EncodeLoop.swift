@@ -70,7 +70,7 @@ final class EncodeLoop {
                 let scroll = picture.commit(info, changed: &changed)
                 statistics.framesRead += 1
                 statistics.bytesScaled += UInt64(picture.bytesDrafted)
-                // The same pixels again are news where those of before are hidden.
+                // Pixels that were captured again after the horizon may be shown; the same ones of before may not.
                 if changed.isEmpty, let capturedAt, !reader.horizon.hides(capturedAt) { break }
                 // A damaged bridge names any instant.
                 let instant = min(info.capturedAt, MonotonicClock.now())
