@@ -52,7 +52,8 @@ package struct SenderFolder: Sendable {
 
     private static func owners(in broadcast: BridgeDirectory) -> [Int32] {
         let folder = try? broadcast.descriptor.open(parent, O_RDONLY | O_DIRECTORY)
-        return folder?.entries().compactMap { Int32($0) } ?? []
+        // Of several names that mean one number, only one is a sender's.
+        return folder?.entries().compactMap { name in Int32(name).flatMap { "\($0)" == name ? $0 : nil } } ?? []
     }
 
     /// Makes the socket at which commands ask this sender. Once, before the process gives up making Unix sockets.
