@@ -1,4 +1,6 @@
-/// Whether one viewer needs a keyframe, and when it may ask for it. Sans-IO: instants are nanoseconds of the capture clock.
+import Time
+
+/// Whether one viewer needs a keyframe, and when it may ask for it.
 ///
 /// All viewers pay for a keyframe. One who asks again and again is heard at ever longer intervals, until it has been
 /// content for a while; and what it asks while a keyframe is on its way is answered by that one.
@@ -8,19 +10,20 @@ struct KeyframeNeed: Sendable {
         /// A part of the keyframe has been sent.
         case sending
         /// All of it has been sent, and the viewer shows it by then.
-        case sent(shownAt: UInt64)
+        case sent(shownAt: Instant)
     }
 
-    /// Nanoseconds between two keyframes for the same viewer, at first and at the most.
-    private static let shortestInterval: UInt64 = 1_000_000_000
-    private static let longestInterval: UInt64 = 8_000_000_000
+    /// Between two keyframes for the same viewer, at first and at the most.
+    private static let shortestInterval = Duration.seconds(1)
+    private static let longestInterval = Duration.seconds(8)
     /// A round trip where none is known.
-    private static let usualRoundTrip: UInt64 = 100_000_000
+    private static let usualRoundTrip = Duration.milliseconds(100)
 
     private var isWanted = true
     private var delivery = Delivery.none
     private var interval = shortestInterval
-    private var earliest: UInt64 = 0
+    /// When the next one may be asked for; nil for at once.
+    private var earliest: Instant?
 
     /// The viewer cannot go on without a keyframe.
     mutating func arise() { isWanted = true }
@@ -32,7 +35,7 @@ struct KeyframeNeed: Sendable {
     }
 
     /// The viewer says that it has lost the picture, which peers repeat until there is one.
-    mutating func notePictureLoss(at now: UInt64) {
+    mutating func notePictureLoss(at now: Instant) {
         switch delivery {
         case .sending: break
         case .sent(let shownAt) where now < shownAt: break
@@ -47,21 +50,21 @@ struct KeyframeNeed: Sendable {
     }
 
     /// The last packet of a frame was sent.
-    mutating func endFrame(at now: UInt64, roundTripTime: UInt64?) {
+    mutating func endFrame(at now: Instant, roundTripTime: Duration?) {
         guard case .sending = delivery else { return }
-        delivery = .sent(shownAt: now.adding(clamped: roundTripTime ?? Self.usualRoundTrip))
+        delivery = .sent(shownAt: now + (roundTripTime ?? Self.usualRoundTrip))
     }
 
     /// Whether to make a keyframe for this viewer. The answer is given once.
-    mutating func take(at now: UInt64) -> Bool {
-        guard isWanted, now >= earliest else { return false }
-        let isContent = now >= earliest.adding(clamped: Self.longestInterval)
+    mutating func take(at now: Instant) -> Bool {
+        guard isWanted, earliest.map({ now >= $0 }) ?? true else { return false }
+        let isContent = earliest.map { now - $0 >= Self.longestInterval } ?? true
         interval = isContent ? Self.shortestInterval : min(interval * 2, Self.longestInterval)
-        earliest = now.adding(clamped: interval)
+        earliest = now + interval
         isWanted = false
         return true
     }
 
     /// When `take` will next return true; nil while there is nothing to wait for. May lie in the past.
-    var deadline: UInt64? { isWanted && earliest > 0 ? earliest : nil }
+    var deadline: Instant? { isWanted ? earliest : nil }
 }

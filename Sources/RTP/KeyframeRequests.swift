@@ -1,18 +1,20 @@
+package import Time
+
 /// Decides when the encoder should make a keyframe, from what receivers ask for.
 ///
 /// Picture loss indications (RFC 4585 §6.3.1) and full intra requests (RFC 5104 §4.3.1) are answered together: at most
 /// one keyframe in the hold-off time. A request within it is remembered and served when it ends.
 package struct KeyframeRequests: Sendable {
-    /// Nanoseconds between two keyframes on request.
-    private let holdOff: UInt64
+    /// Between two keyframes on request.
+    private let holdOff: Duration
     private var isPending = false
     /// When the hold-off ends.
-    private var earliest: UInt64 = 0
+    private var earliest = Instant.start
     private var commands = FullIntraCommands()
     /// Requests that came in, repeated commands not counted.
     package private(set) var count: UInt64 = 0
 
-    package init(holdOff: UInt64 = 300_000_000) {
+    package init(holdOff: Duration = .milliseconds(300)) {
         self.holdOff = holdOff
     }
 
@@ -29,13 +31,13 @@ package struct KeyframeRequests: Sendable {
     }
 
     /// A keyframe went out, on request or not: it answers all requests so far.
-    package mutating func keyframeSent(at now: UInt64) {
+    package mutating func keyframeSent(at now: Instant) {
         isPending = false
-        earliest = now.adding(clamped: holdOff)
+        earliest = now + holdOff
     }
 
     /// From when on a keyframe may be made that is asked for; nil while nobody asks. May lie in the past.
-    package var nextDeadline: UInt64? { isPending ? earliest : nil }
+    package var nextDeadline: Instant? { isPending ? earliest : nil }
 }
 
 /// Tells new full intra commands from repeated ones (RFC 5104 §4.3.1.1).

@@ -1,3 +1,5 @@
+package import Time
+
 /// Wall-clock time as in sender reports: seconds since 1900 in the upper half, their fraction in the lower
 /// (RFC 3550 §4).
 package struct NTPTime: Equatable, Sendable {
@@ -18,18 +20,17 @@ package struct NTPTime: Equatable, Sendable {
 
 /// The two clocks at one instant.
 package struct ClockReading: Equatable, Sendable {
-    /// Nanoseconds of the capture clock.
-    package var monotonic: UInt64
+    package var monotonic: Instant
     /// Nanoseconds since 1970.
     package var wall: UInt64
 
-    package init(monotonic: UInt64, wall: UInt64) {
+    package init(monotonic: Instant, wall: UInt64) {
         self.monotonic = monotonic
         self.wall = wall
     }
 
-    /// The wall clock at another instant of the capture clock, as if neither was ever set.
-    package func ntpTime(at instant: UInt64) -> NTPTime {
-        NTPTime(unixTime: wall &+ (instant &- monotonic))
+    /// The wall clock at another instant, as if neither was ever set.
+    package func ntpTime(at instant: Instant) -> NTPTime {
+        NTPTime(unixTime: wall &+ (instant.nanoseconds &- monotonic.nanoseconds))
     }
 }

@@ -1,10 +1,12 @@
+import Time
+
 /// One stream to one peer: its own numbers and place in a history that all peers share. What streams to a peer have in
-/// common, `StreamBundle` gives them. Instants are nanoseconds of the capture clock.
+/// common, `StreamBundle` gives them.
 package struct OutgoingStream {
     /// Where in the history the stream is.
     private enum Position {
-        /// It can only begin, or go on, with an entry that was appended at `since` or later.
-        case awaitingEntry(since: UInt64)
+        /// It can only begin, or go on, with an entry, unless nil one that was appended at `since` or later.
+        case awaitingEntry(since: Instant?)
         /// The packet that goes out next.
         case at(UInt64)
     }
@@ -16,7 +18,7 @@ package struct OutgoingStream {
     package private(set) var history: PacketHistory
     private var numbers: RTPStream
     private var retransmissionNumbers: RTPStream?
-    private var position = Position.awaitingEntry(since: 0)
+    private var position = Position.awaitingEntry(since: nil)
     /// Added to a packet's number, modulo 65536, it gives its sequence number.
     private var sequenceOffset: UInt16
     /// The first packet for which `sequenceOffset` holds.
@@ -28,8 +30,8 @@ package struct OutgoingStream {
     /// The packet after the newest that was sent, and when its frame was captured, on the RTP clock.
     private var sentEnd: UInt64 = 0
     private var sentTicks: UInt64 = 0
-    /// The first packet that goes without the mid, which the peer has learnt.
-    private var midEnd = UInt64.max
+    /// The first packet that goes without the mid; nil until the peer has learnt it.
+    private var midEnd: UInt64?
     package private(set) var statistics = StreamStatistics()
 
     init(_ parameters: Parameters, from history: PacketHistory, using random: inout some RandomNumberGenerator) {
@@ -65,7 +67,7 @@ package struct OutgoingStream {
 
     /// What has waited this long is left out if there is a newer entry. The stream does not ask for a keyframe then: what
     /// made it late would make that late too.
-    private var longestDelay: UInt64 { isVideo ? 500_000_000 : 100_000_000 }
+    private var longestDelay: Duration { isVideo ? .milliseconds(500) : .milliseconds(100) }
 
     // MARK: - Out
 
@@ -77,7 +79,7 @@ package struct OutgoingStream {
     }
 
     /// Appends the packet that is next. There must be one.
-    mutating func writeNext(at now: UInt64, roundTripTime: UInt64?, clock: ClockReading, to bytes: inout [UInt8]) {
+    mutating func writeNext(at now: Instant, roundTripTime: Duration?, clock: ClockReading, to bytes: inout [UInt8]) {
         if let index = retransmissions.next(in: history) {
             retransmissions.noteSent(index, at: now)
             statistics.retransmissions += 1
@@ -91,13 +93,13 @@ package struct OutgoingStream {
     }
 
     /// What was sent so far, and where the capture timeline stands against the wall clock.
-    func report(at now: UInt64, clock: ClockReading) -> SenderReport { numbers.senderReport(at: now, clock: clock) }
+    func report(at now: Instant, clock: ClockReading) -> SenderReport { numbers.senderReport(at: now, clock: clock) }
 
     /// When a keyframe may be asked for; nil while there is nothing to wait for. May lie in the past.
-    var keyframeDeadline: UInt64? { keyframeNeed?.deadline }
+    var keyframeDeadline: Instant? { keyframeNeed?.deadline }
 
     /// Whether the peer needs a keyframe that is yet to come. The answer is given once.
-    mutating func takeKeyframeRequest(at now: UInt64) -> Bool { keyframeNeed?.take(at: now) ?? false }
+    mutating func takeKeyframeRequest(at now: Instant) -> Bool { keyframeNeed?.take(at: now) ?? false }
 
     /// Packets that were written do not reach the peer.
     mutating func notePacketsDropped() { keyframeNeed?.ariseAnew() }
@@ -120,7 +122,7 @@ package struct OutgoingStream {
             retransmissionNumbers = nil
         }
         retransmissions.removeAll()
-        position = .awaitingEntry(since: 0)
+        position = .awaitingEntry(since: nil)
         // The one that is there may be too old once a packet can be sent.
         keyframeNeed?.ariseAnew()
     }
@@ -128,7 +130,7 @@ package struct OutgoingStream {
     // MARK: - In
 
     /// Takes what the peer says, if it is of this stream.
-    mutating func receive(_ packet: RTCPPacket, roundTripTime: UInt64?, budget: inout Pacer, now: UInt64) {
+    mutating func receive(_ packet: RTCPPacket, roundTripTime: Duration?, budget: inout Pacer, now: Instant) {
         switch packet {
         case .pictureLoss(let loss) where loss.media == ssrc:
             statistics.keyframeRequests += 1
@@ -153,7 +155,7 @@ package struct OutgoingStream {
     mutating func receive(_ block: ReportBlock) {
         // Loss that the peer cannot ask to have mended is mended unasked.
         if !parameters.canAskForRepair, block.cumulativeLost > statistics.packetsLost ?? 0 { keyframeNeed?.arise() }
-        midEnd = min(midEnd, sentEnd)
+        midEnd = midEnd ?? sentEnd
         statistics.lossFraction = Double(block.fractionLost) / 256
         statistics.packetsLost = block.cumulativeLost
     }
@@ -169,7 +171,7 @@ package struct OutgoingStream {
     // MARK: - Position
 
     /// Goes to where the peer can go on, if the stream must wait for an entry or lags too far behind.
-    mutating func catchUp(at now: UInt64) {
+    mutating func catchUp(at now: Instant) {
         retransmissions.forget(before: history.start)
         switch position {
         case .awaitingEntry(let since):
@@ -178,7 +180,7 @@ package struct OutgoingStream {
             guard index < history.end else { return }
             let isGone = !history.contains(index)
             if let entry = history.entry, entry.index > index, history.contains(entry.index),
-                isGone || history[index].frame.appendedAt.adding(clamped: longestDelay) < now
+                isGone || now - history[index].frame.appendedAt > longestDelay
             {
                 statistics.skips += 1
                 go(to: entry.index)
@@ -264,7 +266,7 @@ package struct OutgoingStream {
         let start = bytes.count
         header.write(to: &bytes)
         let values = HeaderExtensionValues(
-            mid: index < midEnd ? parameters.mid : nil,
+            mid: midEnd.map { index < $0 } ?? true ? parameters.mid : nil,
             asksForImmediatePlayout: packet.isFirst,
             captureTime: packet.isFirst ? clock.ntpTime(at: packet.frame.capturedAt) : nil,
             dependency: DependencyDescriptor(

@@ -1,7 +1,9 @@
+package import Time
+
 /// Holds what leaves to a steady rate after a short burst.
 ///
 /// A token bucket in the form of the generic cell rate algorithm (ITU-T I.371): a packet may leave when it is at most
-/// the burst's duration ahead of a schedule at the given rate. Sans-IO: `now` is nanoseconds of the capture clock.
+/// the burst's duration ahead of a schedule at the given rate.
 package struct Pacer: Sendable {
     /// How fast packets may leave.
     package struct Pace: Equatable, Sendable {
@@ -23,31 +25,30 @@ package struct Pacer: Sendable {
             return Pace(rate: rate, burst: max(20 * packetSize, Int(rate / 8 / 200)))
         }
 
-        /// Nanoseconds that `bytes` take; up to 2 GiB.
-        func duration(of bytes: Int) -> UInt64 { UInt64(min(bytes, 1 << 31)) * 8_000_000_000 / rate }
+        /// How long `bytes` take; up to 1 GiB.
+        func nanoseconds(of bytes: Int) -> Int64 { Int64(UInt64(min(bytes, 1 << 30)) * 8_000_000_000 / rate) }
     }
 
     package var pace: Pace
     /// When the next packet would leave if there were no burst.
-    private var scheduled: UInt64 = 0
+    private var scheduled = Instant.start
 
     package init(pace: Pace) { self.pace = pace }
 
     /// When a packet of `size` bytes may leave. May lie in the past.
-    package func earliest(forPacketOf size: Int) -> UInt64 {
+    package func earliest(forPacketOf size: Int) -> Instant {
         // A packet larger than the burst has no lead.
-        let lead = pace.duration(of: pace.burst).subtracting(clamped: pace.duration(of: size))
-        return scheduled.subtracting(clamped: lead)
+        scheduled.advanced(byNanoseconds: -pace.nanoseconds(of: max(pace.burst - size, 0)))
     }
 
     /// A packet of `size` bytes leaves.
-    package mutating func note(packetOf size: Int, at now: UInt64) {
-        scheduled = max(scheduled, now).adding(clamped: pace.duration(of: size))
+    package mutating func note(packetOf size: Int, at now: Instant) {
+        scheduled = max(scheduled, now).advanced(byNanoseconds: pace.nanoseconds(of: size))
     }
 
-    /// Nanoseconds until the last of `bytes` may leave.
-    package func delay(of bytes: Int, at now: UInt64) -> UInt64 {
-        let end = max(scheduled, now).adding(clamped: pace.duration(of: bytes))
-        return end.subtracting(clamped: now.adding(clamped: pace.duration(of: pace.burst)))
+    /// How long the last of `bytes` must wait.
+    package func delay(of bytes: Int, at now: Instant) -> Duration {
+        let lead = pace.nanoseconds(of: pace.burst)
+        return max(.zero, max(scheduled, now) - now + .nanoseconds(pace.nanoseconds(of: bytes) - lead))
     }
 }

@@ -1,4 +1,5 @@
 package import Media
+package import Time
 
 /// The latest packets of one rendition or sound, without what differs from peer to peer: each stream reads them at its own
 /// place, and what one of them missed is still there for a while.
@@ -10,14 +11,14 @@ package final class PacketHistory {
         fileprivate let bytes: [UInt8]
         /// Nil for sound, of which each frame is one payload.
         fileprivate let fragments: PictureFragments?
-        /// When the picture or the first sample was captured: nanoseconds of the capture clock.
-        package let capturedAt: UInt64
+        /// When the picture or the first sample was captured.
+        package let capturedAt: Instant
         /// When it was taken from the screen, which has stood still since.
-        package let takenAt: UInt64
+        package let takenAt: Instant
         /// `capturedAt` in ticks of the RTP clock; later for each later frame.
         package let ticks: UInt64
         /// When the frame was appended.
-        package let appendedAt: UInt64
+        package let appendedAt: Instant
         /// One more for each frame, wrapping.
         package let number: UInt16
         /// Width and height in pixels of a keyframe; nil for sound, and for a picture that needs the one before.
@@ -26,10 +27,10 @@ package final class PacketHistory {
         fileprivate init(
             _ bytes: [UInt8],
             _ fragments: PictureFragments?,
-            capturedAt: UInt64,
-            takenAt: UInt64,
+            capturedAt: Instant,
+            takenAt: Instant,
             ticks: UInt64,
-            appendedAt: UInt64,
+            appendedAt: Instant,
             number: UInt16,
             keyframe: (width: UInt16, height: UInt16)?
         ) {
@@ -71,11 +72,11 @@ package final class PacketHistory {
     /// Where a frame begins that can be decoded without the ones before: a keyframe, or any packet of sound.
     package struct Entry: Sendable, Equatable {
         package let index: UInt64
-        package let appendedAt: UInt64
+        package let appendedAt: Instant
     }
 
     /// A frame this old still begins a stream: what came after it is sent in a burst.
-    private static let entryLifetime: UInt64 = 400_000_000
+    private static let entryLifetime = Duration.milliseconds(400)
 
     package let codec: StreamCodec
     /// Nil for sound, of which each frame is one payload.
@@ -141,30 +142,30 @@ package final class PacketHistory {
     }
 
     /// The newest frame to begin with that is still there, unless it was appended before an instant or is old.
-    func entry(since instant: UInt64, at now: UInt64) -> UInt64? {
-        guard let entry, entry.appendedAt >= max(instant, now.subtracting(clamped: Self.entryLifetime)),
+    func entry(since instant: Instant? = nil, at now: Instant) -> UInt64? {
+        guard let entry, entry.appendedAt >= instant ?? .start, now - entry.appendedAt <= Self.entryLifetime,
             contains(entry.index)
         else { return nil }
         return entry.index
     }
 
     /// Whether a stream can begin at once, with a frame that is there.
-    package func canBegin(at now: UInt64) -> Bool { entry(since: 0, at: now) != nil }
+    package func canBegin(at now: Instant) -> Bool { entry(at: now) != nil }
 
     /// Cuts an encoded picture into packets.
     ///
     /// - Parameters:
     ///   - frame: the encoder's output, which is kept and not copied.
     ///   - dimensions: width and height in pixels.
-    ///   - capturedAt: when the picture was on the screen: nanoseconds of the capture clock.
+    ///   - capturedAt: when the picture was on the screen.
     ///   - takenAt: when it was taken from there, for `forget(takenBefore:)`; `capturedAt` if nil.
     package func append(
         frame: [UInt8],
         isKeyframe: Bool,
         dimensions: (width: UInt16, height: UInt16),
-        capturedAt: UInt64,
-        takenAt: UInt64? = nil,
-        now: UInt64
+        capturedAt: Instant,
+        takenAt: Instant? = nil,
+        now: Instant
     ) {
         let fragments = packetizer!.packetize(frame.span, isKeyframe: isKeyframe, dimensions: dimensions)
         if isKeyframe { entry = Entry(index: end, appendedAt: now) }
@@ -183,7 +184,7 @@ package final class PacketHistory {
     ///
     /// - Parameter capturedAt: when its first sample was heard, reckoned in samples from the first of all: receivers take a
     ///   difference from the length of the packet before for a gap.
-    package func append(sound packet: [UInt8], capturedAt: UInt64, now: UInt64) {
+    package func append(sound packet: [UInt8], capturedAt: Instant, now: Instant) {
         precondition(packetizer == nil && 1...maximumPayloadSize ~= packet.count)
         entry = Entry(index: end, appendedAt: now)
         let frame = makeFrame(packet, nil, capturedAt: capturedAt, takenAt: capturedAt, keyframe: nil, now: now)
@@ -194,7 +195,7 @@ package final class PacketHistory {
     /// goes on with them, or gets them again.
     ///
     /// - Returns: whether there were any.
-    package func forget(takenBefore instant: UInt64) -> Bool {
+    package func forget(takenBefore instant: Instant) -> Bool {
         let before = start
         while start < end, self[start].frame.takenAt < instant { forgottenEnd = start + 1 }
         return start > before
@@ -203,10 +204,10 @@ package final class PacketHistory {
     private func makeFrame(
         _ bytes: [UInt8],
         _ fragments: PictureFragments?,
-        capturedAt: UInt64,
-        takenAt: UInt64,
+        capturedAt: Instant,
+        takenAt: Instant,
         keyframe: (width: UInt16, height: UInt16)?,
-        now: UInt64
+        now: Instant
     ) -> Frame {
         lastTicks = max(RTPStream.ticks(capturedAt, codec.clockRate), lastTicks + 1)
         frameNumber &+= 1

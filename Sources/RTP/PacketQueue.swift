@@ -1,10 +1,11 @@
+package import Time
+
 /// Packets on their way out, released by a pacer. The slots are reused, so that a steady stream allocates nothing.
-/// Sans-IO: `now` is nanoseconds of the capture clock.
 package struct PacketQueue: Sendable {
-    /// What waits: bytes, and nanoseconds until the last of them leaves.
+    /// What waits: bytes, and how long it takes until the last of them leaves.
     package struct Backlog: Equatable, Sendable {
         package let bytes: Int
-        package let duration: UInt64
+        package let duration: Duration
     }
 
     private var pacer: Pacer
@@ -41,7 +42,7 @@ package struct PacketQueue: Sendable {
     /// past.
     ///
     /// One by one they would cost more for waking up than for sending, and the last one would leave no earlier.
-    package var nextDeadline: UInt64? {
+    package var nextDeadline: Instant? {
         if isEmpty { return nil }
         var size = slots[head].count
         for index in 1..<max(count, 1) {
@@ -52,8 +53,8 @@ package struct PacketQueue: Sendable {
         return pacer.earliest(forPacketOf: size)
     }
 
-    package func backlog(at now: UInt64) -> Backlog {
-        Backlog(bytes: bytes, duration: isEmpty ? 0 : pacer.delay(of: bytes, at: now))
+    package func backlog(at now: Instant) -> Backlog {
+        Backlog(bytes: bytes, duration: isEmpty ? .zero : pacer.delay(of: bytes, at: now))
     }
 
     /// Appends the packet that `write` puts into an empty array. There must be `room`.
@@ -68,7 +69,7 @@ package struct PacketQueue: Sendable {
     }
 
     /// Moves the next packet to the end of `batch` if it may leave at `now`. Returns whether it did.
-    package mutating func dequeue(at now: UInt64, into batch: inout PacketBatch) -> Bool {
+    package mutating func dequeue(at now: Instant, into batch: inout PacketBatch) -> Bool {
         guard !isEmpty, pacer.earliest(forPacketOf: slots[head].count) <= now else { return false }
         let size = slots[head].count
         batch.append(slots[head])

@@ -45,15 +45,15 @@ package struct ReportBlock: Equatable, Sendable {
         self.delaySinceLastSenderReport = delaySinceLastSenderReport
     }
 
-    /// Nanoseconds there and back of the sender report that the block answers (RFC 3550 §6.4.1, `DLSR`).
+    /// The time there and back of the sender report that the block answers (RFC 3550 §6.4.1, `DLSR`).
     ///
     /// Nil if it answers none, or if its times are not possible.
-    package func roundTripTime(arrivedAt now: NTPTime) -> UInt64? {
+    package func roundTripTime(arrivedAt now: NTPTime) -> Duration? {
         if lastSenderReport == 0 { return nil }
         let elapsed = now.middle &- lastSenderReport
         // Rounding may leave it a tick short, and no path takes half of the 18 hours that fit in 32 bits.
         let trip = Int32(truncatingIfNeeded: elapsed &- delaySinceLastSenderReport)
-        return trip < -1 ? nil : UInt64(max(trip, 0)) * 1_000_000_000 / 65536
+        return trip < -1 ? nil : .seconds(max(trip, 0)) / 65536
     }
 }
 

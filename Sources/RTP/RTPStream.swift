@@ -1,4 +1,5 @@
 import Media
+package import Time
 
 /// The numbers of one outgoing stream: numbers its packets, stamps them, counts them and reports on them (RFC 3550 §5.1, §6.4.1).
 package struct RTPStream: Sendable {
@@ -52,7 +53,7 @@ package struct RTPStream: Sendable {
 
     /// The timestamp of the next picture, taken from when it was captured; always later than that of the one before,
     /// by one tick if the capture clock says otherwise.
-    package mutating func timestamp(capturedAt instant: UInt64) -> UInt32 {
+    package mutating func timestamp(capturedAt instant: Instant) -> UInt32 {
         var ticks = Self.ticks(instant, clockRate)
         if let lastTicks, ticks <= lastTicks { ticks = lastTicks + 1 }
         lastTicks = ticks
@@ -97,7 +98,7 @@ package struct RTPStream: Sendable {
     }
 
     /// The report of an instant: what was sent, and where the capture timeline stands against the wall clock.
-    package func senderReport(at now: UInt64, clock: ClockReading) -> SenderReport {
+    package func senderReport(at now: Instant, clock: ClockReading) -> SenderReport {
         SenderReport(
             ssrc: ssrc,
             ntpTime: clock.ntpTime(at: now),
@@ -108,8 +109,8 @@ package struct RTPStream: Sendable {
     }
 
     /// An instant on the clock of all streams of a rate. Split so that none overflows.
-    package static func ticks(_ instant: UInt64, _ clockRate: Int) -> UInt64 {
-        let (seconds, rest) = instant.quotientAndRemainder(dividingBy: 1_000_000_000)
+    package static func ticks(_ instant: Instant, _ clockRate: Int) -> UInt64 {
+        let (seconds, rest) = instant.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         return seconds * UInt64(clockRate) + rest * UInt64(clockRate) / 1_000_000_000
     }
 }

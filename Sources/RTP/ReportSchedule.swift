@@ -1,19 +1,20 @@
-/// When sender reports are due: at once, and then every 0.5 to 1.5 intervals, chosen at random so that senders do not
+package import Time
+
+/// When sender reports are due: with the first packet, and then every 0.5 to 1.5 s, chosen at random so that senders do not
 /// fall into step (RFC 3550 §6.2, §6.3.1).
 package struct ReportSchedule: Sendable {
-    /// Nanoseconds.
-    private let interval: UInt64
     private var random: SplitMix64
-    package private(set) var nextDeadline: UInt64 = 0
+    /// Nil before the first packet.
+    package private(set) var nextDeadline: Instant?
 
-    package init(interval: UInt64 = 1_000_000_000, seed: UInt64) {
-        self.interval = interval
-        random = SplitMix64(seed: seed)
-    }
+    package init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
-    package mutating func reportSent(at now: UInt64) {
-        let wait = UInt64.random(in: interval / 2...interval / 2 * 3, using: &random)
-        nextDeadline = now.adding(clamped: wait)
+    package mutating func packetSent(at now: Instant) { nextDeadline = nextDeadline ?? now }
+
+    package func isDue(at now: Instant) -> Bool { nextDeadline.map { now >= $0 } ?? false }
+
+    package mutating func reportSent(at now: Instant) {
+        nextDeadline = now + .milliseconds(Int.random(in: 500...1500, using: &random))
     }
 }
 

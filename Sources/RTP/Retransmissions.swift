@@ -1,9 +1,11 @@
+import Time
+
 /// Packets that a peer has lost and that wait to be sent again, by their numbers in the history.
 struct Retransmissions: Sendable {
     /// Packets that wait at the most.
     static let limit = 512
     /// Less than this is no round trip, but a repeated request.
-    private static let shortestPatience: UInt64 = 10_000_000
+    private static let shortestPatience = Duration.milliseconds(10)
     /// Bytes that may be sent again at once, at the least: a whole keyframe.
     private static let keyframeSize = 160_000
     /// Bytes that each packet is taken for.
@@ -11,7 +13,7 @@ struct Retransmissions: Sendable {
 
     private var waiting: [UInt64] = []
     /// When packets were last sent again, by number modulo the count.
-    private var repeatedAt = [(index: UInt64, at: UInt64)](repeating: (.max, 0), count: 256)
+    private var repeatedAt = [(index: UInt64, at: Instant)?](repeating: nil, count: 256)
     /// Packets before this one are gone.
     private var start: UInt64 = 0
 
@@ -24,10 +26,10 @@ struct Retransmissions: Sendable {
 
     /// Notes a lost packet, unless it is gone, waits already, was sent again so lately that it may still be on its way, or
     /// is one too many.
-    mutating func request(_ index: UInt64, roundTripTime: UInt64?, budget: inout Pacer, now: UInt64) {
-        let last = repeatedAt[Int(index % 256)]
-        let patience = max(roundTripTime ?? 0, Self.shortestPatience)
-        guard index >= start, last.index != index || now >= last.at.adding(clamped: patience),
+    mutating func request(_ index: UInt64, roundTripTime: Duration?, budget: inout Pacer, now: Instant) {
+        let patience = max(roundTripTime ?? .zero, Self.shortestPatience)
+        if let last = repeatedAt[Int(index % 256)], last.index == index, now - last.at < patience { return }
+        guard index >= start,
             waiting.count < Self.limit, !waiting.contains(index), budget.earliest(forPacketOf: Self.packetSize) <= now
         else { return }
         budget.note(packetOf: Self.packetSize, at: now)
@@ -45,7 +47,7 @@ struct Retransmissions: Sendable {
     func next(in history: borrowing PacketHistory) -> UInt64? { waiting.first { history.contains($0) } }
 
     /// The next packet, which `next` gave, is sent.
-    mutating func noteSent(_ index: UInt64, at now: UInt64) {
+    mutating func noteSent(_ index: UInt64, at now: Instant) {
         waiting.removeSubrange(...waiting.firstIndex(of: index)!)
         repeatedAt[Int(index % 256)] = (index, now)
     }

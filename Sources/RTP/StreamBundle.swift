@@ -1,8 +1,10 @@
+package import Time
+
 /// All streams to one peer, with what they share: one name, one schedule of reports, one pace, one round trip time, one
 /// judgement of whether the peer is in reach.
 ///
 /// After each call that changes it, or when a history has grown, write packets with `writeNext` until it returns false, and
-/// call again when `nextDeadline` comes. Instants are nanoseconds of the capture clock.
+/// call again when `nextDeadline` comes.
 package struct StreamBundle {
     /// As many streams as one report and one goodbye have room for, in a datagram.
     package static let limit = 15
@@ -10,8 +12,8 @@ package struct StreamBundle {
     /// In the order of the session description, with a mid of its own each.
     package private(set) var streams: [OutgoingStream] = []
     package let canonicalName: String
-    /// Nanoseconds; nil before a report tells it.
-    package private(set) var roundTripTime: UInt64?
+    /// Nil before a report tells it.
+    package private(set) var roundTripTime: Duration?
     private let clock: ClockReading
     private var pacer: Pacer
     private var repairBudget: Pacer
@@ -55,10 +57,11 @@ package struct StreamBundle {
     ///
     /// Streams take turns, a packet each: one of few packets waits for no more than one of each other. Within a stream, what
     /// was lost goes before what is new.
-    package mutating func writeNext(at now: UInt64, to bytes: inout [UInt8]) -> Bool {
+    package mutating func writeNext(at now: Instant, to bytes: inout [UInt8]) -> Bool {
         for index in streams.indices { streams[index].catchUp(at: now) }
         guard let (index, size) = next, pacer.earliest(forPacketOf: size) <= now else { return false }
         pacer.note(packetOf: size, at: now)
+        reports.packetSent(at: now)
         streams[index].writeNext(at: now, roundTripTime: roundTripTime, clock: clock, to: &bytes)
         turn = (index + 1) % streams.count
         return true
@@ -75,39 +78,37 @@ package struct StreamBundle {
 
     /// When `writeNext` or `writeReport` has something to write, a keyframe may be asked for, or the peer is lost; nil
     /// while there is nothing to wait for. May lie in the past.
-    package var nextDeadline: UInt64? {
+    package var nextDeadline: Instant? {
         let packet = next.map { pacer.earliest(forPacketOf: $0.size) }
-        let report = hasSent ? reports.nextDeadline : nil
-        return earliest(packet, report, streams.lazy.compactMap { $0.keyframeDeadline }.min(), reachability.deadline)
+        let keyframe = streams.lazy.compactMap { $0.keyframeDeadline }.min()
+        return earliest(packet, reports.nextDeadline, keyframe, reachability.deadline)
     }
 
     /// Appends one report on all streams that have sent, with their name, if it is due (RFC 3550 §6.1). Returns whether it
     /// was.
-    package mutating func writeReport(at now: UInt64, to bytes: inout [UInt8]) -> Bool {
-        guard hasSent, now >= reports.nextDeadline else { return false }
+    package mutating func writeReport(at now: Instant, to bytes: inout [UInt8]) -> Bool {
+        guard reports.isDue(at: now) else { return false }
         appendReport(at: now, to: &bytes)
         reports.reportSent(at: now)
         return true
     }
 
     /// Appends the goodbye, which a bundle that never sent does not say. Returns whether it was said.
-    package func writeGoodbye(at now: UInt64, to bytes: inout [UInt8]) -> Bool {
-        guard hasSent else { return false }
+    package func writeGoodbye(at now: Instant, to bytes: inout [UInt8]) -> Bool {
+        guard streams.contains(where: { $0.hasSent }) else { return false }
         appendReport(at: now, to: &bytes)
         Goodbye(ssrcs: streams.flatMap(\.sources)).write(to: &bytes)
         return true
     }
 
-    private var hasSent: Bool { streams.contains { $0.hasSent } }
-
-    private func appendReport(at now: UInt64, to bytes: inout [UInt8]) {
+    private func appendReport(at now: Instant, to bytes: inout [UInt8]) {
         let streams = streams.filter(\.hasSent)
         for stream in streams { stream.report(at: now, clock: clock).write(to: &bytes) }
         streams.map { SourceDescription(ssrc: $0.ssrc, canonicalName: canonicalName) }.write(to: &bytes)
     }
 
     /// Whether the peer needs a keyframe of a stream that is yet to come. The answer is given once.
-    package mutating func takeKeyframeRequest(of mid: String, at now: UInt64) -> Bool {
+    package mutating func takeKeyframeRequest(of mid: String, at now: Instant) -> Bool {
         guard let index = index(of: mid) else { return false }
         return streams[index].takeKeyframeRequest(at: now)
     }
@@ -116,7 +117,7 @@ package struct StreamBundle {
     package mutating func notePacketsDropped() { for index in streams.indices { streams[index].notePacketsDropped() } }
 
     /// Whether the peer is out of reach: its regular reports have stopped, or tell that nothing arrives.
-    package func isLost(at now: UInt64) -> Bool { reachability.isLost(at: now) }
+    package func isLost(at now: Instant) -> Bool { reachability.isLost(at: now) }
 
     /// Goes on with another codec of the same clock in one stream.
     ///
@@ -150,7 +151,7 @@ package struct StreamBundle {
     // MARK: - In
 
     /// Takes what the peer says of its streams.
-    package mutating func receive(_ packet: RTCPPacket, now: UInt64) {
+    package mutating func receive(_ packet: RTCPPacket, now: Instant) {
         reachability.noteFeedback(now: now)
         switch packet {
         case .senderReport(let report): note(report.reports, now: now)
@@ -162,7 +163,7 @@ package struct StreamBundle {
         }
     }
 
-    private mutating func note(_ blocks: [ReportBlock], now: UInt64) {
+    private mutating func note(_ blocks: [ReportBlock], now: Instant) {
         reachability.noteReport(now: now)
         for index in streams.indices {
             let ssrc = streams[index].ssrc

@@ -5,12 +5,17 @@ public struct Instant: InstantProtocol, Sendable {
     /// Nanoseconds since the clock's start, as files of the bridge hold them.
     public let nanoseconds: UInt64
 
+    /// The clock's start: no instant is earlier.
+    package static var start: Instant { Instant(nanoseconds: 0) }
+
     /// - Parameter nanoseconds: since the clock's start.
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
     /// The instant after a duration, which may be negative.
-    public func advanced(by duration: Duration) -> Instant {
-        let step = duration.nanoseconds
+    public func advanced(by duration: Duration) -> Instant { advanced(byNanoseconds: duration.nanoseconds) }
+
+    /// For what is reckoned in 64 bits many times a second.
+    package func advanced(byNanoseconds step: Int64) -> Instant {
         let (sum, overflows) =
             step < 0
             ? nanoseconds.subtractingReportingOverflow(step.magnitude)

@@ -1,9 +1,10 @@
 package import RTP
+package import Time
 
 /// One peer: from a path that ICE has found to protected packets of its streams, without sockets and clock.
 ///
 /// After each call that changes it, drain the session with `poll`, and call that again when `nextDeadline` comes or a
-/// history has grown. Instants are nanoseconds of the capture clock.
+/// history has grown.
 package struct PeerSession: ~Copyable {
     /// Why a session is over.
     package enum End: Error, Equatable, CustomStringConvertible {
@@ -37,10 +38,10 @@ package struct PeerSession: ~Copyable {
         case ended(End)
     }
 
-    /// Nanoseconds until keys must be there.
-    static let setupLimit: UInt64 = 15_000_000_000
-    /// Nanoseconds until a packet is offered again that the system did not take.
-    static let retryInterval: UInt64 = 5_000_000
+    /// Until keys must be there.
+    static let setupLimit = Duration.seconds(15)
+    /// Until a packet is offered again that the system did not take.
+    static let retryInterval = Duration.milliseconds(5)
     /// Bytes of the largest datagram.
     package static let maximumDatagramSize = 1200
     /// Bytes of an RTP payload that make a datagram of that size.
@@ -50,11 +51,12 @@ package struct PeerSession: ~Copyable {
     private let dtls: DTLSConnection
     /// What goes out.
     package private(set) var streams: StreamBundle
-    private let createdAt: UInt64
+    /// When keys must be there.
+    private let setupEnd: Instant
     /// Protected packets that the system did not take yet.
     private var held: [[UInt8]] = []
-    /// When they are offered again.
-    private var retryAt: UInt64 = 0
+    /// When they are offered again; nil while there are none.
+    private var retryAt: Instant?
     /// Those that have sent RTCP and not said goodbye; no more than `SRTPSession` hears.
     private var sources: Set<UInt32> = []
 
@@ -66,11 +68,11 @@ package struct PeerSession: ~Copyable {
         expecting fingerprints: [Fingerprint],
         streams: StreamBundle,
         identity: DTLSIdentity,
-        now: UInt64
+        now: Instant
     ) throws(DTLSError) {
         dtls = try DTLSConnection(role, identity: identity, expected: fingerprints)
         self.streams = streams
-        createdAt = now
+        setupEnd = now + Self.setupLimit
     }
 
     package var end: End? { if case .ended(let end) = state { end } else { nil } }
@@ -79,7 +81,7 @@ package struct PeerSession: ~Copyable {
     package var profile: SRTPProfile? { if case .established(let session) = state { session.profile } else { nil } }
 
     /// Whether the peer needs a keyframe of a stream that is yet to come. The answer is given once.
-    package mutating func takeKeyframeRequest(of mid: String, at now: UInt64) -> Bool {
+    package mutating func takeKeyframeRequest(of mid: String, at now: Instant) -> Bool {
         guard case .established = state else { return false }
         return streams.takeKeyframeRequest(of: mid, at: now)
     }
@@ -110,6 +112,7 @@ package struct PeerSession: ~Copyable {
     package mutating func forgetHeld() {
         guard !held.isEmpty else { return }
         held.removeAll()
+        retryAt = nil
         streams.notePacketsDropped()
     }
 
@@ -127,7 +130,7 @@ package struct PeerSession: ~Copyable {
     package mutating func pathLost() { finish(.pathLost) }
 
     /// Takes a datagram that is not STUN (RFC 7983).
-    package mutating func receive(_ datagram: UnsafeRawBufferPointer, now: UInt64) {
+    package mutating func receive(_ datagram: UnsafeRawBufferPointer, now: Instant) {
         guard datagram.count >= 2 else { return }
         switch (datagram[0], datagram[1]) {
         case (20...63, _):
@@ -150,7 +153,7 @@ package struct PeerSession: ~Copyable {
     }
 
     /// A peer has left when all that it has sent as have said goodbye (RFC 3550 §6.6).
-    private mutating func take(_ packet: RTCPPacket, now: UInt64) {
+    private mutating func take(_ packet: RTCPPacket, now: Instant) {
         guard case .goodbye(let goodbye) = packet else { return streams.receive(packet, now: now) }
         sources.subtract(goodbye.ssrcs)
         if sources.isEmpty, !goodbye.ssrcs.isEmpty { finish(.closedByPeer) }
@@ -165,18 +168,18 @@ package struct PeerSession: ~Copyable {
     ///   - batch: what it holds is lost.
     ///   - send: returns how many datagrams were taken, from the first on.
     package mutating func poll(
-        at now: UInt64,
+        at now: Instant,
         in batch: inout DatagramBatch,
         send: (borrowing DatagramBatch) -> Int
     ) {
-        if let timeout = dtls.timeout, timeout == 0 {
+        if dtls.timeout == .zero {
             dtls.handleTimeout()
             noteHandshake()
         }
         sendHandshake(in: &batch, send)
         switch state {
         case .connecting, .handshaking:
-            if now >= createdAt.adding(clamped: Self.setupLimit) { finish(.timeout) }
+            if now >= setupEnd { finish(.timeout) }
         case .established(let session):
             sendStreams(session, at: now, in: &batch, send)
             if streams.isLost(at: now) { finish(.pathLost) }
@@ -186,12 +189,13 @@ package struct PeerSession: ~Copyable {
 
     private mutating func sendStreams(
         _ session: SRTPSession,
-        at now: UInt64,
+        at now: Instant,
         in batch: inout DatagramBatch,
         _ send: (borrowing DatagramBatch) -> Int
     ) {
         for datagram in held { batch.append(datagram) }
         held.removeAll()
+        retryAt = nil
         var hasMore = true
         repeat {
             // What waits goes first, and alone.
@@ -199,7 +203,7 @@ package struct PeerSession: ~Copyable {
             let count = batch.isEmpty ? 0 : send(batch)
             if count < batch.count {
                 held = (count..<batch.count).map { Array(batch[$0]) }
-                retryAt = now.adding(clamped: Self.retryInterval)
+                retryAt = now + Self.retryInterval
                 hasMore = false
             }
             batch.removeAll()
@@ -207,7 +211,7 @@ package struct PeerSession: ~Copyable {
     }
 
     /// Writes what may leave at `now`. Returns false if that is all.
-    private mutating func fill(_ batch: inout DatagramBatch, _ session: SRTPSession, at now: UInt64) -> Bool {
+    private mutating func fill(_ batch: inout DatagramBatch, _ session: SRTPSession, at now: Instant) -> Bool {
         while !batch.isFull {
             let hasWritten =
                 batch.append({ streams.writeNext(at: now, to: &$0) }, protect: session.protectRTP)
@@ -218,13 +222,12 @@ package struct PeerSession: ~Copyable {
     }
 
     /// When `poll` must be called at the latest; nil when the session is over. May lie in the past.
-    package func nextDeadline(at now: UInt64) -> UInt64? {
+    package func nextDeadline(at now: Instant) -> Instant? {
         switch state {
         case .connecting, .handshaking:
-            let limit = createdAt.adding(clamped: Self.setupLimit)
-            return dtls.timeout.map { min(limit, now.adding(clamped: $0)) } ?? limit
-        case .established: return held.isEmpty ? streams.nextDeadline : retryAt
-        case .ended: return nil
+            dtls.timeout.map { min(setupEnd, now + $0) } ?? setupEnd
+        case .established: retryAt ?? streams.nextDeadline
+        case .ended: nil
         }
     }
 
@@ -232,7 +235,7 @@ package struct PeerSession: ~Copyable {
     ///
     /// - Parameter end: why the session is over.
     package mutating func close(
-        at now: UInt64,
+        at now: Instant,
         _ end: End,
         in batch: inout DatagramBatch,
         send: (borrowing DatagramBatch) -> Int

@@ -55,8 +55,8 @@ final class StatisticsLog {
             if let first = plain.first {
                 line.receiverListening = first.receiverListening
                 line.lossRatio = first.report?.lossFraction
-                line.jitterMs = first.report.map { milliseconds(.nanoseconds($0.jitter)) }
-                line.rttMs = first.report?.roundTripTime.map { milliseconds(.nanoseconds($0)) }
+                line.jitterMs = first.report.map { milliseconds($0.jitter) }
+                line.rttMs = first.report?.roundTripTime.map { milliseconds($0) }
             }
             if let web {
                 let totals = web.totals

@@ -1,36 +1,35 @@
-import RTP
+import TestSupport
 import Testing
+import Time
 
 @testable import Calls
 
 @Suite struct ListenerWatchTests {
-    let millisecond: UInt64 = 1_000_000
-
     @Test func silenceAfterAProbeMeansSomebodyCame() {
         var watch = ListenerWatch(refusalsAreLimited: false)
         #expect(watch.isListening && watch.nextDeadline == nil)
-        watch.refused(at: 0)
+        watch.refused(at: .start)
         #expect(!watch.isListening)
-        #expect(watch.nextDeadline == 250 * millisecond)
-        var event = watch.poll(at: 249 * millisecond)
+        #expect(watch.nextDeadline == .milliseconds(250))
+        var event = watch.poll(at: .milliseconds(249))
         #expect(event == nil)
-        event = watch.poll(at: 250 * millisecond)
+        event = watch.poll(at: .milliseconds(250))
         #expect(event == .probe)
-        watch.sent(at: 250 * millisecond)
-        #expect(watch.nextDeadline == 300 * millisecond)
-        event = watch.poll(at: 300 * millisecond)
+        watch.sent(at: .milliseconds(250))
+        #expect(watch.nextDeadline == .milliseconds(300))
+        event = watch.poll(at: .milliseconds(300))
         #expect(event == .appeared)
         #expect(watch.isListening && watch.nextDeadline == nil)
     }
 
     @Test func eachRefusalStartsAgain() {
         var watch = ListenerWatch(refusalsAreLimited: true)
-        for round in 0..<5 as Range<UInt64> {
-            let now = round * 1000 * millisecond
+        for round in 0..<5 {
+            let now = Instant.seconds(Double(round))
             watch.refused(at: now)
-            watch.sent(at: now + 10 * millisecond)
-            watch.sent(at: now + 900 * millisecond)
-            let event = watch.poll(at: now + 999 * millisecond)
+            watch.sent(at: now + .milliseconds(10))
+            watch.sent(at: now + .milliseconds(900))
+            let event = watch.poll(at: now + .milliseconds(999))
             #expect(event == nil && !watch.isListening)
         }
     }
@@ -39,7 +38,7 @@ import Testing
         var watch = ListenerWatch(refusalsAreLimited: true)
         var isNews = watch.heard()
         #expect(!isNews)
-        watch.refused(at: 5)
+        watch.refused(at: .nanoseconds(5))
         isNews = watch.heard()
         #expect(isNews && watch.isListening)
     }

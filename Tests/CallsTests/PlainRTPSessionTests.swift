@@ -1,22 +1,23 @@
 import Calls
 import Media
 import RTP
+import TestSupport
 import Testing
+import Time
 
 /// A session in virtual time, with what it put out.
 struct Simulation {
-    static let millisecond: UInt64 = 1_000_000
     var session: PlainRTPSession
-    var now: UInt64 = 50_000 * millisecond
-    var rtp: [(at: UInt64, packet: RTPPacket)] = []
-    var probes: [UInt64] = []
-    var rtcp: [(at: UInt64, packets: [RTCPPacket])] = []
+    var now = Instant.seconds(50)
+    var rtp: [(at: Instant, packet: RTPPacket)] = []
+    var probes: [Instant] = []
+    var rtcp: [(at: Instant, packets: [RTCPPacket])] = []
 
     init(_ configuration: PlainRTPSession.Configuration = .init(codec: .vp8)) {
         var random = SplitMix64(seed: 11)
         session = PlainRTPSession(
             configuration,
-            clock: ClockReading(monotonic: now, wall: 1_767_225_600 * 1000 * Self.millisecond),
+            clock: ClockReading(monotonic: now, wall: 1_767_225_600_000_000_000),
             using: &random
         )
     }
@@ -27,7 +28,7 @@ struct Simulation {
             frame: frame.span,
             isKeyframe: isKeyframe,
             dimensions: (1280, 720),
-            capturedAt: now - 5 * Self.millisecond,
+            capturedAt: now - .milliseconds(5),
             now: now
         )
         try drain()
@@ -49,12 +50,12 @@ struct Simulation {
     }
 
     /// Lets time pass, going from deadline to deadline as a driver would.
-    mutating func advance(milliseconds: UInt64) throws {
-        let end = now + milliseconds * Self.millisecond
+    mutating func advance(milliseconds: Int) throws {
+        let end = now + .milliseconds(milliseconds)
         while let deadline = session.nextDeadline, deadline <= end {
             now = max(now, deadline)
             try drain()
-            #expect(session.nextDeadline ?? .max > now, "a deadline that was served moves on")
+            #expect(session.nextDeadline.map { $0 > now } ?? true, "a deadline that was served moves on")
         }
         now = end
     }
@@ -90,8 +91,8 @@ struct Simulation {
         let stamps = packets.filter(\.header.marker).map(\.header.timestamp)
         #expect(zip(stamps, stamps.dropFirst()).allSatisfy { $1 &- $0 == 2970 })
         // The keyframe is spread, what follows leaves as soon as it may.
-        #expect(simulation.rtp[84].at > simulation.rtp[0].at + 45 * Simulation.millisecond)
-        #expect(simulation.rtp[84].at < simulation.rtp[0].at + 60 * Simulation.millisecond)
+        #expect(simulation.rtp[84].at > simulation.rtp[0].at + .milliseconds(45))
+        #expect(simulation.rtp[84].at < simulation.rtp[0].at + .milliseconds(60))
 
         // About one report a second, each a sender report and a name, tied to the timeline of the pictures.
         #expect((45...80).contains(simulation.rtcp.count))
@@ -102,7 +103,7 @@ struct Simulation {
             }
             #expect(names.count == 1 && names[0].canonicalName?.isEmpty == false)
             #expect(names[0].ssrc == simulation.session.ssrc)
-            let sinceFirst = at - (simulation.rtp[0].at - 5 * Simulation.millisecond)
+            let sinceFirst = UInt64((at - (simulation.rtp[0].at - .milliseconds(5))).nanoseconds)
             #expect(
                 sender.rtpTimestamp == stamps[0]
                     &+ UInt32(sinceFirst / 100_000 * 9 + sinceFirst % 100_000 * 9 / 100_000)
@@ -172,9 +173,9 @@ struct Simulation {
         let report = try #require(simulation.session.statistics.report)
         #expect(report.lossFraction == 0.25)
         #expect(report.packetsLost == 9)
-        #expect(report.jitter == 500_000)
+        #expect(report.jitter == .microseconds(500))
         let roundTrip = try #require(report.roundTripTime)
-        #expect((49_900_000...50_100_000).contains(roundTrip))
+        #expect((.microseconds(49_900) ... .microseconds(50_100)).contains(roundTrip))
     }
 
     @Test func malformedFeedbackIsCounted() {
@@ -192,7 +193,7 @@ struct Simulation {
         for _ in 0..<100 where try simulation.send(100_000) { accepted += 1 }
         #expect(accepted > 40 && accepted < 60)
         #expect(simulation.wantsKeyframe, "the receiver cannot follow")
-        #expect(simulation.session.backlog(now: simulation.now).duration > 100 * Simulation.millisecond)
+        #expect(simulation.session.backlog(now: simulation.now).duration > .milliseconds(100))
         try simulation.advance(milliseconds: 10_000)
         #expect(simulation.session.backlog(now: simulation.now).bytes == 0)
         #expect(simulation.rtp.filter(\.packet.header.marker).count == accepted)

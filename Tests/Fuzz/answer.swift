@@ -1,5 +1,6 @@
 import Media
 import RTP
+import Time
 import WebRTC
 
 /// An answer to an offer of video and sound: what is taken was offered, and a session can be made of it.
@@ -19,14 +20,14 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     var bundle = StreamBundle(
         offer.streams.map { ($0.formats[0].parameters, $0.formats[0].codec == .opus ? sound : video) },
         pace: .video(targetBitrate: 1_000_000),
-        clock: ClockReading(monotonic: 0, wall: 0),
+        clock: ClockReading(monotonic: .start, wall: 0),
         using: &random
     )
     bundle.keep(outcome.streams.map { ($0.formats[0].parameters, $0.formats[0].codec == .opus ? sound : video) })
-    video.append(frame: [1, 2, 3], isKeyframe: true, dimensions: (8, 8), capturedAt: 1, now: 1)
-    sound.append(sound: [1, 2, 3], capturedAt: 1, now: 1)
+    video.append(frame: [1, 2, 3], isKeyframe: true, dimensions: (8, 8), capturedAt: .start, now: .start)
+    sound.append(sound: [1, 2, 3], capturedAt: .start, now: .start)
     var bytes: [UInt8] = []
-    while bundle.writeNext(at: 1, to: &bytes) {}
+    while bundle.writeNext(at: .start, to: &bytes) {}
     precondition(bytes.count >= outcome.streams.count * 15)
     return 0
 }

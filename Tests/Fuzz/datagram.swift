@@ -1,5 +1,6 @@
 import Media
 import RTP
+import Time
 import WebRTC
 
 /// Datagrams to a session. Of the input's first byte the lowest bit says which side begins the handshake, the next one
@@ -37,7 +38,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-private let now: UInt64 = 1 << 40
+private let now = Instant(nanoseconds: 1 << 40)
 private let identity = try! DTLSIdentity()
 
 private struct Peer: ~Copyable {
@@ -57,7 +58,7 @@ private struct Peer: ~Copyable {
             """
         let negotiation = try! Negotiation(offer: SessionDescription(parsing: offer), codecs: [[.vp8]])
         var random = SplitMix64(seed: 1)
-        let clock = ClockReading(monotonic: now, wall: now)
+        let clock = ClockReading(monotonic: now, wall: 1 << 60)
         history = PacketHistory(codec: .vp8, maximumPayloadSize: 1000, capacity: 4, using: &random)
         let streams = StreamBundle(
             [(negotiation.streams[0].formats[0].parameters, history)],

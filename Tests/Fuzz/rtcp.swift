@@ -1,5 +1,6 @@
 import Media
 import RTP
+import Time
 
 /// A datagram of RTCP that was opened, as a stream takes it; and the same bytes as RTP.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -10,6 +11,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     var random = SplitMix64(seed: 1)
     let history = PacketHistory(codec: .vp8, maximumPayloadSize: 100, capacity: 32, using: &random)
     let sound = PacketHistory(soundOf: 100, capacity: 32)
+    var now = Instant(nanoseconds: 1 << 40)
     var streams = StreamBundle(
         [
             (
@@ -21,10 +23,9 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
             ), (OutgoingStream.Parameters(payloadType: 111, retransmissionPayloadType: nil, mid: "1"), sound),
         ],
         pace: .video(targetBitrate: 1_000_000),
-        clock: ClockReading(monotonic: 1 << 40, wall: 1 << 60),
+        clock: ClockReading(monotonic: now, wall: 1 << 60),
         using: &random
     )
-    var now: UInt64 = 1 << 40
     var output: [UInt8] = []
     for round in 0..<3 {
         history.append(
@@ -40,7 +41,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         while streams.writeNext(at: now, to: &output) {}
         _ = streams.writeReport(at: now, to: &output)
         if let deadline = streams.nextDeadline { precondition(deadline > now) }
-        now += 20_000_000
+        now += .milliseconds(20)
     }
     return 0
 }

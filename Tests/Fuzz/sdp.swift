@@ -1,5 +1,6 @@
 import Media
 import RTP
+import Time
 import WebRTC
 
 /// An offer, and the answer to it: what is printed must read back the same.
@@ -15,7 +16,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         let streams = StreamBundle(
             [(negotiation.streams[0].formats[0].parameters, history)],
             pace: .video(targetBitrate: 1_000_000),
-            clock: ClockReading(monotonic: 0, wall: 0),
+            clock: ClockReading(monotonic: .start, wall: 0),
             using: &random
         )
         let local = TransportParameters(

@@ -1,3 +1,5 @@
+import Time
+
 @testable import RTP
 
 extension PacketHistory.Packet {
@@ -7,17 +9,17 @@ extension PacketHistory.Packet {
         return bytes
     }
 
-    var capturedAt: UInt64 { frame.capturedAt }
-    var takenAt: UInt64 { frame.takenAt }
+    var capturedAt: Instant { frame.capturedAt }
+    var takenAt: Instant { frame.takenAt }
     var ticks: UInt64 { frame.ticks }
-    var appendedAt: UInt64 { frame.appendedAt }
+    var appendedAt: Instant { frame.appendedAt }
     var frameNumber: UInt16 { frame.number }
     var keyframe: (width: UInt16, height: UInt16)? { frame.keyframe }
 }
 
 extension PacketHistory {
     /// Appends a frame of so many packets.
-    func append(_ packets: Int, isKeyframe: Bool, at now: UInt64) {
+    func append(_ packets: Int, isKeyframe: Bool, at now: Instant) {
         append(
             frame: [UInt8](repeating: 9, count: packets * 990),
             isKeyframe: isKeyframe,

@@ -1,9 +1,11 @@
 import RTP
+import TestSupport
 import Testing
+import Time
 
 extension KeyframeRequests {
     /// Makes a keyframe if one is asked for and may be made.
-    fileprivate mutating func take(at now: UInt64) -> Bool {
+    fileprivate mutating func take(at now: Instant) -> Bool {
         guard let deadline = nextDeadline, now >= deadline else { return false }
         keyframeSent(at: now)
         return true
@@ -11,8 +13,7 @@ extension KeyframeRequests {
 }
 
 @Suite struct KeyframeRequestsTests {
-    let millisecond: UInt64 = 1_000_000
-    let start: UInt64 = 1_000_000_000
+    let start = Instant.seconds(1)
 
     @Test func answersTheFirstRequestAtOnce() {
         var requests = KeyframeRequests()
@@ -28,14 +29,14 @@ extension KeyframeRequests {
         var requests = KeyframeRequests()
         requests.request()
         expect(requests.take(at: start))
-        for wait in 1...10 as ClosedRange<UInt64> {
+        for wait in 1...10 {
             requests.request()
-            expect(!requests.take(at: start + wait * millisecond))
+            expect(!requests.take(at: start + .milliseconds(wait)))
         }
-        #expect(requests.nextDeadline == start + 300 * millisecond)
-        expect(!requests.take(at: start + 300 * millisecond - 1))
-        expect(requests.take(at: start + 300 * millisecond))
-        expect(!requests.take(at: start + 900 * millisecond))
+        #expect(requests.nextDeadline == start + .milliseconds(300))
+        expect(!requests.take(at: start + .milliseconds(300) - .nanoseconds(1)))
+        expect(requests.take(at: start + .milliseconds(300)))
+        expect(!requests.take(at: start + .milliseconds(900)))
         #expect(requests.count == 11)
     }
 
@@ -44,11 +45,11 @@ extension KeyframeRequests {
         requests.request(7, from: 1)
         expect(requests.take(at: start))
         requests.request(7, from: 1)
-        expect(!requests.take(at: start + 1000 * millisecond))
+        expect(!requests.take(at: start + .milliseconds(1000)))
         requests.request(8, from: 1)
-        expect(requests.take(at: start + 1000 * millisecond))
+        expect(requests.take(at: start + .milliseconds(1000)))
         requests.request(8, from: 2)
-        expect(requests.take(at: start + 2000 * millisecond))
+        expect(requests.take(at: start + .milliseconds(2000)))
     }
 
     @Test func commandNumbersWrap() {
@@ -56,16 +57,16 @@ extension KeyframeRequests {
         requests.request(255, from: 1)
         expect(requests.take(at: start))
         requests.request(0, from: 1)
-        expect(requests.take(at: start + 1000 * millisecond))
+        expect(requests.take(at: start + .milliseconds(1000)))
     }
 
     @Test func unaskedKeyframeAnswersToo() {
         var requests = KeyframeRequests()
         requests.request()
         requests.keyframeSent(at: start)
-        expect(!requests.take(at: start + 1000 * millisecond))
+        expect(!requests.take(at: start + .milliseconds(1000)))
         requests.request()
-        expect(requests.take(at: start + 300 * millisecond))
+        expect(requests.take(at: start + .milliseconds(300)))
     }
 
     @Test func forgedRequestersDoNotPileUp() {

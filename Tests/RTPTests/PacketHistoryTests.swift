@@ -1,5 +1,7 @@
 import Media
+import TestSupport
 import Testing
+import Time
 
 @testable import RTP
 
@@ -13,14 +15,14 @@ import Testing
         _ frame: [UInt8],
         to history: PacketHistory,
         isKeyframe: Bool = false,
-        at instant: UInt64 = 0
+        at instant: Instant = .start
     ) {
         history.append(
             frame: frame,
             isKeyframe: isKeyframe,
             dimensions: (640, 480),
             capturedAt: instant,
-            now: instant + 5
+            now: instant + .nanoseconds(5)
         )
     }
 
@@ -35,15 +37,15 @@ import Testing
     @Test func aPictureIsCutIntoPacketsThatKnowTheirPlace() {
         let history = history()
         let frame = (0..<250).map { UInt8($0) }
-        append(frame, to: history, at: 1_000_000_000)
+        append(frame, to: history, at: .seconds(1))
         #expect(history.end == 3)
         let packets = (0..<3).map { history[$0] }
         #expect(packets.flatMap { $0.payload.dropFirst(6) } == frame)
         #expect(packets.map(\.isFirst) == [true, false, false])
         #expect(packets.map(\.isLast) == [false, false, true])
         #expect(packets.allSatisfy { $0.payload.count <= 106 })
-        #expect(packets.allSatisfy { $0.ticks == 90_000 && $0.capturedAt == 1_000_000_000 })
-        #expect(packets.allSatisfy { $0.appendedAt == 1_000_000_005 })
+        #expect(packets.allSatisfy { $0.ticks == 90_000 && $0.capturedAt == .seconds(1) })
+        #expect(packets.allSatisfy { $0.appendedAt == .nanoseconds(1_000_000_005) })
     }
 
     /// Packets of a picture that stood still were taken when it was first seen.
@@ -56,22 +58,22 @@ import Testing
                 frame: frame,
                 isKeyframe: instant == 20,
                 dimensions: (640, 480),
-                capturedAt: instant + 100,
-                takenAt: instant,
-                now: 200
+                capturedAt: .nanoseconds(instant + 100),
+                takenAt: .nanoseconds(instant),
+                now: .nanoseconds(200)
             )
         }
         let start = history.start
-        let none = history.forget(takenBefore: 0)
+        let none = history.forget(takenBefore: .start)
         #expect(!none && history.start == start)
-        let some = history.forget(takenBefore: 21)
+        let some = history.forget(takenBefore: .nanoseconds(21))
         #expect(some && history.start == 6 && history.end == 8)
         #expect(!history.contains(history.entry!.index))
-        let again = history.forget(takenBefore: 21)
+        let again = history.forget(takenBefore: .nanoseconds(21))
         #expect(!again)
-        let all = history.forget(takenBefore: .max)
+        let all = history.forget(takenBefore: .nanoseconds(.max))
         #expect(all && history.start == history.end)
-        append([1, 2, 3], to: history, isKeyframe: true, at: 40)
+        append([1, 2, 3], to: history, isKeyframe: true, at: .nanoseconds(40))
         #expect(history.start == 8 && history.contains(8) && history[8].payload.suffix(3) == [1, 2, 3])
     }
 
@@ -89,7 +91,7 @@ import Testing
             let size = Int.random(in: 1...min(600, capacity * 90), using: &random)
             let frame = (0..<size).map { _ in UInt8.random(in: 0 ... .max, using: &random) }
             let before = history.end
-            append(frame, to: history, isKeyframe: isKeyframe, at: round / 3 * 11_000)
+            append(frame, to: history, isKeyframe: isKeyframe, at: .nanoseconds(round / 3 * 11_000))
             for index in before..<history.end {
                 archive.append(history[index].payload)
                 ticks.append(history[index].ticks)
@@ -109,7 +111,7 @@ import Testing
     @Test func eachPictureIsLaterThanTheOneBefore() {
         let history = history(capacity: 100)
         let instants: [UInt64] = [5_000_000_000, 5_000_000_000, 1, 5_000_005_000, 6_000_000_000, 0]
-        for instant in instants { append([1], to: history, at: instant) }
+        for instant in instants { append([1], to: history, at: .nanoseconds(instant)) }
         let ticks = (0..<history.end).map { history[$0].ticks }
         #expect(zip(ticks, ticks.dropFirst()).allSatisfy { $0 < $1 })
         #expect(ticks == [450_000, 450_001, 450_002, 450_003, 540_000, 540_001])
@@ -118,10 +120,10 @@ import Testing
     @Test func theKeyframeIsNamedEvenWhenItIsGone() {
         let history = history(capacity: 2)
         append([1], to: history)
-        append([2], to: history, isKeyframe: true, at: 100)
-        #expect(history.entry == .init(index: 1, appendedAt: 105))
+        append([2], to: history, isKeyframe: true, at: .nanoseconds(100))
+        #expect(history.entry == .init(index: 1, appendedAt: .nanoseconds(105)))
         for _ in 0..<5 { append([3], to: history) }
-        #expect(history.entry == .init(index: 1, appendedAt: 105))
+        #expect(history.entry == .init(index: 1, appendedAt: .nanoseconds(105)))
         #expect(!history.contains(1))
     }
 }

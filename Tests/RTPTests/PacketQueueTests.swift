@@ -1,9 +1,10 @@
 import RTP
+import TestSupport
 import Testing
+import Time
 
 @Suite struct PacketQueueTests {
-    static let millisecond: UInt64 = 1_000_000
-    let start: UInt64 = 1_000_000_000
+    let start = Instant.seconds(1)
 
     /// Fills a queue with packets of 1200 bytes that carry their number.
     func queue(_ count: Int, rate: UInt64 = 12_500_000, capacity: Int = 4) -> PacketQueue {
@@ -40,10 +41,10 @@ import Testing
         // 150 kB at 12.5 Mb/s take 96 ms, of which the burst saves 7.68 ms.
         var queue = queue(125)
         #expect(queue.backlog(at: start).bytes == 150_000)
-        #expect(queue.backlog(at: start).duration == 88_320_000)
+        #expect(queue.backlog(at: start).duration == .nanoseconds(88_320_000))
         var batch = PacketBatch()
         var now = start
-        var departures: [UInt64] = []
+        var departures: [Instant] = []
         while let deadline = queue.nextDeadline {
             now = max(now, deadline)
             let before = batch.count
@@ -53,12 +54,12 @@ import Testing
         #expect(departures.count == 125)
         #expect(departures[9] == start)
         #expect(departures[10] > start)
-        #expect(departures.last == start + 88_320_000)
+        #expect(departures.last == start + .nanoseconds(88_320_000))
         // For each time that the thread has to wake up, several packets leave.
         #expect(Set(departures).count <= 18)
         // In no window of 10 ms more than the rate and the burst allow.
         for (index, departure) in departures.enumerated() {
-            let inWindow = departures[index...].prefix { $0 < departure + 10 * Self.millisecond }.count
+            let inWindow = departures[index...].prefix { $0 < departure + .milliseconds(10) }.count
             #expect(inWindow * 1200 <= 12_000 + 15_625 + 1200)
         }
     }
@@ -69,7 +70,7 @@ import Testing
         var now = start
         for _ in 0..<10 {
             while queue.dequeue(at: now, into: &batch) {}
-            now += 5 * Self.millisecond
+            now += .milliseconds(5)
         }
         // The burst, then 45 ms of 12.5 Mb/s.
         let allowed = 12_000 + 70_312
@@ -80,10 +81,10 @@ import Testing
     @Test func steadySmallFramesNeverWait() {
         var queue = queue(0)
         var batch = PacketBatch()
-        for frame in 0..<300 as Range<UInt64> {
+        for frame in 0..<300 {
             append(8, to: &queue)
             batch.removeAll()
-            while queue.dequeue(at: start + frame * 33 * Self.millisecond, into: &batch) {}
+            while queue.dequeue(at: start + .milliseconds(frame * 33), into: &batch) {}
             #expect(batch.count == 8)
         }
     }
@@ -94,11 +95,11 @@ import Testing
         var batch = PacketBatch()
         while queue.dequeue(at: start, into: &batch) {}
         #expect(batch.count == 10)
-        var now = jump
+        var now = Instant.nanoseconds(jump)
         _ = queue.backlog(at: now)
         while queue.dequeue(at: now, into: &batch) {}
         // Packets still leave by their deadlines, and after a jump forward no more than a burst at once.
-        if jump < start { #expect(batch.count == 10) } else { #expect(batch.count >= 20) }
+        if now < start { #expect(batch.count == 10) } else { #expect(batch.count >= 20) }
         while let deadline = queue.nextDeadline {
             now = max(now, deadline)
             expect(queue.dequeue(at: now, into: &batch))
@@ -112,8 +113,8 @@ import Testing
         var batch = PacketBatch()
         expect(queue.dequeue(at: start, into: &batch))
         expect(!queue.dequeue(at: start, into: &batch))
-        #expect(queue.nextDeadline == start + 1_000_000_000)
-        expect(queue.dequeue(at: start + 1_000_000_000, into: &batch))
+        #expect(queue.nextDeadline == start + .seconds(1))
+        expect(queue.dequeue(at: start + .seconds(1), into: &batch))
     }
 
     @Test func growsInOrderUpToTheLimit() {

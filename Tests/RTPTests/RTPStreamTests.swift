@@ -1,9 +1,9 @@
 import RTP
+import TestSupport
 import Testing
+import Time
 
 @Suite struct RTPStreamTests {
-    let second: UInt64 = 1_000_000_000
-
     @Test func headerMatchesTheRFC() throws {
         let header = RTPHeader(
             marker: true,
@@ -50,26 +50,26 @@ import Testing
 
     @Test func timestampsFollowTheCaptureClock() {
         var stream = RTPStream(ssrc: 1, payloadType: 96, sequenceNumber: 0, timestampOffset: 0xFFFF_FFFF)
-        expect(stream.timestamp(capturedAt: 0) == 0xFFFF_FFFF)
-        expect(stream.timestamp(capturedAt: second) == 89_999)
-        expect(stream.timestamp(capturedAt: second * 5 / 2) == 224_999)
+        expect(stream.timestamp(capturedAt: .start) == 0xFFFF_FFFF)
+        expect(stream.timestamp(capturedAt: .seconds(1)) == 89_999)
+        expect(stream.timestamp(capturedAt: .seconds(2.5)) == 224_999)
         // A day and a bit on, wrapped twice.
-        let later = 100_000 * second
-        expect(stream.timestamp(capturedAt: later) == UInt32(truncatingIfNeeded: 100_000 * 90_000 - 1))
+        expect(stream.timestamp(capturedAt: .seconds(100_000)) == UInt32(truncatingIfNeeded: 100_000 * 90_000 - 1))
     }
 
     @Test func timestampsRiseEvenWhenTheClockDoesNot() {
         var stream = RTPStream(ssrc: 1, payloadType: 96, sequenceNumber: 0, timestampOffset: 0)
-        let stamps = [second, second, second - 5, second + 100, .max].map { stream.timestamp(capturedAt: $0) }
+        let instants: [UInt64] = [1_000_000_000, 1_000_000_000, 999_999_995, 1_000_000_100, .max]
+        let stamps = instants.map { stream.timestamp(capturedAt: .nanoseconds($0)) }
         #expect(stamps[..<4] == [90_000, 90_001, 90_002, 90_003])
     }
 
     @Test func reportMapsTheCaptureTimeline() {
         // 2026-01-01 00:00:00 UTC is 1767225600 s after 1970 and 3976214400 s after 1900.
-        let clock = ClockReading(monotonic: 10 * second, wall: 1_767_225_600 * second)
+        let clock = ClockReading(monotonic: .seconds(10), wall: 1_767_225_600_000_000_000)
         var stream = RTPStream(ssrc: 0xCAFE, payloadType: 96, sequenceNumber: 0, timestampOffset: 1000)
-        let captured = stream.timestamp(capturedAt: 10 * second)
-        let report = stream.senderReport(at: 10 * second + second / 2, clock: clock)
+        let captured = stream.timestamp(capturedAt: .seconds(10))
+        let report = stream.senderReport(at: .seconds(10.5), clock: clock)
         #expect(report.ntpTime.rawValue == UInt64(3_976_214_400) << 32 | 0x8000_0000)
         #expect(report.rtpTimestamp == captured + 45_000)
         #expect(report.ntpTime.middle == UInt32(3_976_214_400 & 0xFFFF) << 16 | 0x8000)
@@ -86,20 +86,23 @@ import Testing
         #expect(names[0].utf8.count == 24)
     }
 
-    @Test func reportsAreSpreadAroundTheInterval() {
+    @Test func reportsAreSpreadAroundTheInterval() throws {
         var schedule = ReportSchedule(seed: 1)
-        #expect(schedule.nextDeadline == 0)
-        var waits: [UInt64] = []
+        #expect(schedule.nextDeadline == nil && !schedule.isDue(at: .nanoseconds(.max)))
+        // With the first packet, and not again with the next.
+        for second in 3...4 { schedule.packetSent(at: .seconds(Double(second))) }
+        #expect(schedule.nextDeadline == .seconds(3))
+        #expect(schedule.isDue(at: .seconds(3)) && !schedule.isDue(at: .milliseconds(2999)))
+        var waits: [Double] = []
         for _ in 0..<1000 {
-            schedule.reportSent(at: 5 * second)
-            waits.append(schedule.nextDeadline - 5 * second)
+            schedule.reportSent(at: .seconds(5))
+            waits.append((try #require(schedule.nextDeadline) - .seconds(5) as Duration).seconds)
         }
-        #expect(waits.allSatisfy { (second / 2...second / 2 * 3).contains($0) })
-        #expect(waits.min()! < second * 6 / 10)
-        #expect(waits.max()! > second * 14 / 10)
-        let mean = waits.reduce(0, +) / 1000
-        #expect((second * 9 / 10...second * 11 / 10).contains(mean))
-        schedule.reportSent(at: .max)
-        #expect(schedule.nextDeadline == .max)
+        #expect(waits.allSatisfy { 0.5...1.5 ~= $0 })
+        #expect(waits.min()! < 0.6)
+        #expect(waits.max()! > 1.4)
+        #expect(0.9...1.1 ~= waits.reduce(0, +) / 1000)
+        schedule.reportSent(at: .nanoseconds(.max))
+        #expect(schedule.nextDeadline == .nanoseconds(.max))
     }
 }

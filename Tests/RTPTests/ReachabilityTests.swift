@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
+import Time
 
 @testable import RTP
 
 @Suite struct ReachabilityTests {
-    private static let second: UInt64 = 1_000_000_000
     private var reachability = Reachability()
 
     /// A report a second, in each of which `highest` packets have arrived of `sent`.
@@ -11,15 +12,15 @@ import Testing
     {
         for time in seconds {
             report(time, highest: highest(time), sent: sent(time))
-            let isLost = reachability.isLost(at: time * Self.second)
+            let isLost = reachability.isLost(at: .seconds(Double(time)))
             #expect(!isLost, "second \(time)")
         }
     }
 
     private mutating func report(_ time: UInt64, of ssrc: UInt32 = 1, highest: UInt32?, sent: UInt64) {
-        reachability.noteReport(now: time * Self.second)
+        reachability.noteReport(now: .seconds(Double(time)))
         guard let highest else { return }
-        reachability.noteArrival(in: ssrc, highest: highest, packetsSent: sent, now: time * Self.second)
+        reachability.noteArrival(in: ssrc, highest: highest, packetsSent: sent, now: .seconds(Double(time)))
     }
 
     @Test mutating func whoReportsAndReceivesStays() {
@@ -28,26 +29,26 @@ import Testing
 
     @Test mutating func whoFallsSilentIsLost() {
         report(1...10, highest: { UInt32($0) }, sent: { $0 })
-        #expect(reachability.deadline == 40 * Self.second)
-        #expect(!reachability.isLost(at: 40 * Self.second - 1))
-        #expect(reachability.isLost(at: 40 * Self.second))
+        #expect(reachability.deadline == .seconds(40))
+        #expect(!reachability.isLost(at: .seconds(40) - .nanoseconds(1)))
+        #expect(reachability.isLost(at: .seconds(40)))
     }
 
     /// GStreamer sends no reports while it asks for keyframes thirty times a second.
     @Test mutating func whoAsksForKeyframesIsThere() {
         report(1...10, highest: { UInt32($0) }, sent: { $0 })
-        for time in 11...100 as ClosedRange<UInt64> { reachability.noteFeedback(now: time * Self.second) }
-        #expect(!reachability.isLost(at: 100 * Self.second))
-        #expect(reachability.isLost(at: 130 * Self.second))
+        for time in 11...100 as ClosedRange<UInt64> { reachability.noteFeedback(now: .seconds(Double(time))) }
+        #expect(!reachability.isLost(at: .seconds(100)))
+        #expect(reachability.isLost(at: .seconds(130)))
     }
 
     /// Only a report says what arrives.
     @Test mutating func whoAsksForKeyframesIsNotStarvingForThat() {
         report(1...10, highest: { _ in 10 }, sent: { $0 * 30 })
-        for time in 11...60 as ClosedRange<UInt64> { reachability.noteFeedback(now: time * Self.second) }
-        #expect(!reachability.isLost(at: 60 * Self.second))
+        for time in 11...60 as ClosedRange<UInt64> { reachability.noteFeedback(now: .seconds(Double(time))) }
+        #expect(!reachability.isLost(at: .seconds(60)))
         report(61, highest: 10, sent: 9000)
-        #expect(reachability.isLost(at: 61 * Self.second))
+        #expect(reachability.isLost(at: .seconds(61)))
     }
 
     /// Some peers send one report, or none.
@@ -55,14 +56,14 @@ import Testing
         #expect(reachability.deadline == nil)
         report(1...1, highest: { _ in 1 }, sent: { $0 })
         #expect(reachability.deadline == nil)
-        #expect(!reachability.isLost(at: .max))
+        #expect(!reachability.isLost(at: .nanoseconds(.max)))
     }
 
     @Test mutating func whoReportsThatNothingArrivesIsLost() {
         report(1...10, highest: { UInt32($0) }, sent: { $0 * 30 })
         report(11...25, highest: { _ in 10 }, sent: { $0 * 30 })
         report(26, highest: 10, sent: 900)
-        #expect(reachability.isLost(at: 26 * Self.second))
+        #expect(reachability.isLost(at: .seconds(26)))
     }
 
     @Test mutating func whoIsSentNothingStays() {

@@ -1,15 +1,14 @@
 import Media
 import Testing
+import Time
 
 @testable import RTP
 
 /// A viewer's stream under random events, beside a plain record of what was appended and sent. The record keeps
 /// everything and says of each packet which one it must be.
 struct SenderModel {
-    static let millisecond: UInt64 = 1_000_000
-
     enum Place: Equatable {
-        case waiting(since: UInt64)
+        case waiting(since: Instant?)
         case at(Int)
     }
 
@@ -25,14 +24,14 @@ struct SenderModel {
     var random: SplitMix64
     var sender: StreamBundle
     var history: PacketHistory
-    var now: UInt64
+    var now: Instant
 
     // What was appended.
     var archive: [PacketHistory.Packet] = []
-    var keyframe: (index: Int, appendedAt: UInt64)?
+    var keyframe: (index: Int, appendedAt: Instant)?
     // What was sent.
     var sent: [Int: [UInt8]] = [:]
-    var place = Place.waiting(since: 0)
+    var place = Place.waiting(since: nil)
     var start = 0
     var number: UInt16?
     var numberOffset: UInt16 = 0
@@ -42,24 +41,25 @@ struct SenderModel {
     var skips: UInt64 = 0
     // What the viewer asked for.
     var wantsKeyframe = true
-    var requestInterval = 1000 * Self.millisecond
-    var nextRequest: UInt64 = 0
-    /// Until then a request means the keyframe that is on its way.
-    var awaitedUntil: UInt64 = 0
+    var requestInterval = Duration.seconds(1)
+    var nextRequest: Instant?
+    /// Until then a request means the keyframe that is on its way, or that is still being sent.
+    var awaitedUntil: Instant?
+    var isBeingSent = false
     var repairs: Pacer
     var pending: [Int] = []
-    var repeatedAt: [Int: UInt64] = [:]
+    var repeatedAt: [Int: Instant] = [:]
     var hasReported = false
     var lastCommand: UInt8?
     // A leaky bucket, in bytes.
     var level = 0.0
-    var levelAt: UInt64 = 0
+    var levelAt = Instant.start
     var written = 0
 
     init(seed: UInt64) {
         random = SplitMix64(seed: seed)
-        now = UInt64.random(in: 0...1 << 40, using: &random)
-        clock = ClockReading(monotonic: now, wall: 1_767_225_600_000 * Self.millisecond)
+        now = Instant(nanoseconds: .random(in: 0...1 << 40, using: &random))
+        clock = ClockReading(monotonic: now, wall: 1_767_225_600_000_000_000)
         capacity = Int.random(in: 30...250, using: &random)
         let mid = ["", "0", "video0", String(repeating: "m", count: 17)].randomElement(using: &random)!
         parameters = OutgoingStream.Parameters(
@@ -107,7 +107,7 @@ struct SenderModel {
             frame: frame,
             isKeyframe: isKeyframe,
             dimensions: (640, 480),
-            capturedAt: now - min(now, .random(in: 0...20 * Self.millisecond, using: &random)),
+            capturedAt: now - .nanoseconds(Int.random(in: 0...20_000_000, using: &random)),
             now: now
         )
         if isKeyframe { keyframe = (archive.count, now) }
@@ -117,7 +117,7 @@ struct SenderModel {
     mutating func losePicture() {
         sender.receive(.pictureLoss(PictureLossIndication(sender: 1, media: stream.ssrc)), now: now)
         sender.receive(.pictureLoss(PictureLossIndication(sender: 1, media: stream.ssrc &+ 9)), now: now)
-        if now >= awaitedUntil { wantsKeyframe = true }
+        if !isAwaited { wantsKeyframe = true }
     }
 
     /// Commands with the number of the last one are repetitions.
@@ -137,7 +137,7 @@ struct SenderModel {
         }
         sender.receive(.genericNACK(GenericNACK(sender: 1, media: stream.ssrc, lost: lost)), now: now)
         guard case .at(let next) = place else { return }
-        let patience = max(sender.roundTripTime ?? 0, 10 * Self.millisecond)
+        let patience = max(sender.roundTripTime ?? .zero, .milliseconds(10))
         for lost in lost {
             guard let index = (start..<next).last(where: { UInt16(truncatingIfNeeded: $0) &+ numberOffset == lost }),
                 isKept(index), repairs.earliest(forPacketOf: 1200) <= now,
@@ -150,14 +150,14 @@ struct SenderModel {
 
     mutating func report() {
         guard number != nil else { return }
-        let trip = UInt64.random(in: 0...80, using: &random) * Self.millisecond
+        let trip = Int.random(in: 0...80, using: &random)
         let block = ReportBlock(
             ssrc: stream.ssrc,
             fractionLost: 64,
             cumulativeLost: 3,
             highestSequenceNumber: 0,
             jitter: 0,
-            lastSenderReport: clock.ntpTime(at: now &- trip).middle,
+            lastSenderReport: clock.ntpTime(at: now - .milliseconds(trip)).middle,
             delaySinceLastSenderReport: 0
         )
         sender.receive(.receiverReport(ReceiverReport(ssrc: 1, reports: [block])), now: now)
@@ -166,11 +166,11 @@ struct SenderModel {
 
     mutating func takeKeyframeRequest() -> Bool {
         let asks = sender.takeKeyframeRequest(of: parameters.mid, at: now)
-        #expect(asks == (wantsKeyframe && now >= nextRequest))
+        #expect(asks == (wantsKeyframe && mayAsk))
         if asks {
             wantsKeyframe = false
-            let isContent = now >= nextRequest + 8000 * Self.millisecond
-            requestInterval = isContent ? 1000 * Self.millisecond : min(requestInterval * 2, 8000 * Self.millisecond)
+            let isContent = nextRequest.map { now >= $0 + .seconds(8) } ?? true
+            requestInterval = isContent ? .seconds(1) : min(requestInterval * 2, .seconds(8))
             nextRequest = now + requestInterval
         }
         return asks
@@ -178,18 +178,22 @@ struct SenderModel {
 
     // MARK: - Reference
 
+    var mayAsk: Bool { nextRequest.map { now >= $0 } ?? true }
+
+    var isAwaited: Bool { isBeingSent || awaitedUntil.map { now < $0 } ?? false }
+
     func isKept(_ index: Int) -> Bool { index + capacity >= archive.count }
 
     mutating func catchUp() {
         switch place {
         case .waiting(let since):
-            guard let keyframe, keyframe.appendedAt >= since, keyframe.appendedAt + 400 * Self.millisecond >= now,
+            guard let keyframe, keyframe.appendedAt >= since ?? .start, keyframe.appendedAt + .milliseconds(400) >= now,
                 isKept(keyframe.index)
             else { return }
             go(to: keyframe.index)
         case .at(let index):
             guard index < archive.count else { return }
-            let isLate = !isKept(index) || archive[index].appendedAt + 500 * Self.millisecond < now
+            let isLate = !isKept(index) || archive[index].appendedAt + .milliseconds(500) < now
             if isLate, let keyframe, keyframe.index > index, isKept(keyframe.index) {
                 skips += 1
                 return go(to: keyframe.index)
@@ -198,14 +202,14 @@ struct SenderModel {
             skips += 1
             place = .waiting(since: now)
             wantsKeyframe = true
-            awaitedUntil = 0
+            (isBeingSent, awaitedUntil) = (false, nil)
         }
     }
 
     private mutating func go(to index: Int) {
         place = .at(index)
         wantsKeyframe = false
-        awaitedUntil = .max
+        isBeingSent = true
         start = index
         pending.removeAll()
         if let number { numberOffset = number &- UInt16(truncatingIfNeeded: index) }

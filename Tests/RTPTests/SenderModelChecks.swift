@@ -1,4 +1,5 @@
 import Testing
+import Time
 
 @testable import RTP
 
@@ -29,7 +30,7 @@ extension SenderModel {
     }
 
     /// Whether it waits for its driver to ask whether it wants a keyframe, or is lost.
-    var isToBeAsked: Bool { wantsKeyframe && now >= nextRequest || sender.isLost(at: now) }
+    var isToBeAsked: Bool { wantsKeyframe && mayAsk || sender.isLost(at: now) }
 
     private mutating func check(new bytes: [UInt8], _ index: Int) throws {
         let packet = try RTPPacket(parsing: bytes)
@@ -67,10 +68,11 @@ extension SenderModel {
         place = .at(index + 1)
         if keyframe?.index == index {
             wantsKeyframe = false
-            awaitedUntil = .max
+            isBeingSent = true
         }
-        if record.isLast, awaitedUntil == .max {
-            awaitedUntil = now + (sender.roundTripTime ?? 100 * Self.millisecond)
+        if record.isLast, isBeingSent {
+            isBeingSent = false
+            awaitedUntil = now + (sender.roundTripTime ?? .milliseconds(100))
         }
         fill(record.payload.count + 30)
     }
@@ -102,7 +104,7 @@ extension SenderModel {
 
     /// In no window of time leaves more than the burst and what the rate gives.
     private mutating func fill(_ size: Int) {
-        level = max(0, level - Double(now - levelAt) * Double(pace.rate) / 8e9) + Double(size)
+        level = max(0, level - (now - levelAt).seconds * Double(pace.rate) / 8) + Double(size)
         levelAt = now
         #expect(level <= Double(pace.burst) + 16)
     }

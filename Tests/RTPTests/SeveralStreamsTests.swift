@@ -1,13 +1,14 @@
 import Media
+import TestSupport
 import Testing
+import Time
 
 @testable import RTP
 
 /// Two streams of video and one of sound to one peer.
 @Suite struct SeveralStreamsTests {
-    private static let millisecond: UInt64 = 1_000_000
-    private static let start: UInt64 = 5_000_000 * millisecond
-    private static let clock = ClockReading(monotonic: start, wall: 1_767_225_600_000 * millisecond)
+    private static let start = Instant.seconds(5000)
+    private static let clock = ClockReading(monotonic: start, wall: 1_767_225_600_000_000_000)
 
     private final class Peer {
         let screen: PacketHistory
@@ -54,9 +55,9 @@ import Testing
         }
 
         /// What leaves for a while, each as soon as it may, with the instant.
-        func play(for milliseconds: UInt64) throws -> [(packet: RTPPacket, at: UInt64)] {
-            let end = now + milliseconds * millisecond
-            var played: [(packet: RTPPacket, at: UInt64)] = []
+        func play(for milliseconds: Int) throws -> [(packet: RTPPacket, at: Instant)] {
+            let end = now + .milliseconds(milliseconds)
+            var played: [(packet: RTPPacket, at: Instant)] = []
             while true {
                 played += try drain().map { ($0, now) }
                 // Reports go out of the way.
@@ -66,7 +67,7 @@ import Testing
                     now = end
                     return played
                 }
-                now = max(next, now + 1)
+                now = max(next, now + .nanoseconds(1))
             }
         }
 
@@ -99,7 +100,7 @@ import Testing
         let probe = try peer.play(for: 40).filter { $0.packet.header.ssrc == ssrc }
         for (packet, _) in probe { lost += (0..<4 as Range<UInt16>).map { packet.header.sequenceNumber &- $0 } }
         peer.bundle.receive(.genericNACK(GenericNACK(sender: 1, media: ssrc, lost: lost)), now: peer.now)
-        var waits: [UInt64] = []
+        var waits: [Duration] = []
         for _ in 0..<10 {
             let heard = peer.now
             peer.hear()
@@ -107,7 +108,7 @@ import Testing
         }
         #expect(waits.count == 10, "each packet leaves before the next")
         // A packet of each other stream at most.
-        #expect(waits.allSatisfy { $0 <= 18 * Self.millisecond }, "\(waits)")
+        #expect(waits.allSatisfy { $0 <= .milliseconds(18) }, "\(waits)")
         #expect(peer.bundle["screen"]!.statistics.retransmissions > 2)
     }
 
@@ -132,7 +133,7 @@ import Testing
             peer.hear()
             peer.show(1, in: peer.screen)
             packets += try peer.drain()
-            peer.now += 20 * Self.millisecond
+            peer.now += .milliseconds(20)
         }
         for (mid, step, marker) in [("sound", 960, false), ("screen", 1800, true)] as [(String, UInt32, Bool)] {
             let headers = packets.filter { peer.mid($0) == mid }.map(\.header)
@@ -175,7 +176,7 @@ import Testing
             ]
         )
         // The rates hold between two reports.
-        peer.now += 3000 * Self.millisecond
+        peer.now += .milliseconds(3000)
         let later = try #require(try report()).compactMap { if case .senderReport(let next) = $0 { next } else { nil } }
         #expect(zip(reports, later).map { $1.rtpTimestamp &- $0.rtpTimestamp } == [270_000, 144_000])
         var bytes: [UInt8] = []
@@ -187,7 +188,7 @@ import Testing
         let peer = Peer(rate: 100_000_000, burst: 100_000)
         for _ in 0..<30 {
             peer.hear()
-            peer.now += 20 * Self.millisecond
+            peer.now += .milliseconds(20)
         }
         expect(!peer.bundle.takeKeyframeRequest(of: "sound", at: peer.now))
         expect(peer.bundle.takeKeyframeRequest(of: "screen", at: peer.now))
@@ -195,7 +196,7 @@ import Testing
         // The network thread is held up for half a second.
         for _ in 0..<25 {
             peer.hear()
-            peer.now += 20 * Self.millisecond
+            peer.now += .milliseconds(20)
         }
         let late = try peer.drain()
         #expect(late.count == 1)
@@ -203,22 +204,22 @@ import Testing
         // A short while is made up for.
         for _ in 0..<4 {
             peer.hear()
-            peer.now += 20 * Self.millisecond
+            peer.now += .milliseconds(20)
         }
         let rest = try peer.drain()
         #expect(rest.count == 4)
         let numbers = (late + rest).map(\.header.sequenceNumber)
         #expect(numbers == (0..<5).map { numbers[0] &+ $0 })
-        _ = peer.sound.forget(takenBefore: .max)
+        _ = peer.sound.forget(takenBefore: .nanoseconds(.max))
         #expect(try peer.drain().isEmpty)
-        expect(!peer.bundle.takeKeyframeRequest(of: "sound", at: peer.now + 60_000 * Self.millisecond))
+        expect(!peer.bundle.takeKeyframeRequest(of: "sound", at: peer.now + .milliseconds(60_000)))
     }
 
     @Test func feedbackGoesToTheStreamThatItNames() throws {
         let peer = Peer(rate: 100_000_000, burst: 100_000)
         for history in [peer.screen, peer.camera] { peer.show(3, in: history) }
         let packets = try peer.drain()
-        peer.now += 500 * Self.millisecond
+        peer.now += .milliseconds(500)
         let camera = peer.bundle["camera"]!
         peer.bundle.receive(.pictureLoss(PictureLossIndication(sender: 1, media: camera.ssrc)), now: peer.now)
         expect(!peer.bundle.takeKeyframeRequest(of: "screen", at: peer.now))
@@ -258,7 +259,7 @@ import Testing
                     peer.hear()
                     peer.show(1, in: peer.screen)
                     _ = try peer.drain()
-                    peer.now += 100 * Self.millisecond
+                    peer.now += .milliseconds(100)
                 }
                 // As browsers do: a report on each stream by itself.
                 peer.report("screen", highest: 1)
@@ -268,14 +269,14 @@ import Testing
             #expect(lostAfter == (arrives ? nil : 16))
             guard arrives else { continue }
             // Any feedback on any of them counts.
-            peer.now += 29_000 * Self.millisecond
+            peer.now += .milliseconds(29_000)
             peer.bundle.receive(
                 .pictureLoss(PictureLossIndication(sender: 1, media: peer.bundle["camera"]!.ssrc)),
                 now: peer.now
             )
-            peer.now += 29_000 * Self.millisecond
+            peer.now += .milliseconds(29_000)
             #expect(!peer.bundle.isLost(at: peer.now))
-            peer.now += 1000 * Self.millisecond
+            peer.now += .milliseconds(1000)
             #expect(peer.bundle.isLost(at: peer.now))
         }
     }

@@ -1,4 +1,5 @@
 import Testing
+import Time
 
 @testable import RTP
 
@@ -15,7 +16,7 @@ import Testing
             try step(&model)
         }
         // Whatever happened, the stream goes on with the next keyframe.
-        model.now += 5000 * SenderModel.millisecond
+        model.now += .seconds(5)
         try model.drain()
         model.append(isKeyframe: true)
         for _ in 0..<2000 {
@@ -41,9 +42,9 @@ import Testing
             // The network thread was held up, and many pictures came meanwhile.
             for _ in 0..<Int.random(in: 0...12, using: &model.random) {
                 model.append(isKeyframe: Int.random(in: 0..<6, using: &model.random) == 0)
-                model.now += .random(in: 0...80, using: &model.random) * SenderModel.millisecond
+                model.now += .milliseconds(Int.random(in: 0...80, using: &model.random))
             }
-        case 15..<18: model.now += .random(in: 0...40, using: &model.random) * SenderModel.millisecond
+        case 15..<18: model.now += .milliseconds(Int.random(in: 0...40, using: &model.random))
         default:
             // As a driver would: to the deadline, where something must be written.
             guard let deadline = model.sender.nextDeadline, deadline > model.now else { break }
@@ -52,7 +53,7 @@ import Testing
             try model.drain()
             #expect((model.written, model.skips) != before || model.isToBeAsked, "woken for nothing")
         }
-        model.now += .random(in: 0...6, using: &model.random) * SenderModel.millisecond
+        model.now += .milliseconds(Int.random(in: 0...6, using: &model.random))
         try model.drain()
     }
 }

@@ -1,23 +1,24 @@
 import Media
+import TestSupport
 import Testing
+import Time
 
 @testable import RTP
 
 @Suite struct StreamBundleTests {
-    static let millisecond: UInt64 = 1_000_000
-    private let start: UInt64 = 1_000_000 * millisecond
+    private let start = Instant.seconds(1000)
 
     /// A sender, its history and its output.
     private struct Stream {
         var sender: StreamBundle
         var history: PacketHistory
-        var now: UInt64
+        var now: Instant
 
         init(
             retransmissions: Bool = true,
             canAskForRepair: Bool = true,
             extensions: HeaderExtensions = HeaderExtensions(),
-            at now: UInt64
+            at now: Instant
         ) {
             var random = SplitMix64(seed: 4)
             self.now = now
@@ -45,7 +46,7 @@ import Testing
         mutating func takeKeyframeRequest() -> Bool { sender.takeKeyframeRequest(of: "0", at: now) }
 
         /// One that has sent a keyframe of one packet.
-        static func playing(canAskForRepair: Bool = true, at now: UInt64) -> Stream {
+        static func playing(canAskForRepair: Bool = true, at now: Instant) -> Stream {
             var stream = Stream(canAskForRepair: canAskForRepair, at: now)
             stream.append(isKeyframe: true)
             _ = stream.drain()
@@ -96,12 +97,12 @@ import Testing
         #expect(stream.drain().isEmpty)
         stream.append(2, isKeyframe: true)
         stream.append()
-        stream.now += 400 * Self.millisecond
+        stream.now += .milliseconds(400)
         #expect(stream.drain().count == 3)
         expect(!stream.takeKeyframeRequest())
         var late = Stream(at: start)
         late.append(isKeyframe: true)
-        late.now += 400 * Self.millisecond + 1
+        late.now += .milliseconds(400) + .nanoseconds(1)
         #expect(late.drain().isEmpty)
         expect(late.takeKeyframeRequest())
         expect(!late.takeKeyframeRequest())
@@ -113,7 +114,7 @@ import Testing
         let first = stream.drain()
         stream.append(3)
         stream.append(2, isKeyframe: true)
-        stream.now += 501 * Self.millisecond
+        stream.now += .milliseconds(501)
         #expect(stream.drain().map { number($0) } == [1, 2].map { number(first[0]) &+ $0 }, "without a gap")
         #expect(stream.only.statistics.skips == 1)
     }
@@ -122,7 +123,7 @@ import Testing
     @Test func aViewerThatLagsDoesNotAskForAKeyframe() {
         var stream = Stream.playing(at: start)
         stream.append(3)
-        stream.now += 5000 * Self.millisecond
+        stream.now += .milliseconds(5000)
         #expect(stream.drain().count == 3)
         expect(!stream.takeKeyframeRequest())
     }
@@ -130,29 +131,29 @@ import Testing
     /// All viewers pay for what one of them asks for.
     @Test func whoAsksAgainAndAgainIsHeardAtLongerIntervals() {
         var stream = Stream.playing(at: start)
-        var granted: [UInt64] = []
+        var granted: [Duration] = []
         for _ in 0..<200 {
-            stream.now += 100 * Self.millisecond
+            stream.now += .milliseconds(100)
             stream.losePicture()
             if stream.takeKeyframeRequest() {
-                granted.append((stream.now - start) / (100 * Self.millisecond))
+                granted.append(stream.now - start)
             }
         }
-        #expect(granted == [1, 11, 31, 71, 151])
+        #expect(granted == [1, 11, 31, 71, 151].map { .milliseconds(100 * $0) })
     }
 
     /// Peers repeat the request until a picture is there.
     @Test func aKeyframeAnswersWhatIsAskedWhileItIsOnItsWay() {
         var stream = Stream.playing(at: start)
-        stream.now += 3000 * Self.millisecond
+        stream.now += .milliseconds(3000)
         stream.losePicture()
         expect(stream.takeKeyframeRequest())
         stream.losePicture()
         stream.append(2, isKeyframe: true)
         _ = stream.drain()
-        stream.now += 99 * Self.millisecond
+        stream.now += .milliseconds(99)
         stream.losePicture()
-        stream.now += 5000 * Self.millisecond
+        stream.now += .milliseconds(5000)
         expect(!stream.takeKeyframeRequest())
         stream.losePicture()
         expect(stream.takeKeyframeRequest())
@@ -176,7 +177,7 @@ import Testing
         var repeated = 0
         // A fifth of a tenth of the pace, and all of it lost for two seconds.
         for _ in 0..<200 {
-            stream.now += 10 * Self.millisecond
+            stream.now += .milliseconds(10)
             stream.append(25)
             let sent = stream.drain()
             for packet in sent where packet[1] & 0x7F == 96 { last = number(packet) }
@@ -193,7 +194,7 @@ import Testing
         stream.append(isKeyframe: true)
         var last = number(stream.drain()[0])
         for _ in 0..<20 {
-            stream.now += 100 * Self.millisecond
+            stream.now += .milliseconds(100)
             stream.append(90)
             last = stream.drain().map { number($0) }.last!
             // More than the budget has room for.
@@ -236,8 +237,8 @@ import Testing
         var stream = Stream(at: start)
         stream.append(isKeyframe: true)
         let packet = stream.drain()[0]
-        for (wait, count) in [(0, 1), (9, 0), (1, 1), (9, 0), (100, 1)] as [(UInt64, Int)] {
-            stream.now += wait * Self.millisecond
+        for (wait, count) in [(0, 1), (9, 0), (1, 1), (9, 0), (100, 1)] as [(Int, Int)] {
+            stream.now += .milliseconds(wait)
             stream.lose(number(packet))
             #expect(stream.drain().count == count)
         }
@@ -249,7 +250,7 @@ import Testing
         stream.append(3, isKeyframe: true)
         let packets = stream.drain()
         stream.report()
-        stream.now += 50 * Self.millisecond
+        stream.now += .milliseconds(50)
         for packet in packets { stream.lose(number(packet)) }
         #expect(stream.drain() == packets)
         stream.append()
@@ -291,7 +292,7 @@ import Testing
             to: OutgoingStream.Parameters(payloadType: 45, retransmissionPayloadType: 46, mid: "0"),
             from: stream.history
         )
-        stream.now = start + 10_000 * Self.millisecond
+        stream.now = start + .milliseconds(10_000)
         #expect(stream.drain().isEmpty && stream.takeKeyframeRequest())
     }
 
@@ -305,7 +306,7 @@ import Testing
         stream.history = PacketHistory(codec: .av1, maximumPayloadSize: 1000, capacity: 200, using: &random)
         let parameters = OutgoingStream.Parameters(payloadType: 45, retransmissionPayloadType: 46, mid: "0")
         // Captured before what was sent last.
-        stream.now -= 20 * Self.millisecond
+        stream.now += .milliseconds(-20)
         func append(_ packets: Int, isKeyframe: Bool) {
             // A frame OBU of unknown length.
             var unit = [UInt8](repeating: 7, count: packets * 990)
@@ -339,7 +340,7 @@ import Testing
         #expect(repaired.map(\.header.payloadType) == [46])
         #expect(repaired[0].payload.prefix(2) == [UInt8(numbers[6] >> 8), UInt8(truncatingIfNeeded: numbers[6])])
         // The report goes with the new timestamps.
-        stream.now += 3600 * 1000 * Self.millisecond
+        stream.now += .seconds(3600)
         append(1, isKeyframe: false)
         let last = try RTPPacket(parsing: stream.drain()[0]).header
         var bytes: [UInt8] = []
@@ -358,7 +359,7 @@ import Testing
             let command = FullIntraRequest.Command(ssrc: ssrc, sequenceNumber: UInt8(number))
             let other = FullIntraRequest.Command(ssrc: ssrc &+ 1, sequenceNumber: 77)
             let request = FullIntraRequest(sender: UInt32(requester), commands: [other, command])
-            stream.now += 60_000 * Self.millisecond
+            stream.now += .milliseconds(60_000)
             stream.sender.receive(.fullIntra(request), now: stream.now)
             expect(stream.takeKeyframeRequest() == asks)
         }

@@ -6,10 +6,10 @@ import VideoEncoding
 
 /// Pictures whose brightness changes, 15 a second.
 final class PictureSource {
-    private static let interval: UInt64 = 1_000_000_000 / 15
+    private static let interval = Duration.seconds(1) / 15
 
     let track: String
-    private(set) var nextAt: UInt64 = 0
+    private(set) var nextAt = Instant.start
     var wantsKeyframe = false
     private var encoder: VideoEncoder
     private var picture: NV12Picture
@@ -23,7 +23,7 @@ final class PictureSource {
     }
 
     /// Encodes the next picture, if it is time.
-    func draw(into history: PacketHistory, now: UInt64) throws {
+    func draw(into history: PacketHistory, now: Instant) throws {
         guard now >= nextAt else { return }
         nextAt = max(nextAt, now) + Self.interval
         count &+= 1
@@ -31,9 +31,7 @@ final class PictureSource {
         let size = picture.size
         let isForced = wantsKeyframe
         wantsKeyframe = false
-        _ = try encoder.encode(picture, presentationTime: Instant(nanoseconds: now), forceKeyframe: isForced) {
-            frame,
-            bytes in
+        _ = try encoder.encode(picture, presentationTime: now, forceKeyframe: isForced) { frame, bytes in
             history.append(
                 frame: bytes.withUnsafeBufferPointer { Array($0) },
                 isKeyframe: frame.isKeyframe,
@@ -47,18 +45,19 @@ final class PictureSource {
 
 /// Silence, in packets of Opus of 20 ms.
 final class SoundSource {
-    private static let interval: UInt64 = 20_000_000
+    private static let interval = Duration.milliseconds(20)
     /// One frame of full band, 20 ms, mono, with nothing to hear (RFC 6716 §3.1).
     private static let silence: [UInt8] = [0xF8, 0xFF, 0xFE]
 
-    private(set) var nextAt: UInt64 = 0
+    private(set) var nextAt: Instant?
 
     /// Appends the packets whose time has come.
-    func hear(into history: PacketHistory, now: UInt64) {
-        if nextAt == 0 { nextAt = now }
-        while nextAt <= now {
-            history.append(sound: Self.silence, capturedAt: nextAt, now: now)
-            nextAt += Self.interval
+    func hear(into history: PacketHistory, now: Instant) {
+        var next = nextAt ?? now
+        while next <= now {
+            history.append(sound: Self.silence, capturedAt: next, now: now)
+            next += Self.interval
         }
+        nextAt = next
     }
 }

@@ -3,6 +3,7 @@ import Pixels
 import Posix
 import RTP
 import Synchronization
+import Time
 import VideoEncoding
 import WebRTC
 
@@ -125,7 +126,7 @@ final class StreamCall {
     }
 
     private func round(_ session: inout PeerSession) throws {
-        let now = MonotonicClock.now()
+        let now: Instant = MonotonicClock.now()
         for event in mailbox.events {
             switch event {
             case .connected: session.pathFound()
@@ -142,8 +143,7 @@ final class StreamCall {
         sound.hear(into: histories["sound"]!, now: now)
         session.poll(at: now, in: &batch) { agent.send($0) }
         for message in session.takeData() { try say(["data": "\(message.count)"]) }
-        let deadlines = pictures.map(\.nextAt) + [sound.nextAt, session.nextDeadline(at: now) ?? .max]
-        loop.run(until: deadlines.min())
+        loop.run(until: earliest(pictures.map(\.nextAt).min(), sound.nextAt, session.nextDeadline(at: now)))
     }
 }
 

@@ -7,6 +7,4 @@ extension Instant {
     package static func milliseconds(_ milliseconds: Double) -> Instant { start + .milliseconds(milliseconds) }
 
     package static func nanoseconds(_ nanoseconds: UInt64) -> Instant { Instant(nanoseconds: nanoseconds) }
-
-    private static var start: Instant { Instant(nanoseconds: 0) }
 }

@@ -26,6 +26,12 @@ struct InstantTests {
         #expect(Duration.seconds(2).nanoseconds == 2_000_000_000)
         #expect(Duration.milliseconds(-1).nanoseconds == -1_000_000)
         #expect(Duration(secondsComponent: 0, attosecondsComponent: -1_999_999_999).nanoseconds == -1)
+        // On both sides of what 64 bits of attoseconds hold.
+        for seconds in 8...11 as ClosedRange<Int64> {
+            let duration = Duration(secondsComponent: seconds, attosecondsComponent: 1_999_999_999)
+            #expect(duration.nanoseconds == seconds * 1_000_000_000 + 1)
+            #expect((.zero - duration).nanoseconds == -seconds * 1_000_000_000 - 1)
+        }
         #expect(Duration.seconds(Int64.max).nanoseconds == .max)
         #expect(Duration.seconds(Int64.min).nanoseconds == .min)
         #expect(Duration.milliseconds(1500).seconds == 1.5)

@@ -51,7 +51,7 @@ final class DTLSPair {
     func settle() {
         for _ in 0..<10 where client.keys == nil || server.keys == nil {
             guard let timeout = [client.timeout, server.timeout].compactMap({ $0 }).min() else { return }
-            MonotonicClock.sleep(for: .nanoseconds(timeout))
+            MonotonicClock.sleep(for: timeout)
             client.handleTimeout()
             server.handleTimeout()
             exchange()

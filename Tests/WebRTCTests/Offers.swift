@@ -2,6 +2,7 @@ import Glibc
 import Media
 import Posix
 import RTP
+import Time
 import WebRTC
 
 /// Offers that browsers and media frameworks made, their addresses changed, and one that a test can change.
@@ -101,7 +102,7 @@ extension Negotiation {
                 return (format.parameters, history)
             },
             pace: .video(targetBitrate: 1_000_000),
-            clock: ClockReading(monotonic: 0, wall: 0),
+            clock: ClockReading(monotonic: .start, wall: 0),
             using: &random
         )
         return (answer(local: Self.localTransport, bundle: bundle, sessionID: 42), bundle)

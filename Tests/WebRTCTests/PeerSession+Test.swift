@@ -1,19 +1,21 @@
+import Time
+
 @testable import WebRTC
 
 extension PeerSession {
     /// Gives what may go out to `send`, one datagram at a time, until that returns false.
-    mutating func poll(at now: UInt64, send: (UnsafeRawBufferPointer) -> Bool) {
+    mutating func poll(at now: Instant, send: (UnsafeRawBufferPointer) -> Bool) {
         var batch = DatagramBatch()
         poll(at: now, in: &batch) { Self.each($0, send) }
     }
 
-    mutating func close(at now: UInt64, _ end: End, send: (UnsafeRawBufferPointer) -> Bool) {
+    mutating func close(at now: Instant, _ end: End, send: (UnsafeRawBufferPointer) -> Bool) {
         var batch = DatagramBatch()
         close(at: now, end, in: &batch) { Self.each($0, send) }
     }
 
     /// Carries datagrams both ways until none is left.
-    mutating func exchange(with viewer: RemoteViewer, at now: UInt64) throws {
+    mutating func exchange(with viewer: RemoteViewer, at now: Instant) throws {
         while true {
             var out: [[UInt8]] = []
             poll(at: now) {

@@ -1,5 +1,7 @@
 import RTP
+import TestSupport
 import Testing
+import Time
 
 @testable import WebRTC
 
@@ -101,11 +103,11 @@ import Testing
         _ = try call.append(200_000)
         let sent = call.viewer.packets.count
         #expect(UInt64(sent) < call.history.end)
-        _ = call.history.forget(takenBefore: .max)
+        _ = call.history.forget(takenBefore: .nanoseconds(.max))
         #expect(!canBegin())
-        call.now += 50_000_000
+        call.now += .milliseconds(50)
         try call.report(Feedback.lost(lost.header.sequenceNumber, lost.header.ssrc))
-        call.now += VirtualCall.second
+        call.now += .seconds(1)
         try call.exchange()
         #expect(call.viewer.packets.count == sent)
         #expect(call.takeKeyframeRequest())
@@ -133,9 +135,9 @@ import Testing
             return false
         }
         #expect(offered == 1)
-        _ = call.history.forget(takenBefore: .max)
+        _ = call.history.forget(takenBefore: .nanoseconds(.max))
         call.session.forgetHeld()
-        call.now += 2 * VirtualCall.second
+        call.now += .seconds(2)
         try call.exchange()
         #expect(call.viewer.packets.isEmpty)
         #expect(call.takeKeyframeRequest())
@@ -143,7 +145,7 @@ import Testing
         #expect(call.viewer.packets.count == 1)
         // With nothing held, nothing is lost.
         call.session.forgetHeld()
-        call.now += 10 * VirtualCall.second
+        call.now += .seconds(10)
         #expect(!call.takeKeyframeRequest())
     }
 
@@ -155,7 +157,7 @@ import Testing
         let ssrc = call.viewer.packets[0].header.ssrc
         try call.report(Feedback.pictureLoss(ssrc))
         #expect(!call.takeKeyframeRequest(), "it may still be on its way")
-        call.now += 200_000_000
+        call.now += .milliseconds(200)
         try call.report(Feedback.pictureLoss(ssrc))
         #expect(call.takeKeyframeRequest())
         #expect(!call.takeKeyframeRequest())
@@ -289,9 +291,9 @@ import Testing
     func aSessionWithoutKeysEndsAfterAWhile(hasPath: Bool) throws {
         let call = try call(setup: "active")
         if hasPath { call.session.pathFound() }
-        let limit = VirtualCall.start + 15 * VirtualCall.second
+        let limit = VirtualCall.start + .seconds(15)
         #expect(call.deadline == limit)
-        for (instant, end) in [(limit - 1, nil), (limit, PeerSession.End.timeout)] {
+        for (instant, end) in [(limit - .nanoseconds(1), nil), (limit, PeerSession.End.timeout)] {
             call.session.poll(at: instant) { _ in
                 Issue.record("nobody to send to"); return true
             }
@@ -302,10 +304,10 @@ import Testing
 
     @Test func aFlightThatWaitsForAnAnswerIsDueSoonerThanTheEnd() throws {
         let call = try call()
-        #expect(call.deadline == VirtualCall.start + 15 * VirtualCall.second)
+        #expect(call.deadline == VirtualCall.start + .seconds(15))
         call.session.pathFound()
         let deadline = try #require(call.deadline)
-        #expect(deadline <= call.now + 50_000_000)
+        #expect(deadline <= call.now + .milliseconds(50))
     }
 
     @Test func aLostPathEndsTheSession() throws {

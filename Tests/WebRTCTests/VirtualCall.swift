@@ -1,5 +1,7 @@
 import RTP
+import TestSupport
 import Testing
+import Time
 
 @testable import WebRTC
 
@@ -37,8 +39,7 @@ final class RemoteViewer {
 
 /// A session and its viewer over a line without loss, in virtual time; but OpenSSL's timer keeps real time.
 final class VirtualCall {
-    static let second: UInt64 = 1_000_000_000
-    static let start = 5000 * second
+    static let start = Instant.seconds(5000)
 
     var session: PeerSession
     let negotiation: Negotiation
@@ -60,7 +61,7 @@ final class VirtualCall {
         let streams = StreamBundle(
             [(negotiation.video, history)],
             pace: .video(targetBitrate: 2_500_000),
-            clock: ClockReading(monotonic: Self.start, wall: 1_767_225_600 * Self.second),
+            clock: ClockReading(monotonic: Self.start, wall: 1_767_225_600_000_000_000),
             using: &random
         )
         session = try PeerSession(
@@ -86,7 +87,7 @@ final class VirtualCall {
     var end: PeerSession.End? { session.end }
     var statistics: StreamStatistics { session.streams.streams[0].statistics }
     var profile: SRTPProfile? { session.profile }
-    var deadline: UInt64? { session.nextDeadline(at: now) }
+    var deadline: Instant? { session.nextDeadline(at: now) }
     func takeKeyframeRequest() -> Bool { session.takeKeyframeRequest(of: negotiation.mid, at: now) }
 
     func receive(_ datagram: [UInt8]) { datagram.withUnsafeBytes { session.receive($0, now: now) } }
@@ -103,7 +104,7 @@ final class VirtualCall {
             frame: frame,
             isKeyframe: isKeyframe,
             dimensions: (1280, 720),
-            capturedAt: now - 4_000_000,
+            capturedAt: now - .milliseconds(4),
             now: now
         )
         try exchange()

@@ -53,8 +53,6 @@ package final class PlainRTPCall: MediaSink {
         /// The system's send buffer is full.
         var isBlocked: Bool { packetsTaken < packets.count }
 
-        var nextDeadline: Instant? { session.nextDeadline.map(Instant.init(nanoseconds:)) }
-
         /// Whether a picture of that instant is not to be sent any more.
         func isPast(_ instant: Instant) -> Bool { horizon.map { instant < $0 } ?? false }
 
@@ -63,7 +61,7 @@ package final class PlainRTPCall: MediaSink {
             switch activity {
             case .works: return isBlocked
             case .sleeps(let end):
-                guard isBlocked || nextDeadline.map({ next in end.map { next < $0 } ?? true }) ?? false else {
+                guard isBlocked || session.nextDeadline.map({ next in end.map { next < $0 } ?? true }) ?? false else {
                     return false
                 }
                 activity = .works
@@ -138,8 +136,8 @@ package final class PlainRTPCall: MediaSink {
                 frame: bytes,
                 isKeyframe: frame.isKeyframe,
                 dimensions: frame.dimensions,
-                capturedAt: frame.capturedAt.nanoseconds,
-                now: now.nanoseconds
+                capturedAt: frame.capturedAt,
+                now: now
             )
             flush(&state, now: now)
             return state.takesWake()
@@ -158,14 +156,14 @@ package final class PlainRTPCall: MediaSink {
         let backlog = backlog(state, at: now)
         return Demand(
             isWanted: true,
-            keyframeAt: state.session.keyframeAt.map(Instant.init(nanoseconds:)),
+            keyframeAt: state.session.keyframeAt,
             isFullUntil: backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil,
             bitrate: Int(clamping: state.session.configuration.targetBitrate)
         )
     }
 
     private func backlog(_ state: borrowing State, at now: Instant) -> Duration {
-        .nanoseconds(state.session.backlog(now: now.nanoseconds).duration)
+        state.session.backlog(now: now).duration
     }
 
     // MARK: - The session
@@ -198,13 +196,12 @@ package final class PlainRTPCall: MediaSink {
 
     /// Says goodbye and ends the thread. What still waits is dropped. Further calls do nothing.
     package func close() {
-        let now = MonotonicClock.now()
         state.withLock { state in
             state.isClosed = true
             // Nothing may follow the goodbye.
             state.packets.removeAll()
             state.packetsTaken = 0
-            state.session.end(now: now, rtcp: &state.reports)
+            state.session.end(now: MonotonicClock.now(), rtcp: &state.reports)
             sendReports(&state)
         }
         wake.set()
@@ -227,7 +224,7 @@ package final class PlainRTPCall: MediaSink {
         if state.isBlocked { return }
         // A refusal not yet seen must not pass for the silence of a listener.
         takeRefusal(&state, now: now)
-        state.session.nextOutput(now: now.nanoseconds, rtp: &state.packets, rtcp: &state.reports)
+        state.session.nextOutput(now: now, rtp: &state.packets, rtcp: &state.reports)
         sendPackets(&state, now: now)
         // Over the loopback it is there at once, and need not wake the thread.
         takeRefusal(&state, now: now)
@@ -236,7 +233,7 @@ package final class PlainRTPCall: MediaSink {
 
     private func takeRefusal(_ state: inout State, now: Instant) {
         if !state.session.receiverListening, ports.rtp.takeError() == ECONNREFUSED {
-            state.session.refused(now: now.nanoseconds)
+            state.session.refused(now: now)
         }
     }
 
@@ -253,7 +250,7 @@ package final class PlainRTPCall: MediaSink {
             } catch {
                 if error.code == EAGAIN { return }
                 if error.code == ECONNREFUSED {
-                    state.session.refused(now: now.nanoseconds)
+                    state.session.refused(now: now)
                     refusals += 1
                     // The error is that of an earlier packet; this one was not tried yet.
                     if refusals < 3 { continue }
@@ -289,7 +286,7 @@ package final class PlainRTPCall: MediaSink {
             let (isClosed, isBlocked, isNews, deadline) = state.withLock { state in
                 flush(&state, now: now)
                 let isBlocked = state.isBlocked
-                let deadline = isBlocked ? nil : state.nextDeadline
+                let deadline = isBlocked ? nil : state.session.nextDeadline
                 state.activity = isBlocked ? .works : .sleeps(until: deadline)
                 let before = state.demand
                 state.demand = demand(&state, at: now)
@@ -314,11 +311,11 @@ package final class PlainRTPCall: MediaSink {
         for _ in 0..<64 {
             do throws(SystemError) {
                 guard let (count, source) = try socket.receive(into: &buffer) else { return }
-                let now = MonotonicClock.now()
+                let now: Instant = MonotonicClock.now()
                 guard receiver.isMulticast || source.bytes == receiver.bytes else { continue }
                 state.withLock { $0.session.receive(rtcp: Array(buffer[..<count]), now: now) }
             } catch {
-                let now = MonotonicClock.now()
+                let now: Instant = MonotonicClock.now()
                 if error.code == ECONNREFUSED { state.withLock { $0.session.refused(now: now) } }
             }
         }

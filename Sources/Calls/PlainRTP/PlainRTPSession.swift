@@ -1,10 +1,10 @@
 package import Media
 package import RTP
+package import Time
 
 /// One video stream to one receiver over plain RTP (RFC 3550, RTP/AVPF), without sockets and clock.
 ///
 /// After each call that changes it, drain the session with `nextOutput` and call again when `nextDeadline` comes.
-/// Instants are nanoseconds of the capture clock.
 package struct PlainRTPSession {
     package struct Configuration: Sendable {
         package var codec: VideoCodec
@@ -81,8 +81,8 @@ package struct PlainRTPSession {
         frame: Span<UInt8>,
         isKeyframe: Bool,
         dimensions: (width: UInt16, height: UInt16),
-        capturedAt: UInt64,
-        now: UInt64
+        capturedAt: Instant,
+        now: Instant
     ) -> Bool {
         precondition(!frame.isEmpty)
         if hasEnded { return false }
@@ -121,7 +121,7 @@ package struct PlainRTPSession {
     }
 
     /// Takes an RTCP datagram from the receiver. A malformed one is counted and has no effect.
-    package mutating func receive(rtcp datagram: [UInt8], now: UInt64) {
+    package mutating func receive(rtcp datagram: [UInt8], now: Instant) {
         let packets: [RTCPPacket]
         do {
             packets = try RTCPPacket.parse(datagram)
@@ -145,7 +145,7 @@ package struct PlainRTPSession {
     }
 
     /// The receiver's host refused a datagram: nobody listens on the port.
-    package mutating func refused(now: UInt64) { listener.refused(at: now) }
+    package mutating func refused(now: Instant) { listener.refused(at: now) }
 
     /// False while the receiver's host refuses packets.
     package var receiverListening: Bool { listener.isListening }
@@ -154,13 +154,13 @@ package struct PlainRTPSession {
     package mutating func packetFailed() { counted.packetsFailed += 1 }
 
     /// From when on a keyframe may be made that is asked for; nil while none is. May lie in the past.
-    package var keyframeAt: UInt64? { keyframeRequests.nextDeadline }
+    package var keyframeAt: Instant? { keyframeRequests.nextDeadline }
 
     /// What was encoded last does not reach the receiver.
     package mutating func requestKeyframe() { keyframeRequests.request() }
 
     /// Appends what may go out at `now`: packets for the RTP port, an empty one being a probe, and for the RTCP port.
-    package mutating func nextOutput(now: UInt64, rtp: inout PacketBatch, rtcp: inout PacketBatch) {
+    package mutating func nextOutput(now: Instant, rtp: inout PacketBatch, rtcp: inout PacketBatch) {
         let before = rtp.count
         while queue.dequeue(at: now, into: &rtp) {
             let size = rtp[rtp.count - 1].count
@@ -174,21 +174,20 @@ package struct PlainRTPSession {
         case .probe, nil: break
         }
         if rtp.count > before { listener.sent(at: now) }
-        if stream.packetCount > 0, !hasEnded, now >= reports.nextDeadline {
+        if stream.packetCount > 0 { reports.packetSent(at: now) }
+        if !hasEnded, reports.isDue(at: now) {
             rtcp.append(report(at: now))
             reports.reportSent(at: now)
         }
     }
 
     /// When `nextOutput` must be called at the latest; nil while there is nothing to wait for. May lie in the past.
-    package var nextDeadline: UInt64? {
-        if hasEnded { return nil }
-        let report = stream.packetCount > 0 ? reports.nextDeadline : nil
-        return earliest(queue.nextDeadline, listener.nextDeadline, report)
+    package var nextDeadline: Instant? {
+        hasEnded ? nil : earliest(queue.nextDeadline, listener.nextDeadline, reports.nextDeadline)
     }
 
     /// What waits in the queue. A sender that skips pictures while more than 100 ms wait stays current.
-    package func backlog(now: UInt64) -> PacketQueue.Backlog { queue.backlog(at: now) }
+    package func backlog(now: Instant) -> PacketQueue.Backlog { queue.backlog(at: now) }
 
     /// Changes the encoder's target, in bits a second, and the pace with it.
     package mutating func setTargetBitrate(_ bitrate: UInt64) {
@@ -197,7 +196,7 @@ package struct PlainRTPSession {
     }
 
     /// Ends the stream: drops what waits and appends the goodbye, which a stream that never sent does not say.
-    package mutating func end(now: UInt64, rtcp: inout PacketBatch) {
+    package mutating func end(now: Instant, rtcp: inout PacketBatch) {
         if hasEnded { return }
         hasEnded = true
         queue.removeAll()
@@ -215,19 +214,19 @@ package struct PlainRTPSession {
     }
 
     /// A compound of sender report and name, as each datagram must begin (RFC 3550 §6.1).
-    private func report(at now: UInt64) -> [UInt8] {
+    private func report(at now: Instant) -> [UInt8] {
         var datagram: [UInt8] = []
         stream.senderReport(at: now, clock: clock).write(to: &datagram)
         SourceDescription(ssrc: ssrc, canonicalName: canonicalName).write(to: &datagram)
         return datagram
     }
 
-    private mutating func note(_ blocks: [ReportBlock], now: UInt64) {
+    private mutating func note(_ blocks: [ReportBlock], now: Instant) {
         guard let block = blocks.last(where: { $0.ssrc == ssrc }) else { return }
         counted.report = .init(
             lossFraction: Double(block.fractionLost) / 256,
             packetsLost: block.cumulativeLost,
-            jitter: UInt64(block.jitter) * 1_000_000_000 / UInt64(VideoCodec.clockRate),
+            jitter: .seconds(block.jitter) / VideoCodec.clockRate,
             roundTripTime: block.roundTripTime(arrivedAt: clock.ntpTime(at: now)) ?? counted.report?.roundTripTime
         )
     }

@@ -1,3 +1,5 @@
+import Time
+
 /// What a plain RTP session did and what its receiver says of it.
 package struct PlainRTPStatistics: Equatable, Sendable {
     /// Pictures taken, and those refused because the queue was full.
@@ -23,9 +25,9 @@ package struct PlainRTPStatistics: Equatable, Sendable {
         package var lossFraction: Double
         /// Over the whole session; duplicates count as negative.
         package var packetsLost: Int32
-        /// Nanoseconds by which the spacing of packets varies.
-        package var jitter: UInt64
-        /// Nanoseconds there and back; nil until the receiver answers a sender report.
-        package var roundTripTime: UInt64?
+        /// By how much the spacing of packets varies.
+        package var jitter: Duration
+        /// There and back; nil until the receiver answers a sender report.
+        package var roundTripTime: Duration?
     }
 }

@@ -84,7 +84,7 @@ final class Viewer {
                 expecting: negotiation.remote.fingerprints,
                 streams: streams,
                 identity: identity,
-                now: now
+                now: Instant(nanoseconds: now)
             )
         } catch {
             throw .noTransport
@@ -176,7 +176,8 @@ final class Viewer {
     // MARK: - Media
 
     /// Takes what came, and sends what may go out.
-    func poll(at now: UInt64, in batch: inout DatagramBatch) {
+    func poll(at instant: UInt64, in batch: inout DatagramBatch) {
+        let now = Instant(nanoseconds: instant)
         if !mailbox.items.isEmpty {
             let items = mailbox.items
             mailbox.items.removeAll(keepingCapacity: true)
@@ -206,18 +207,18 @@ final class Viewer {
     ///
     /// - Returns: whether to ask for one: where others receive that codec already, none comes by itself.
     func change(to format: Negotiation.Format, at now: UInt64, _ history: PacketHistory) -> Bool {
-        if history.canBegin(at: now) {
+        if history.canBegin(at: Instant(nanoseconds: now)) {
             self.format = format
             session.change(to: format, from: history)
             return false
         }
-        guard isConnected, now >= changeAskedAt.adding(clamped: Self.changeInterval) else { return false }
+        guard isConnected, now >= changeAskedAt + Self.changeInterval else { return false }
         changeAskedAt = now
         return true
     }
 
     func nextDeadline(at now: UInt64) -> UInt64? {
-        let media = session.nextDeadline(at: now)
+        let media = session.nextDeadline(at: Instant(nanoseconds: now))?.nanoseconds
         guard completion != nil else { return media }
         return min(media ?? .max, since + Self.gatheringLimit)
     }
@@ -226,7 +227,7 @@ final class Viewer {
     /// path, so that the picture is encoded while keys are agreed on.
     func takeKeyframeRequest(at now: UInt64) -> Bool {
         defer { wantsFirstKeyframe = false }
-        return session.takeKeyframeRequest(of: video.mid, at: now) || wantsFirstKeyframe
+        return session.takeKeyframeRequest(of: video.mid, at: Instant(nanoseconds: now)) || wantsFirstKeyframe
     }
 
     /// Whether keys came into use since the last call.
@@ -245,7 +246,7 @@ final class Viewer {
     }
 
     func close(at now: UInt64, _ end: PeerSession.End, in batch: inout DatagramBatch) {
-        session.close(at: now, end, in: &batch) { send($0) }
+        session.close(at: Instant(nanoseconds: now), end, in: &batch) { send($0) }
         refuse(.closed)
     }
 
@@ -266,7 +267,7 @@ final class Viewer {
             profile: session.profile,
             path: agent.path.map { ($0.local.kind, $0.remote.kind) },
             statistics: statistics,
-            roundTripTime: session.streams.roundTripTime
+            roundTripTime: session.streams.roundTripTime.map { UInt64($0.nanoseconds) }
         )
     }
 }

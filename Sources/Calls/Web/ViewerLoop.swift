@@ -69,7 +69,7 @@ final class ViewerLoop {
             publish(to: call, requestedKeyframes, isDue: changed || !events.isEmpty, now: now)
             for event in events { report(event) }
             events.removeAll()
-            loop.run(until: nextDeadline(at: now))
+            loop.run(until: nextDeadline(at: now).map(Instant.init(nanoseconds:)))
         }
     }
 
@@ -167,9 +167,9 @@ final class ViewerLoop {
             frame: bytes,
             isKeyframe: frame.isKeyframe,
             dimensions: frame.dimensions,
-            capturedAt: frame.capturedAt.nanoseconds,
-            takenAt: frame.takenAt.nanoseconds,
-            now: now
+            capturedAt: frame.capturedAt,
+            takenAt: frame.takenAt,
+            now: Instant(nanoseconds: now)
         )
     }
 
@@ -177,7 +177,7 @@ final class ViewerLoop {
     private func forgetPast(_ requestedKeyframes: inout [Rendition.ID]) {
         guard let horizon = configuration.horizon() else { return }
         var hasForgotten = false
-        for history in histories.values where history.forget(takenBefore: horizon.nanoseconds) { hasForgotten = true }
+        for history in histories.values where history.forget(takenBefore: horizon) { hasForgotten = true }
         guard hasForgotten else { return }
         for viewer in viewers { viewer.forgetHeld() }
         requestedKeyframes += renditionsInUse
@@ -274,7 +274,7 @@ final class ViewerLoop {
     private func close(now: UInt64) {
         for viewer in viewers { viewer.close(at: now, .closed, in: &batch) }
         viewers.removeAll()
-        loop.finish(from: now)
+        loop.finish(from: Instant(nanoseconds: now))
     }
 
     // MARK: - What others see

@@ -89,7 +89,7 @@ package final class WebCall: MediaSink {
             guard shared.renditionsInUse.contains(rendition) else { return .none }
             return Demand(
                 isWanted: true,
-                keyframeAt: shared.keyframeRequests[rendition]?.nextDeadline.map(Instant.init(nanoseconds:)),
+                keyframeAt: shared.keyframeRequests[rendition]?.nextDeadline,
                 bitrate: shared.targetBitrate
             )
         }
@@ -98,7 +98,7 @@ package final class WebCall: MediaSink {
     /// Sends a frame to all viewers of its rendition, unless its picture was taken before the horizon.
     package func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) {
         let bytes = bytes.withUnsafeBufferPointer { Array($0) }
-        let now = MonotonicClock.now()
+        let now: Instant = MonotonicClock.now()
         let rendition = frame.rendition
         let mustWakeSender = shared.withLock { shared -> (@Sendable () -> Void)? in
             if frame.isKeyframe { shared.incomplete.remove(rendition) }

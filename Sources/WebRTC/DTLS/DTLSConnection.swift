@@ -73,12 +73,12 @@ final class DTLSConnection {
         advance()
     }
 
-    /// Nanoseconds until a flight must be sent again; nil while none waits for an answer.
-    var timeout: UInt64? {
+    /// How long until a flight must be sent again; nil while none waits for an answer.
+    var timeout: Duration? {
         guard case .handshaking = state else { return nil }
         var left = timeval()
         guard oriel_dtls_timeout(ssl, &left) == 1 else { return nil }
-        return UInt64(max(left.tv_sec, 0)) * 1_000_000_000 + UInt64(max(left.tv_usec, 0)) * 1000
+        return .seconds(max(left.tv_sec, 0)) + .microseconds(max(left.tv_usec, 0))
     }
 
     /// Sends a flight again if it is time.

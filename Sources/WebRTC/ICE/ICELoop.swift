@@ -1,4 +1,5 @@
 internal import CNice
+package import Time
 
 /// The main context that agents live in. One thread creates it, its agents and runs it; any thread may wake it.
 package final class ICELoop {
@@ -14,9 +15,11 @@ package final class ICELoop {
     var closingCount = 0
 
     /// Lets agents that were released end what they have with their relays, for half a second at the most.
-    package func finish(from now: UInt64) {
-        let deadline = now + 500_000_000
-        while closingCount > 0, UInt64(g_get_monotonic_time()) * 1000 < deadline { run(until: deadline) }
+    package func finish(from now: Instant) {
+        let deadline = now + .milliseconds(500)
+        while closingCount > 0, Instant(nanoseconds: UInt64(g_get_monotonic_time()) * 1000) < deadline {
+            run(until: deadline)
+        }
     }
 
     deinit {
@@ -25,10 +28,9 @@ package final class ICELoop {
         g_main_context_unref(context)
     }
 
-    /// Waits for something to happen, until `deadline` (nanoseconds of CLOCK_MONOTONIC) at the longest or for ever, and
-    /// lets the agents act on it.
-    package func run(until deadline: UInt64?) {
-        g_source_set_ready_time(timer, deadline.map { Int(clamping: ($0 + 999) / 1000) } ?? -1)
+    /// Waits for something to happen, until `deadline` at the longest or for ever, and lets the agents act on it.
+    package func run(until deadline: Instant?) {
+        g_source_set_ready_time(timer, deadline.map { Int(clamping: $0.nanoseconds / 1000 + 1) } ?? -1)
         g_main_context_iteration(context, 1)
         // What else is ready needs no further wait; but who floods a socket must not keep the media waiting.
         for _ in 0..<64 where g_main_context_iteration(context, 0) == 0 { return }
