@@ -49,7 +49,7 @@ struct PreparedRTPCall {
             horizon: { horizon.instant }
         )
         do {
-            try publisher.publish("\(call.sessionDescription(frameRate: rendition.framesPerSecond))")
+            try publisher.publish(call.sessionDescription(frameRate: rendition.framesPerSecond))
         } catch {
             call.close()
             throw error

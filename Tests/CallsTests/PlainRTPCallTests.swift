@@ -204,7 +204,7 @@ struct Receiver: ~Copyable {
             localPort: port
         )
         #expect(call.localAddress.port == port)
-        let text = call.sessionDescription(frameRate: 30).description
+        let text = call.sessionDescription(frameRate: 30)
         #expect(text.contains(" 1 IN IP4 127.0.0.1\r\n"))
         #expect(text.contains("c=IN IP4 127.0.0.1\r\n") && text.contains("m=video 5004 RTP/AVPF 96\r\n"))
         call.close()

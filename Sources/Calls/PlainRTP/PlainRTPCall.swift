@@ -1,7 +1,7 @@
 import Glibc
 package import Media
 package import Posix
-package import RTP
+import RTP
 import Synchronization
 package import Time
 
@@ -177,18 +177,12 @@ package final class PlainRTPCall: MediaSink {
     }
 
     /// The session description for the receiver to open.
-    package func sessionDescription(frameRate: Int? = nil) -> VideoDescription {
-        state.withLock { state in
-            let configuration = state.session.configuration
-            return VideoDescription(
-                codec: configuration.codec,
-                payloadType: configuration.payloadType,
-                destination: .init(receiver),
-                port: receiver.port,
+    package func sessionDescription(frameRate: Int? = nil) -> String {
+        state.withLock {
+            $0.session.description(
+                for: receiver,
+                from: localAddress,
                 multicastTTL: multicastTTL,
-                origin: .init(localAddress),
-                sessionID: state.session.ssrc,
-                bitrate: Int(clamping: configuration.targetBitrate),
                 frameRate: frameRate
             )
         }
@@ -320,8 +314,4 @@ package final class PlainRTPCall: MediaSink {
             }
         }
     }
-}
-
-extension VideoDescription.Address {
-    init(_ address: SocketAddress) { self = address.isIPv6 ? .ipv6(address.host) : .ipv4(address.host) }
 }
