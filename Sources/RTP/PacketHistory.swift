@@ -29,19 +29,18 @@ package final class PacketHistory {
             _ fragments: PictureFragments?,
             capturedAt: Instant,
             takenAt: Instant,
-            ticks: UInt64,
-            appendedAt: Instant,
-            number: UInt16,
-            keyframe: (width: UInt16, height: UInt16)?
+            keyframe: (width: UInt16, height: UInt16)?,
+            now: Instant,
+            in history: PacketHistory
         ) {
             self.bytes = bytes
             self.fragments = fragments
             self.capturedAt = capturedAt
             self.takenAt = takenAt
-            self.ticks = ticks
-            self.appendedAt = appendedAt
-            self.number = number
             self.keyframe = keyframe
+            appendedAt = now
+            ticks = max(RTPStream.ticks(capturedAt, history.codec.clockRate), history.lastTicks + 1)
+            number = history.lastNumber &+ 1
         }
     }
 
@@ -85,7 +84,7 @@ package final class PacketHistory {
     private var slots: [Packet] = []
     private let capacity: Int
     private var lastTicks: UInt64 = 0
-    private var frameNumber: UInt16 = 0
+    private var lastNumber: UInt16 = 0
     /// The number of the packet after the newest.
     package private(set) var end: UInt64 = 0
     /// Packets before this one were forgotten.
@@ -169,13 +168,14 @@ package final class PacketHistory {
     ) {
         let fragments = packetizer!.packetize(frame.span, isKeyframe: isKeyframe, dimensions: dimensions)
         if isKeyframe { entry = Entry(index: end, appendedAt: now) }
-        let frame = makeFrame(
+        let frame = Frame(
             frame,
             fragments,
             capturedAt: capturedAt,
             takenAt: takenAt ?? capturedAt,
             keyframe: isKeyframe ? dimensions : nil,
-            now: now
+            now: now,
+            in: self
         )
         for fragment in fragments { append(Packet(frame, fragment)) }
     }
@@ -187,7 +187,7 @@ package final class PacketHistory {
     package func append(sound packet: [UInt8], capturedAt: Instant, now: Instant) {
         precondition(packetizer == nil && 1...maximumPayloadSize ~= packet.count)
         entry = Entry(index: end, appendedAt: now)
-        let frame = makeFrame(packet, nil, capturedAt: capturedAt, takenAt: capturedAt, keyframe: nil, now: now)
+        let frame = Frame(packet, nil, capturedAt: capturedAt, takenAt: capturedAt, keyframe: nil, now: now, in: self)
         append(Packet(frame, PictureFragments.Fragment(range: 0..<packet.count, isFirst: true, isLast: true)))
     }
 
@@ -201,29 +201,8 @@ package final class PacketHistory {
         return start > before
     }
 
-    private func makeFrame(
-        _ bytes: [UInt8],
-        _ fragments: PictureFragments?,
-        capturedAt: Instant,
-        takenAt: Instant,
-        keyframe: (width: UInt16, height: UInt16)?,
-        now: Instant
-    ) -> Frame {
-        lastTicks = max(RTPStream.ticks(capturedAt, codec.clockRate), lastTicks + 1)
-        frameNumber &+= 1
-        return Frame(
-            bytes,
-            fragments,
-            capturedAt: capturedAt,
-            takenAt: takenAt,
-            ticks: lastTicks,
-            appendedAt: now,
-            number: frameNumber,
-            keyframe: keyframe
-        )
-    }
-
     private func append(_ packet: Packet) {
+        (lastTicks, lastNumber) = (packet.frame.ticks, packet.frame.number)
         if slots.count < capacity { slots.append(packet) } else { slots[Int(end % UInt64(capacity))] = packet }
         end += 1
     }
