@@ -6,33 +6,14 @@ struct Shortcoming: Error {
     /// What stands there, after "the offer" or "the answer".
     let what: String
     /// What should.
-    let remedy: String
-
-    init(_ what: String, remedy: String = "") {
-        self.what = what
-        self.remedy = remedy
-    }
+    var remedy = ""
 }
 
 /// What a media description of a peer, be it in an offer or in an answer, says about its stream.
 extension SessionDescription.Media {
-    struct Direction {
-        let sends: Bool
-        let receives: Bool
-    }
-
-    /// A format that this program can send.
-    struct Format: Equatable {
-        let codec: StreamCodec
-        let payloadType: UInt8
-        let retransmission: UInt8?
-        /// The format's parameters for the answer; nil where it has none.
-        let specifics: String?
-    }
-
     /// Whether an offer's description asks to receive something of a kind.
     func asksFor(_ kind: String, in offer: SessionDescription) -> Bool {
-        self.kind == kind && (port != 0 || attributes.contains("bundle-only")) && direction(in: offer).receives
+        self.kind == kind && (port != 0 || attributes.contains("bundle-only")) && receives(in: offer)
     }
 
     /// What of a stream is agreed on; nil if there is no common codec.
@@ -43,40 +24,25 @@ extension SessionDescription.Media {
         in description: SessionDescription,
         _ section: Int
     ) throws(Shortcoming) -> Negotiation.Stream? {
-        guard isProtectedRTP else { throw Shortcoming("wants \(transport)", remedy: "UDP/TLS/RTP/SAVPF") }
+        guard isProtectedRTP else { throw Shortcoming(what: "wants \(transport)", remedy: "UDP/TLS/RTP/SAVPF") }
         guard attributes.contains("rtcp-mux") else {
-            throw Shortcoming("keeps RTCP on a port of its own", remedy: "a=rtcp-mux")
+            throw Shortcoming(what: "keeps RTCP on a port of its own", remedy: "a=rtcp-mux")
         }
-        let described = codecs
-        let agreed = local.codecs.compactMap { group in
+        let described = describedFormats
+        var agreed = local.codecs.compactMap { group in
             group.lazy.compactMap { codec in described.first { $0.codec == codec } }.first
         }
         if agreed.isEmpty { return nil }
         let (extensions, lines) = extensions(of: description, for: agreed.map(\.codec))
         let mid = attributes.first("mid") ?? ""
-        let formats = agreed.map { format in
-            let described = feedback(for: format.payloadType)
-            let feedback = format.codec.feedback.filter { described.contains($0) }
-            var extensions = extensions
-            if format.codec != .video(.av1) { extensions.dependencyDescriptor = nil }
-            let parameters = OutgoingStream.Parameters(
-                payloadType: format.payloadType,
-                retransmissionPayloadType: feedback.contains("nack") ? format.retransmission : nil,
-                canAskForRepair: !feedback.isEmpty,
-                extensions: extensions,
-                mid: mid
-            )
-            return Negotiation.Format(
-                codec: format.codec,
-                parameters: parameters,
-                specifics: format.specifics,
-                feedback: feedback
-            )
+        for index in agreed.indices {
+            agreed[index].parameters.mid = mid
+            agreed[index].parameters.extensions = extensions.suiting(agreed[index].codec)
         }
         return Negotiation.Stream(
             mid: mid,
             track: local.track,
-            formats: formats,
+            formats: agreed,
             extensions: lines,
             section: section
         )
@@ -84,20 +50,11 @@ extension SessionDescription.Media {
 
     var isProtectedRTP: Bool { transport.hasSuffix("TLS/RTP/SAVPF") || transport.hasSuffix("TLS/RTP/SAVP") }
 
-    /// The direction, which a description may inherit from the session.
-    func direction(in offer: SessionDescription) -> Direction {
-        for attributes in [attributes, offer.attributes] {
-            for attribute in attributes {
-                switch attribute.name {
-                case "recvonly": return Direction(sends: false, receives: true)
-                case "sendrecv": return Direction(sends: true, receives: true)
-                case "sendonly": return Direction(sends: true, receives: false)
-                case "inactive": return Direction(sends: false, receives: false)
-                default: break
-                }
-            }
-        }
-        return Direction(sends: true, receives: true)
+    /// Whether the peer wants to receive; a description may inherit the direction from the session.
+    func receives(in description: SessionDescription) -> Bool {
+        let directions = ["recvonly", "sendrecv", "sendonly", "inactive"]
+        let direction = (attributes + description.attributes).first { directions.contains($0.name) }?.name
+        return direction != "sendonly" && direction != "inactive"
     }
 
     /// Payload types with the names and parameters that the description gives them, in the offered order.
@@ -117,21 +74,21 @@ extension SessionDescription.Media {
 
     /// The names of all codecs that are offered, for people.
     var encodingNames: [String] {
-        var names: [String] = []
-        for encoding in encodings {
+        encodings.reduce(into: []) { names, encoding in
             let name = String(encoding.name.prefix { $0 != "/" })
             if !names.contains(name) { names.append(name) }
         }
-        return names
     }
 
     /// The formats that this program can send: VP8, VP9 and AV1 of profile 0 (8 bits, 4:2:0), and Opus.
-    var codecs: [Format] {
+    private var describedFormats: [Negotiation.Format] {
         let encodings = encodings
         let retransmissions = Dictionary(
             encodings.filter { $0.name == "RTX/\(VideoCodec.clockRate)" }
                 .map { ($0.parameters["apt"] ?? "", $0.payloadType) }
         ) { first, _ in first }
+        // RFC 4585 §4.2: of one format, or of all.
+        let described = Set(attributes.all("rtcp-fb").compactMap { Self.split($0) }.map { "\($0) \($1)" })
         return encodings.compactMap { encoding in
             guard let codec = StreamCodec.allCases.first(where: { encoding.name == $0.encoding.uppercased() }),
                 codec.kind == kind
@@ -149,19 +106,21 @@ extension SessionDescription.Media {
                     encoding.parameters[name].map { "\(name)=\($0)" }
                 }.joined(separator: ";")
             }
-            return Format(
+            let feedback = codec.feedback.filter {
+                described.contains("\(encoding.payloadType) \($0)") || described.contains("* \($0)")
+            }
+            return Negotiation.Format(
                 codec: codec,
-                payloadType: encoding.payloadType,
-                retransmission: retransmissions["\(encoding.payloadType)"],
-                specifics: specifics == "" ? nil : specifics
+                parameters: OutgoingStream.Parameters(
+                    payloadType: encoding.payloadType,
+                    retransmissionPayloadType: feedback.contains("nack")
+                        ? retransmissions["\(encoding.payloadType)"] : nil,
+                    canAskForRepair: !feedback.isEmpty
+                ),
+                specifics: specifics == "" ? nil : specifics,
+                feedback: feedback
             )
         }
-    }
-
-    /// The kinds of feedback (RFC 4585 §4.2) offered for a payload type.
-    func feedback(for payloadType: UInt8) -> [String] {
-        attributes.all("rtcp-fb").compactMap { Self.split($0) }
-            .filter { $0.0 == "\(payloadType)" || $0.0 == "*" }.map(\.1)
     }
 
     /// The header extensions in use, and the values of `extmap` lines that answer them (RFC 8285 §5).
@@ -210,6 +169,13 @@ extension StreamCodec {
 }
 
 extension HeaderExtensions {
+    /// Those that packets of a codec may have.
+    func suiting(_ codec: StreamCodec) -> HeaderExtensions {
+        var own = self
+        if codec != .video(.av1) { own.dependencyDescriptor = nil }
+        return own
+    }
+
     /// By what name descriptions know each.
     static var uris: [(slot: WritableKeyPath<HeaderExtensions, UInt8?>, uri: String)] {
         [
@@ -263,12 +229,12 @@ extension TransportParameters {
         func first(_ name: String) -> String? { places.lazy.compactMap { $0.first(name) }.first }
         guard let fragment = first("ice-ufrag"), let password = first("ice-pwd"),
             let credentials = ICECredentials(fragment: fragment, password: password)
-        else { throw Shortcoming("gives no valid ICE credentials") }
+        else { throw Shortcoming(what: "gives no valid ICE credentials") }
         // Those of the description itself replace the session's (RFC 8122 §5).
         let hashes = places.lazy.map { $0.all("fingerprint") }.first { !$0.isEmpty } ?? []
         let fingerprints = hashes.compactMap { Fingerprint(parsing: $0) }
         guard !fingerprints.isEmpty else {
-            throw Shortcoming("gives no certificate fingerprint of SHA-256, SHA-384 or SHA-512")
+            throw Shortcoming(what: "gives no certificate fingerprint of SHA-256, SHA-384 or SHA-512")
         }
         let candidates = places.lazy.map { $0.all("candidate") }.first { !$0.isEmpty } ?? []
         self.init(

@@ -45,7 +45,7 @@ package struct Negotiation: Equatable, Sendable {
     /// A codec and all that goes with it.
     package struct Format: Equatable, Sendable {
         package let codec: StreamCodec
-        package let parameters: OutgoingStream.Parameters
+        package internal(set) var parameters: OutgoingStream.Parameters
         /// The value of its `fmtp` line; nil where it has none.
         let specifics: String?
         let feedback: [String]
@@ -54,10 +54,10 @@ package struct Negotiation: Equatable, Sendable {
     /// A media description with a stream in it.
     package struct Stream: Equatable, Sendable {
         /// Empty if the offer gives the description no name.
-        package let mid: String
+        package internal(set) var mid: String
         package let track: String
         /// What may be sent, the usual format first; never empty.
-        package let formats: [Format]
+        package internal(set) var formats: [Format]
         /// The values of the `extmap` lines.
         let extensions: [String]
         /// The description's place.

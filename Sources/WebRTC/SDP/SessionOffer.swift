@@ -78,10 +78,10 @@ package struct SessionOffer: Equatable, Sendable {
             guard media.kind == kind, media.attributes.first("mid") ?? offered.mid == offered.mid else {
                 throw .mismatched("has other media where \(kind) \(offered.mid) was offered")
             }
-            guard media.port != 0, media.direction(in: answer).receives else { continue }
+            guard media.port != 0, media.receives(in: answer) else { continue }
             do throws(Shortcoming) {
                 guard let stream = try offered.agreed(in: media, of: answer) else {
-                    throw Shortcoming("takes \(kind) \(offered.mid) in no format that was offered")
+                    throw Shortcoming(what: "takes \(kind) \(offered.mid) in no format that was offered")
                 }
                 accepted.append(stream)
             } catch {
@@ -111,7 +111,7 @@ package struct SessionOffer: Equatable, Sendable {
         switch places.lazy.compactMap({ $0.first("setup") }).first {
         case "active": return .server
         case "passive", nil: return .client
-        case let other?: throw Shortcoming("says a=setup:\(other) instead of active or passive")
+        case let other?: throw Shortcoming(what: "says a=setup:\(other) instead of active or passive")
         }
     }
 }
@@ -130,17 +130,16 @@ extension Negotiation.Stream {
         self.section = section
         extensions = HeaderExtensions.uris.compactMap { slot, uri in used[keyPath: slot].map { "\($0) \(uri)" } }
         formats = codecs.map { codec in
-            var extensions = used
-            if codec != .video(.av1) { extensions.dependencyDescriptor = nil }
+            let (payloadType, retransmission, specifics) = codec.offer
             return Negotiation.Format(
                 codec: codec,
                 parameters: OutgoingStream.Parameters(
-                    payloadType: codec.offeredPayloadTypes.media,
-                    retransmissionPayloadType: codec.offeredPayloadTypes.retransmission,
-                    extensions: extensions,
+                    payloadType: payloadType,
+                    retransmissionPayloadType: retransmission,
+                    extensions: used.suiting(codec),
                     mid: "\(section)"
                 ),
-                specifics: codec.offeredSpecifics,
+                specifics: specifics,
                 feedback: codec.kind == "video" ? codec.feedback : []
             )
         }
@@ -152,51 +151,32 @@ extension Negotiation.Stream {
         of answer: SessionDescription
     ) throws(Shortcoming) -> Negotiation.Stream? {
         let local = LocalStream(track: track, codecs: formats.map { [$0.codec] })
-        guard let answered = try media.stream(local, in: answer, section) else { return nil }
-        let formats = answered.formats.map { format in
+        guard var stream = try media.stream(local, in: answer, section) else { return nil }
+        stream.mid = mid
+        for (index, format) in stream.formats.enumerated() {
             var parameters = format.parameters
             parameters.mid = mid
             // RFC 8285 §5: an answer neither adds any nor gives them other identifiers.
-            let offered = self.formats.first { $0.codec == format.codec }!.parameters
+            let offered = formats.first { $0.codec == format.codec }!.parameters
             for (slot, _) in HeaderExtensions.uris
             where parameters.extensions[keyPath: slot] != offered.extensions[keyPath: slot] {
                 parameters.extensions[keyPath: slot] = nil
             }
             if offered.retransmissionPayloadType == nil { parameters.retransmissionPayloadType = nil }
-            return Negotiation.Format(
-                codec: format.codec,
-                parameters: parameters,
-                specifics: format.specifics,
-                feedback: format.feedback
-            )
+            stream.formats[index].parameters = parameters
         }
-        return Negotiation.Stream(
-            mid: mid,
-            track: track,
-            formats: formats,
-            extensions: answered.extensions,
-            section: section
-        )
+        return stream
     }
 }
 
 extension StreamCodec {
-    /// From the dynamic range, as browsers number them.
-    fileprivate var offeredPayloadTypes: (media: UInt8, retransmission: UInt8?) {
+    /// Payload types from the dynamic range, as browsers number them, and what stands in the `fmtp` line.
+    fileprivate var offer: (media: UInt8, retransmission: UInt8?, specifics: String?) {
         switch self {
-        case .video(.vp8): (96, 97)
-        case .video(.vp9): (98, 99)
-        case .video(.av1): (100, 101)
-        case .opus: (111, nil)
-        }
-    }
-
-    fileprivate var offeredSpecifics: String? {
-        switch self {
-        case .video(.vp8): nil
-        case .video(.vp9): "profile-id=0"
-        case .video(.av1): "level-idx=8;profile=0;tier=0"
-        case .opus: "minptime=10;useinbandfec=1"
+        case .video(.vp8): (96, 97, nil)
+        case .video(.vp9): (98, 99, "profile-id=0")
+        case .video(.av1): (100, 101, "level-idx=8;profile=0;tier=0")
+        case .opus: (111, nil, "minptime=10;useinbandfec=1")
         }
     }
 }
