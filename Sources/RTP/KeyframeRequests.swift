@@ -6,7 +6,7 @@ package import Time
 /// one keyframe in the hold-off time. A request within it is remembered and served when it ends.
 package struct KeyframeRequests: Sendable {
     /// Between two keyframes on request.
-    private let holdOff: Duration
+    private static let holdOff = Duration.milliseconds(300)
     private var isPending = false
     /// When the hold-off ends.
     private var earliest = Instant.start
@@ -14,9 +14,7 @@ package struct KeyframeRequests: Sendable {
     /// Requests that came in, repeated commands not counted.
     package private(set) var count: UInt64 = 0
 
-    package init(holdOff: Duration = .milliseconds(300)) {
-        self.holdOff = holdOff
-    }
+    package init() {}
 
     /// A picture loss indication came, or the sender itself wants a keyframe.
     package mutating func request() {
@@ -33,7 +31,7 @@ package struct KeyframeRequests: Sendable {
     /// A keyframe went out, on request or not: it answers all requests so far.
     package mutating func keyframeSent(at now: Instant) {
         isPending = false
-        earliest = now + holdOff
+        earliest = now + Self.holdOff
     }
 
     /// From when on a keyframe may be made that is asked for; nil while nobody asks. May lie in the past.
@@ -41,16 +39,14 @@ package struct KeyframeRequests: Sendable {
 }
 
 /// Tells new full intra commands from repeated ones (RFC 5104 §4.3.1.1).
-package struct FullIntraCommands: Sendable {
+struct FullIntraCommands: Sendable {
     /// The newest command of each requester, oldest requester first.
     private var newest: [(requester: UInt32, sequenceNumber: UInt8)] = []
     /// Requesters remembered, so that forged ones cannot fill the memory.
     private static let requesterLimit = 64
 
-    package init() {}
-
     /// Returns whether the command is a new one.
-    package mutating func take(_ sequenceNumber: UInt8, from requester: UInt32) -> Bool {
+    mutating func take(_ sequenceNumber: UInt8, from requester: UInt32) -> Bool {
         if let known = newest.firstIndex(where: { $0.requester == requester }) {
             if newest[known].sequenceNumber == sequenceNumber { return false }
             newest.remove(at: known)

@@ -27,24 +27,6 @@ package struct ReportBlock: Equatable, Sendable {
     /// Since that report came, in 1/65536 s.
     package var delaySinceLastSenderReport: UInt32
 
-    package init(
-        ssrc: UInt32,
-        fractionLost: UInt8,
-        cumulativeLost: Int32,
-        highestSequenceNumber: UInt32,
-        jitter: UInt32,
-        lastSenderReport: UInt32,
-        delaySinceLastSenderReport: UInt32
-    ) {
-        self.ssrc = ssrc
-        self.fractionLost = fractionLost
-        self.cumulativeLost = cumulativeLost
-        self.highestSequenceNumber = highestSequenceNumber
-        self.jitter = jitter
-        self.lastSenderReport = lastSenderReport
-        self.delaySinceLastSenderReport = delaySinceLastSenderReport
-    }
-
     /// The time there and back of the sender report that the block answers (RFC 3550 §6.4.1, `DLSR`).
     ///
     /// Nil if it answers none, or if its times are not possible.
@@ -66,23 +48,7 @@ package struct SenderReport: Equatable, Sendable {
     package var packetCount: UInt32
     /// Payload bytes, without headers and padding.
     package var octetCount: UInt32
-    package var reports: [ReportBlock]
-
-    package init(
-        ssrc: UInt32,
-        ntpTime: NTPTime,
-        rtpTimestamp: UInt32,
-        packetCount: UInt32,
-        octetCount: UInt32,
-        reports: [ReportBlock] = []
-    ) {
-        self.ssrc = ssrc
-        self.ntpTime = ntpTime
-        self.rtpTimestamp = rtpTimestamp
-        self.packetCount = packetCount
-        self.octetCount = octetCount
-        self.reports = reports
-    }
+    package var reports: [ReportBlock] = []
 }
 
 /// RFC 3550 §6.4.2.

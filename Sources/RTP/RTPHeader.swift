@@ -24,14 +24,6 @@ package struct RTPHeader: Equatable, Sendable {
     package var timestamp: UInt32
     package var ssrc: UInt32
 
-    package init(marker: Bool, payloadType: UInt8, sequenceNumber: UInt16, timestamp: UInt32, ssrc: UInt32) {
-        self.marker = marker
-        self.payloadType = payloadType
-        self.sequenceNumber = sequenceNumber
-        self.timestamp = timestamp
-        self.ssrc = ssrc
-    }
-
     package func write(to packet: inout [UInt8]) {
         packet.append(0x80)
         packet.append((marker ? 0x80 : 0) | payloadType & 0x7F)

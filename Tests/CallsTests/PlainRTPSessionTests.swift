@@ -1,9 +1,10 @@
-import Calls
 import Media
 import RTP
 import TestSupport
 import Testing
 import Time
+
+@testable import Calls
 
 /// A session in virtual time, with what it put out.
 struct Simulation {

@@ -1,5 +1,6 @@
-import RTP
 import Testing
+
+@testable import RTP
 
 /// Packets as the RFCs lay them out.
 enum Golden {

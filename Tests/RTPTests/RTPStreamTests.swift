@@ -1,7 +1,8 @@
-import RTP
 import TestSupport
 import Testing
 import Time
+
+@testable import RTP
 
 @Suite struct RTPStreamTests {
     @Test func headerMatchesTheRFC() throws {

@@ -3,7 +3,8 @@ import Media
 import Posix
 import RTP
 import Time
-import WebRTC
+
+@testable import WebRTC
 
 /// Offers that browsers and media frameworks made, their addresses changed, and one that a test can change.
 enum Offers {

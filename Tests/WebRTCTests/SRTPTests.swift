@@ -1,6 +1,6 @@
-import RTP
 import Testing
 
+@testable import RTP
 @testable import WebRTC
 
 @Suite struct SRTPTests {

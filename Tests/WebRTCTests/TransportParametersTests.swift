@@ -1,5 +1,6 @@
 import Testing
-import WebRTC
+
+@testable import WebRTC
 
 @Suite struct CandidateTests {
     /// RFC 8839 §5.1 and its IPv6 forms; RFC 6544 for TCP; what browsers write.

@@ -1,34 +1,22 @@
-package import Media
-package import RTP
-package import Time
+import Media
+import RTP
+import Time
 
 /// One video stream to one receiver over plain RTP (RFC 3550, RTP/AVPF), without sockets and clock.
 ///
 /// After each call that changes it, drain the session with `nextOutput` and call again when `nextDeadline` comes.
-package struct PlainRTPSession {
-    package struct Configuration: Sendable {
-        package var codec: VideoCodec
+struct PlainRTPSession {
+    struct Configuration: Sendable {
+        var codec: VideoCodec
         /// 96…127.
-        package var payloadType: UInt8
+        var payloadType: UInt8 = 96
         /// Bytes of an RTP packet with its header.
-        package var maximumPacketSize: Int
+        var maximumPacketSize = 1200
         /// The encoder's, in bits a second; packets leave at up to five times that.
-        package var targetBitrate: UInt64
-
-        package init(
-            codec: VideoCodec,
-            payloadType: UInt8 = 96,
-            maximumPacketSize: Int = 1200,
-            targetBitrate: UInt64 = 2_500_000
-        ) {
-            self.codec = codec
-            self.payloadType = payloadType
-            self.maximumPacketSize = maximumPacketSize
-            self.targetBitrate = targetBitrate
-        }
+        var targetBitrate: UInt64 = 2_500_000
     }
 
-    package private(set) var configuration: Configuration
+    private(set) var configuration: Configuration
     private let clock: ClockReading
     private let canonicalName: String
     private var packetizer: VideoPacketizer
@@ -43,7 +31,7 @@ package struct PlainRTPSession {
     /// - Parameters:
     ///   - clock: the capture clock and the wall clock at one instant; sender reports tie them together.
     ///   - refusalsAreLimited: false if the receiver is on the loopback, where no refusal is lost.
-    package init(
+    init(
         _ configuration: Configuration,
         clock: ClockReading,
         refusalsAreLimited: Bool = true,
@@ -67,7 +55,7 @@ package struct PlainRTPSession {
         listener = ListenerWatch(refusalsAreLimited: refusalsAreLimited)
     }
 
-    package var ssrc: UInt32 { stream.ssrc }
+    var ssrc: UInt32 { stream.ssrc }
 
     /// Queues one encoded picture.
     ///
@@ -77,7 +65,7 @@ package struct PlainRTPSession {
     /// - Returns: false if the picture was dropped, because the queue is full or the session has ended. A keyframe is
     ///   requested then, since the receiver cannot follow.
     @discardableResult
-    package mutating func send(
+    mutating func send(
         frame: Span<UInt8>,
         isKeyframe: Bool,
         dimensions: (width: UInt16, height: UInt16),
@@ -114,14 +102,14 @@ package struct PlainRTPSession {
     /// Drops what waits to be sent: it must not be seen any more. The receiver needs a keyframe then.
     ///
     /// - Parameter isCut: of what was handed out, not all was sent, nor will be.
-    package mutating func forgetPast(isCut: Bool) {
+    mutating func forgetPast(isCut: Bool) {
         guard isCut || !queue.isEmpty else { return }
         queue.removeAll()
         keyframeRequests.request()
     }
 
     /// Takes an RTCP datagram from the receiver. A malformed one is counted and has no effect.
-    package mutating func receive(rtcp datagram: [UInt8], now: Instant) {
+    mutating func receive(rtcp datagram: [UInt8], now: Instant) {
         let packets: [RTCPPacket]
         do {
             packets = try RTCPPacket.parse(datagram)
@@ -145,22 +133,22 @@ package struct PlainRTPSession {
     }
 
     /// The receiver's host refused a datagram: nobody listens on the port.
-    package mutating func refused(now: Instant) { listener.refused(at: now) }
+    mutating func refused(now: Instant) { listener.refused(at: now) }
 
     /// False while the receiver's host refuses packets.
-    package var receiverListening: Bool { listener.isListening }
+    var receiverListening: Bool { listener.isListening }
 
     /// The system would not send a packet that was handed out.
-    package mutating func packetFailed() { counted.packetsFailed += 1 }
+    mutating func packetFailed() { counted.packetsFailed += 1 }
 
     /// From when on a keyframe may be made that is asked for; nil while none is. May lie in the past.
-    package var keyframeAt: Instant? { keyframeRequests.nextDeadline }
+    var keyframeAt: Instant? { keyframeRequests.nextDeadline }
 
     /// What was encoded last does not reach the receiver.
-    package mutating func requestKeyframe() { keyframeRequests.request() }
+    mutating func requestKeyframe() { keyframeRequests.request() }
 
     /// Appends what may go out at `now`: packets for the RTP port, an empty one being a probe, and for the RTCP port.
-    package mutating func nextOutput(now: Instant, rtp: inout PacketBatch, rtcp: inout PacketBatch) {
+    mutating func nextOutput(now: Instant, rtp: inout PacketBatch, rtcp: inout PacketBatch) {
         let before = rtp.count
         while queue.dequeue(at: now, into: &rtp) {
             let size = rtp[rtp.count - 1].count
@@ -182,21 +170,21 @@ package struct PlainRTPSession {
     }
 
     /// When `nextOutput` must be called at the latest; nil while there is nothing to wait for. May lie in the past.
-    package var nextDeadline: Instant? {
+    var nextDeadline: Instant? {
         hasEnded ? nil : earliest(queue.nextDeadline, listener.nextDeadline, reports.nextDeadline)
     }
 
     /// What waits in the queue. A sender that skips pictures while more than 100 ms wait stays current.
-    package func backlog(now: Instant) -> PacketQueue.Backlog { queue.backlog(at: now) }
+    func backlog(now: Instant) -> PacketQueue.Backlog { queue.backlog(at: now) }
 
     /// Changes the encoder's target, in bits a second, and the pace with it.
-    package mutating func setTargetBitrate(_ bitrate: UInt64) {
+    mutating func setTargetBitrate(_ bitrate: UInt64) {
         configuration.targetBitrate = bitrate
         queue.pace = .video(targetBitrate: bitrate, packetSize: configuration.maximumPacketSize)
     }
 
     /// Ends the stream: drops what waits and appends the goodbye, which a stream that never sent does not say.
-    package mutating func end(now: Instant, rtcp: inout PacketBatch) {
+    mutating func end(now: Instant, rtcp: inout PacketBatch) {
         if hasEnded { return }
         hasEnded = true
         queue.removeAll()
@@ -206,7 +194,7 @@ package struct PlainRTPSession {
         rtcp.append(datagram)
     }
 
-    package var statistics: PlainRTPStatistics {
+    var statistics: PlainRTPStatistics {
         var statistics = counted
         statistics.keyframeRequests = keyframeRequests.count
         statistics.receiverListening = receiverListening

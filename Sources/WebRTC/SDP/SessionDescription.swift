@@ -30,39 +30,21 @@ package struct SessionDescription: Equatable, Sendable {
         package var transport: String
         /// Payload types, or other names of formats.
         package var formats: [String]
-        package var attributes: [Attribute]
-
-        package init(
-            kind: String,
-            port: UInt16,
-            transport: String,
-            formats: [String],
-            attributes: [Attribute] = []
-        ) {
-            self.kind = kind
-            self.port = port
-            self.transport = transport
-            self.formats = formats
-            self.attributes = attributes
-        }
+        package var attributes: [Attribute] = []
     }
 
+    /// What stands in the `o=` line.
+    package var origin = ""
+    package var attributes: [Attribute] = []
+    package var media: [Media] = []
+}
+
+extension SessionDescription {
     /// Media descriptions that an offer may hold. Browsers send one for each track.
     private static let mediaLimit = 64
 
-    /// What stands in the `o=` line.
-    package var origin: String
-    package var attributes: [Attribute]
-    package var media: [Media]
-
-    package init(origin: String, attributes: [Attribute] = [], media: [Media] = []) {
-        self.origin = origin
-        self.attributes = attributes
-        self.media = media
-    }
-
     package init(parsing text: String) throws(MalformedSDP) {
-        self.init(origin: "")
+        self.init()
         var sawVersion = false
         for line in SDPLine.lines(of: text) {
             let content = try line.content()
