@@ -34,7 +34,8 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     if input[0] & 2 != 0 {
         precondition(peer.session.streams.streams[0].statistics.keyframeRequests == 0, "nothing here is sealed")
     }
-    peer.session.close(at: now, .closed) { _ in true }
+    var batch = DatagramBatch()
+    peer.session.close(at: now, .closed, in: &batch) { $0.count }
     return 0
 }
 
