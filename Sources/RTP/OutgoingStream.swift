@@ -5,7 +5,7 @@ import Time
 package struct OutgoingStream {
     /// Where in the history the stream is.
     private enum Position {
-        /// It can only begin, or go on, with an entry, unless nil one that was appended at `since` or later.
+        /// It can only begin, or go on, with an entry; unless `since` is nil, with one that was appended then or later.
         case awaitingEntry(since: Instant?)
         /// The packet that goes out next.
         case at(UInt64)

@@ -24,11 +24,12 @@ struct Reachability: Sendable {
 
     private let fewestReports: Int
     private var reportCount = 0
-    private var reportedAt = Instant.start
-    private var silentAt = Instant.start
+    private var reportedAt: Instant?
+    /// When the peer has been silent for too long.
+    private var silentAt: Instant?
     /// By SSRC.
     private var progress: [UInt32: Progress] = [:]
-    /// When a peer has starved for too long.
+    /// When the peer has starved for too long; nil while it does not.
     private var starvedAt: Instant?
 
     init(streamCount: Int = 1) { fewestReports = Self.fewestReportsOfEachStream * streamCount }
@@ -61,7 +62,7 @@ struct Reachability: Sendable {
     mutating func noteFeedback(now: Instant) { silentAt = now + Self.silenceLimit }
 
     func isLost(at now: Instant) -> Bool {
-        if let starvedAt, reportedAt >= starvedAt { return true }
+        if let starvedAt, let reportedAt, reportedAt >= starvedAt { return true }
         return deadline.map { now >= $0 } ?? false
     }
 
