@@ -114,6 +114,7 @@ import Time
         for instant in instants { append([1], to: history, at: .nanoseconds(instant)) }
         let ticks = (0..<history.end).map { history[$0].ticks }
         #expect(zip(ticks, ticks.dropFirst()).allSatisfy { $0 < $1 })
+        #expect((0..<history.end).map { history[$0].frameNumber } == Array(1...6))
         #expect(ticks == [450_000, 450_001, 450_002, 450_003, 540_000, 540_001])
     }
 

@@ -146,6 +146,15 @@ import Testing
         #expect(try self.outcome(inactive).streams.map(\.mid) == ["0", "2"])
     }
 
+    @Test func aStreamKeepsItsNameThoughTheAnswerGivesItNone() throws {
+        let answer = Answer(to: text).replacing("a=mid", in: 0)
+            .replacing("m=", in: 1, with: "m=video 0 UDP/TLS/RTP/SAVPF 96 97")
+            .replacing("m=", in: 2, with: "m=audio 0 UDP/TLS/RTP/SAVPF 111")
+        let streams = try outcome(answer).streams
+        #expect(streams.map(\.mid) == ["0"])
+        #expect(streams[0].formats.map(\.parameters.mid) == ["0", "0"])
+    }
+
     @Test(
         arguments: [
             (
