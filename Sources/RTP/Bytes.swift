@@ -9,10 +9,7 @@ extension [UInt8] {
     }
 
     mutating func append(contentsOf bytes: Span<UInt8>) {
-        let start = count
-        append(contentsOf: repeatElement(0, count: bytes.count))
-        var target = mutableSpan
-        for index in bytes.indices { target[start + index] = bytes[index] }
+        append(addingCapacity: bytes.count) { for index in bytes.indices { $0.append(bytes[index]) } }
     }
 }
 

@@ -9,7 +9,7 @@ package struct ReportSchedule: Sendable {
 
     package init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
-    package mutating func packetSent(at now: Instant) { nextDeadline = nextDeadline ?? now }
+    package mutating func packetSent(at now: Instant) { if nextDeadline == nil { nextDeadline = now } }
 
     package func isDue(at now: Instant) -> Bool { nextDeadline.map { now >= $0 } ?? false }
 

@@ -13,7 +13,7 @@ struct Retransmissions: Sendable {
 
     private var waiting: [UInt64] = []
     /// When packets were last sent again, by number modulo the count.
-    private var repeatedAt = [(index: UInt64, at: Instant)?](repeating: nil, count: 256)
+    private var repeatedAt = [(index: UInt64, at: Instant)](repeating: (0, .start), count: 256)
     /// Packets before this one are gone.
     private var start: UInt64 = 0
 
@@ -28,8 +28,8 @@ struct Retransmissions: Sendable {
     /// is one too many.
     mutating func request(_ index: UInt64, roundTripTime: Duration?, budget: inout Pacer, now: Instant) {
         let patience = max(roundTripTime ?? .zero, Self.shortestPatience)
-        if let last = repeatedAt[Int(index % 256)], last.index == index, now - last.at < patience { return }
-        guard index >= start,
+        let last = repeatedAt[Int(index % 256)]
+        guard index >= start, last.index != index || now - last.at >= patience,
             waiting.count < Self.limit, !waiting.contains(index), budget.earliest(forPacketOf: Self.packetSize) <= now
         else { return }
         budget.note(packetOf: Self.packetSize, at: now)
