@@ -82,7 +82,9 @@ package final class PacketHistory {
     private var packetizer: VideoPacketizer?
     private let maximumPayloadSize: Int
     private var slots: [Packet] = []
-    private let capacity: Int
+    private var capacity: Int
+    /// The packet that is, or was, in the first slot.
+    private var origin: UInt64 = 0
     private var lastTicks: UInt64 = 0
     private var lastNumber: UInt16 = 0
     /// The number of the packet after the newest.
@@ -136,7 +138,7 @@ package final class PacketHistory {
     package subscript(index: UInt64) -> Packet {
         _read {
             precondition(contains(index))
-            yield slots[Int(index % UInt64(capacity))]
+            yield slots[slot(of: index)]
         }
     }
 
@@ -201,9 +203,20 @@ package final class PacketHistory {
         return start > before
     }
 
+    /// Keeps that many packets from now on; of those that are there, the newest.
+    package func setCapacity(_ capacity: Int) {
+        precondition(capacity > 0)
+        let count = UInt64(min(slots.count, capacity))
+        slots = (end - count..<end).map { slots[slot(of: $0)] }
+        origin = end - count
+        self.capacity = capacity
+    }
+
     private func append(_ packet: Packet) {
         (lastTicks, lastNumber) = (packet.frame.ticks, packet.frame.number)
-        if slots.count < capacity { slots.append(packet) } else { slots[Int(end % UInt64(capacity))] = packet }
+        if slots.count < capacity { slots.append(packet) } else { slots[slot(of: end)] = packet }
         end += 1
     }
+
+    private func slot(of index: UInt64) -> Int { Int((index - origin) % UInt64(capacity)) }
 }

@@ -77,16 +77,24 @@ import Time
         #expect(history.start == 8 && history.contains(8) && history[8].payload.suffix(3) == [1, 2, 3])
     }
 
-    /// Against a plain array that keeps everything.
-    @Test(arguments: [1, 2, 7, 64])
-    func theNewestPacketsStayAsTheyWere(capacity: Int) {
-        var random = SplitMix64(seed: UInt64(capacity))
+    /// Against a plain array that keeps everything, while the capacity changes now and then.
+    @Test(arguments: [[1], [2], [7], [64], [1, 2, 7, 64], [40, 100]])
+    func theNewestPacketsStayAsTheyWere(capacities: [Int]) {
+        var random = SplitMix64(seed: UInt64(capacities.reduce(0, +)))
+        var capacity = capacities[0]
         let history = history(.vp9, capacity: capacity)
         var archive: [[UInt8]] = []
+        var oldest = 0
         var ticks: [UInt64] = []
         var keyframe: UInt64?
         for round in 0..<500 as Range<UInt64> {
             let isKeyframe = Int.random(in: 0..<10, using: &random) == 0
+            if Int.random(in: 0..<20, using: &random) == 0 {
+                capacity = capacities.randomElement(using: &random)!
+                history.setCapacity(capacity)
+                oldest = max(oldest, archive.count - capacity)
+                #expect(history.start == UInt64(oldest))
+            }
             if isKeyframe { keyframe = history.end }
             let size = Int.random(in: 1...min(600, capacity * 90), using: &random)
             let frame = (0..<size).map { _ in UInt8.random(in: 0 ... .max, using: &random) }
@@ -97,10 +105,11 @@ import Time
                 ticks.append(history[index].ticks)
             }
             #expect(history.end == UInt64(archive.count))
-            #expect(history.start == UInt64(max(0, archive.count - capacity)))
+            oldest = max(oldest, archive.count - capacity)
+            #expect(history.start == UInt64(oldest))
             #expect(history.entry?.index == keyframe)
             for index in archive.indices.suffix(capacity + 2) {
-                #expect(history.contains(UInt64(index)) == (index >= archive.count - capacity))
+                #expect(history.contains(UInt64(index)) == (index >= oldest))
                 if history.contains(UInt64(index)) { #expect(history[UInt64(index)].payload == archive[index]) }
             }
             #expect(!history.contains(history.end))
