@@ -33,7 +33,8 @@ let package = Package(
         .executableTarget(
             name: "oriel",
             dependencies: [
-                "Broadcast", "Sender", "Calls", "CPNG", "FrameBridge", "HTTP", "Media", "Pixels", "Posix", "RTP",
+                "Broadcast", "Sender", "Calls", "CPNG", "FrameBridge", "HTTP", "Media", "Peers", "Pixels", "Posix",
+                "RTP",
                 "Time", "VideoEncoding", "WebRTC", "X11Capture", argumentParser,
             ],
             swiftSettings: swift
@@ -51,13 +52,14 @@ let package = Package(
         .target(
             name: "Calls",
             dependencies: [
-                "HTTP", "Media", "Posix", "RTP", "Time", "WebRTC",
+                "HTTP", "Media", "Peers", "Posix", "RTP", "Time", "WebRTC",
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             resources: [.embedInCode("Web/Page")],
             swiftSettings: swift
         ),
+        .target(name: "Peers", dependencies: ["Media", "Posix", "RTP", "Time", "WebRTC"], swiftSettings: swift),
         .target(
             name: "HTTP",
             dependencies: [
@@ -201,7 +203,12 @@ let package = Package(
         ),
         .testTarget(
             name: "CallsTests",
-            dependencies: ["Calls", "HTTP", "Media", "Posix", "RTP", "TestSupport", "Time", "WebRTC"],
+            dependencies: ["Calls", "HTTP", "Media", "Peers", "Posix", "RTP", "TestSupport", "Time", "WebRTC"],
+            swiftSettings: swift
+        ),
+        .testTarget(
+            name: "PeersTests",
+            dependencies: ["Media", "Peers", "Posix", "RTP", "TestSupport", "Time", "WebRTC"],
             swiftSettings: swift
         ),
         .testTarget(
@@ -214,7 +221,7 @@ let package = Package(
         .testTarget(
             name: "OrielTests",
             dependencies: [
-                "Calls", "FrameBridge", "Media", "oriel", "Posix", "Sender", "TestSupport", "Time", "WebRTC",
+                "Calls", "FrameBridge", "Media", "oriel", "Peers", "Posix", "Sender", "TestSupport", "Time", "WebRTC",
                 argumentParser,
             ],
             swiftSettings: swift

@@ -22,9 +22,6 @@ package protocol MediaSink: AnyObject, Sendable {
 
     /// The rendition suits the picture best. A sink with receivers that take several may move them over.
     func prefer(_ rendition: Rendition.ID)
-
-    /// The broadcast is well or not, as of now.
-    func note(_ condition: BroadcastCondition)
 }
 
 /// What a sink wants of a rendition.

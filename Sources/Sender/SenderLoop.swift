@@ -42,10 +42,13 @@ package struct SenderLoop: ~Copyable {
 
     /// Runs until a signal comes or the broadcast says `stopped`.
     ///
-    /// - Parameter eachSecond: gets the statistics about once a second.
+    /// - Parameters:
+    ///   - noting: gets how the broadcast is, whenever that changes.
+    ///   - eachSecond: gets the statistics about once a second.
     /// - Throws: the encoder's error, if no rendition could be encoded ever.
     package mutating func run(
         until signals: borrowing TerminationSignals,
+        noting note: (BroadcastCondition) -> Void,
         eachSecond: (SenderStatistics) -> Void
     ) throws(VideoEncoderError) -> End {
         let watch = reader.watchWriter(orWhenReadable: signals.descriptor.raw, ringing: sinks.bell)
@@ -64,7 +67,7 @@ package struct SenderLoop: ~Copyable {
                 case .begin(let rendition): begin(rendition, &engine, at: now)
                 case .end(let id): end(id)
                 case .prefer(let id): sinks.prefer(id)
-                case .note(let condition): sinks.note(condition)
+                case .note(let condition): note(condition)
                 case .tell(let sentence): report(sentence)
                 case .reportStatistics: eachSecond(statistics)
                 case .finish: return endEncodes(.broadcastStopped)

@@ -14,7 +14,6 @@ package final class Sinks: Sendable {
         var members: [any MediaSink] = []
         /// What all were told last, for those who come later.
         var preferred: Rendition.ID?
-        var condition: BroadcastCondition?
     }
 
     /// - Parameter report: gets a sentence about a sink that broke.
@@ -22,12 +21,11 @@ package final class Sinks: Sendable {
 
     package func add(_ sink: any MediaSink) {
         sink.setWaker { [bell] in bell.ring() }
-        let (preferred, condition) = state.withLock { state in
+        let preferred = state.withLock { state in
             state.members.append(sink)
-            return (state.preferred, state.condition)
+            return state.preferred
         }
         if let preferred { sink.prefer(preferred) }
-        if let condition { sink.note(condition) }
         bell.ring()
     }
 
@@ -76,11 +74,6 @@ package final class Sinks: Sendable {
     func prefer(_ rendition: Rendition.ID) {
         state.withLock { $0.preferred = rendition }
         for sink in all { sink.prefer(rendition) }
-    }
-
-    func note(_ condition: BroadcastCondition) {
-        state.withLock { $0.condition = condition }
-        for sink in all { sink.note(condition) }
     }
 
     private var all: [any MediaSink] { state.withLock { $0.members } }

@@ -47,10 +47,11 @@ struct AttachedSender {
         defer { served?.close() }
         let sinks = Sinks(report: Console.note)
         for call in plain { sinks.add(call) }
-        if let served { sinks.add(served.call) }
+        if let served { sinks.add(served.peers) }
         let commands = SenderCommands(
             calls.map { "\($0)" },
             plain: plain,
+            peers: served?.peers,
             web: served?.call,
             bitrate: video.bitrate.bitsPerSecond
         )
@@ -67,8 +68,10 @@ struct AttachedSender {
             sinks: sinks,
             report: Console.note
         )
-        return try loop.run(until: signals) { statistics in
-            log?.append(statistics, plain.map(\.statistics), served?.call)
+        return try loop.run(until: signals) { condition in
+            served?.status.note(condition)
+        } eachSecond: { statistics in
+            log?.append(statistics, plain.map(\.statistics), served?.peers)
         }
     }
 

@@ -1,5 +1,6 @@
 import Calls
 import Media
+import Peers
 import Posix
 import RTP
 import Sender
@@ -12,13 +13,15 @@ final class SenderCommands: Sendable {
     /// By their names on the command line.
     let calls: [String]
     let plain: [PlainRTPCall]
+    let peers: PeerGroup?
     let web: WebCall?
     private let bitrate: Atomic<Int>
 
     /// - Parameter bitrate: the encoders' target, in bits a second.
-    init(_ calls: [String], plain: [PlainRTPCall], web: WebCall?, bitrate: Int) {
+    init(_ calls: [String], plain: [PlainRTPCall], peers: PeerGroup?, web: WebCall?, bitrate: Int) {
         self.calls = calls
         self.plain = plain
+        self.peers = peers
         self.web = web
         self.bitrate = Atomic(bitrate)
     }
@@ -27,7 +30,7 @@ final class SenderCommands: Sendable {
         switch request {
         case .status:
             let now: Instant = MonotonicClock.now()
-            let viewers = (web?.viewers ?? []).map { SenderStatus.Viewer($0, now: now) }
+            let viewers = (peers?.statuses ?? []).map { SenderStatus.Viewer($0, now: now) }
             return .status(SenderStatus(calls: calls, bitrateBps: bitrate.load(ordering: .relaxed), viewers: viewers))
         case .kick(let number):
             guard let web else { return .refused("nobody can be sent away from \(calls.joined(separator: ", "))") }
@@ -35,7 +38,7 @@ final class SenderCommands: Sendable {
         case .setBitrate(let bitrate):
             guard Bitrate.range ~= bitrate else { return .refused("\(bitrate) bits a second are out of range") }
             for call in plain { call.setTargetBitrate(UInt64(bitrate)) }
-            web?.setTargetBitrate(bitrate)
+            peers?.setTargetBitrate(bitrate)
             self.bitrate.store(bitrate, ordering: .relaxed)
             return .done
         }
@@ -43,16 +46,16 @@ final class SenderCommands: Sendable {
 }
 
 extension SenderStatus.Viewer {
-    fileprivate init(_ status: ViewerStatus, now: Instant) {
+    fileprivate init(_ status: PeerStatus, now: Instant) {
         let statistics = status.statistics
         self.init(
             id: status.number,
             address: status.address,
-            sinceS: milliseconds(now - Instant(nanoseconds: status.since)) / 1000,
+            sinceS: milliseconds(now - status.since) / 1000,
             codec: status.codec.rawValue.lowercased(),
             state: status.isConnected ? "connected" : "connecting",
             bitrateBps: status.bitrate,
-            rttMs: status.roundTripTime.map { milliseconds(.nanoseconds($0)) },
+            rttMs: status.roundTripTime.map { milliseconds($0) },
             lossRatio: statistics.lossFraction,
             framesSent: statistics.frames,
             nacks: statistics.nacks,

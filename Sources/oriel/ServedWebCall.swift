@@ -2,6 +2,7 @@ import Calls
 import FrameBridge
 import HTTP
 import Media
+import Peers
 import Posix
 import WebRTC
 
@@ -23,11 +24,12 @@ struct WebCallPreparation {
     }
 }
 
-/// A web call and the web server in front of it. They live and end together.
+/// A web call with its peers and the web server in front of it. They live and end together.
 final class ServedWebCall {
+    let peers: PeerGroup
     let call: WebCall
+    let status = WebStatus()
     private let server: HTTPServer
-    private let status = WebStatus()
     private let service: WebService
     private let listener: HTTPServer.Listener
 
@@ -38,15 +40,15 @@ final class ServedWebCall {
             limits: HTTPServer.Limits(files: FileLimit.raise(), viewers: options.maxViewers),
             proxies: options.proxy
         )
-        call = try WebCall(
-            WebCall.Configuration(
-                renditions: renditions,
-                viewerLimit: options.maxViewers,
+        peers = try PeerGroup(
+            PeerGroup.Configuration(
+                renditions: renditions.flatMap(\.self),
                 ice: preparation.ice,
                 horizon: { horizon.instant }
             )
-        ) { event in
-            if let sentence = event.sentence { Console.note(sentence) }
+        )
+        call = WebCall(peers, codecs: renditions.map { $0.map(\.codec) }, viewerLimit: options.maxViewers) { event in
+            Console.note("\(event)")
             status.note(event)
         }
         service = WebService(
@@ -66,10 +68,10 @@ final class ServedWebCall {
 
     /// Ends all in the reverse order of its making. The server comes last, as answers leave by its thread.
     func close() {
-        status.setState(Liveness.stopped.name)
+        status.note(.stopped)
         listener.close()
         service.close()
-        call.close()
+        peers.close()
         server.close()
     }
 
@@ -88,17 +90,6 @@ final class ServedWebCall {
                 let sentence = Failure(describing: error)?.sentence ?? "there is no picture"
                 return .failure(WebService.SnapshotFailure(sentence))
             }
-        }
-    }
-}
-
-extension WebCall.Event {
-    /// For the person who shares; nil for what the sender tells by itself.
-    fileprivate var sentence: String? {
-        switch self {
-        case .joined(let number, let address, let codec): "viewer \(number) looks in from \(address), \(codec.rawValue)"
-        case .left(let number, let address, let end): "viewer \(number) from \(address) \(end)"
-        case .broadcast: nil
         }
     }
 }

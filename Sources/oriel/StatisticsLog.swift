@@ -1,4 +1,5 @@
 import Calls
+import Peers
 import Posix
 import RTP
 import Sender
@@ -44,7 +45,7 @@ final class StatisticsLog {
     init(path: String) throws { file = try StatisticsFile(path: path) }
 
     /// Appends a line about the sender and its calls.
-    func append(_ sender: SenderStatistics, _ plain: [PlainRTPStatistics], _ web: WebCall?) {
+    func append(_ sender: SenderStatistics, _ plain: [PlainRTPStatistics], _ peers: PeerGroup?) {
         append(sender) { line in
             for call in plain {
                 line.packetsSent += call.packets
@@ -58,13 +59,13 @@ final class StatisticsLog {
                 line.jitterMs = first.report.map { milliseconds($0.jitter) }
                 line.rttMs = first.report?.roundTripTime.map { milliseconds($0) }
             }
-            if let web {
-                let totals = web.totals
+            if let peers {
+                let totals = peers.totals
                 line.packetsSent += totals.packets
                 line.bytesSent += totals.bytes
                 line.keyframeRequests += totals.keyframeRequests
                 line.packetsRepeated = totals.retransmissions
-                line.viewers = web.viewers.count
+                line.viewers = peers.statuses.count
             }
         }
     }

@@ -1,5 +1,6 @@
 import Calls
 import HTTP
+import Peers
 import TestSupport
 import Testing
 
@@ -37,7 +38,7 @@ import Testing
         #expect(joined.status == 201)
         // By the next round of the network thread it is in the list.
         #expect(try web.request("DELETE", "/whep/0").status == 404)
-        #expect(web.call.viewers.map(\.address) == ["203.0.113.7"])
+        #expect(web.peers.statuses.map(\.address) == ["203.0.113.7"])
     }
 
     @Test(arguments: [

@@ -7,7 +7,7 @@ import Time
 @Suite struct ViewerLimitsTests {
     /// Who asks for as much as can be for an hour, from one network or one viewer after another of it.
     @Test func nobodyHasAddressesTriedWithoutEnd() {
-        let limits = ViewerLimits(viewerLimit: 50)
+        var limits = ViewerLimits(viewerLimit: 50)
         var tried = 0
         var starts = 0
         for tick in 0..<36_000 {
@@ -20,14 +20,17 @@ import Time
         #expect(tried <= 512 + 3600)
         #expect(starts <= 100 + 4 * 3600)
         // Others have as much as before.
-        #expect(limits.mayStart("192.0.2.2", now: .seconds(3600)))
-        #expect(limits.admit(64, of: "192.0.2.2", now: .seconds(3600)) == 64)
+        let another = (
+            limits.mayStart("192.0.2.2", now: .seconds(3600)), limits.admit(64, of: "192.0.2.2", now: .seconds(3600))
+        )
+        #expect(another == (true, 64))
     }
 
     /// As when the sender is started again.
     @Test(arguments: [1, 50, 1000])
     func allViewersMayComeAgainAtOnceFromOneAddress(viewerLimit: Int) {
-        let limits = ViewerLimits(viewerLimit: viewerLimit)
-        for _ in 0..<2 * viewerLimit { #expect(limits.mayStart("192.0.2.1", now: .seconds(0))) }
+        var limits = ViewerLimits(viewerLimit: viewerLimit)
+        let starts = (0..<2 * viewerLimit).map { _ in limits.mayStart("192.0.2.1", now: .seconds(0)) }
+        #expect(!starts.contains(false))
     }
 }

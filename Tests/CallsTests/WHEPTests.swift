@@ -1,4 +1,6 @@
 import Calls
+import Media
+import Peers
 import RTP
 import TestSupport
 import Testing
@@ -27,7 +29,7 @@ import WebRTC
         #expect(candidates.map(\.address).contains("127.0.0.1"))
         let fragment = try #require(attributes.first { $0.name == "ice-ufrag" }?.value)
         #expect(tag == "\"\(fragment)\"")
-        #expect(attributes.contains(.init("fingerprint", "\(web.call.fingerprint)")))
+        #expect(attributes.contains(.init("fingerprint", "\(web.peers.fingerprint)")))
     }
 
     @Test func sessionsHaveNamesOfTheirOwn() throws {
@@ -139,7 +141,7 @@ import WebRTC
         }
         #expect(refused?.status == 429)
         #expect(refused?["retry-after"] == "5")
-        #expect(web.call.viewers.count == 1, "the session goes on")
+        #expect(web.peers.statuses.count == 1, "the session goes on")
     }
 
     @Test func offersThatCannotBeServedAreRefused() throws {
@@ -176,14 +178,30 @@ import WebRTC
         #expect(try web.join().response.status == 201)
     }
 
+    /// While its answer waits for a STUN server that says nothing.
+    @Test func whoIsKickedBeforeTheAnswerIsToldSo() throws {
+        let web = try WebFixture(iceServers: [.stun(address: "127.0.0.1", port: 9)])
+        let client = try web.connect()
+        let fields = ["POST /whep HTTP/1.1", "Host: x", WebFixture.authorization, WebFixture.sdp]
+        let length = "Content-Length: \(WebFixture.offer.utf8.count)"
+        client.send((fields + [length, "", WebFixture.offer]).joined(separator: "\r\n"))
+        try wait(until: "the viewer is known") { !web.peers.statuses.isEmpty }
+        #expect(web.call.kick(1))
+        let response = try client.response()
+        #expect(response.status == 403)
+        #expect(response["oriel-reason"] == "kicked")
+        #expect(response["retry-after"] == nil)
+        #expect(!web.call.kick(1) && web.peers.statuses.isEmpty)
+    }
+
     @Test func whereNothingIsBroadcastNobodyIsLetIn() throws {
-        web.status.setState("stopped")
+        web.status.note(.stopped)
         let stopped = try web.join().response
         #expect(stopped.status == 409)
         #expect(stopped["retry-after"] == "4")
-        web.status.setState("paused")
+        web.status.note(.paused)
         #expect(try web.join().response.status == 201)
-        web.call.close()
+        web.peers.close()
         let closed = try web.join().response
         #expect(closed.status == 503)
         #expect(closed["oriel-reason"] == nil)

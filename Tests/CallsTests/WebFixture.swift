@@ -1,6 +1,7 @@
 import Calls
 import HTTP
 import Media
+import Peers
 import Posix
 import RTP
 import Synchronization
@@ -19,6 +20,7 @@ final class WebFixture: Sendable {
     ]
     static let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47]
 
+    let peers: PeerGroup
     let call: WebCall
     let status = WebStatus()
     let picture = Picture()
@@ -42,29 +44,28 @@ final class WebFixture: Sendable {
         origins: [WebOrigin] = [],
         viewerLimit: Int = 2,
         codecs: [VideoCodec] = [.vp8],
+        iceServers: [ICEServer] = [],
         limits: HTTPServer.Limits = HTTPServer.Limits(),
         proxies: [AddressRange] = []
     ) throws {
         server = HTTPServer(limits: limits, proxies: proxies)
         let status = status
-        call = try WebCall(
-            WebCall.Configuration(
-                renditions: [
-                    codecs.enumerated().map { index, codec in
-                        Rendition(
-                            id: Rendition.ID(index),
-                            codec: codec,
-                            width: 1280,
-                            height: 720,
-                            framesPerSecond: 30,
-                            bitrate: 1_000_000
-                        )
-                    }
-                ],
-                viewerLimit: viewerLimit,
-                ice: ICEAgent.Configuration(addresses: ["127.0.0.1"])
+        peers = try PeerGroup(
+            PeerGroup.Configuration(
+                renditions: codecs.enumerated().map { index, codec in
+                    Rendition(
+                        id: Rendition.ID(index),
+                        codec: codec,
+                        width: 1280,
+                        height: 720,
+                        framesPerSecond: 30,
+                        bitrate: 1_000_000
+                    )
+                },
+                ice: ICEAgent.Configuration(servers: iceServers, addresses: ["127.0.0.1"])
             )
-        ) { status.note($0) }
+        )
+        call = WebCall(peers, codecs: [codecs], viewerLimit: viewerLimit) { status.note($0) }
         let picture = picture
         service = WebService(
             WebService.Configuration(
@@ -87,7 +88,7 @@ final class WebFixture: Sendable {
             status: status
         )
         listener = try server.listen(on: ListenAddress(host: "127.0.0.1", port: 0), respond: service.respond)
-        status.setState("active")
+        status.note(.active)
     }
 
     func connect() throws -> HTTPClient { try HTTPClient(port: listener.port) }
@@ -121,7 +122,7 @@ final class WebFixture: Sendable {
         if isClosed.exchange(true, ordering: .relaxed) { return }
         listener.close()
         service.close()
-        call.close()
+        peers.close()
         server.close()
     }
 

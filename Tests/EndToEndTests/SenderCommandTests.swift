@@ -60,6 +60,16 @@ extension WebTests {
             try kicked.open("about:blank")
             try kicked.open(web.page)
             try kicked.wait(forState: "live")
+
+            // On a slow link the page learns why it was sent away when it is about to come back.
+            let slow =
+                "(({ fetch }) => window.fetch = (path, options) => options?.method === 'DELETE' "
+                + "? new Promise(done => setTimeout(done, 4000)).then(() => fetch(path, options)) : fetch(path, options)"
+                + ")(window) !== null"
+            #expect(try kicked.evaluate(slow, as: Bool.self))
+            #expect(try web.broadcast.run("kick", "3").code == 0)
+            try kicked.wait(forState: "kicked")
+            try wait(until: "it has left") { try status(of: web).viewers.map(\.id) == [2] }
             counter.stop()
         }
 

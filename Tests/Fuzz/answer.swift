@@ -7,11 +7,11 @@ import WebRTC
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let text = String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
-    guard let answer = try? SessionDescription(parsing: text), let outcome = try? offer.outcome(of: answer) else {
+    guard let answer = try? SessionDescription(parsing: text), let agreement = try? offer.agreement(in: answer) else {
         return 0
     }
-    precondition(!outcome.streams.isEmpty && !outcome.remote.fingerprints.isEmpty)
-    for stream in outcome.streams {
+    precondition(!agreement.streams.isEmpty && !agreement.remote.fingerprints.isEmpty)
+    for stream in agreement.streams {
         precondition(offer.streams.contains { $0.mid == stream.mid && $0.track == stream.track })
     }
     var random = SplitMix64(seed: 1)
@@ -23,12 +23,12 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         clock: ClockReading(monotonic: .start, wall: 0),
         using: &random
     )
-    bundle.keep(outcome.streams.map { ($0.formats[0].parameters, $0.formats[0].codec == .opus ? sound : video) })
+    bundle.keep(agreement.streams.map { ($0.formats[0].parameters, $0.formats[0].codec == .opus ? sound : video) })
     video.append(frame: [1, 2, 3], isKeyframe: true, dimensions: (8, 8), capturedAt: .start, now: .start)
     sound.append(sound: [1, 2, 3], capturedAt: .start, now: .start)
     var bytes: [UInt8] = []
     while bundle.writeNext(at: .start, to: &bytes) {}
-    precondition(bytes.count >= outcome.streams.count * 15)
+    precondition(bytes.count >= agreement.streams.count * 15)
     return 0
 }
 

@@ -62,14 +62,14 @@ private struct Peer: ~Copyable {
         let clock = ClockReading(monotonic: now, wall: 1 << 60)
         history = PacketHistory(codec: .vp8, maximumPayloadSize: 1000, capacity: 4, using: &random)
         let streams = StreamBundle(
-            [(negotiation.streams[0].formats[0].parameters, history)],
+            [(negotiation.agreement.streams[0].formats[0].parameters, history)],
             pace: .video(targetBitrate: 1 << 20),
             clock: clock,
             using: &random
         )
         session = try! PeerSession(
-            negotiation.role,
-            expecting: negotiation.remote.fingerprints,
+            negotiation.agreement.role,
+            expecting: negotiation.agreement.remote.fingerprints,
             streams: streams,
             identity: identity,
             now: now

@@ -14,7 +14,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         var random = SplitMix64(seed: 1)
         let history = PacketHistory(codec: .vp8, maximumPayloadSize: 100, capacity: 1, using: &random)
         let streams = StreamBundle(
-            [(negotiation.streams[0].formats[0].parameters, history)],
+            [(negotiation.agreement.streams[0].formats[0].parameters, history)],
             pace: .video(targetBitrate: 1_000_000),
             clock: ClockReading(monotonic: .start, wall: 0),
             using: &random

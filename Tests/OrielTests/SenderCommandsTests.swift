@@ -1,4 +1,5 @@
 import Media
+import Peers
 import Sender
 import Testing
 import WebRTC
@@ -14,7 +15,7 @@ import WebRTC
         (.max, false),
     ])
     func aBitrateBeyondTheRangeIsRefused(bitrate: Int, isTaken: Bool) throws {
-        let commands = SenderCommands(["web"], plain: [], web: nil, bitrate: 2_500_000)
+        let commands = SenderCommands(["web"], plain: [], peers: nil, web: nil, bitrate: 2_500_000)
         switch commands.answer(.setBitrate(bitrate)) {
         case .done: #expect(isTaken)
         case .refused: #expect(!isTaken)
@@ -26,27 +27,27 @@ import WebRTC
 
     @Test(arguments: [Int.min, -1, 0, 1, .max])
     func withoutViewersNobodyIsKicked(number: Int) throws {
-        let plain = SenderCommands(["rtp://h:5004"], plain: [], web: nil, bitrate: 1)
+        let plain = SenderCommands(["rtp://h:5004"], plain: [], peers: nil, web: nil, bitrate: 1)
         guard case .refused(let reason) = plain.answer(.kick(viewer: number)) else { throw Unexpected() }
         #expect(reason.contains("rtp://h:5004"))
-        let call = try call()
-        let web = SenderCommands(["web"], plain: [], web: call, bitrate: 1)
+        let (peers, call) = try call()
+        let web = SenderCommands(["web"], plain: [], peers: peers, web: call, bitrate: 1)
         guard case .refused(let reason) = web.answer(.kick(viewer: number)) else { throw Unexpected() }
         #expect(reason == "no viewer \(number) looks in")
-        call.close()
+        peers.close()
     }
 
     @Test func theLatestKickedAreRemembered() throws {
-        let call = try call()
+        let (peers, call) = try call()
         for number in 0..<65 { call.noteKicked("\(number)") }
         #expect(!call.wasKicked("0") && call.wasKicked("1") && call.wasKicked("64"))
         #expect(!call.hasSession("0") && call.hasSession("1") && !call.hasSession("x"))
-        call.close()
+        peers.close()
     }
 
     private struct Unexpected: Error {}
 
-    private func call() throws -> WebCall {
+    private func call() throws -> (PeerGroup, WebCall) {
         let rendition = Rendition(
             id: Rendition.ID(0),
             codec: .vp8,
@@ -55,6 +56,7 @@ import WebRTC
             framesPerSecond: 30,
             bitrate: 1_000_000
         )
-        return try WebCall(WebCall.Configuration(renditions: [[rendition]], viewerLimit: 1, ice: .init())) { _ in }
+        let peers = try PeerGroup(PeerGroup.Configuration(renditions: [rendition], ice: .init()))
+        return (peers, WebCall(peers, codecs: [[.vp8]], viewerLimit: 1) { _ in })
     }
 }

@@ -22,6 +22,7 @@ final class RunningSender {
 
     final class Reports: Sendable {
         let sentences = Mutex<[String]>([])
+        let conditions = Mutex<[BroadcastCondition]>([])
         var all: [String] { sentences.withLock { $0 } }
     }
 
@@ -45,7 +46,10 @@ final class RunningSender {
                     sinks: sinks,
                     report: report
                 )
-                _ = try loop.run(until: TerminationSignals()) { _ in }
+                _ = try loop.run(until: TerminationSignals()) { condition in
+                    reports.conditions.withLock { $0.append(condition) }
+                } eachSecond: { _ in
+                }
             } catch {
                 report("ended: \(error)")
             }

@@ -34,7 +34,6 @@ import VideoEncoding
             }
         }
         func prefer(_ rendition: Rendition.ID) {}
-        func note(_ condition: BroadcastCondition) {}
     }
 
     @Test func aPictureFromTheFutureIsOfNow() throws {
@@ -83,7 +82,9 @@ import VideoEncoding
             sinks: sinks,
             report: { _ in }
         )
-        let end = try loop.run(until: TerminationSignals()) { _ in }
+        let end = try loop.run(until: TerminationSignals()) { _ in
+        } eachSecond: { _ in
+        }
         #expect(end == .broadcastStopped)
         return call.takenAt
     }

@@ -127,17 +127,13 @@ import Time
         queued.close()
     }
 
-    @Test func theBroadcastsStateGoesIn() throws {
+    @Test func theBroadcastsStateIsTold() throws {
         let sink = TestSink(wanting: [rendition])
         let sender = try RunningSender([rendition])
         sender.sinks.add(sink)
         try sender.show(1, to: sink, in: rendition)
-        // One that comes later is told what the others were.
-        try wait(until: "the state is told") { !sink.state.withLock { $0.conditions.isEmpty } }
-        let late = TestSink(wanting: [])
-        sender.sinks.add(late)
-        #expect(late.state.withLock { $0.conditions.first } != nil)
+        try wait(until: "the state is told") { sender.reports.conditions.withLock { $0.contains(.active) } }
         try sender.finish()
-        #expect(sink.state.withLock { $0.conditions.last } == .stopped)
+        #expect(sender.reports.conditions.withLock { $0.last } == .stopped)
     }
 }

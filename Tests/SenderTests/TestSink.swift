@@ -14,7 +14,6 @@ final class TestSink: MediaSink {
     struct State {
         var demands: [Rendition.ID: Demand] = [:]
         var frames: [Frame] = []
-        var conditions: [BroadcastCondition] = []
         var wake: (@Sendable () -> Void)?
     }
 
@@ -63,5 +62,4 @@ final class TestSink: MediaSink {
 
     func prefer(_ rendition: Rendition.ID) {}
 
-    func note(_ condition: BroadcastCondition) { state.withLock { $0.conditions.append(condition) } }
 }

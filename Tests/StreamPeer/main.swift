@@ -33,14 +33,21 @@ do {
         try call.gather(isControlling: true)
         let bundle = call.bundle(of: offer.streams)
         try say(["sdp": "\(offer.description(local: call.transport, bundle: bundle, sessionID: 1))"])
-        let outcome = try offer.outcome(of: try hear())
-        try call.run(try call.begin(outcome.streams, outcome.remote, outcome.role, bundle))
+        let agreement = try offer.agreement(in: try hear())
+        try call.run(try call.begin(agreement.streams, agreement.remote, agreement.role, bundle))
     case "answer":
         let negotiation = try Negotiation(offer: try hear(), streams: StreamCall.locals)
-        try call.gather(isControlling: negotiation.remote.isLite)
-        let bundle = call.bundle(of: negotiation.streams)
+        try call.gather(isControlling: negotiation.agreement.remote.isLite)
+        let bundle = call.bundle(of: negotiation.agreement.streams)
         try say(["sdp": "\(negotiation.answer(local: call.transport, bundle: bundle, sessionID: 1))"])
-        try call.run(try call.begin(negotiation.streams, negotiation.remote, negotiation.role, bundle))
+        try call.run(
+            try call.begin(
+                negotiation.agreement.streams,
+                negotiation.agreement.remote,
+                negotiation.agreement.role,
+                bundle
+            )
+        )
     default: throw Failure("usage: stream-peer offer | answer")
     }
 } catch {

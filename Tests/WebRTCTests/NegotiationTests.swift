@@ -32,7 +32,7 @@ import WebRTC
     }
 
     @Test func theRemoteTransportIsTheOneOffered() throws {
-        let remote = try offer.adding("a=candidate:1 1 udp 5 192.0.2.9 6000 typ host").negotiate().remote
+        let remote = try offer.adding("a=candidate:1 1 udp 5 192.0.2.9 6000 typ host").negotiate().agreement.remote
         #expect(remote.credentials == ICECredentials(fragment: "abcd", password: "0123456789abcdefghijkl"))
         #expect(remote.fingerprints == [Fingerprint(parsing: Offer.fingerprint)])
         #expect(remote.candidates.map(\.address) == ["192.0.2.9"])
@@ -44,12 +44,12 @@ import WebRTC
     ])
     func setupDecidesWhoBeginsTheHandshake(setup: String, role: DTLSRole, answered: String) throws {
         let negotiation = try offer.replacing("a=setup", with: "a=setup:\(setup)").negotiate()
-        #expect(negotiation.role == role)
+        #expect(negotiation.agreement.role == role)
         #expect(negotiation.answer.media[0].attributes.contains(.init("setup", answered)))
     }
 
     @Test func whoDoesNotNameASetupIsPassive() throws {
-        #expect(try offer.without("a=setup").negotiate().role == .client)
+        #expect(try offer.without("a=setup").negotiate().agreement.role == .client)
     }
 
     @Test(
@@ -97,21 +97,21 @@ import WebRTC
         }
         var session = offer.without("a=ice-", "a=fingerprint", "a=setup")
         session.lines.insert(contentsOf: moved, at: 4)
-        #expect(try session.negotiate().remote == offer.negotiate().remote)
-        #expect(try session.replacing("a=setup", with: "a=setup:active").negotiate().role == .server)
+        #expect(try session.negotiate().agreement.remote == offer.negotiate().agreement.remote)
+        #expect(try session.replacing("a=setup", with: "a=setup:active").negotiate().agreement.role == .server)
     }
 
     /// A certificate that another description, or the session, names does not pass for this one's.
     @Test func ownFingerprintsReplaceTheSessions() throws {
         let other = "sha-256 " + Array(repeating: "EE", count: 32).joined(separator: ":")
         let both = offer.replacing("t=0 0", with: "t=0 0", "a=fingerprint:\(other)")
-        #expect(try both.negotiate().remote.fingerprints == [Fingerprint(parsing: Offer.fingerprint)])
+        #expect(try both.negotiate().agreement.remote.fingerprints == [Fingerprint(parsing: Offer.fingerprint)])
         let two = offer.adding("a=fingerprint:\(other)")
-        #expect(try two.negotiate().remote.fingerprints.map(\.bytes.last) == [1, 0xEE])
+        #expect(try two.negotiate().agreement.remote.fingerprints.map(\.bytes.last) == [1, 0xEE])
     }
 
     @Test func aLitePeerIsNoted() throws {
-        #expect(try offer.replacing("t=0 0", with: "t=0 0", "a=ice-lite").negotiate().remote.isLite)
+        #expect(try offer.replacing("t=0 0", with: "t=0 0", "a=ice-lite").negotiate().agreement.remote.isLite)
     }
 
     @Test func withoutANameThereIsNoBundle() throws {
@@ -154,10 +154,10 @@ import WebRTC
         var bundle = offer.without("a=ice-", "a=fingerprint", "a=setup")
         let lines = ["m=audio 9 UDP/TLS/RTP/SAVPF 111", "a=mid:a", candidate] + first
         bundle.lines.insert(contentsOf: lines, at: 5)
-        let expected = try offer.adding(candidate).negotiate().remote
-        #expect(try bundle.negotiate().remote == expected)
+        let expected = try offer.adding(candidate).negotiate().agreement.remote
+        #expect(try bundle.negotiate().agreement.remote == expected)
         let bundleOnly = bundle.replacing("m=video", with: "m=video 0 UDP/TLS/RTP/SAVPF 96 97", "a=bundle-only")
-        #expect(try bundleOnly.negotiate().remote == expected)
+        #expect(try bundleOnly.negotiate().agreement.remote == expected)
     }
 
     /// As players offer that ask for sound first: to reject that description would take the bundle away (RFC 9143 §7.3.3).
@@ -182,8 +182,8 @@ import WebRTC
         offer.lines[last] = "a=ice-ufrag:other"
         offer = offer.adding("a=candidate:1 1 udp 5 192.0.2.9 6001 typ host")
         let negotiation = try offer.negotiate()
-        #expect(negotiation.remote.credentials.fragment == "abcd")
-        #expect(negotiation.remote.candidates.map(\.port) == [6000])
+        #expect(negotiation.agreement.remote.credentials.fragment == "abcd")
+        #expect(negotiation.agreement.remote.candidates.map(\.port) == [6000])
         #expect(negotiation.mid == "0")
         #expect(negotiation.transportSection == ("audio", "a"))
         let answer = negotiation.answer
@@ -285,13 +285,16 @@ import WebRTC
     func eachStreamGetsADescriptionOfItsKind(name: String) throws {
         let offer = try severalStreams(name)
         let negotiation = try Negotiation(offer: offer, streams: Self.locals)
-        #expect(negotiation.streams.map(\.track) == ["screen", "sound", "camera"], "in the order of the offer")
-        #expect(negotiation.streams.map(\.mid) == ["0", "1", "second"])
-        #expect(negotiation.streams.map { $0.formats[0].codec } == [.video(.vp8), .opus, .video(.vp9)])
-        let sound = negotiation.streams[1].formats[0].parameters
+        #expect(
+            negotiation.agreement.streams.map(\.track) == ["screen", "sound", "camera"],
+            "in the order of the offer"
+        )
+        #expect(negotiation.agreement.streams.map(\.mid) == ["0", "1", "second"])
+        #expect(negotiation.agreement.streams.map { $0.formats[0].codec } == [.video(.vp8), .opus, .video(.vp9)])
+        let sound = negotiation.agreement.streams[1].formats[0].parameters
         #expect(sound.retransmissionPayloadType == nil)
         #expect(sound.payloadType == (name == "chromium" ? 111 : 109))
-        #expect(sound.extensions.mid == negotiation.streams[0].formats[0].parameters.extensions.mid)
+        #expect(sound.extensions.mid == negotiation.agreement.streams[0].formats[0].parameters.extensions.mid)
         #expect(sound.extensions.playoutDelay == nil)
         let (answer, bundle) = negotiation.answerAndBundle
         #expect(answer.media.map { $0.port != 0 } == [true, true, false, true])
@@ -312,7 +315,9 @@ import WebRTC
 
     @Test func whatIsNotAskedForIsNotSent() throws {
         let sound = Self.locals[2]
-        #expect(try Negotiation(offer: Offers.description("libwebrtc"), streams: Self.locals).streams.count == 1)
+        #expect(
+            try Negotiation(offer: Offers.description("libwebrtc"), streams: Self.locals).agreement.streams.count == 1
+        )
         // Another transport, and a name that is taken.
         for (group, mid) in [("0 1 2", "second"), ("0 1 2 second", "0")] {
             var offer = try severalStreams("chromium")
@@ -320,7 +325,7 @@ import WebRTC
             let index = offer.media[3].attributes.firstIndex { $0.name == "mid" }!
             offer.media[3].attributes[index] = .init("mid", mid)
             let negotiation = try Negotiation(offer: offer, streams: Self.locals)
-            #expect(negotiation.streams.map(\.track) == ["screen", "sound"])
+            #expect(negotiation.agreement.streams.map(\.track) == ["screen", "sound"])
             #expect(negotiation.answerAndBundle.answer.media.map { $0.port != 0 } == [true, true, false, false])
         }
         #expect(throws: UnacceptableOffer.incomplete("asks for sound without Opus: offer opus/48000/2")) {
@@ -334,7 +339,7 @@ import WebRTC
 
     @Test func soundMayCarryTheBundle() throws {
         let negotiation = try Negotiation(offer: soundFirst().description, streams: Self.locals)
-        #expect(negotiation.streams.map(\.track) == ["sound", "screen"])
+        #expect(negotiation.agreement.streams.map(\.track) == ["sound", "screen"])
         #expect(negotiation.transportSection == ("audio", "a"))
         let answer = negotiation.answerAndBundle.answer
         #expect(answer.attributes.contains(.init("group", "BUNDLE a 0")))

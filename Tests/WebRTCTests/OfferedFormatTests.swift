@@ -72,8 +72,8 @@ import WebRTC
         #expect(negotiation.formats.map(\.parameters.payloadType) == [96, 45])
         #expect(negotiation.formats.map(\.parameters.retransmissionPayloadType) == [97, 46])
         #expect(negotiation.formats.map(\.parameters.extensions.dependencyDescriptor) == [nil, 9])
-        #expect(negotiation.format(preferring: .av1).videoCodec == .av1)
-        #expect(negotiation.format(preferring: .vp9).videoCodec == .vp8)
+        #expect(negotiation.agreement.format(preferring: .av1) == 1)
+        #expect(negotiation.agreement.format(preferring: .vp9) == 0)
         let media = negotiation.answer.media[0]
         #expect(media.formats == ["96", "97", "45", "46"])
         let maps = media.attributes.filter { ["rtpmap", "fmtp", "rtcp-fb"].contains($0.name) }.compactMap(\.value)

@@ -74,9 +74,9 @@ extension Negotiation.Format {
 
 extension Negotiation {
     /// Of the first stream.
-    var format: Format { streams[0].formats[0] }
-    var formats: [Format] { streams[0].formats }
-    var mid: String { streams[0].mid }
+    var format: Format { formats[0] }
+    var formats: [Format] { agreement.streams[0].formats }
+    var mid: String { agreement.streams[0].mid }
     var codec: VideoCodec { format.videoCodec }
     var video: OutgoingStream.Parameters { format.parameters }
 }
@@ -94,7 +94,7 @@ extension Negotiation {
     var answerAndBundle: (answer: SessionDescription, bundle: StreamBundle) {
         var random = SplitMix64(seed: 1)
         let bundle = StreamBundle(
-            streams.map { stream in
+            agreement.streams.map { stream in
                 let format = stream.formats[0]
                 let history =
                     format.codec == .opus

@@ -81,10 +81,10 @@ import WebRTC
         let negotiation = try Negotiation(offer: offer, codecs: [expected.codecs])
         #expect(negotiation.codec == expected.codec)
         #expect(negotiation.mid == expected.mid)
-        #expect(negotiation.role == .client)
-        #expect(negotiation.remote.candidates.count == expected.candidates)
-        #expect(negotiation.remote.fingerprints.count >= 1)
-        #expect(!negotiation.remote.isLite)
+        #expect(negotiation.agreement.role == .client)
+        #expect(negotiation.agreement.remote.candidates.count == expected.candidates)
+        #expect(negotiation.agreement.remote.fingerprints.count >= 1)
+        #expect(!negotiation.agreement.remote.isLite)
         #expect(
             negotiation.video
                 == OutgoingStream.Parameters(

@@ -70,8 +70,8 @@ import Testing
         offer.description(local: Negotiation.localTransport, bundle: bundle().bundle, sessionID: 42)
     }
 
-    private func outcome(_ answer: Answer) throws -> SessionOffer.Outcome {
-        try offer.outcome(of: SessionDescription(parsing: answer.text))
+    private func agreement(_ answer: Answer) throws -> Agreement {
+        try offer.agreement(in: SessionDescription(parsing: answer.text))
     }
 
     @Test func anOfferHasALineForEachThingAgreedOn() throws {
@@ -117,12 +117,12 @@ import Testing
     @Test(arguments: [("active", DTLSRole.server), ("passive", .client)])
     func whatIsAcceptedIsSent(setup: String, role: DTLSRole) throws {
         let answer = Answer(to: text).everywhere("a=setup", "a=setup:\(setup)")
-        let outcome = try outcome(answer)
-        #expect(outcome.role == role)
-        #expect(outcome.streams == offer.streams.map { $0.withAnswersWords() })
-        #expect(outcome.remote.credentials.fragment == "wxyz")
-        #expect(outcome.remote.fingerprints == Negotiation.localTransport.fingerprints)
-        #expect(!outcome.remote.isLite)
+        let agreement = try agreement(answer)
+        #expect(agreement.role == role)
+        #expect(agreement.streams == offer.streams.map { $0.withAnswersWords() })
+        #expect(agreement.remote.credentials.fragment == "wxyz")
+        #expect(agreement.remote.fingerprints == Negotiation.localTransport.fingerprints)
+        #expect(!agreement.remote.isLite)
     }
 
     @Test func aPeerMayTakeAPartOfIt() throws {
@@ -133,24 +133,24 @@ import Testing
             .replacing("a=extmap:3", in: 0).replacing("a=extmap:4", in: 0)
             .replacing("m=", in: 1, with: "m=video 0 UDP/TLS/RTP/SAVPF 96 97")
             .replacing("a=group", with: "a=group:BUNDLE 0 2").replacing("v=0", with: "v=0", "a=ice-lite")
-        let outcome = try outcome(answer)
-        #expect(outcome.streams.map(\.mid) == ["0", "2"])
-        #expect(outcome.streams.map(\.track) == ["screen", "sound"])
-        #expect(outcome.streams[0].formats.map(\.codec) == [.video(.av1)])
-        let parameters = outcome.streams[0].formats[0].parameters
+        let agreement = try agreement(answer)
+        #expect(agreement.streams.map(\.mid) == ["0", "2"])
+        #expect(agreement.streams.map(\.track) == ["screen", "sound"])
+        #expect(agreement.streams[0].formats.map(\.codec) == [.video(.av1)])
+        let parameters = agreement.streams[0].formats[0].parameters
         #expect(parameters.payloadType == 100 && parameters.retransmissionPayloadType == nil)
         #expect(parameters.extensions == HeaderExtensions(mid: 1))
-        #expect(outcome.remote.isLite)
+        #expect(agreement.remote.isLite)
         // Inactive is as good as rejected.
         let inactive = Answer(to: text).replacing("a=recvonly", in: 1, with: "a=inactive")
-        #expect(try self.outcome(inactive).streams.map(\.mid) == ["0", "2"])
+        #expect(try self.agreement(inactive).streams.map(\.mid) == ["0", "2"])
     }
 
     @Test func aStreamKeepsItsNameThoughTheAnswerGivesItNone() throws {
         let answer = Answer(to: text).replacing("a=mid", in: 0)
             .replacing("m=", in: 1, with: "m=video 0 UDP/TLS/RTP/SAVPF 96 97")
             .replacing("m=", in: 2, with: "m=audio 0 UDP/TLS/RTP/SAVPF 111")
-        let streams = try outcome(answer).streams
+        let streams = try agreement(answer).streams
         #expect(streams.map(\.mid) == ["0"])
         #expect(streams[0].formats.map(\.parameters.mid) == ["0", "0"])
     }
@@ -179,13 +179,13 @@ import Testing
         var answer = Answer(to: text).replacing(line, in: section, with: "a=here")
         let index = answer.lines.firstIndex(of: "a=here")!
         answer.lines.replaceSubrange(index...index, with: other)
-        #expect(throws: reason) { try outcome(answer) }
+        #expect(throws: reason) { try agreement(answer) }
         #expect(reason.description.hasPrefix("the answer "))
     }
 
     @Test func aPeerThatWantsNothingSaysSo() {
         let answer = Answer(to: text).everywhere("a=recvonly", "a=inactive")
-        #expect(throws: UnacceptableAnswer.nothingWanted) { try outcome(answer) }
+        #expect(throws: UnacceptableAnswer.nothingWanted) { try agreement(answer) }
     }
 
     @Test func aFingerprintIsNeeded() {
@@ -193,7 +193,7 @@ import Testing
         let reason = UnacceptableAnswer.incomplete(
             "gives no certificate fingerprint of SHA-256, SHA-384 or SHA-512"
         )
-        #expect(throws: reason) { try outcome(answer) }
+        #expect(throws: reason) { try agreement(answer) }
     }
 
     @Test func damagedAnswersAreRefusedOrTaken() throws {
@@ -205,22 +205,22 @@ import Testing
             var bytes = original
             bytes.damage(words, using: &random)
             guard let answer = try? SessionDescription(parsing: String(decoding: bytes, as: UTF8.self)),
-                let outcome = try? offer.outcome(of: answer)
+                let agreement = try? offer.agreement(in: answer)
             else { continue }
-            check(outcome)
+            check(agreement)
             taken += 1
         }
         #expect(taken > 300)
     }
 
-    private func check(_ outcome: SessionOffer.Outcome) {
-        for stream in outcome.streams {
+    private func check(_ agreement: Agreement) {
+        for stream in agreement.streams {
             let offered = offer.streams[stream.section]
             #expect(stream.mid == offered.mid)
             #expect(!stream.formats.isEmpty)
             #expect(stream.formats.allSatisfy { offered.formats.map(\.codec).contains($0.codec) })
         }
-        #expect(!outcome.streams.isEmpty && !outcome.remote.fingerprints.isEmpty)
+        #expect(!agreement.streams.isEmpty && !agreement.remote.fingerprints.isEmpty)
     }
 
     /// The whole way, with the peer as either side of the handshake.
@@ -230,19 +230,19 @@ import Testing
             .everywhere("a=fingerprint", "a=fingerprint:\(Identities.there.fingerprint)")
             .replacing("m=", in: 1, with: "m=video 0 UDP/TLS/RTP/SAVPF 96 97")
             .replacing("a=group", with: "a=group:BUNDLE 0 2")
-        let outcome = try outcome(answer)
+        let agreement = try agreement(answer)
         var (bundle, histories) = bundle()
         let announced = bundle.streams.map(\.sources)
-        bundle.keep(outcome.streams.map { ($0.formats[0].parameters, histories[$0.section]) })
+        bundle.keep(agreement.streams.map { ($0.formats[0].parameters, histories[$0.section]) })
         let now = VirtualCall.start
         var session = try PeerSession(
-            outcome.role,
-            expecting: outcome.remote.fingerprints,
+            agreement.role,
+            expecting: agreement.remote.fingerprints,
             streams: bundle,
             identity: Identities.here,
             now: now
         )
-        let viewer = try RemoteViewer(outcome.role == .client ? .server : .client)
+        let viewer = try RemoteViewer(agreement.role == .client ? .server : .client)
         func exchange() throws { try session.exchange(with: viewer, at: now) }
         session.pathFound()
         viewer.dtls.start()

@@ -65,13 +65,13 @@ final class VirtualCall {
             using: &random
         )
         session = try PeerSession(
-            negotiation.role,
-            expecting: negotiation.remote.fingerprints,
+            negotiation.agreement.role,
+            expecting: negotiation.agreement.remote.fingerprints,
             streams: streams,
             identity: Identities.here,
             now: now
         )
-        viewer = try RemoteViewer(negotiation.role == .client ? .server : .client)
+        viewer = try RemoteViewer(negotiation.agreement.role == .client ? .server : .client)
     }
 
     /// Lets ICE find a path and carries the handshake.

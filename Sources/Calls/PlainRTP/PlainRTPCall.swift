@@ -149,7 +149,6 @@ package final class PlainRTPCall: MediaSink {
     package func prefer(_ rendition: Rendition.ID) {}
 
     /// A plain receiver has no way to be told.
-    package func note(_ condition: BroadcastCondition) {}
 
     private func demand(_ state: inout State, at now: Instant) -> Demand {
         guard state.session.receiverListening, !state.isClosed else { return .none }

@@ -3,7 +3,7 @@ import Time
 
 /// How much work viewers of one network may make this machine do on their behalf, over all of them: who has the link could
 /// otherwise have it send STUN to any address for ever. Sans-IO.
-final class ViewerLimits {
+struct ViewerLimits {
     /// Addresses of one viewer that are tried, over all restarts. A viewer is found without them too, by its own checks.
     static let candidatesOfOneViewer = 64
     /// Those of all viewers of a network, at once and over the years.
@@ -23,10 +23,10 @@ final class ViewerLimits {
     }
 
     /// Whether a viewer may come, or begin a new generation of ICE.
-    func mayStart(_ address: String, now: Instant) -> Bool { starts.take(from: address, now: now) == 1 }
+    mutating func mayStart(_ address: String, now: Instant) -> Bool { starts.take(from: address, now: now) == 1 }
 
     /// As many of the candidates as may be tried.
-    func admit(_ count: Int, of address: String, now: Instant) -> Int {
+    mutating func admit(_ count: Int, of address: String, now: Instant) -> Int {
         candidates.take(count, from: address, now: now)
     }
 }

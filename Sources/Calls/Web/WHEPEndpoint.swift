@@ -11,6 +11,7 @@ struct WHEPEndpoint: Sendable {
     static let offerType = "application/sdp"
     static let fragmentType = "application/trickle-ice-sdpfrag"
     private static let sessionPrefix = path + "/"
+    private static let kickedHint: HTTPHeaders = ["Oriel-Reason": "kicked"]
 
     let call: WebCall
     let status: WebStatus
@@ -71,6 +72,7 @@ struct WHEPEndpoint: Sendable {
         switch refusal {
         case .full, .noTransport, .closed: .serviceUnavailable
         case .tooMany: .tooManyRequests
+        case .kicked: .forbidden
         case .malformed: .badRequest
         case .unacceptable(.noCommonCodec): .notAcceptable
         case .unacceptable: .unprocessableEntity
@@ -82,6 +84,7 @@ struct WHEPEndpoint: Sendable {
         switch refusal {
         case .full: ["Retry-After": "5", "Oriel-Reason": "full"]
         case .noTransport, .closed, .tooMany: ["Retry-After": "5"]
+        case .kicked: kickedHint
         case .malformed, .unacceptable: [:]
         }
     }
@@ -91,7 +94,7 @@ struct WHEPEndpoint: Sendable {
         let session = Self.session(of: request.path) ?? ""
         let unknown = HTTPResponse.sentence(.notFound, "there is no such session")
         if call.wasKicked(session) {
-            return completion(.sentence(.forbidden, "this viewer was sent away", ["Oriel-Reason": "kicked"]))
+            return completion(.sentence(.forbidden, "\(Refusal.kicked)", Self.kickedHint))
         }
         if request.method == .DELETE {
             return call.leave(session) { wasThere in completion(wasThere ? HTTPResponse(.ok) : unknown) }

@@ -1,219 +1,271 @@
 package import Media
-import Posix
-import RTP
+package import Peers
 import Synchronization
-package import Time
+import Time
 package import WebRTC
 
-/// A stream to any number of viewers over WebRTC: one encode and one packetization for all of a rendition.
+/// Lets viewers look in: by an offer from each, which is answered, and may be changed and taken back. What they get is the
+/// peers' part.
 ///
-/// Frames come from the encoder's thread, offers from anywhere; a thread of the call's own runs the viewers' sessions.
-/// Close the call: until then its thread keeps it alive.
-package final class WebCall: MediaSink {
-    package enum Event: Sendable {
+/// Any thread may ask; all is done on the network thread of the peers.
+package final class WebCall: Sendable {
+    package enum Event: Sendable, CustomStringConvertible {
         case joined(number: Int, address: String, codec: VideoCodec)
         case left(number: Int, address: String, PeerSession.End)
-        /// The broadcast is well or not, as of now.
-        case broadcast(BroadcastCondition)
+
+        package var description: String {
+            switch self {
+            case .joined(let number, let address, let codec):
+                "viewer \(number) looks in from \(address), \(codec.rawValue)"
+            case .left(let number, let address, let end): "viewer \(number) from \(address) \(end)"
+            }
+        }
     }
 
-    /// What another thread asks of the network thread.
-    enum Request: Sendable {
-        case join(offer: String, address: String, @Sendable (Result<Admission, Refusal>) -> Void)
-        case trickle(id: String, fragment: String, FragmentCondition, @Sendable (TrickleOutcome) -> Void)
-        case leave(id: String, @Sendable (Bool) -> Void)
-        case kick(number: Int)
+    /// One viewer, from the negotiation to its end.
+    private struct Session {
+        let number: Int
+        let address: String
+        let negotiation: Negotiation
+        /// The viewer's of the current generation.
+        var credentials: ICECredentials
+        /// Those of the viewer that are tried, or were.
+        var candidateCount = 0
+        var isConnected = false
+        /// Gets the answer; nil once it is told.
+        var completion: (@Sendable (Result<Admission, Refusal>) -> Void)?
     }
 
-    /// What the threads share.
-    struct Shared: ~Copyable {
-        /// Encoded frames on their way from the encoders' threads.
-        var frames: [(bytes: [UInt8], frame: EncodedFrame)] = []
-        var requests: [Request] = []
-        /// Renditions that somebody receives, or will as soon as there is a path.
-        var renditionsInUse: Set<Rendition.ID> = []
-        var preferred: Rendition.ID?
-        /// The encoders' target, in bits a second, if another one than the renditions' own was set.
-        var targetBitrate: Int?
-        var keyframeRequests: [Rendition.ID: KeyframeRequests] = [:]
-        var wakeSender: (@Sendable () -> Void)?
-        var viewers: [ViewerStatus] = []
-        /// Those of whom an answer was told, until they have left.
-        var sessions: Set<String> = []
+    private struct State: ~Copyable {
+        /// By their names.
+        var sessions: [String: Session] = [:]
         /// The sessions that were kicked last, in order.
         var kicked: [String] = []
-        var totals = WebCallTotals()
-        /// Renditions of which a frame was dropped: nothing can be decoded before the next keyframe.
-        var incomplete: Set<Rendition.ID> = []
-        var isClosed = false
+        var limits: ViewerLimits
     }
 
-    /// Frames that wait for the network thread. More than these are dropped.
-    private static let frameLimit = 16
     /// So many kicked viewers are told why their sessions ended.
     private static let kickedLimit = 64
 
-    package let configuration: Configuration
-    package let fingerprint: Fingerprint
-    let shared = Mutex(Shared())
+    private let peers: PeerGroup
+    private let codecs: [[VideoCodec]]
+    private let viewerLimit: Int
     private let report: @Sendable (Event) -> Void
-    private let waker: ICELoop.Waker
-    private let thread = Mutex<Thread?>(nil)
+    private let state: Mutex<State>
 
-    /// Starts the network thread.
-    ///
-    /// - Parameter report: gets what happens, on any thread.
+    /// - Parameters:
+    ///   - peers: whom viewers join; close it to end the call.
+    ///   - codecs: in groups: of each, a viewer gets the first that it takes.
+    ///   - report: gets what happens, on the network thread.
     package init(
-        _ configuration: Configuration,
+        _ peers: PeerGroup,
+        codecs: [[VideoCodec]],
+        viewerLimit: Int,
         report: @escaping @Sendable (Event) -> Void
-    ) throws {
-        let identity = try DTLSIdentity()
-        let loop = ICELoop()
-        self.configuration = configuration
+    ) {
+        self.peers = peers
+        self.codecs = codecs
+        self.viewerLimit = viewerLimit
         self.report = report
-        fingerprint = identity.fingerprint
-        waker = loop.waker
-        let viewers = ViewerLoop(configuration, identity: identity, loop: loop, report: report)
-        // The loop is used by the thread alone from here on.
-        nonisolated(unsafe) let owned = viewers
-        try thread.withLock { thread in thread = try Thread { [self] in owned.run(for: self) } }
+        state = Mutex(State(limits: ViewerLimits(viewerLimit: viewerLimit)))
     }
 
-    // MARK: - The sender's side
+    // MARK: - Joining
 
-    package func setWaker(_ wake: @escaping @Sendable () -> Void) { shared.withLock { $0.wakeSender = wake } }
-
-    /// Each viewer has a pace of its own, and none holds up the encoder.
-    package func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
-        shared.withLock { shared in
-            guard shared.renditionsInUse.contains(rendition) else { return .none }
-            return Demand(
-                isWanted: true,
-                keyframeAt: shared.keyframeRequests[rendition]?.nextDeadline,
-                bitrate: shared.targetBitrate
-            )
-        }
-    }
-
-    /// Sends a frame to all viewers of its rendition, unless its picture was taken before the horizon.
-    package func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) {
-        let bytes = bytes.withUnsafeBufferPointer { Array($0) }
-        let now: Instant = MonotonicClock.now()
-        let rendition = frame.rendition
-        let mustWakeSender = shared.withLock { shared -> (@Sendable () -> Void)? in
-            if frame.isKeyframe { shared.incomplete.remove(rendition) }
-            guard shared.frames.count < Self.frameLimit, !shared.incomplete.contains(rendition) else {
-                shared.incomplete.insert(rendition)
-                // A keyframe that is dropped begins the hold-off too: the next one would be dropped as well.
-                if frame.isKeyframe {
-                    shared.keyframeRequests[rendition, default: KeyframeRequests()].keyframeSent(at: now)
-                }
-                shared.keyframeRequests[rendition, default: KeyframeRequests()].request()
-                return shared.wakeSender
-            }
-            shared.frames.append((bytes, frame))
-            if frame.isKeyframe {
-                shared.keyframeRequests[rendition, default: KeyframeRequests()].keyframeSent(at: now)
-            }
-            return nil
-        }
-        mustWakeSender?()
-        waker.wake()
-    }
-
-    /// Changes what it demands of the encoder, and the pace of each viewer with that: bits a second.
-    package func setTargetBitrate(_ bitrate: Int) {
-        let wakeSender = shared.withLock { shared in
-            shared.targetBitrate = bitrate
-            return shared.wakeSender
-        }
-        waker.wake()
-        wakeSender?()
-    }
-
-    /// Viewers that take the rendition go on with it, at a keyframe.
-    package func prefer(_ rendition: Rendition.ID) {
-        shared.withLock { $0.preferred = rendition }
-        waker.wake()
-    }
-
-    /// The page is told by the service.
-    package func note(_ condition: BroadcastCondition) { report(.broadcast(condition)) }
-
-    // MARK: - The signalling side
-
-    /// Answers an offer, or refuses. The completion is called on the network thread.
+    /// Answers an offer, or refuses. The completion is called once, on any thread.
     package func join(
         offer: String,
         from address: String,
         completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) {
-        let request = Request.join(offer: offer, address: address) { [self] result in
-            if case .success(let admission) = result { shared.withLock { _ = $0.sessions.insert(admission.id) } }
-            completion(result)
+        let isOpen = peers.perform { [self] loop in
+            do throws(Refusal) { try admit(offer, from: address, in: loop, completion) } catch {
+                completion(.failure(error))
+            }
         }
-        if !enqueue(request) { completion(.failure(.closed)) }
+        if !isOpen { completion(.failure(.closed)) }
     }
 
-    /// Whether there is such a session, or one that was kicked, whose name nobody knows but its viewer.
-    package func hasSession(_ id: String) -> Bool {
-        shared.withLock { $0.sessions.contains(id) || $0.kicked.contains(id) }
+    private func admit(
+        _ offer: String,
+        from address: String,
+        in loop: PeerLoop,
+        _ completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
+    ) throws(Refusal) {
+        let negotiation = try negotiate(offer)
+        try state.withLock { state throws(Refusal) in
+            guard state.sessions.count < viewerLimit else { throw .full(limit: viewerLimit) }
+            guard state.limits.mayStart(address, now: loop.now) else { throw .tooMany }
+        }
+        let id = Self.randomName(bytes: 16)
+        let peer = loop.add(negotiation.agreement, from: address) { [self] signal in take(signal, of: id) }
+        guard let peer else { throw .noTransport }
+        let remote = negotiation.agreement.remote
+        var session = Session(
+            number: peer.number,
+            address: address,
+            negotiation: negotiation,
+            credentials: remote.credentials,
+            completion: completion
+        )
+        state.withLock { state in
+            add(remote.candidates, to: peer, &session, &state.limits, at: loop.now)
+            state.sessions[id] = session
+        }
     }
 
-    /// Whether the viewer of a session was sent away lately.
-    package func wasKicked(_ id: String) -> Bool { shared.withLock { $0.kicked.contains(id) } }
+    private func negotiate(_ offer: String) throws(Refusal) -> Negotiation {
+        let description: SessionDescription
+        do throws(MalformedSDP) { description = try SessionDescription(parsing: offer) } catch {
+            throw .malformed(error)
+        }
+        do throws(UnacceptableOffer) { return try Negotiation(offer: description, codecs: codecs) } catch {
+            throw .unacceptable(error)
+        }
+    }
 
-    /// Takes a fragment with candidates or new credentials.
+    private func take(_ signal: Peer.Signal, of id: String) {
+        switch signal {
+        case .gathered(let local, let bundle):
+            guard let (session, completion) = takeCompletion(of: id) else { return }
+            let answer = session.negotiation.answer(
+                local: local,
+                bundle: bundle,
+                sessionID: .random(in: 0...UInt64(Int64.max))
+            )
+            let generation = local.credentials.fragment
+            completion(.success(Admission(id: id, answer: "\(answer)", generation: generation)))
+        case .connected(let status):
+            state.withLock { $0.sessions[id]?.isConnected = true }
+            report(.joined(number: status.number, address: status.address, codec: status.codec))
+        case .ended(let end):
+            let (session, isKicked) = state.withLock { state in
+                (state.sessions.removeValue(forKey: id), state.kicked.contains(id))
+            }
+            guard let session else { return }
+            session.completion?(.failure(isKicked ? .kicked : .closed))
+            if session.isConnected { report(.left(number: session.number, address: session.address, end)) }
+        }
+    }
+
+    private func takeCompletion(of id: String) -> (Session, @Sendable (Result<Admission, Refusal>) -> Void)? {
+        state.withLock { state in
+            guard let session = state.sessions[id], let completion = session.completion else { return nil }
+            state.sessions[id]?.completion = nil
+            return (session, completion)
+        }
+    }
+
+    private static func randomName(bytes: Int) -> String {
+        (0..<bytes).map { _ in
+            let byte = UInt8.random(in: 0 ... .max)
+            return String(byte >> 4, radix: 16) + String(byte & 0x0F, radix: 16)
+        }.joined()
+    }
+
+    // MARK: - Changing
+
+    /// Takes a fragment with candidates or new credentials. The completion is called once, on any thread.
     package func trickle(
         _ fragment: String,
         to id: String,
         _ condition: FragmentCondition,
         completion: @escaping @Sendable (TrickleOutcome) -> Void
     ) {
-        let request = Request.trickle(id: id, fragment: fragment, condition, completion)
-        if !enqueue(request) { completion(.unknownViewer) }
+        let isOpen = peers.perform { [self] loop in completion(change(id, by: fragment, condition, in: loop)) }
+        if !isOpen { completion(.unknownViewer) }
     }
 
-    /// Ends a viewer's session. The completion gets whether there was one.
+    private func change(
+        _ id: String,
+        by text: String,
+        _ condition: FragmentCondition,
+        in loop: PeerLoop
+    ) -> TrickleOutcome {
+        guard var session = state.withLock({ $0.sessions[id] }), let peer = loop.peer(session.number) else {
+            return .unknownViewer
+        }
+        let fragment: TrickleFragment
+        do throws(MalformedSDP) {
+            fragment = try TrickleFragment(parsing: text, mids: session.negotiation.bundledMids)
+        } catch {
+            return .malformed(error)
+        }
+        let isRestart = fragment.credentials.map { $0 != session.credentials } ?? false
+        switch condition {
+        case .generation where isRestart: return .outdated
+        case .generation(let generation) where generation != peer.local?.credentials.fragment: return .outdated
+        case .unsaid where isRestart || fragment.credentials == nil: return .unconditional
+        case .generation, .unsaid, .any: break
+        }
+        return state.withLock { state in
+            if isRestart, let credentials = fragment.credentials {
+                guard state.limits.mayStart(session.address, now: loop.now) else { return .tooMany }
+                session.credentials = credentials
+                peer.restart(with: credentials)
+            }
+            add(fragment.candidates, to: peer, &session, &state.limits, at: loop.now)
+            state.sessions[id] = session
+            guard isRestart, let local = peer.local else { return .added }
+            let answer = TrickleFragment(credentials: local.credentials, candidates: local.candidates, isLast: true)
+            return .restarted(
+                generation: local.credentials.fragment,
+                fragment: answer.description(of: session.negotiation.transportSection)
+            )
+        }
+    }
+
+    private func add(
+        _ candidates: [Candidate],
+        to peer: Peer,
+        _ session: inout Session,
+        _ limits: inout ViewerLimits,
+        at now: Instant
+    ) {
+        let usable = candidates.filter { ICEAgent.canTry($0) }
+        let count = min(usable.count, ViewerLimits.candidatesOfOneViewer - session.candidateCount)
+        let admitted = limits.admit(count, of: session.address, now: now)
+        session.candidateCount += admitted
+        peer.addRemote(Array(usable.prefix(admitted)))
+    }
+
+    // MARK: - Leaving
+
+    /// Ends a viewer's session. The completion gets whether there was one, on any thread.
     package func leave(_ id: String, completion: @escaping @Sendable (Bool) -> Void) {
-        if !enqueue(.leave(id: id, completion)) { completion(false) }
+        let isOpen = peers.perform { [self] loop in
+            let peer = state.withLock { $0.sessions[id] }.flatMap { loop.peer($0.number) }
+            if let peer { loop.close(peer, .closedByPeer) }
+            completion(peer != nil)
+        }
+        if !isOpen { completion(false) }
     }
 
     /// Sends a viewer away.
     ///
-    /// - Parameter number: as `viewers` tells it.
+    /// - Parameter number: the peer's.
     /// - Returns: whether there is such a viewer.
     package func kick(_ number: Int) -> Bool {
-        viewers.contains { $0.number == number } && enqueue(.kick(number: number))
+        guard let id = state.withLock({ $0.sessions.first { $0.value.number == number }?.key }) else { return false }
+        return peers.perform { [self] loop in
+            guard let peer = loop.peer(number) else { return }
+            noteKicked(id)
+            loop.close(peer, .closed)
+        }
     }
 
-    /// All viewers, renewed each second and when one comes or goes.
-    package var viewers: [ViewerStatus] { shared.withLock { $0.viewers } }
-
-    /// Renewed as `viewers` are.
-    package var totals: WebCallTotals { shared.withLock { $0.totals } }
-
-    /// Says goodbye to all viewers and ends the thread. Further calls do nothing.
-    package func close() {
-        shared.withLock { $0.isClosed = true }
-        waker.wake()
-        thread.withLock { $0.take() }?.join()
+    /// Whether there is such a session, or one that was kicked, whose name nobody knows but its viewer.
+    package func hasSession(_ id: String) -> Bool {
+        state.withLock { $0.sessions[id] != nil || $0.kicked.contains(id) }
     }
+
+    /// Whether the viewer of a session was sent away lately.
+    package func wasKicked(_ id: String) -> Bool { state.withLock { $0.kicked.contains(id) } }
 
     func noteKicked(_ id: String) {
-        shared.withLock { shared in
-            shared.kicked.append(id)
-            shared.kicked.removeFirst(max(0, shared.kicked.count - Self.kickedLimit))
+        state.withLock { state in
+            state.kicked.append(id)
+            state.kicked.removeFirst(max(0, state.kicked.count - Self.kickedLimit))
         }
-    }
-
-    /// Returns false if the call is closed.
-    private func enqueue(_ request: Request) -> Bool {
-        let isOpen = shared.withLock { shared in
-            if !shared.isClosed { shared.requests.append(request) }
-            return !shared.isClosed
-        }
-        waker.wake()
-        return isOpen
     }
 }

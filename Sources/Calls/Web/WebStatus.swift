@@ -1,6 +1,6 @@
 import FoundationEssentials
 import HTTP
-import Media
+package import Media
 import Synchronization
 
 /// How the broadcast is and how many look in, as pages and programs are told it by HTTP.
@@ -18,16 +18,15 @@ package final class WebStatus: Sendable {
 
     package init() { change { _ in } }
 
-    /// Notes how the broadcast is, by its name in status files.
-    package func setState(_ name: String) { change { $0.state = name } }
+    /// Notes how the broadcast is.
+    package func note(_ condition: BroadcastCondition) { change { $0.state = condition.rawValue } }
 
-    /// Notes who comes and goes, and how the broadcast is.
+    /// Notes who comes and goes.
     package func note(_ event: WebCall.Event) {
         change { content in
             switch event {
             case .joined: content.viewers += 1
             case .left: content.viewers -= 1
-            case .broadcast(let condition): content.state = condition.rawValue
             }
         }
     }

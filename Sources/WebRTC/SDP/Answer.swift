@@ -11,13 +11,13 @@ extension Negotiation {
         var answer = SessionDescription(origin: "- \(sessionID) 1 IN IP4 127.0.0.1")
         if self.bundle != nil {
             let first = transportSection.mid
-            let mids = [first] + streams.map(\.mid).filter { $0 != first }
+            let mids = [first] + agreement.streams.map(\.mid).filter { $0 != first }
             answer.attributes.append(.init("group", "BUNDLE \(mids.joined(separator: " "))"))
         }
         if offer.attributes.contains("extmap-allow-mixed") { answer.attributes.append(.init("extmap-allow-mixed")) }
         answer.attributes.append(.init("msid-semantic", "WMS *"))
         for (index, media) in offer.media.enumerated() {
-            if let stream = streams.first(where: { $0.section == index }), let outgoing = bundle[stream.mid] {
+            if let stream = agreement.streams.first(where: { $0.section == index }), let outgoing = bundle[stream.mid] {
                 answer.media.append(accepted(media, stream, outgoing, local, name: bundle.canonicalName))
             } else {
                 answer.media.append(index == tagged ? silent(media, local: local) : rejected(media))
@@ -76,7 +76,7 @@ extension Negotiation {
             transport: offered.transport,
             formats: formats
         )
-        media.describeTransport(local, mid: offered.attributes.first("mid"), setup: role.setup)
+        media.describeTransport(local, mid: offered.attributes.first("mid"), setup: agreement.role.setup)
         return media
     }
 }

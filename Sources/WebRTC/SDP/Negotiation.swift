@@ -64,10 +64,7 @@ package struct Negotiation: Equatable, Sendable {
         let section: Int
     }
 
-    /// In the order of their descriptions, at most `StreamBundle.limit`; never empty.
-    package let streams: [Stream]
-    package let remote: TransportParameters
-    package let role: DTLSRole
+    package let agreement: Agreement
     let offer: SessionDescription
     /// The description that tells the transport: the first of the bundle, or the one that gets the stream.
     let tagged: Int
@@ -111,26 +108,23 @@ package struct Negotiation: Equatable, Sendable {
         }
         guard !agreed.isEmpty else { throw reason ?? .noVideo }
         agreed.sort { $0.section < $1.section }
-        streams = agreed
         tagged = offer.tagged(in: bundle ?? [], for: agreed.map(\.section))
         self.offer = offer
         self.bundle = bundle
         let places = offer.transportPlaces([tagged, agreed[0].section])
         do throws(Shortcoming) {
-            remote = try TransportParameters(in: places, isLite: offer.attributes.contains("ice-lite"))
+            agreement = Agreement(
+                streams: agreed,
+                remote: try TransportParameters(in: places, isLite: offer.attributes.contains("ice-lite")),
+                role: try Self.role(in: places)
+            )
         } catch {
             throw .incomplete(error.what)
         }
-        role = try Self.role(in: places)
-    }
-
-    /// The format of a codec for the first stream, or the usual one where that was not agreed on.
-    package func format(preferring codec: VideoCodec) -> Format {
-        streams[0].formats.first { $0.codec == .video(codec) } ?? streams[0].formats[0]
     }
 
     /// The media descriptions whose candidates are those of the streams: all of the bundle (RFC 9143 §7.3.1).
-    package var bundledMids: [String] { bundle ?? [streams[0].mid] }
+    package var bundledMids: [String] { bundle ?? [agreement.streams[0].mid] }
 
     /// The `m=` line and the name of the description that tells the transport, for fragments (RFC 8840 §4.4).
     package var transportSection: (kind: String, mid: String) {
@@ -139,11 +133,11 @@ package struct Negotiation: Equatable, Sendable {
 
     /// An answerer that may choose takes the client's part: its handshake begins as soon as there is a path (RFC 8842
     /// §5.3).
-    private static func role(in places: [[SessionDescription.Attribute]]) throws(UnacceptableOffer) -> DTLSRole {
+    private static func role(in places: [[SessionDescription.Attribute]]) throws(Shortcoming) -> DTLSRole {
         switch places.lazy.compactMap({ $0.first("setup") }).first {
         case "actpass", "passive", nil: return .client
         case "active": return .server
-        case let other?: throw .incomplete("says a=setup:\(other): offer actpass")
+        case let other?: throw Shortcoming(what: "says a=setup:\(other): offer actpass")
         }
     }
 }

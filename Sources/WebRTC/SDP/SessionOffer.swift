@@ -21,14 +21,6 @@ package enum UnacceptableAnswer: Error, Equatable, CustomStringConvertible {
 
 /// An offer of streams, all in one bundle, and what its answer makes of it (RFC 9429 §5.2, §5.11).
 package struct SessionOffer: Equatable, Sendable {
-    /// What both sides agree on.
-    package struct Outcome: Equatable, Sendable {
-        /// Those that the peer wants, in the order of the offer; never empty.
-        package let streams: [Negotiation.Stream]
-        package let remote: TransportParameters
-        package let role: DTLSRole
-    }
-
     /// All with all their formats, in the order of the media descriptions, which number their mids from 0.
     package let streams: [Negotiation.Stream]
 
@@ -68,7 +60,7 @@ package struct SessionOffer: Equatable, Sendable {
     }
 
     /// What the peer accepts.
-    package func outcome(of answer: SessionDescription) throws(UnacceptableAnswer) -> Outcome {
+    package func agreement(in answer: SessionDescription) throws(UnacceptableAnswer) -> Agreement {
         guard answer.media.count == streams.count else {
             throw .mismatched("has \(answer.media.count) media descriptions for \(streams.count)")
         }
@@ -96,7 +88,7 @@ package struct SessionOffer: Equatable, Sendable {
         let tagged = answer.tagged(in: bundle, for: accepted.map(\.section))
         let places = answer.transportPlaces([tagged, first.section])
         do throws(Shortcoming) {
-            return Outcome(
+            return Agreement(
                 streams: accepted,
                 remote: try TransportParameters(in: places, isLite: answer.attributes.contains("ice-lite")),
                 role: try Self.role(in: places)

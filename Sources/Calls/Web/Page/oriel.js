@@ -89,24 +89,29 @@ function sleep(milliseconds) {
 
 async function watch() {
   for (;;) {
+    if (link === 'kicked') await sleep(Infinity);
     connection = new AbortController();
     session = new Session(sender);
     session.onpicture = present.bind(null, session);
     try {
       await Promise.race([...attend(session, connection.signal), abortion(connection.signal)]);
     } catch (failure) {
-      const reason = await drop(session);
       console.info(String(failure));
-      if (reason === 'kicked' && !connection.signal.aborted) {
-        connection.abort();
-        become('kicked');
-        await sleep(Infinity);
-      }
+      await Promise.race([heed(drop(session), failure), new Promise(resolve => setTimeout(resolve, 1000))]);
       // The events go on meanwhile; they tell why there is no picture.
       if (!connection.signal.aborted) await sleep(pauseAfter(failure));
     }
     connection.abort();
   }
+}
+
+/// Stays away if this viewer was sent away. On a slow link that is learnt when the page already tries anew.
+async function heed(leaving, failure) {
+  const { sender: asked } = session;
+  const reason = await leaving ?? failure.reason;
+  if (reason !== 'kicked' || sender !== asked || link === 'kicked') return;
+  become('kicked');
+  connection.abort();
 }
 
 /// The picture, and the events as soon as it is clear that the token is right. Both end only by throwing.

@@ -159,15 +159,15 @@ export class Session {
     this.sender.request(this.resource, { method: 'PATCH', headers, body }).catch(() => {});
   }
 
-  /// Tells the sender, as soon as it knows this viewer. The peer connection stays, and with it the last picture. Resolves to
-  /// why the sender had ended the session before, if it had and says why.
+  /// Tells the sender, as soon as it knows this viewer. The peer connection stays, and with it the last picture. Resolves,
+  /// however late, to why the sender had ended the session before, if it had and says why.
   leave() {
     this.left = true;
     const { resource } = this;
     this.resource = null;
     if (!resource) return Promise.resolve(null);
     const leaving = this.sender.request(resource, { method: 'DELETE', keepalive: true });
-    return within(1000, leaving).then(() => null, ({ reason }) => reason ?? null);
+    return leaving.then(() => null, ({ reason }) => reason ?? null);
   }
 
   async stats() {

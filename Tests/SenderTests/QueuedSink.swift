@@ -1,13 +1,13 @@
-package import Media
-package import Posix
+import Media
+import Posix
 import Synchronization
-package import Time
+import Time
 
 /// A sink that may wait, for a disk or a connection: its frames are copied into a queue, and a thread of its own gives them to
 /// it. When the queue is full frames are dropped, and a keyframe is demanded once there is room.
 ///
 /// Close it: until then its thread keeps it alive.
-package final class QueuedSink: MediaSink {
+final class QueuedSink: MediaSink {
     /// Frames that may wait.
     private static let limit = 16
     /// The least time from one keyframe to the next that is demanded here.
@@ -32,17 +32,17 @@ package final class QueuedSink: MediaSink {
     private let bell = Bell()
     private let thread = Mutex<Thread?>(nil)
 
-    package init(_ sink: any MediaSink) throws(SystemError) {
+    init(_ sink: any MediaSink) throws(SystemError) {
         self.sink = sink
         try thread.withLock { thread throws(SystemError) in thread = try Thread { [self] in run() } }
     }
 
-    package func setWaker(_ wake: @escaping @Sendable () -> Void) {
+    func setWaker(_ wake: @escaping @Sendable () -> Void) {
         state.withLock { $0.wakeSender = wake }
         sink.setWaker(wake)
     }
 
-    package func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
+    func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
         var demand = sink.demand(for: rendition, at: now)
         state.withLock { state in
             if state.frames.count >= Self.limit {
@@ -57,7 +57,7 @@ package final class QueuedSink: MediaSink {
         return demand
     }
 
-    package func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) throws {
+    func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) throws {
         var copy: [UInt8] = []
         copy.reserveCapacity(bytes.count)
         for index in bytes.indices { copy.append(bytes[index]) }
@@ -76,12 +76,10 @@ package final class QueuedSink: MediaSink {
         bell.ring()
     }
 
-    package func prefer(_ rendition: Rendition.ID) { sink.prefer(rendition) }
-
-    package func note(_ condition: BroadcastCondition) { sink.note(condition) }
+    func prefer(_ rendition: Rendition.ID) { sink.prefer(rendition) }
 
     /// Ends the thread after the frame at hand; what waits is dropped.
-    package func close() {
+    func close() {
         state.withLock { $0.isClosed = true }
         bell.ring()
         thread.withLock { $0.take() }?.join()

@@ -1,0 +1,72 @@
+package import WebRTC
+
+/// A viewer that was let in.
+package struct Admission: Sendable {
+    /// Names the viewer's session; cannot be guessed.
+    package let id: String
+    /// The session description for the viewer.
+    package let answer: String
+    /// The generation of its ICE credentials, as an entity tag without quotation marks.
+    package let generation: String
+}
+
+/// Why a viewer is not let in.
+package enum Refusal: Error, Equatable, CustomStringConvertible {
+    case full(limit: Int)
+    /// Too many came from one network.
+    case tooMany
+    case malformed(MalformedSDP)
+    case unacceptable(UnacceptableOffer)
+    /// No UDP port is free, or the machine has no address.
+    case noTransport
+    /// It was sent away before it was let in.
+    case kicked
+    case closed
+
+    package var description: String {
+        switch self {
+        case .full(let limit): "there are \(limit) viewers already, and no more are let in: try again later"
+        case .tooMany: "too many viewers came from there: try again later"
+        case .malformed(let error): "\(error)"
+        case .unacceptable(let error): "\(error)"
+        case .noTransport: "no UDP port is free for another one: try again later"
+        case .kicked: "this viewer was sent away"
+        case .closed: "the broadcast is ending"
+        }
+    }
+}
+
+/// For which ICE credentials a fragment is meant (RFC 9725 §4.3.1).
+package enum FragmentCondition: Sendable, Equatable {
+    /// Those of this generation.
+    case generation(String)
+    /// Any: new ones ask for a restart.
+    case any
+    /// Not said: only a fragment that gives the credentials in use is clear.
+    case unsaid
+
+    /// - Parameter field: the value of `If-Match`.
+    init(_ field: String?) {
+        switch field {
+        case nil: self = .unsaid
+        case "*", "\"*\"": self = .any
+        case let tag?: self = .generation(tag.filter { $0 != "\"" })
+        }
+    }
+}
+
+/// What became of candidates or credentials that a viewer sent later.
+package enum TrickleOutcome: Sendable, Equatable {
+    case unknownViewer
+    /// The fragment makes no sense.
+    case malformed(MalformedSDP)
+    /// It belongs to another generation than the current one.
+    case outdated
+    /// It does not say to which generation it belongs.
+    case unconditional
+    /// Too many restarts came from one network.
+    case tooMany
+    case added
+    /// A new generation, and the fragment for the viewer.
+    case restarted(generation: String, fragment: String)
+}

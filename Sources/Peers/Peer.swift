@@ -1,0 +1,261 @@
+import Media
+import Posix
+package import RTP
+import Time
+package import WebRTC
+
+/// One peer on the network thread: its ICE agent, its session, and what came of the one for the other.
+package final class Peer {
+    /// What becomes of a peer, for whoever added it.
+    package enum Signal {
+        /// The local candidates are known, or enough time has passed: what the peer has to be told of this side.
+        case gathered(TransportParameters, StreamBundle)
+        /// Keys came into use.
+        case connected(PeerStatus)
+        /// The last one, always.
+        case ended(PeerSession.End)
+    }
+
+    /// How long STUN and TURN servers are waited for.
+    private static let gatheringLimit = Duration.seconds(2)
+
+    /// Between two requests for a keyframe to change the codec with.
+    private static let changeInterval = Duration.seconds(1)
+
+    /// What the agent says is kept until the loop takes it: no event may change a session that is just sending.
+    private final class Mailbox {
+        enum Item {
+            case connected, failed
+            case datagram([UInt8])
+        }
+
+        /// No viewer sends more between two looks.
+        static let limit = 1024
+
+        var items: [Item] = []
+        var hasGathered = false
+    }
+
+    package let number: Int
+    let address: String
+    let since: Instant
+    let agreement: Agreement
+    let signalled: (Signal) -> Void
+    private let agent: ICEAgent
+    private var session: PeerSession
+    private let identity: DTLSIdentity
+    private let mailbox: Mailbox
+    private var hasToldCandidates = false
+    private var hasPath = false
+    private var wantsFirstKeyframe = false
+    private(set) var isConnected = false
+    /// What the peer gets, and what it would get if it could begin with that: places among the formats of its stream.
+    private(set) var format: Int
+    private(set) var wantedFormat: Int
+    private var changeAskedAt: Instant?
+    /// Whether the session was changed since it was polled, and when it must be polled otherwise.
+    private var isChanged = true
+    private var deadline: Instant?
+    private var bytesBefore: UInt64 = 0
+    private var lastBitrate = 0
+
+    /// - Returns: nil if no UDP port is free, the machine has no address, or OpenSSL has no memory.
+    init?(
+        _ number: Int,
+        from address: String,
+        _ agreement: Agreement,
+        format: Int,
+        _ streams: StreamBundle,
+        identity: DTLSIdentity,
+        in loop: ICELoop,
+        _ ice: ICEAgent.Configuration,
+        now: Instant,
+        signalled: @escaping (Signal) -> Void
+    ) {
+        let mailbox = Mailbox()
+        let agent = ICEAgent(in: loop, ice, isControlling: agreement.remote.isLite) { event in
+            switch event {
+            case .gathered: mailbox.hasGathered = true
+            case .connected: mailbox.items.append(.connected)
+            case .failed: mailbox.items.append(.failed)
+            case .datagram(let bytes):
+                if mailbox.items.count < Mailbox.limit { mailbox.items.append(.datagram(Array(bytes))) }
+            }
+        }
+        guard let agent,
+            let session = try? PeerSession(
+                agreement.role,
+                expecting: agreement.remote.fingerprints,
+                streams: streams,
+                identity: identity,
+                now: now
+            )
+        else { return nil }
+        self.number = number
+        self.address = address
+        self.agreement = agreement
+        self.format = format
+        self.agent = agent
+        self.session = session
+        self.identity = identity
+        self.mailbox = mailbox
+        self.signalled = signalled
+        wantedFormat = format
+        since = now
+        agent.setRemote(agreement.remote.credentials)
+    }
+
+    // MARK: - Signalling
+
+    /// This side's credentials of the current generation, and the candidates gathered so far; nil without memory.
+    package var local: TransportParameters? {
+        agent.credentials.map {
+            TransportParameters(
+                credentials: $0,
+                fingerprints: [identity.fingerprint],
+                candidates: agent.candidates
+            )
+        }
+    }
+
+    /// Tries addresses of the peer's, of those that can be tried.
+    package func addRemote(_ candidates: [Candidate]) { agent.addRemote(candidates) }
+
+    /// Begins a new generation of ICE (RFC 8445 §9).
+    package func restart(with credentials: ICECredentials) {
+        agent.restart()
+        agent.setRemote(credentials)
+    }
+
+    /// What to tell of this side, once it is known.
+    func takeLocal(at now: Instant) -> TransportParameters? {
+        guard !hasToldCandidates, mailbox.hasGathered || now >= since + Self.gatheringLimit else { return nil }
+        hasToldCandidates = true
+        return local
+    }
+
+    // MARK: - Media
+
+    var end: PeerSession.End? { session.end }
+    var streams: StreamBundle { session.streams }
+    var statistics: StreamStatistics { video.statistics }
+    var videoCodec: VideoCodec { agreement.videoCodec(format) }
+    var wantedCodec: VideoCodec { agreement.videoCodec(wantedFormat) }
+
+    /// Its only stream.
+    private var video: OutgoingStream { session.streams.streams[0] }
+
+    /// Whether something has come, or the time has.
+    func mustPoll(at now: Instant) -> Bool {
+        isChanged || !mailbox.items.isEmpty || deadline.map { $0 <= now } ?? false
+    }
+
+    /// Takes what came, and sends what may go out.
+    func poll(at now: Instant, in batch: inout DatagramBatch) {
+        for item in mailbox.items {
+            switch item {
+            case .connected:
+                session.pathFound()
+                if !hasPath { wantsFirstKeyframe = !video.history.canBegin(at: now) }
+                hasPath = true
+            case .failed: session.pathLost()
+            case .datagram(let bytes): bytes.withUnsafeBytes { session.receive($0, now: now) }
+            }
+        }
+        mailbox.items.removeAll(keepingCapacity: true)
+        session.poll(at: now, in: &batch) { send($0) }
+        isChanged = false
+        deadline = session.nextDeadline(at: now)
+    }
+
+    /// When the peer must be looked at; nil if only an event changes it.
+    var nextDeadline: Instant? { earliest(deadline, hasToldCandidates ? nil : since + Self.gatheringLimit) }
+
+    func setPace(_ pace: Pacer.Pace) {
+        session.setPace(pace)
+        isChanged = true
+    }
+
+    /// What waits for the system to take it must not be seen any more.
+    func forgetHeld() {
+        session.forgetHeld()
+        isChanged = true
+    }
+
+    /// Which codec would suit best.
+    func prefer(_ codec: VideoCodec) { wantedFormat = agreement.format(preferring: codec) }
+
+    /// Goes on with the codec that is wanted, if there is a keyframe to begin with.
+    ///
+    /// - Returns: whether to ask for one: where others receive that codec already, none comes by itself.
+    func change(to history: PacketHistory, at now: Instant) -> Bool {
+        if history.canBegin(at: now) {
+            format = wantedFormat
+            session.change(to: agreement.streams[0].formats[format], from: history)
+            isChanged = true
+            return false
+        }
+        guard isConnected, changeAskedAt.map({ now >= $0 + Self.changeInterval }) ?? true else { return false }
+        changeAskedAt = now
+        return true
+    }
+
+    /// Whether the peer needs a keyframe that is yet to come. The answer is given once; and once as soon as there is a
+    /// path, so that the picture is encoded while keys are agreed on.
+    func takeKeyframeRequest(at now: Instant) -> Bool {
+        defer { wantsFirstKeyframe = false }
+        return session.takeKeyframeRequest(of: video.mid, at: now) || wantsFirstKeyframe
+    }
+
+    /// Whether keys came into use since the last call.
+    func takeConnection() -> Bool {
+        guard !isConnected, session.profile != nil else { return false }
+        isConnected = true
+        return true
+    }
+
+    /// Past the agent where the path allows it: that takes datagrams one by one.
+    private func send(_ batch: borrowing DatagramBatch) -> Int {
+        let (bytes, starts, ends) = (batch.bytes, batch.starts, batch.ends)
+        return agent.withDirectPath {
+            UDPSocket.send(bytes, starts: starts, ends: ends, by: $0, to: $1, size: $2)
+        } ?? agent.send(batch)
+    }
+
+    func close(at now: Instant, _ end: PeerSession.End, in batch: inout DatagramBatch) {
+        session.close(at: now, end, in: &batch) { send($0) }
+    }
+
+    // MARK: - What others see
+
+    /// Takes the bitrate over the time since the last call.
+    func measure(over elapsed: Duration) {
+        let bytes = statistics.bytes
+        if elapsed > .zero { lastBitrate = Int(Double(bytes - bytesBefore) * 8e9 / Double(elapsed.nanoseconds)) }
+        bytesBefore = bytes
+    }
+
+    var status: PeerStatus {
+        PeerStatus(
+            number: number,
+            address: address,
+            since: since,
+            codec: videoCodec,
+            isConnected: isConnected,
+            bitrate: lastBitrate,
+            profile: session.profile,
+            path: agent.path.map { ($0.local.kind, $0.remote.kind) },
+            statistics: statistics,
+            roundTripTime: session.streams.roundTripTime
+        )
+    }
+}
+
+extension Agreement {
+    fileprivate func videoCodec(_ format: Int) -> VideoCodec {
+        guard case .video(let codec) = streams[0].formats[format].codec else {
+            preconditionFailure("a peer gets video first")
+        }
+        return codec
+    }
+}

@@ -1,0 +1,193 @@
+package import Media
+import Posix
+import RTP
+import Synchronization
+package import Time
+package import WebRTC
+
+/// Any number of peers over WebRTC: one encode and one packetization for all of a rendition.
+///
+/// Frames come from the encoders' threads. A thread of the group's own runs the peers' sessions; whoever signals peers does so
+/// there too, with `perform`. Close the group: until then its thread keeps it alive.
+package final class PeerGroup: MediaSink {
+    package struct Configuration: Sendable {
+        /// What may be sent: one rendition of a codec at the most, one at least. Packets leave at up to five times the rendition's
+        /// bitrate.
+        package var renditions: [Rendition]
+        package var ice: ICEAgent.Configuration
+        /// The instant before which no picture may have been taken that is sent now, also again or to somebody new; nil for
+        /// none. Asked on the network thread.
+        package var horizon: @Sendable () -> Instant?
+
+        package init(
+            renditions: [Rendition],
+            ice: ICEAgent.Configuration,
+            horizon: @escaping @Sendable () -> Instant? = { nil }
+        ) {
+            self.renditions = renditions
+            self.ice = ice
+            self.horizon = horizon
+        }
+
+        func rendition(of codec: VideoCodec) -> Rendition { renditions.first { $0.codec == codec }! }
+
+        func rendition(_ id: Rendition.ID) -> Rendition { renditions.first { $0.id == id }! }
+    }
+
+    /// Encoded frames on their way to the network thread, and all else that it takes up in a round.
+    struct Work {
+        var tasks: [@Sendable (PeerLoop) -> Void] = []
+        var frames: [(bytes: [UInt8], frame: EncodedFrame)] = []
+        var isClosed = false
+        var preferred: Rendition.ID?
+        /// The encoders' target, in bits a second, if another one than the renditions' own was set.
+        var targetBitrate: Int?
+    }
+
+    /// What the threads share.
+    private struct Shared: ~Copyable {
+        var work = Work()
+        /// Renditions that somebody receives, or will as soon as there is a path.
+        var renditionsInUse: Set<Rendition.ID> = []
+        var keyframeRequests: [Rendition.ID: KeyframeRequests] = [:]
+        var wakeSender: (@Sendable () -> Void)?
+        var statuses: [PeerStatus] = []
+        var totals = PeerTotals()
+        /// Renditions of which a frame was dropped: nothing can be decoded before the next keyframe.
+        var incomplete: Set<Rendition.ID> = []
+    }
+
+    /// Frames that wait for the network thread. More than these are dropped.
+    private static let frameLimit = 16
+
+    package let fingerprint: Fingerprint
+    private let shared = Mutex(Shared())
+    private let waker: ICELoop.Waker
+    private let thread = Mutex<Thread?>(nil)
+
+    /// Starts the network thread.
+    package init(_ configuration: Configuration) throws {
+        let identity = try DTLSIdentity()
+        let loop = ICELoop()
+        fingerprint = identity.fingerprint
+        waker = loop.waker
+        let peers = PeerLoop(configuration, identity: identity, loop: loop)
+        // The loop is used by the thread alone from here on.
+        nonisolated(unsafe) let owned = peers
+        try thread.withLock { thread in thread = try Thread { [self] in owned.run(for: self) } }
+    }
+
+    // MARK: - The sender's side
+
+    package func setWaker(_ wake: @escaping @Sendable () -> Void) { shared.withLock { $0.wakeSender = wake } }
+
+    /// Each peer has a pace of its own, and none holds up the encoder.
+    package func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
+        shared.withLock { shared in
+            guard shared.renditionsInUse.contains(rendition) else { return .none }
+            return Demand(
+                isWanted: true,
+                keyframeAt: shared.keyframeRequests[rendition]?.nextDeadline,
+                bitrate: shared.work.targetBitrate
+            )
+        }
+    }
+
+    /// Sends a frame to all peers that get its rendition, unless its picture was taken before the horizon.
+    package func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) {
+        let bytes = bytes.withUnsafeBufferPointer { Array($0) }
+        let now: Instant = MonotonicClock.now()
+        let rendition = frame.rendition
+        let mustWakeSender = shared.withLock { shared -> (@Sendable () -> Void)? in
+            if frame.isKeyframe { shared.incomplete.remove(rendition) }
+            guard shared.work.frames.count < Self.frameLimit, !shared.incomplete.contains(rendition) else {
+                shared.incomplete.insert(rendition)
+                // A keyframe that is dropped begins the hold-off too: the next one would be dropped as well.
+                if frame.isKeyframe {
+                    shared.keyframeRequests[rendition, default: KeyframeRequests()].keyframeSent(at: now)
+                }
+                shared.keyframeRequests[rendition, default: KeyframeRequests()].request()
+                return shared.wakeSender
+            }
+            shared.work.frames.append((bytes, frame))
+            if frame.isKeyframe {
+                shared.keyframeRequests[rendition, default: KeyframeRequests()].keyframeSent(at: now)
+            }
+            return nil
+        }
+        mustWakeSender?()
+        waker.wake()
+    }
+
+    /// Changes what it demands of the encoder, and the pace of each peer with that: bits a second.
+    package func setTargetBitrate(_ bitrate: Int) {
+        let wakeSender = shared.withLock { shared in
+            shared.work.targetBitrate = bitrate
+            return shared.wakeSender
+        }
+        waker.wake()
+        wakeSender?()
+    }
+
+    /// Peers that take the rendition's codec go on with it, at a keyframe.
+    package func prefer(_ rendition: Rendition.ID) {
+        shared.withLock { $0.work.preferred = rendition }
+        waker.wake()
+    }
+
+    // MARK: - The signalling side
+
+    /// Runs a task on the network thread, in the order of the calls.
+    ///
+    /// - Returns: false if the group is closed; the task does not run then.
+    package func perform(_ task: @escaping @Sendable (PeerLoop) -> Void) -> Bool {
+        let isOpen = shared.withLock { shared in
+            if !shared.work.isClosed { shared.work.tasks.append(task) }
+            return !shared.work.isClosed
+        }
+        waker.wake()
+        return isOpen
+    }
+
+    /// All peers, renewed each second and when one comes or goes.
+    package var statuses: [PeerStatus] { shared.withLock { $0.statuses } }
+
+    /// Renewed as `statuses` are.
+    package var totals: PeerTotals { shared.withLock { $0.totals } }
+
+    /// Says goodbye to all peers and ends the thread. Further calls do nothing.
+    package func close() {
+        shared.withLock { $0.work.isClosed = true }
+        waker.wake()
+        thread.withLock { $0.take() }?.join()
+    }
+
+    // MARK: - The network thread's side
+
+    func takeWork() -> Work {
+        shared.withLock { shared in
+            defer {
+                shared.work.tasks.removeAll()
+                shared.work.frames.removeAll(keepingCapacity: true)
+            }
+            return shared.work
+        }
+    }
+
+    func publish(
+        _ statuses: [PeerStatus],
+        _ totals: PeerTotals,
+        _ renditions: Set<Rendition.ID>,
+        _ requestedKeyframes: [Rendition.ID]
+    ) {
+        let wakeSender = shared.withLock { shared in
+            for id in requestedKeyframes { shared.keyframeRequests[id, default: KeyframeRequests()].request() }
+            let isNews = !requestedKeyframes.isEmpty || shared.renditionsInUse != renditions
+            shared.statuses = statuses
+            shared.totals = totals
+            shared.renditionsInUse = renditions
+            return isNews ? shared.wakeSender : nil
+        }
+        wakeSender?()
+    }
+}

@@ -1,0 +1,253 @@
+import Media
+import Posix
+import RTP
+package import Time
+package import WebRTC
+
+/// The network thread's work: all peers and the histories that they read.
+package final class PeerLoop {
+    private static let statusInterval = Duration.seconds(1)
+    /// Seconds of packets that can be sent again, at the target bitrate.
+    private static let historyLength = 2
+
+    private let configuration: PeerGroup.Configuration
+    private let identity: DTLSIdentity
+    private let loop: ICELoop
+    private let clock = ClockReading(monotonic: MonotonicClock.now(), wall: MonotonicClock.wallClock())
+    private var random = SystemRandomNumberGenerator()
+    private var histories: [Rendition.ID: PacketHistory] = [:]
+    private var peers: [Peer] = []
+    /// Where all peers' datagrams are written.
+    private var batch = DatagramBatch()
+    /// What the encoder's side thinks best.
+    private var preferred = VideoCodec.vp8
+    /// The encoders' target in bits a second; nil for the renditions' own.
+    private var targetBitrate: Int?
+    private var departed = PeerTotals()
+    private var lastNumber = 0
+    private var statusAt: Instant
+    private var statusBefore: Instant
+
+    /// When this round began.
+    package private(set) var now: Instant
+    /// Whether others shall see what this round has changed at once.
+    private var hasChanged = false
+    /// Whether there is more to send, or less.
+    private var hasNews = false
+    private var requestedKeyframes: [Rendition.ID] = []
+    /// What was heard of peers in this round.
+    private var signals: [(peer: Peer, signal: Peer.Signal)] = []
+
+    init(_ configuration: PeerGroup.Configuration, identity: DTLSIdentity, loop: ICELoop) {
+        self.configuration = configuration
+        self.identity = identity
+        self.loop = loop
+        let now: Instant = MonotonicClock.now()
+        (self.now, statusAt, statusBefore) = (now, now, now)
+    }
+
+    func run(for group: PeerGroup) {
+        while true {
+            let work = group.takeWork()
+            now = MonotonicClock.now()
+            follow(bitrate: work.targetBitrate)
+            follow(work.preferred)
+            for task in work.tasks { task(self) }
+            for (bytes, frame) in work.frames { append(bytes, frame) }
+            if work.isClosed {
+                for peer in peers { peer.close(at: now, .closed, in: &batch) }
+            } else {
+                poll()
+            }
+            removeEnded()
+            publish(to: group)
+            tellSignals()
+            if work.isClosed { return loop.finish(from: now) }
+            loop.run(until: peers.isEmpty ? nil : peers.lazy.compactMap(\.nextDeadline).reduce(statusAt, min))
+        }
+    }
+
+    // MARK: - Signalling
+
+    /// Lets a peer in. Its path is sought from now on, and its picture encoded meanwhile.
+    ///
+    /// - Parameters:
+    ///   - agreement: with a stream of video first, in codecs that there are renditions of; the others are not sent.
+    ///   - address: where it was signalled from, for people.
+    ///   - signalled: is called on the network thread, and not by this method.
+    /// - Returns: nil if no UDP port is free, or the machine has no address.
+    package func add(
+        _ agreement: Agreement,
+        from address: String,
+        signalled: @escaping (Peer.Signal) -> Void
+    ) -> Peer? {
+        let format = agreement.format(preferring: preferred)
+        let stream = agreement.streams[0].formats[format]
+        guard case .video(let codec) = stream.codec else { preconditionFailure("a peer gets video first") }
+        let streams = StreamBundle(
+            [(stream.parameters, history(of: configuration.rendition(of: codec)))],
+            pace: pace(of: codec),
+            clock: clock,
+            using: &random
+        )
+        let peer = Peer(
+            lastNumber + 1,
+            from: address,
+            agreement,
+            format: format,
+            streams,
+            identity: identity,
+            in: loop,
+            configuration.ice,
+            now: now,
+            signalled: signalled
+        )
+        guard let peer else { return nil }
+        lastNumber += 1
+        // Unless others pay for it: a peer that never finds a path shall not cost them anything.
+        let rendition = rendition(of: codec)
+        if !peers.contains(where: { $0.isConnected && self.rendition(of: $0.videoCodec) == rendition }) {
+            requestedKeyframes.append(rendition)
+        }
+        peers.append(peer)
+        hasChanged = true
+        return peer
+    }
+
+    /// A peer that has not ended.
+    package func peer(_ number: Int) -> Peer? { peers.first { $0.number == number && $0.end == nil } }
+
+    /// Says goodbye to a peer.
+    ///
+    /// - Parameter end: why.
+    package func close(_ peer: Peer, _ end: PeerSession.End) { peer.close(at: now, end, in: &batch) }
+
+    private func tellSignals() {
+        let signals = signals
+        self.signals.removeAll()
+        for (peer, signal) in signals { peer.signalled(signal) }
+    }
+
+    // MARK: - Media
+
+    private func append(_ bytes: [UInt8], _ frame: EncodedFrame) {
+        hasNews = true
+        history(of: configuration.rendition(frame.rendition)).append(
+            frame: bytes,
+            isKeyframe: frame.isKeyframe,
+            dimensions: frame.dimensions,
+            capturedAt: frame.capturedAt,
+            takenAt: frame.takenAt,
+            now: now
+        )
+    }
+
+    /// Forgets what may not be sent any more. A keyframe that was asked for may be gone with it.
+    private func forgetPast() {
+        guard let horizon = configuration.horizon() else { return }
+        var hasForgotten = false
+        for history in histories.values where history.forget(takenBefore: horizon) { hasForgotten = true }
+        guard hasForgotten else { return }
+        for peer in peers { peer.forgetHeld() }
+        requestedKeyframes += renditionsInUse
+    }
+
+    /// The renditions that peers get, and those that they wait for.
+    private var renditionsInUse: Set<Rendition.ID> {
+        Set(peers.flatMap { [rendition(of: $0.videoCodec), rendition(of: $0.wantedCodec)] })
+    }
+
+    private func rendition(of codec: VideoCodec) -> Rendition.ID { configuration.rendition(of: codec).id }
+
+    /// Takes up what the sender prefers.
+    private func follow(_ preferred: Rendition.ID?) {
+        guard let codec = configuration.renditions.first(where: { $0.id == preferred })?.codec,
+            codec != self.preferred
+        else { return }
+        self.preferred = codec
+        for peer in peers { peer.prefer(codec) }
+        hasChanged = true
+    }
+
+    /// Takes up another target of the encoders; nil leaves the renditions' own.
+    private func follow(bitrate: Int?) {
+        guard let bitrate, bitrate != targetBitrate else { return }
+        targetBitrate = bitrate
+        for peer in peers { peer.setPace(pace(of: peer.videoCodec)) }
+        for (id, history) in histories { history.setCapacity(capacity(of: configuration.rendition(id))) }
+    }
+
+    private func pace(of codec: VideoCodec) -> Pacer.Pace {
+        .video(targetBitrate: UInt64(targetBitrate ?? configuration.rendition(of: codec).bitrate))
+    }
+
+    private func history(of rendition: Rendition) -> PacketHistory {
+        if let history = histories[rendition.id] { return history }
+        let history = PacketHistory(
+            codec: rendition.codec,
+            maximumPayloadSize: PeerSession.maximumPayloadSize,
+            capacity: capacity(of: rendition),
+            using: &random
+        )
+        histories[rendition.id] = history
+        return history
+    }
+
+    /// Packets that are kept of a rendition.
+    private func capacity(of rendition: Rendition) -> Int {
+        // The largest keyframe grows with the picture.
+        let largestKeyframe = rendition.width * rendition.height / 512
+        let bytesPerSecond = (targetBitrate ?? rendition.bitrate) / 8
+        return max(largestKeyframe, bytesPerSecond * Self.historyLength / PeerSession.maximumPayloadSize)
+    }
+
+    /// Lets every peer receive and send for which there is something to do, and notes what came of it.
+    private func poll() {
+        forgetPast()
+        for peer in peers where peer.end == nil {
+            if peer.wantedFormat != peer.format {
+                let wanted = configuration.rendition(of: peer.wantedCodec)
+                if peer.change(to: history(of: wanted), at: now) { requestedKeyframes.append(wanted.id) }
+            }
+            if hasNews || peer.mustPoll(at: now) {
+                // A pause may come at any time, also while others are sent to.
+                forgetPast()
+                peer.poll(at: now, in: &batch)
+                if peer.takeKeyframeRequest(at: now) { requestedKeyframes.append(rendition(of: peer.videoCodec)) }
+                if peer.takeConnection() { signals.append((peer, .connected(peer.status))) }
+            }
+            if let local = peer.takeLocal(at: now) { signals.append((peer, .gathered(local, peer.streams))) }
+        }
+        hasNews = false
+    }
+
+    private func removeEnded() {
+        let ended = peers.filter { $0.end != nil }
+        if ended.isEmpty { return }
+        peers.removeAll { $0.end != nil }
+        // Nobody goes on with them, and nobody shall begin with them.
+        if peers.isEmpty { histories.removeAll() }
+        for peer in ended {
+            departed.add(peer.statistics)
+            if let end = peer.end { signals.append((peer, .ended(end))) }
+        }
+        hasChanged = true
+    }
+
+    // MARK: - What others see
+
+    private func publish(to group: PeerGroup) {
+        if now >= statusAt {
+            for peer in peers { peer.measure(over: now - statusBefore) }
+            statusBefore = now
+            statusAt = now + Self.statusInterval
+            hasChanged = true
+        }
+        guard hasChanged || !signals.isEmpty || !requestedKeyframes.isEmpty else { return }
+        var totals = departed
+        for peer in peers { totals.add(peer.statistics) }
+        group.publish(peers.map(\.status), totals, renditionsInUse, requestedKeyframes)
+        hasChanged = false
+        requestedKeyframes.removeAll()
+    }
+}

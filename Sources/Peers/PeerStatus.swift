@@ -1,0 +1,40 @@
+package import Media
+package import RTP
+package import Time
+package import WebRTC
+
+/// One peer as others see it.
+package struct PeerStatus: Sendable {
+    /// Counts peers from 1.
+    package let number: Int
+    /// Where it was signalled from; the media may take another path.
+    package let address: String
+    /// When it was added.
+    package let since: Instant
+    package let codec: VideoCodec
+    package let isConnected: Bool
+    /// Bits a second, protocol headers not counted.
+    package let bitrate: Int
+    package let profile: SRTPProfile?
+    /// Kinds of the candidates at both ends, such as `host` and `relay`.
+    package let path: (local: Candidate.Kind, remote: Candidate.Kind)?
+    package let statistics: StreamStatistics
+    /// Nil before it is known.
+    package let roundTripTime: Duration?
+}
+
+/// What all peers were sent, also those who have left.
+package struct PeerTotals: Sendable, Equatable {
+    package private(set) var packets: UInt64 = 0
+    /// Payload bytes, without retransmissions.
+    package private(set) var bytes: UInt64 = 0
+    package private(set) var retransmissions: UInt64 = 0
+    package private(set) var keyframeRequests: UInt64 = 0
+
+    mutating func add(_ statistics: StreamStatistics) {
+        packets += statistics.packets
+        bytes += statistics.bytes
+        retransmissions += statistics.retransmissions
+        keyframeRequests += statistics.keyframeRequests
+    }
+}

@@ -1,0 +1,91 @@
+import Media
+import Peers
+import Posix
+import RTP
+import Synchronization
+import TestSupport
+import Testing
+import Time
+import WebRTC
+
+/// Peers that a test signals, without WHEP.
+@Suite struct PeerGroupTests {
+    private static let rendition = Rendition(
+        id: Rendition.ID(0),
+        codec: .vp8,
+        width: 64,
+        height: 64,
+        framesPerSecond: 30,
+        bitrate: 1_000_000
+    )
+    private static let offer = """
+        v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n\
+        m=video 9 UDP/TLS/RTP/SAVPF 96\r\nc=IN IP4 0.0.0.0\r\na=mid:0\r\n\
+        a=ice-ufrag:abcd\r\na=ice-pwd:0123456789abcdefghijkl\r\n\
+        a=fingerprint:sha-256 \((0..<32).map { _ in "AB" }.joined(separator: ":"))\r\na=setup:actpass\r\n\
+        a=recvonly\r\na=rtcp-mux\r\na=rtpmap:96 VP8/90000\r\n
+        """
+
+    /// What was signalled, by the number of the peer.
+    private final class Signals: Sendable {
+        let told = Mutex<[Int: [String]]>([:])
+
+        func note(_ word: String, of number: Int) { told.withLock { $0[number, default: []].append(word) } }
+        func all(of number: Int) -> [String] { told.withLock { $0[number] ?? [] } }
+    }
+
+    private let signals = Signals()
+    private let group: PeerGroup
+
+    init() throws {
+        let ice = ICEAgent.Configuration(addresses: ["127.0.0.1"])
+        group = try PeerGroup(PeerGroup.Configuration(renditions: [Self.rendition], ice: ice))
+    }
+
+    /// Adds a peer that never comes.
+    private func add(_ number: Int) throws {
+        let agreement = try Negotiation(offer: SessionDescription(parsing: Self.offer), codecs: [[.vp8]]).agreement
+        let isOpen = group.perform { [signals] loop in
+            let peer = loop.add(agreement, from: "192.0.2.\(number)") { signal in
+                switch signal {
+                case .gathered(let local, let bundle):
+                    signals.note(local.candidates.isEmpty || bundle["0"] == nil ? "nothing" : "gathered", of: number)
+                case .connected: signals.note("connected", of: number)
+                case .ended(let end): signals.note("\(end)", of: number)
+                }
+            }
+            if peer?.number != number { signals.note("\(String(describing: peer?.number))", of: number) }
+        }
+        #expect(isOpen)
+    }
+
+    @Test func theEndOfEachPeerIsToldOnceAndLast() throws {
+        for number in 1...3 { try add(number) }
+        try wait(until: "all have gathered") { (1...3).allSatisfy { !signals.all(of: $0).isEmpty } }
+        #expect(group.statuses.map(\.number) == [1, 2, 3])
+        #expect(group.statuses.map(\.address) == ["192.0.2.1", "192.0.2.2", "192.0.2.3"])
+        #expect(group.demand(for: Self.rendition.id, at: MonotonicClock.now()).isWanted)
+        #expect(
+            group.perform { loop in
+                loop.close(loop.peer(2)!, .closedByPeer)
+                // It is not there any more, also for whoever asks in the same round.
+                if loop.peer(2) == nil { loop.close(loop.peer(3)!, .closed) }
+            }
+        )
+        try wait(until: "two have left") { group.statuses.map(\.number) == [1] && !signals.all(of: 3).isEmpty }
+        group.close()
+        #expect(signals.all(of: 1) == ["gathered", "was sent away"])
+        #expect(signals.all(of: 2) == ["gathered", "left"])
+        #expect(signals.all(of: 3) == ["gathered", "was sent away"])
+        #expect(!group.perform { _ in })
+    }
+
+    /// What is asked of a group and what ends it may come in one round.
+    @Test func nobodyIsForgottenAtTheEnd() throws {
+        for number in 1...20 { try add(number) }
+        group.close()
+        for number in 1...20 { #expect(signals.all(of: number).last == "was sent away") }
+        #expect(!group.demand(for: Self.rendition.id, at: MonotonicClock.now()).isWanted)
+        #expect(group.statuses.isEmpty)
+    }
+}
