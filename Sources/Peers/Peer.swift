@@ -163,6 +163,8 @@ package final class Peer {
             }
         }
         mailbox.items.removeAll(keepingCapacity: true)
+        // Nobody here has a use for data channels, and what is not taken is kept.
+        _ = session.takeData()
         session.poll(at: now, in: &batch) { send($0) }
         isChanged = false
         deadline = session.nextDeadline(at: now)

@@ -269,7 +269,7 @@ package struct PeerSession: ~Copyable {
         }
     }
 
-    /// Datagrams of the handshake that are not taken, DTLS sends again by itself.
+    /// Datagrams that the system does not take are lost: DTLS sends its handshake again by itself, and SCTP its data.
     private func sendHandshake(in batch: inout DatagramBatch, _ send: (borrowing DatagramBatch) -> Int) {
         for datagram in dtls.takeDatagrams() { batch.append(datagram) }
         if !batch.isEmpty { _ = send(batch) }

@@ -94,7 +94,6 @@ import Testing
             + uris.enumerated().map { "a=extmap:\($0 + 1) \($1)" }
             + ["a=sendonly", "a=msid:oriel screen", "a=rtcp-mux", "a=rtcp-rsize", "a=rtpmap:96 VP8/90000"] + video(96)
             + ["a=rtpmap:100 AV1/90000", "a=fmtp:100 level-idx=8;profile=0;tier=0"] + video(100)
-            + ["a=candidate:1 1 udp 2130706431 192.0.2.1 5000 typ host", "a=end-of-candidates"]
         let camera =
             ["m=video 9 UDP/TLS/RTP/SAVPF 96 97", "c=IN IP4 0.0.0.0", "a=mid:1"] + transport
             + uris.prefix(3).enumerated().map { "a=extmap:\($0 + 1) \($1)" }
@@ -104,7 +103,8 @@ import Testing
                 "a=extmap:1 \(uris[0])", "a=extmap:3 \(uris[2])", "a=sendonly", "a=msid:oriel sound", "a=rtcp-mux",
                 "a=rtcp-rsize", "a=rtpmap:111 opus/48000/2", "a=fmtp:111 minptime=10;useinbandfec=1",
             ]
-        #expect(lines == head + screen + camera + sound)
+        let candidates = ["a=candidate:1 1 udp 2130706431 192.0.2.1 5000 typ host", "a=end-of-candidates"]
+        #expect(lines == head + [screen, camera, sound].flatMap { $0 + candidates })
         let (bundle, _) = bundle()
         let sources = text.media.map { media in
             media.attributes.filter { $0.name == "ssrc" && $0.value!.hasSuffix("cname:\(bundle.canonicalName)") }

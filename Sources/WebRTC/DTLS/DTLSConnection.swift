@@ -14,6 +14,8 @@ final class DTLSConnection {
 
     /// What one datagram may carry. Paths that cannot carry it are not worth a video stream.
     private static let maximumDatagramSize = 1200
+    /// Bytes of a message that fits into one: the rest are the record's header, the nonce and the tag (RFC 6347 §4.1, RFC 5288 §3).
+    private static let largestMessage = maximumDatagramSize - 13 - 8 - 16
     /// Bytes of messages that are kept for whoever takes them, each with a little for itself.
     private static let dataLimit = 65_536
     private static let messageOverhead = 64
@@ -110,7 +112,7 @@ final class DTLSConnection {
 
     /// Sends a message. Returns false if it does not fit into a datagram, or there is no association.
     func send(_ message: [UInt8]) -> Bool {
-        guard case .established = state, 1...Self.maximumDatagramSize ~= message.count else { return false }
+        guard case .established = state, 1...Self.largestMessage ~= message.count else { return false }
         ERR_clear_error()
         defer { ERR_clear_error() }
         return SSL_write(ssl, message, Int32(message.count)) == Int32(message.count)

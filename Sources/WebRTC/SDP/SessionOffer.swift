@@ -53,7 +53,8 @@ package struct SessionOffer: Equatable, Sendable {
             )
             media.describeTransport(local, mid: stream.mid, setup: "actpass")
             media.describe(stream, as: outgoing, name: bundle.canonicalName, takesReducedSize: true)
-            if stream.section == 0 { media.describeCandidates(of: local) }
+            // In each: the answer may reject the first.
+            media.describeCandidates(of: local)
             offer.media.append(media)
         }
         return offer
