@@ -38,8 +38,8 @@ int posix_send_datagrams(
     union segment_size sizes[batch_limit];
     unsigned runs[batch_limit], length = 0, rest = 0;
     for (ptrdiff_t i = first; i < count && rest < batch_limit; i++) {
-        ptrdiff_t start = starts ? starts[i] : i > 0 ? ends[i - 1] : 0;
-        datagrams[rest++] = (struct iovec){.iov_base = (void *)(bytes + start), .iov_len = (size_t)(ends[i] - start)};
+        datagrams[rest++] =
+            (struct iovec){.iov_base = (void *)(bytes + starts[i]), .iov_len = (size_t)(ends[i] - starts[i])};
     }
     for (struct iovec *next = datagrams; rest > 0; length++) {
         unsigned run = in_runs ? run_length(next, rest) : 1;

@@ -50,16 +50,23 @@ package struct UDPSocket: ~Copyable {
         }
     }
 
-    /// Sends to the connected peer datagrams that lie back to back, each up to its entry in `ends`; those of one size in one
-    /// piece, if the kernel takes them so.
+    /// Sends datagrams to the connected peer; those of one size in one piece, if the kernel takes them so.
     ///
-    /// - Parameter first: how many of them to leave out at the front.
+    /// - Parameters:
+    ///   - starts: where each datagram begins in `bytes`.
+    ///   - ends: where each ends.
+    ///   - first: how many of them to leave out at the front.
     /// - Returns: how many the kernel took, at least one and at most 64.
     /// - Throws: the error of the first one, such as `EAGAIN`, or `ECONNREFUSED` for an earlier datagram.
-    package func send(_ bytes: [UInt8], ends: [Int], from first: Int) throws(SystemError) -> Int {
-        precondition(first < ends.count)
+    package func send(
+        _ bytes: [UInt8],
+        starts: [Int],
+        ends: [Int],
+        from first: Int
+    ) throws(SystemError) -> Int {
+        precondition(starts.count == ends.count && first < ends.count)
         return Int(
-            try check("sendmmsg") { posix_send_datagrams(raw, nil, 0, bytes, nil, ends, first, ends.count, true) }
+            try check("sendmmsg") { posix_send_datagrams(raw, nil, 0, bytes, starts, ends, first, ends.count, true) }
         )
     }
 

@@ -78,6 +78,12 @@ package struct OutgoingStream {
         return size(of: history[index])
     }
 
+    /// Bytes of encoded frames that wait to be sent for the first time.
+    package var waitingSize: Int {
+        guard case .at(let index) = position, history.contains(index) else { return 0 }
+        return history.size(from: index)
+    }
+
     /// Appends the packet that is next. There must be one.
     mutating func writeNext(at now: Instant, roundTripTime: Duration?, clock: ClockReading, to bytes: inout [UInt8]) {
         if let index = retransmissions.next(in: history) {
@@ -158,6 +164,7 @@ package struct OutgoingStream {
         midEnd = midEnd ?? sentEnd
         statistics.lossFraction = Double(block.fractionLost) / 256
         statistics.packetsLost = block.cumulativeLost
+        statistics.jitter = .seconds(block.jitter) / numbers.clockRate
     }
 
     /// The number in the history of a packet that was sent.

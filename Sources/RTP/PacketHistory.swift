@@ -21,6 +21,8 @@ package final class PacketHistory {
         package let appendedAt: Instant
         /// One more for each frame, wrapping.
         package let number: UInt16
+        /// Bytes of the frames before it, of all that the history was given.
+        fileprivate let start: UInt64
         /// Width and height in pixels of a keyframe; nil for sound, and for a picture that needs the one before.
         package let keyframe: (width: UInt16, height: UInt16)?
 
@@ -41,6 +43,7 @@ package final class PacketHistory {
             appendedAt = now
             ticks = max(RTPStream.ticks(capturedAt, history.codec.clockRate), history.lastTicks + 1)
             number = history.lastNumber &+ 1
+            start = history.byteCount
         }
     }
 
@@ -56,6 +59,9 @@ package final class PacketHistory {
             self.fragment = fragment
             payloadSize = frame.fragments?.payloadSize(of: fragment) ?? frame.bytes.count
         }
+
+        /// Where in the frame it begins; about, in AV1, of which not all bytes go out.
+        fileprivate var offset: Int { min(fragment.range.lowerBound, frame.bytes.count) }
 
         package var isFirst: Bool { fragment.isFirst }
         package var isLast: Bool { fragment.isLast }
@@ -85,6 +91,7 @@ package final class PacketHistory {
     private var capacity: Int
     /// The packet that is, or was, in the first slot.
     private var origin: UInt64 = 0
+    private var byteCount: UInt64 = 0
     private var lastTicks: UInt64 = 0
     private var lastNumber: UInt16 = 0
     /// The number of the packet after the newest.
@@ -180,6 +187,7 @@ package final class PacketHistory {
             in: self
         )
         for fragment in fragments { append(Packet(frame, fragment)) }
+        byteCount += UInt64(frame.bytes.count)
     }
 
     /// Appends a packet of sound, at most `maximumPayloadSize` bytes.
@@ -191,6 +199,13 @@ package final class PacketHistory {
         entry = Entry(index: end, appendedAt: now)
         let frame = Frame(packet, nil, capturedAt: capturedAt, takenAt: capturedAt, keyframe: nil, now: now, in: self)
         append(Packet(frame, PictureFragments.Fragment(range: 0..<packet.count, isFirst: true, isLast: true)))
+        byteCount += UInt64(packet.count)
+    }
+
+    /// Bytes of encoded frames from a packet that is still there to the end.
+    func size(from index: UInt64) -> Int {
+        let packet = self[index]
+        return Int(byteCount - packet.frame.start) - packet.offset
     }
 
     /// Forgets the packets of all frames up to the last one that was taken before an instant: nobody begins with them,

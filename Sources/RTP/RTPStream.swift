@@ -13,7 +13,6 @@ package struct RTPStream: Sendable {
     /// Payload bytes, descriptors included, without RTP headers.
     package private(set) var octetCount: UInt32 = 0
     package private(set) var timestampOffset: UInt32
-    private var lastTicks: UInt64?
 
     package init(
         ssrc: UInt32,
@@ -49,15 +48,6 @@ package struct RTPStream: Sendable {
     /// its numbers with them (RFC 3711 §3.3.1).
     static func firstSequenceNumber(using random: inout some RandomNumberGenerator) -> UInt16 {
         .random(in: 1...0x7FFF, using: &random)
-    }
-
-    /// The timestamp of the next picture, taken from when it was captured; always later than that of the one before,
-    /// by one tick if the capture clock says otherwise.
-    package mutating func timestamp(capturedAt instant: Instant) -> UInt32 {
-        var ticks = Self.ticks(instant, clockRate)
-        if let lastTicks, ticks <= lastTicks { ticks = lastTicks + 1 }
-        lastTicks = ticks
-        return timestampOffset &+ UInt32(truncatingIfNeeded: ticks)
     }
 
     /// The header of the next packet.

@@ -18,17 +18,20 @@ package struct StreamBundle {
     private var pacer: Pacer
     private var repairBudget: Pacer
     private var reports: ReportSchedule
-    private var reachability: Reachability
+    /// Nil where peers need not report.
+    private var reachability: Reachability?
     /// The stream whose packet goes first if several wait.
     private var turn = 0
 
     /// - Parameters:
     ///   - streams: what was negotiated for each, and its packets; 1…`limit`.
     ///   - pace: of all together.
+    ///   - judgesReach: whether a peer that falls silent is lost.
     ///   - clock: the capture clock and the wall clock at one instant; reports tie them together.
     package init(
         _ streams: [(parameters: OutgoingStream.Parameters, history: PacketHistory)],
         pace: Pacer.Pace,
+        judgesReach: Bool = true,
         clock: ClockReading,
         using random: inout some RandomNumberGenerator
     ) {
@@ -45,7 +48,7 @@ package struct StreamBundle {
         pacer = Pacer(pace: pace)
         repairBudget = Pacer(pace: Retransmissions.budget(of: pace))
         reports = ReportSchedule(seed: random.next())
-        reachability = Reachability(streamCount: streams.count)
+        if judgesReach { reachability = Reachability(streamCount: streams.count) }
     }
 
     /// The stream of a media description; nil if there is none.
@@ -78,10 +81,22 @@ package struct StreamBundle {
 
     /// When `writeNext` or `writeReport` has something to write, a keyframe may be asked for, or the peer is lost; nil
     /// while there is nothing to wait for. May lie in the past.
+    ///
+    /// A single stream waits for three quarters of a burst, if there is as much: packets one by one would cost more for waking
+    /// up than for sending, and the last one would leave no earlier. Of several streams, none waits for a burst of another.
     package var nextDeadline: Instant? {
-        let packet = next.map { pacer.earliest(forPacketOf: $0.size) }
+        let packet = next.map { next in
+            let burst = streams.count > 1 ? 0 : min(streams[0].waitingSize, pacer.pace.burst * 3 / 4)
+            return pacer.earliest(forPacketOf: max(next.size, burst))
+        }
         let keyframe = streams.lazy.compactMap { $0.keyframeDeadline }.min()
-        return earliest(packet, reports.nextDeadline, keyframe, reachability.deadline)
+        return earliest(packet, reports.nextDeadline, keyframe, reachability?.deadline)
+    }
+
+    /// How long until the last of what waits may leave.
+    package func backlog(at now: Instant) -> Duration {
+        let size = streams.reduce(0) { $0 + $1.waitingSize }
+        return size == 0 ? .zero : pacer.delay(of: size, at: now)
     }
 
     /// Appends one report on all streams that have sent, with their name, if it is due (RFC 3550 §6.1). Returns whether it
@@ -117,7 +132,7 @@ package struct StreamBundle {
     package mutating func notePacketsDropped() { for index in streams.indices { streams[index].notePacketsDropped() } }
 
     /// Whether the peer is out of reach: its regular reports have stopped, or tell that nothing arrives.
-    package func isLost(at now: Instant) -> Bool { reachability.isLost(at: now) }
+    package func isLost(at now: Instant) -> Bool { reachability?.isLost(at: now) ?? false }
 
     /// Goes on with another codec of the same clock in one stream.
     ///
@@ -136,7 +151,7 @@ package struct StreamBundle {
         precondition(!accepted.isEmpty)
         streams.removeAll { stream in !accepted.contains { $0.parameters.mid == stream.mid } }
         for (parameters, history) in accepted { change(to: parameters, from: history) }
-        reachability = Reachability(streamCount: streams.count)
+        reachability = reachability.map { _ in Reachability(streamCount: streams.count) }
         turn = 0
     }
 
@@ -152,7 +167,7 @@ package struct StreamBundle {
 
     /// Takes what the peer says of its streams.
     package mutating func receive(_ packet: RTCPPacket, now: Instant) {
-        reachability.noteFeedback(now: now)
+        reachability?.noteFeedback(now: now)
         switch packet {
         case .senderReport(let report): note(report.reports, now: now)
         case .receiverReport(let report): note(report.reports, now: now)
@@ -164,12 +179,12 @@ package struct StreamBundle {
     }
 
     private mutating func note(_ blocks: [ReportBlock], now: Instant) {
-        reachability.noteReport(now: now)
+        reachability?.noteReport(now: now)
         for index in streams.indices {
             let ssrc = streams[index].ssrc
             guard let block = blocks.last(where: { $0.ssrc == ssrc }) else { continue }
             streams[index].receive(block)
-            reachability.noteArrival(
+            reachability?.noteArrival(
                 in: ssrc,
                 highest: block.highestSequenceNumber,
                 packetsSent: streams[index].statistics.packets,

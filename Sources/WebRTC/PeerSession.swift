@@ -214,8 +214,18 @@ package struct PeerSession: ~Copyable {
     private mutating func fill(_ batch: inout DatagramBatch, _ session: SRTPSession, at now: Instant) -> Bool {
         while !batch.isFull {
             let hasWritten =
-                batch.append({ streams.writeNext(at: now, to: &$0) }, protect: session.protectRTP)
-                || batch.append({ streams.writeReport(at: now, to: &$0) }, protect: session.protectRTCP)
+                batch.append { bytes in
+                    let start = bytes.count
+                    guard streams.writeNext(at: now, to: &bytes) else { return false }
+                    session.protectRTP(&bytes, from: start)
+                    return true
+                }
+                || batch.append { bytes in
+                    let start = bytes.count
+                    guard streams.writeReport(at: now, to: &bytes) else { return false }
+                    session.protectRTCP(&bytes, from: start)
+                    return true
+                }
             if !hasWritten { return false }
         }
         return true
@@ -241,7 +251,12 @@ package struct PeerSession: ~Copyable {
         send: (borrowing DatagramBatch) -> Int
     ) {
         if case .established(let session) = state {
-            batch.append({ streams.writeGoodbye(at: now, to: &$0) }, protect: session.protectRTCP)
+            batch.append { bytes in
+                let start = bytes.count
+                guard streams.writeGoodbye(at: now, to: &bytes) else { return false }
+                session.protectRTCP(&bytes, from: start)
+                return true
+            }
             dtls.close()
             sendHandshake(in: &batch, send)
         }

@@ -55,9 +55,9 @@ final class StatisticsLog {
             }
             if let first = plain.first {
                 line.receiverListening = first.receiverListening
-                line.lossRatio = first.report?.lossFraction
-                line.jitterMs = first.report.map { milliseconds($0.jitter) }
-                line.rttMs = first.report?.roundTripTime.map { milliseconds($0) }
+                line.lossRatio = first.lossFraction
+                line.jitterMs = first.jitter.map { milliseconds($0) }
+                line.rttMs = first.roundTripTime.map { milliseconds($0) }
             }
             if let peers {
                 let totals = peers.totals

@@ -65,7 +65,7 @@ struct Receiver: ~Copyable {
 
     /// Returns whether the call took it.
     func send(_ size: Int, isKeyframe: Bool = false, takenAt: Instant? = nil, on call: PlainRTPCall) -> Bool {
-        let count = call.statistics.pictures
+        let count = call.statistics.frames
         let now: Instant = MonotonicClock.now()
         let frame = EncodedFrame(
             rendition: id,
@@ -75,7 +75,7 @@ struct Receiver: ~Copyable {
             takenAt: takenAt ?? now
         )
         call.take([UInt8](repeating: 7, count: size).span, frame)
-        return call.statistics.pictures > count
+        return call.statistics.frames > count
     }
 
     func wantsKeyframe(_ call: PlainRTPCall) -> Bool {
@@ -128,6 +128,19 @@ struct Receiver: ~Copyable {
         } while last != .goodbye(Goodbye(ssrcs: [sender.ssrc]))
     }
 
+    /// Nothing can be decoded before the next keyframe then, and that is dropped too while there is no room.
+    @Test func whatComesWhileTooMuchWaitsIsDropped() throws {
+        let receiver = try Receiver.anywhere(family: AF_INET)
+        let destination = try RTPDestination(parsing: "rtp://127.0.0.1:\(receiver.port)")
+        let call = try PlainRTPCall(to: destination, rendition(bitrate: 30_000))
+        defer { call.close() }
+        // Takes half a minute to send.
+        #expect(send(500_000, isKeyframe: true, on: call))
+        #expect(!send(10, on: call) && !send(10, isKeyframe: true, on: call))
+        #expect(call.demand(for: id, at: MonotonicClock.now()).keyframeAt != nil)
+        #expect(call.statistics.frames == 1)
+    }
+
     /// What waits for its turn when the broadcast is paused does not leave any more, and neither does what was encoded then.
     @Test func whatWasTakenBeforeTheHorizonIsNotSent() throws {
         let receiver = try Receiver.anywhere(family: AF_INET)
@@ -158,7 +171,7 @@ struct Receiver: ~Copyable {
             if packet.header.marker { break }
         }
         #expect(bytes < 600_000)
-        #expect(call.statistics.pictures == 2)
+        #expect(call.statistics.frames == 2)
     }
 
     private final class Horizon: Sendable {

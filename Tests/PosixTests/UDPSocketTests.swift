@@ -24,8 +24,10 @@ final class UDPSocketTests {
     ])
     func whatIsSentTogetherArrivesApart(sizes: [Int]) throws {
         var bytes: [UInt8] = []
-        var ends: [Int] = []
+        var (starts, ends): ([Int], [Int]) = ([], [])
         for (index, size) in sizes.enumerated() {
+            bytes += [UInt8](repeating: 0xEE, count: index % 4)
+            starts.append(bytes.count)
             bytes += (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ index) }
             ends.append(bytes.count)
         }
@@ -33,12 +35,12 @@ final class UDPSocketTests {
             var taken = first
             var buffer = [UInt8](repeating: 0, count: 65_536)
             while taken < sizes.count {
-                let count = try sender.send(bytes, ends: ends, from: taken)
+                let count = try sender.send(bytes, starts: starts, ends: ends, from: taken)
                 #expect(1...64 ~= count)
                 for index in taken..<taken + count {
                     let arrived = try receiver.receive(into: &buffer)?.count
                     let received = try #require(arrived)
-                    #expect(buffer[..<received].elementsEqual(bytes[ends[index] - sizes[index]..<ends[index]]))
+                    #expect(buffer[..<received].elementsEqual(bytes[starts[index]..<ends[index]]))
                 }
                 taken += count
             }
@@ -55,7 +57,7 @@ final class UDPSocketTests {
         }
         let (bytes, ends) = ([UInt8](repeating: 0, count: 30), [10, 20, 30])
         #expect(throws: SystemError("sendmmsg", code: ECONNREFUSED)) {
-            for _ in 0..<2 { _ = try lonely.send(bytes, ends: ends, from: 0) }
+            for _ in 0..<2 { _ = try lonely.send(bytes, starts: [0, 10, 20], ends: ends, from: 0) }
         }
     }
 }

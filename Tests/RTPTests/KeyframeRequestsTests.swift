@@ -1,7 +1,8 @@
-import RTP
 import TestSupport
 import Testing
 import Time
+
+@testable import RTP
 
 extension KeyframeRequests {
     /// Makes a keyframe if one is asked for and may be made.
@@ -40,26 +41,6 @@ extension KeyframeRequests {
         #expect(requests.count == 11)
     }
 
-    @Test func repeatedCommandTriggersOnce() {
-        var requests = KeyframeRequests()
-        requests.request(7, from: 1)
-        expect(requests.take(at: start))
-        requests.request(7, from: 1)
-        expect(!requests.take(at: start + .milliseconds(1000)))
-        requests.request(8, from: 1)
-        expect(requests.take(at: start + .milliseconds(1000)))
-        requests.request(8, from: 2)
-        expect(requests.take(at: start + .milliseconds(2000)))
-    }
-
-    @Test func commandNumbersWrap() {
-        var requests = KeyframeRequests()
-        requests.request(255, from: 1)
-        expect(requests.take(at: start))
-        requests.request(0, from: 1)
-        expect(requests.take(at: start + .milliseconds(1000)))
-    }
-
     @Test func unaskedKeyframeAnswersToo() {
         var requests = KeyframeRequests()
         requests.request()
@@ -68,12 +49,26 @@ extension KeyframeRequests {
         requests.request()
         expect(requests.take(at: start + .milliseconds(300)))
     }
+}
+
+@Suite struct FullIntraCommandsTests {
+    @Test func aRepeatedCommandCountsOnce() {
+        var commands = FullIntraCommands()
+        let taken = [(7, 1), (7, 1), (8, 1), (8, 2), (8, 1), (7, 1)].map { commands.take($0, from: $1) }
+        #expect(taken == [true, false, true, true, false, true])
+    }
+
+    @Test func commandNumbersWrap() {
+        var commands = FullIntraCommands()
+        let taken = [255, 0, 0].map { commands.take($0, from: 1) }
+        #expect(taken == [true, true, false])
+    }
 
     @Test func forgedRequestersDoNotPileUp() {
-        var requests = KeyframeRequests()
-        for requester in 0..<100_000 as Range<UInt32> { requests.request(1, from: requester) }
-        #expect(requests.count == 100_000)
-        requests.request(1, from: 99_999)
-        #expect(requests.count == 100_000)
+        var commands = FullIntraCommands()
+        let taken = (0..<100_000).map { commands.take(1, from: $0) }
+        #expect(!taken.contains(false))
+        expect(!commands.take(1, from: 99_999))
+        expect(commands.take(1, from: 0))
     }
 }

@@ -1,3 +1,4 @@
+import RTP
 import Time
 
 @testable import WebRTC

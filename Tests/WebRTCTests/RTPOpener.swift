@@ -36,14 +36,17 @@ final class RTPOpener {
 }
 
 extension SRTPSession {
-    func protect(rtp packet: [UInt8]) -> [UInt8]? { protect(packet) { protectRTP($0, count: $1) } }
-    func protect(rtcp datagram: [UInt8]) -> [UInt8]? { protect(datagram) { protectRTCP($0, count: $1) } }
-    func open(rtcp datagram: [UInt8]) -> [UInt8]? { datagram.withUnsafeBytes { openRTCP($0) } }
-
-    private func protect(_ bytes: [UInt8], _ body: (UnsafeMutableRawBufferPointer, Int) -> Int?) -> [UInt8]? {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count + Self.trailerSize, alignment: 16)
-        defer { buffer.deallocate() }
-        buffer.copyBytes(from: bytes)
-        return body(buffer, bytes.count).map { Array(buffer[..<$0]) }
+    func protect(rtp packet: [UInt8]) -> [UInt8]? {
+        var bytes = packet
+        protectRTP(&bytes, from: 0)
+        return bytes.isEmpty ? nil : bytes
     }
+
+    func protect(rtcp datagram: [UInt8]) -> [UInt8]? {
+        var bytes = datagram
+        protectRTCP(&bytes, from: 0)
+        return bytes.isEmpty ? nil : bytes
+    }
+
+    func open(rtcp datagram: [UInt8]) -> [UInt8]? { datagram.withUnsafeBytes { openRTCP($0) } }
 }

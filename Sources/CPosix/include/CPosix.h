@@ -50,7 +50,7 @@ int posix_termination_signals(void);
 bool posix_take_signal(int descriptor);
 
 /// Sends datagrams `first`..<`count`, 64 at most, to an address or, where that is NULL, to the connected peer, without
-/// waiting. Datagram i lies from starts[i] to ends[i] in `bytes`; without `starts` it begins where the one before it ends.
+/// waiting. Datagram i lies from starts[i] to ends[i] in `bytes`.
 /// `in_runs` gives those of one size to the kernel in one piece, for it to cut (UDP_SEGMENT, Linux 4.18); where it cannot,
 /// they go one by one. Returns how many were taken, or -1 with errno set.
 int posix_send_datagrams(

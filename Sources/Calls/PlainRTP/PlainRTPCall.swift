@@ -30,9 +30,9 @@ package final class PlainRTPCall: MediaSink {
     private struct State: ~Copyable {
         var session: PlainRTPSession
         /// Packets handed out by the session, of which the system took some.
-        var packets = PacketBatch()
+        var packets = DatagramBatch()
         var packetsTaken = 0
-        var reports = PacketBatch()
+        var reports = DatagramBatch()
         /// What was taken before is not to be sent any more.
         var horizon: Instant?
         /// What the network thread does.
@@ -122,23 +122,18 @@ package final class PlainRTPCall: MediaSink {
     /// Packetizes one encoded frame and sends what the pace allows. The frame is dropped, and a keyframe demanded, if too much
     /// waits or its picture is beyond the horizon.
     package func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) {
+        let bytes = bytes.withUnsafeBufferPointer { Array($0) }
         let now: Instant = MonotonicClock.now()
         let mustWake = state.withLock { state in
             forgetPast(&state)
-            let isFull = backlog(state, at: now) > Self.longestBacklog
+            let isFull = state.session.backlog(at: now) > Self.longestBacklog
             if isFull { state.isIncomplete = true }
             guard !state.isPast(frame.takenAt), !isFull, frame.isKeyframe || !state.isIncomplete else {
                 state.session.requestKeyframe()
                 return false
             }
             state.isIncomplete = false
-            state.session.send(
-                frame: bytes,
-                isKeyframe: frame.isKeyframe,
-                dimensions: frame.dimensions,
-                capturedAt: frame.capturedAt,
-                now: now
-            )
+            state.session.send(bytes, frame, now: now)
             flush(&state, now: now)
             return state.takesWake()
         }
@@ -148,21 +143,15 @@ package final class PlainRTPCall: MediaSink {
     /// A plain receiver is told of one codec.
     package func prefer(_ rendition: Rendition.ID) {}
 
-    /// A plain receiver has no way to be told.
-
     private func demand(_ state: inout State, at now: Instant) -> Demand {
         guard state.session.receiverListening, !state.isClosed else { return .none }
-        let backlog = backlog(state, at: now)
+        let backlog = state.session.backlog(at: now)
         return Demand(
             isWanted: true,
             keyframeAt: state.session.keyframeAt,
             isFullUntil: backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil,
             bitrate: Int(clamping: state.session.configuration.targetBitrate)
         )
-    }
-
-    private func backlog(_ state: borrowing State, at now: Instant) -> Duration {
-        state.session.backlog(now: now).duration
     }
 
     // MARK: - The session
@@ -206,7 +195,7 @@ package final class PlainRTPCall: MediaSink {
     private func forgetPast(_ state: inout State) {
         guard let horizon = horizon(), state.horizon.map({ $0 < horizon }) ?? true else { return }
         state.horizon = horizon
-        state.session.forgetPast(isCut: state.isBlocked)
+        state.session.forget(takenBefore: horizon, isCut: state.isBlocked)
         state.packets.removeAll()
         state.packetsTaken = 0
     }
@@ -236,6 +225,7 @@ package final class PlainRTPCall: MediaSink {
             do throws(SystemError) {
                 state.packetsTaken += try ports.rtp.send(
                     state.packets.bytes,
+                    starts: state.packets.starts,
                     ends: state.packets.ends,
                     from: state.packetsTaken
                 )

@@ -14,15 +14,16 @@ struct PlainRTPSession {
         var maximumPacketSize = 1200
         /// The encoder's, in bits a second; packets leave at up to five times that.
         var targetBitrate: UInt64 = 2_500_000
+
+        fileprivate var pace: Pacer.Pace { .video(targetBitrate: targetBitrate, packetSize: maximumPacketSize) }
     }
 
+    /// Packets that wait, or can be sent again: room for a keyframe of 4 MB.
+    private static let capacity = 4096
+
     private(set) var configuration: Configuration
-    private let clock: ClockReading
-    private let canonicalName: String
-    private var packetizer: VideoPacketizer
-    private var stream: RTPStream
-    private var queue: PacketQueue
-    private var reports: ReportSchedule
+    private let history: PacketHistory
+    private var bundle: StreamBundle
     private var keyframeRequests = KeyframeRequests()
     private var listener: ListenerWatch
     private var counted = PlainRTPStatistics()
@@ -38,98 +39,58 @@ struct PlainRTPSession {
         using random: inout some RandomNumberGenerator
     ) {
         self.configuration = configuration
-        self.clock = clock
-        canonicalName = randomCanonicalName(using: &random)
-        packetizer = VideoPacketizer(
+        history = PacketHistory(
             codec: configuration.codec,
-            maximumPacketSize: configuration.maximumPacketSize,
-            pictureID: .random(in: 0...0x7FFF, using: &random),
-            baseLayerIndex: .random(in: 0 ... .max, using: &random)
+            maximumPayloadSize: configuration.maximumPacketSize - RTPHeader.size,
+            capacity: Self.capacity,
+            using: &random
         )
-        stream = RTPStream(payloadType: configuration.payloadType, using: &random)
-        queue = PacketQueue(
-            pace: .video(targetBitrate: configuration.targetBitrate, packetSize: configuration.maximumPacketSize),
-            packetSize: configuration.maximumPacketSize
+        bundle = StreamBundle(
+            [(.init(payloadType: configuration.payloadType, retransmissionPayloadType: nil), history)],
+            pace: configuration.pace,
+            judgesReach: false,
+            clock: clock,
+            using: &random
         )
-        reports = ReportSchedule(seed: random.next())
         listener = ListenerWatch(refusalsAreLimited: refusalsAreLimited)
     }
 
+    private var stream: OutgoingStream { bundle.streams[0] }
+
     var ssrc: UInt32 { stream.ssrc }
 
-    /// Queues one encoded picture.
-    ///
-    /// - Parameters:
-    ///   - dimensions: width and height in pixels.
-    ///   - capturedAt: when the picture was on the screen.
-    /// - Returns: false if the picture was dropped, because the queue is full or the session has ended. A keyframe is
-    ///   requested then, since the receiver cannot follow.
-    @discardableResult
-    mutating func send(
-        frame: Span<UInt8>,
-        isKeyframe: Bool,
-        dimensions: (width: UInt16, height: UInt16),
-        capturedAt: Instant,
-        now: Instant
-    ) -> Bool {
-        precondition(!frame.isEmpty)
-        if hasEnded { return false }
-        var packetizer = packetizer
-        let fragments = packetizer.packetize(frame, isKeyframe: isKeyframe, dimensions: dimensions)
-        guard queue.room >= fragments.count else {
-            // `self.packetizer` stays: a picture that does not go out takes no picture ID.
-            counted.picturesDropped += 1
-            keyframeRequests.request()
-            return false
-        }
-        self.packetizer = packetizer
-        let timestamp = stream.timestamp(capturedAt: capturedAt)
-        for fragment in fragments {
-            let header = stream.nextHeader(timestamp: timestamp, marker: fragment.isLast)
-            queue.append { packet in
-                header.write(to: &packet)
-                fragments.write(fragment, of: frame, to: &packet)
-            }
-        }
-        counted.pictures += 1
-        if isKeyframe {
-            counted.keyframes += 1
-            keyframeRequests.keyframeSent(at: now)
-        }
-        return true
+    /// Takes one encoded frame, unless the session has ended.
+    mutating func send(_ bytes: [UInt8], _ frame: EncodedFrame, now: Instant) {
+        if hasEnded { return }
+        history.append(
+            frame: bytes,
+            isKeyframe: frame.isKeyframe,
+            dimensions: frame.dimensions,
+            capturedAt: frame.capturedAt,
+            takenAt: frame.takenAt,
+            now: now
+        )
+        counted.frames += 1
+        if frame.isKeyframe { keyframeRequests.keyframeSent(at: now) }
     }
 
-    /// Drops what waits to be sent: it must not be seen any more. The receiver needs a keyframe then.
+    /// Drops what was taken before an instant: it must not be seen any more. A receiver that misses it needs a keyframe then.
     ///
     /// - Parameter isCut: of what was handed out, not all was sent, nor will be.
-    mutating func forgetPast(isCut: Bool) {
-        guard isCut || !queue.isEmpty else { return }
-        queue.removeAll()
-        keyframeRequests.request()
+    mutating func forget(takenBefore instant: Instant, isCut: Bool) {
+        let isMissed = isCut || stream.waitingSize > 0
+        if history.forget(takenBefore: instant), isMissed { keyframeRequests.request() }
     }
 
     /// Takes an RTCP datagram from the receiver. A malformed one is counted and has no effect.
     mutating func receive(rtcp datagram: [UInt8], now: Instant) {
-        let packets: [RTCPPacket]
-        do {
-            packets = try RTCPPacket.parse(datagram)
-        } catch {
+        guard let packets = try? RTCPPacket.parse(datagram) else {
             counted.malformedFeedback += 1
             return
         }
-        if listener.heard() { keyframeRequests.request() }
-        for packet in packets {
-            switch packet {
-            case .senderReport(let report): note(report.reports, now: now)
-            case .receiverReport(let report): note(report.reports, now: now)
-            case .pictureLoss(let loss) where loss.media == ssrc: keyframeRequests.request()
-            case .fullIntra(let request):
-                for command in request.commands where command.ssrc == ssrc {
-                    keyframeRequests.request(command.sequenceNumber, from: request.sender)
-                }
-            default: break
-            }
-        }
+        let before = stream.statistics.keyframeRequests
+        for packet in packets { bundle.receive(packet, now: now) }
+        if listener.heard() || stream.statistics.keyframeRequests > before { keyframeRequests.request() }
     }
 
     /// The receiver's host refused a datagram: nobody listens on the port.
@@ -148,74 +109,47 @@ struct PlainRTPSession {
     mutating func requestKeyframe() { keyframeRequests.request() }
 
     /// Appends what may go out at `now`: packets for the RTP port, an empty one being a probe, and for the RTCP port.
-    mutating func nextOutput(now: Instant, rtp: inout PacketBatch, rtcp: inout PacketBatch) {
+    mutating func nextOutput(now: Instant, rtp: inout DatagramBatch, rtcp: inout DatagramBatch) {
         let before = rtp.count
-        while queue.dequeue(at: now, into: &rtp) {
-            let size = rtp[rtp.count - 1].count
-            stream.notePacketSent(payloadSize: size - RTPHeader.size)
-            counted.packets += 1
-            counted.bytes += UInt64(size)
-        }
+        while !hasEnded, rtp.append({ bundle.writeNext(at: now, to: &$0) }) {}
         switch listener.poll(at: now) {
         case .probe where rtp.count == before: rtp.append([])
         case .appeared: keyframeRequests.request()
         case .probe, nil: break
         }
         if rtp.count > before { listener.sent(at: now) }
-        if stream.packetCount > 0 { reports.packetSent(at: now) }
-        if !hasEnded, reports.isDue(at: now) {
-            rtcp.append(report(at: now))
-            reports.reportSent(at: now)
-        }
+        if !hasEnded { rtcp.append { bundle.writeReport(at: now, to: &$0) } }
     }
 
     /// When `nextOutput` must be called at the latest; nil while there is nothing to wait for. May lie in the past.
-    var nextDeadline: Instant? {
-        hasEnded ? nil : earliest(queue.nextDeadline, listener.nextDeadline, reports.nextDeadline)
-    }
+    var nextDeadline: Instant? { hasEnded ? nil : earliest(bundle.nextDeadline, listener.nextDeadline) }
 
-    /// What waits in the queue. A sender that skips pictures while more than 100 ms wait stays current.
-    func backlog(now: Instant) -> PacketQueue.Backlog { queue.backlog(at: now) }
+    /// How long until the last of what waits has left.
+    func backlog(at now: Instant) -> Duration { bundle.backlog(at: now) }
 
     /// Changes the encoder's target, in bits a second, and the pace with it.
     mutating func setTargetBitrate(_ bitrate: UInt64) {
         configuration.targetBitrate = bitrate
-        queue.pace = .video(targetBitrate: bitrate, packetSize: configuration.maximumPacketSize)
+        bundle.setPace(configuration.pace)
     }
 
     /// Ends the stream: drops what waits and appends the goodbye, which a stream that never sent does not say.
-    mutating func end(now: Instant, rtcp: inout PacketBatch) {
+    mutating func end(now: Instant, rtcp: inout DatagramBatch) {
         if hasEnded { return }
         hasEnded = true
-        queue.removeAll()
-        guard stream.packetCount > 0 else { return }
-        var datagram = report(at: now)
-        Goodbye(ssrcs: [ssrc]).write(to: &datagram)
-        rtcp.append(datagram)
+        rtcp.append { bundle.writeGoodbye(at: now, to: &$0) }
     }
 
     var statistics: PlainRTPStatistics {
+        let sent = stream.statistics
         var statistics = counted
+        statistics.packets = sent.packets
+        statistics.bytes = sent.bytes + sent.packets * UInt64(RTPHeader.size)
         statistics.keyframeRequests = keyframeRequests.count
         statistics.receiverListening = receiverListening
+        statistics.lossFraction = sent.lossFraction
+        statistics.jitter = sent.jitter
+        statistics.roundTripTime = bundle.roundTripTime
         return statistics
-    }
-
-    /// A compound of sender report and name, as each datagram must begin (RFC 3550 §6.1).
-    private func report(at now: Instant) -> [UInt8] {
-        var datagram: [UInt8] = []
-        stream.senderReport(at: now, clock: clock).write(to: &datagram)
-        SourceDescription(ssrc: ssrc, canonicalName: canonicalName).write(to: &datagram)
-        return datagram
-    }
-
-    private mutating func note(_ blocks: [ReportBlock], now: Instant) {
-        guard let block = blocks.last(where: { $0.ssrc == ssrc }) else { return }
-        counted.report = .init(
-            lossFraction: Double(block.fractionLost) / 256,
-            packetsLost: block.cumulativeLost,
-            jitter: .seconds(block.jitter) / VideoCodec.clockRate,
-            roundTripTime: block.roundTripTime(arrivedAt: clock.ntpTime(at: now)) ?? counted.report?.roundTripTime
-        )
     }
 }

@@ -1,4 +1,5 @@
 internal import CNice
+package import RTP
 
 /// One transport of a full ICE agent (RFC 8445) with trickle (RFC 8838) and checks that go on as long as
 /// the path is used, by libnice.

@@ -2,8 +2,8 @@ internal import CSRTP
 
 /// Protects what is sent and opens what is received (RFC 3711, RFC 7714). Buffers are protected and opened in place.
 final class SRTPSession {
-    /// Bytes that protection may add to a packet.
-    static let trailerSize = Int(SRTP_MAX_TRAILER_LEN) + 4
+    /// As many bytes as protection may add to a packet.
+    private static let trailer = [UInt8](repeating: 0, count: Int(SRTP_MAX_TRAILER_LEN) + 4)
 
     let profile: SRTPProfile
     private let sending: srtp_t
@@ -52,18 +52,22 @@ final class SRTPSession {
         }
     }
 
-    /// Protects an RTP packet of `count` bytes. The buffer has room for `trailerSize` more, and is aligned to 4.
-    ///
-    /// - Returns: the protected packet's length; nil if libsrtp refuses it.
-    func protectRTP(_ buffer: UnsafeMutableRawBufferPointer, count: Int) -> Int? {
-        var length = Int32(count)
-        return srtp_protect(sending, buffer.baseAddress, &length) == srtp_err_status_ok ? Int(length) : nil
-    }
+    /// Protects the RTP packet that begins at `start`, a multiple of 4, and ends the bytes. One that libsrtp refuses is taken
+    /// back.
+    func protectRTP(_ bytes: inout [UInt8], from start: Int) { protect(&bytes, from: start, by: srtp_protect) }
 
     /// Protects an RTCP datagram in the same way.
-    func protectRTCP(_ buffer: UnsafeMutableRawBufferPointer, count: Int) -> Int? {
-        var length = Int32(count)
-        return srtp_protect_rtcp(sending, buffer.baseAddress, &length) == srtp_err_status_ok ? Int(length) : nil
+    func protectRTCP(_ bytes: inout [UInt8], from start: Int) { protect(&bytes, from: start, by: srtp_protect_rtcp) }
+
+    private func protect(
+        _ bytes: inout [UInt8],
+        from start: Int,
+        by function: (srtp_t?, UnsafeMutableRawPointer?, UnsafeMutablePointer<Int32>?) -> srtp_err_status_t
+    ) {
+        var length = Int32(bytes.count - start)
+        bytes.append(contentsOf: Self.trailer)
+        let status = bytes.withUnsafeMutableBytes { function(sending, $0.baseAddress! + start, &length) }
+        bytes.removeLast(bytes.count - start - (status == srtp_err_status_ok ? Int(length) : 0))
     }
 
     /// Opens an RTCP datagram. Nil if it is a forged or repeated one, or from one sender too many.
