@@ -13,7 +13,7 @@ package final class Peer {
         /// Keys came into use.
         case connected(PeerStatus)
         /// The last one, always.
-        case ended(PeerSession.End)
+        case ended(PeerSession.End, PeerStatus)
     }
 
     /// How long STUN and TURN servers are waited for.
@@ -22,14 +22,14 @@ package final class Peer {
     /// Between two requests for a keyframe to change the codec with.
     private static let changeInterval = Duration.seconds(1)
 
-    /// What the agent says is kept until the loop takes it: no event may change a session that is just sending.
+    /// Events of the agent, until the loop takes them: none may change a session that is just sending.
     private final class Mailbox {
         enum Item {
             case connected, failed
             case datagram([UInt8])
         }
 
-        /// No viewer sends more between two looks.
+        /// Further datagrams are dropped: no honest peer sends as many between two looks.
         static let limit = 1024
 
         var items: [Item] = []
@@ -39,23 +39,24 @@ package final class Peer {
     package let number: Int
     let address: String
     let since: Instant
-    let agreement: Agreement
+    private let agreement: Agreement
+    /// Those of the formats.
+    private let codecs: [VideoCodec]
     let signalled: (Signal) -> Void
     private let agent: ICEAgent
     private var session: PeerSession
     private let identity: DTLSIdentity
     private let mailbox: Mailbox
-    private var hasToldCandidates = false
+    private var hasToldLocal = false
     private var hasPath = false
     private var wantsFirstKeyframe = false
     private(set) var isConnected = false
-    /// What the peer gets, and what it would get if it could begin with that: places among the formats of its stream.
+    /// The format that the peer gets, and the one that it changes to at a keyframe: places among those of its stream.
     private(set) var format: Int
     private(set) var wantedFormat: Int
     private var changeAskedAt: Instant?
-    /// Whether the session was changed since it was polled, and when it must be polled otherwise.
-    private var isChanged = true
-    private var deadline: Instant?
+    /// When the session must be polled.
+    private var deadline: Instant? = .start
     private var bytesBefore: UInt64 = 0
     private var lastBitrate = 0
 
@@ -64,6 +65,7 @@ package final class Peer {
         _ number: Int,
         from address: String,
         _ agreement: Agreement,
+        _ codecs: [VideoCodec],
         format: Int,
         _ streams: StreamBundle,
         identity: DTLSIdentity,
@@ -94,6 +96,7 @@ package final class Peer {
         self.number = number
         self.address = address
         self.agreement = agreement
+        self.codecs = codecs
         self.format = format
         self.agent = agent
         self.session = session
@@ -127,11 +130,11 @@ package final class Peer {
         agent.setRemote(credentials)
     }
 
-    /// What to tell of this side, once it is known.
-    func takeLocal(at now: Instant) -> TransportParameters? {
-        guard !hasToldCandidates, mailbox.hasGathered || now >= since + Self.gatheringLimit else { return nil }
-        hasToldCandidates = true
-        return local
+    /// Whether all candidates are known or the time is up. The answer is given once.
+    func takeGathered(at now: Instant) -> Bool {
+        guard !hasToldLocal, mailbox.hasGathered || now >= since + Self.gatheringLimit else { return false }
+        hasToldLocal = true
+        return true
     }
 
     // MARK: - Media
@@ -139,20 +142,23 @@ package final class Peer {
     var end: PeerSession.End? { session.end }
     var streams: StreamBundle { session.streams }
     var statistics: StreamStatistics { video.statistics }
-    var videoCodec: VideoCodec { agreement.videoCodec(format) }
-    var wantedCodec: VideoCodec { agreement.videoCodec(wantedFormat) }
+    var videoCodec: VideoCodec { codecs[format] }
+    var wantedCodec: VideoCodec { codecs[wantedFormat] }
 
     /// Its only stream.
     private var video: OutgoingStream { session.streams.streams[0] }
 
     /// Whether something has come, or the time has.
-    func mustPoll(at now: Instant) -> Bool {
-        isChanged || !mailbox.items.isEmpty || deadline.map { $0 <= now } ?? false
-    }
+    func mustPoll(at now: Instant) -> Bool { !mailbox.items.isEmpty || deadline.map { $0 <= now } ?? false }
 
     /// Takes what came, and sends what may go out.
-    func poll(at now: Instant, in batch: inout DatagramBatch) {
-        for item in mailbox.items {
+    ///
+    /// - Returns: whether the peer needs a keyframe that is yet to come, each time once; and once as soon as there is a path,
+    ///   so that the picture is encoded while keys are agreed on.
+    func poll(at now: Instant, in batch: inout DatagramBatch) -> Bool {
+        let items = mailbox.items
+        mailbox.items.removeAll()
+        for item in items {
             switch item {
             case .connected:
                 session.pathFound()
@@ -162,29 +168,30 @@ package final class Peer {
             case .datagram(let bytes): bytes.withUnsafeBytes { session.receive($0, now: now) }
             }
         }
-        mailbox.items.removeAll(keepingCapacity: true)
-        // Nobody here has a use for data channels, and what is not taken is kept.
+        // Nothing here uses data channels, and the session keeps what is not taken.
         _ = session.takeData()
         session.poll(at: now, in: &batch) { send($0) }
-        isChanged = false
+        let needsKeyframe = session.takeKeyframeRequest(of: video.mid, at: now) || wantsFirstKeyframe
+        wantsFirstKeyframe = false
         deadline = session.nextDeadline(at: now)
+        return needsKeyframe
     }
 
     /// When the peer must be looked at; nil if only an event changes it.
-    var nextDeadline: Instant? { earliest(deadline, hasToldCandidates ? nil : since + Self.gatheringLimit) }
+    var nextDeadline: Instant? { earliest(deadline, hasToldLocal ? nil : since + Self.gatheringLimit) }
 
     func setPace(_ pace: Pacer.Pace) {
         session.setPace(pace)
-        isChanged = true
+        deadline = .start
     }
 
-    /// What waits for the system to take it must not be seen any more.
+    /// Drops the packets that the system did not take: they must not be seen any more.
     func forgetHeld() {
         session.forgetHeld()
-        isChanged = true
+        deadline = .start
     }
 
-    /// Which codec would suit best.
+    /// The peer would do best with a codec, if it takes that.
     func prefer(_ codec: VideoCodec) { wantedFormat = agreement.format(preferring: codec) }
 
     /// Goes on with the codec that is wanted, if there is a keyframe to begin with.
@@ -194,19 +201,12 @@ package final class Peer {
         if history.canBegin(at: now) {
             format = wantedFormat
             session.change(to: agreement.streams[0].formats[format], from: history)
-            isChanged = true
+            deadline = .start
             return false
         }
         guard isConnected, changeAskedAt.map({ now >= $0 + Self.changeInterval }) ?? true else { return false }
         changeAskedAt = now
         return true
-    }
-
-    /// Whether the peer needs a keyframe that is yet to come. The answer is given once; and once as soon as there is a
-    /// path, so that the picture is encoded while keys are agreed on.
-    func takeKeyframeRequest(at now: Instant) -> Bool {
-        defer { wantsFirstKeyframe = false }
-        return session.takeKeyframeRequest(of: video.mid, at: now) || wantsFirstKeyframe
     }
 
     /// Whether keys came into use since the last call.
@@ -254,10 +254,9 @@ package final class Peer {
 }
 
 extension Agreement {
-    fileprivate func videoCodec(_ format: Int) -> VideoCodec {
-        guard case .video(let codec) = streams[0].formats[format].codec else {
-            preconditionFailure("a peer gets video first")
-        }
-        return codec
+    /// The codecs of the first stream's formats; nil if that is sound.
+    var videoCodecs: [VideoCodec]? {
+        let codecs = streams[0].formats.compactMap { if case .video(let codec) = $0.codec { codec } else { nil } }
+        return codecs.count == streams[0].formats.count ? codecs : nil
     }
 }

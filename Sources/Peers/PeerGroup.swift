@@ -60,7 +60,6 @@ package final class PeerGroup: MediaSink {
     /// Frames that wait for the network thread. More than these are dropped.
     private static let frameLimit = 16
 
-    package let fingerprint: Fingerprint
     private let shared = Mutex(Shared())
     private let waker: ICELoop.Waker
     private let thread = Mutex<Thread?>(nil)
@@ -69,7 +68,6 @@ package final class PeerGroup: MediaSink {
     package init(_ configuration: Configuration) throws {
         let identity = try DTLSIdentity()
         let loop = ICELoop()
-        fingerprint = identity.fingerprint
         waker = loop.waker
         let peers = PeerLoop(configuration, identity: identity, loop: loop)
         // The loop is used by the thread alone from here on.
@@ -168,25 +166,27 @@ package final class PeerGroup: MediaSink {
         shared.withLock { shared in
             defer {
                 shared.work.tasks.removeAll()
-                shared.work.frames.removeAll(keepingCapacity: true)
+                shared.work.frames.removeAll()
             }
             return shared.work
         }
     }
 
-    func publish(
-        _ statuses: [PeerStatus],
-        _ totals: PeerTotals,
-        _ renditions: Set<Rendition.ID>,
-        _ requestedKeyframes: [Rendition.ID]
-    ) {
+    func publish(_ statuses: [PeerStatus], _ totals: PeerTotals, _ renditions: Set<Rendition.ID>) {
         let wakeSender = shared.withLock { shared in
-            for id in requestedKeyframes { shared.keyframeRequests[id, default: KeyframeRequests()].request() }
-            let isNews = !requestedKeyframes.isEmpty || shared.renditionsInUse != renditions
+            let isNews = shared.renditionsInUse != renditions
             shared.statuses = statuses
             shared.totals = totals
             shared.renditionsInUse = renditions
             return isNews ? shared.wakeSender : nil
+        }
+        wakeSender?()
+    }
+
+    func request(_ keyframes: [Rendition.ID]) {
+        let wakeSender = shared.withLock { shared in
+            for id in keyframes { shared.keyframeRequests[id, default: KeyframeRequests()].request() }
+            return shared.wakeSender
         }
         wakeSender?()
     }

@@ -19,7 +19,7 @@ package final class PeerLoop {
     private var peers: [Peer] = []
     /// Where all peers' datagrams are written.
     private var batch = DatagramBatch()
-    /// What the encoder's side thinks best.
+    /// The codec that suits the picture best.
     private var preferred = VideoCodec.vp8
     /// The encoders' target in bits a second; nil for the renditions' own.
     private var targetBitrate: Int?
@@ -32,10 +32,10 @@ package final class PeerLoop {
     package private(set) var now: Instant
     /// Whether others shall see what this round has changed at once.
     private var hasChanged = false
-    /// Whether there is more to send, or less.
-    private var hasNews = false
+    /// Whether frames were appended in this round.
+    private var hasNewFrames = false
     private var requestedKeyframes: [Rendition.ID] = []
-    /// What was heard of peers in this round.
+    /// What became of peers in this round.
     private var signals: [(peer: Peer, signal: Peer.Signal)] = []
 
     init(_ configuration: PeerGroup.Configuration, identity: DTLSIdentity, loop: ICELoop) {
@@ -75,17 +75,17 @@ package final class PeerLoop {
     ///   - agreement: with a stream of video first, in codecs that there are renditions of; the others are not sent.
     ///   - address: where it was signalled from, for people.
     ///   - signalled: is called on the network thread, and not by this method.
-    /// - Returns: nil if no UDP port is free, or the machine has no address.
+    /// - Returns: nil if no UDP port is free, the machine has no address, or the first stream is sound.
     package func add(
         _ agreement: Agreement,
         from address: String,
         signalled: @escaping (Peer.Signal) -> Void
     ) -> Peer? {
+        guard let codecs = agreement.videoCodecs else { return nil }
         let format = agreement.format(preferring: preferred)
-        let stream = agreement.streams[0].formats[format]
-        guard case .video(let codec) = stream.codec else { preconditionFailure("a peer gets video first") }
+        let codec = codecs[format]
         let streams = StreamBundle(
-            [(stream.parameters, history(of: configuration.rendition(of: codec)))],
+            [(agreement.streams[0].formats[format].parameters, history(of: configuration.rendition(of: codec)))],
             pace: pace(of: codec),
             clock: clock,
             using: &random
@@ -94,6 +94,7 @@ package final class PeerLoop {
             lastNumber + 1,
             from: address,
             agreement,
+            codecs,
             format: format,
             streams,
             identity: identity,
@@ -104,10 +105,9 @@ package final class PeerLoop {
         )
         guard let peer else { return nil }
         lastNumber += 1
-        // Unless others pay for it: a peer that never finds a path shall not cost them anything.
-        let rendition = rendition(of: codec)
-        if !peers.contains(where: { $0.isConnected && self.rendition(of: $0.videoCodec) == rendition }) {
-            requestedKeyframes.append(rendition)
+        // If others get this rendition, a peer that never finds a path shall not cost them a keyframe.
+        if !peers.contains(where: { $0.isConnected && $0.videoCodec == codec }) {
+            requestedKeyframes.append(renditionID(of: codec))
         }
         peers.append(peer)
         hasChanged = true
@@ -131,7 +131,7 @@ package final class PeerLoop {
     // MARK: - Media
 
     private func append(_ bytes: [UInt8], _ frame: EncodedFrame) {
-        hasNews = true
+        hasNewFrames = true
         history(of: configuration.rendition(frame.rendition)).append(
             frame: bytes,
             isKeyframe: frame.isKeyframe,
@@ -154,10 +154,10 @@ package final class PeerLoop {
 
     /// The renditions that peers get, and those that they wait for.
     private var renditionsInUse: Set<Rendition.ID> {
-        Set(peers.flatMap { [rendition(of: $0.videoCodec), rendition(of: $0.wantedCodec)] })
+        Set(peers.flatMap { [renditionID(of: $0.videoCodec), renditionID(of: $0.wantedCodec)] })
     }
 
-    private func rendition(of codec: VideoCodec) -> Rendition.ID { configuration.rendition(of: codec).id }
+    private func renditionID(of codec: VideoCodec) -> Rendition.ID { configuration.rendition(of: codec).id }
 
     /// Takes up what the sender prefers.
     private func follow(_ preferred: Rendition.ID?) {
@@ -203,33 +203,43 @@ package final class PeerLoop {
 
     /// Lets every peer receive and send for which there is something to do, and notes what came of it.
     private func poll() {
-        forgetPast()
         for peer in peers where peer.end == nil {
-            if peer.wantedFormat != peer.format {
-                let wanted = configuration.rendition(of: peer.wantedCodec)
-                if peer.change(to: history(of: wanted), at: now) { requestedKeyframes.append(wanted.id) }
-            }
-            if hasNews || peer.mustPoll(at: now) {
-                // A pause may come at any time, also while others are sent to.
-                forgetPast()
-                peer.poll(at: now, in: &batch)
-                if peer.takeKeyframeRequest(at: now) { requestedKeyframes.append(rendition(of: peer.videoCodec)) }
+            // A pause may come at any time, also while others are sent to.
+            forgetPast()
+            if peer.wantedFormat != peer.format { change(peer) }
+            if hasNewFrames || peer.mustPoll(at: now) {
+                let needsKeyframe = peer.poll(at: now, in: &batch)
+                if needsKeyframe { requestedKeyframes.append(renditionID(of: peer.videoCodec)) }
                 if peer.takeConnection() { signals.append((peer, .connected(peer.status))) }
             }
-            if let local = peer.takeLocal(at: now) { signals.append((peer, .gathered(local, peer.streams))) }
+            if peer.takeGathered(at: now) {
+                if let local = peer.local {
+                    signals.append((peer, .gathered(local, peer.streams)))
+                } else {
+                    close(peer, .pathLost)
+                }
+            }
         }
-        hasNews = false
+        hasNewFrames = false
+    }
+
+    private func change(_ peer: Peer) {
+        let wanted = configuration.rendition(of: peer.wantedCodec)
+        if peer.change(to: history(of: wanted), at: now) { requestedKeyframes.append(wanted.id) }
+        guard peer.format == peer.wantedFormat else { return }
+        peer.setPace(pace(of: peer.videoCodec))
+        hasChanged = true
     }
 
     private func removeEnded() {
         let ended = peers.filter { $0.end != nil }
         if ended.isEmpty { return }
         peers.removeAll { $0.end != nil }
-        // Nobody goes on with them, and nobody shall begin with them.
+        // The next peer begins with a new keyframe.
         if peers.isEmpty { histories.removeAll() }
         for peer in ended {
             departed.add(peer.statistics)
-            if let end = peer.end { signals.append((peer, .ended(end))) }
+            if let end = peer.end { signals.append((peer, .ended(end, peer.status))) }
         }
         hasChanged = true
     }
@@ -243,10 +253,12 @@ package final class PeerLoop {
             statusAt = now + Self.statusInterval
             hasChanged = true
         }
-        guard hasChanged || !signals.isEmpty || !requestedKeyframes.isEmpty else { return }
-        var totals = departed
-        for peer in peers { totals.add(peer.statistics) }
-        group.publish(peers.map(\.status), totals, renditionsInUse, requestedKeyframes)
+        if hasChanged || !signals.isEmpty {
+            var totals = departed
+            for peer in peers { totals.add(peer.statistics) }
+            group.publish(peers.map(\.status), totals, renditionsInUse)
+        }
+        if !requestedKeyframes.isEmpty { group.request(requestedKeyframes) }
         hasChanged = false
         requestedKeyframes.removeAll()
     }

@@ -20,7 +20,7 @@ struct AV1Aggregation: Sendable {
         let range: Range<Int>
     }
 
-    /// Of AV1 §6.2.2, those that packets must not carry (§4.5 there): a temporal delimiter, a tile list, padding.
+    /// The types of OBU (AV1 §6.2.2) that packets must not carry (§4.5 there): temporal delimiter, tile list, padding.
     private static let leftOut: Set<UInt8> = [2, 8, 15]
     private static let sizeFlag: UInt8 = 0x02
     private static let extensionFlag: UInt8 = 0x04

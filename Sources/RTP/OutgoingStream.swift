@@ -5,7 +5,7 @@ import Time
 package struct OutgoingStream {
     /// Where in the history the stream is.
     private enum Position {
-        /// It can only begin, or go on, with an entry; unless `since` is nil, with one that was appended then or later.
+        /// The stream waits for an entry; unless `since` is nil, for one that was appended then or later.
         case awaitingEntry(since: Instant?)
         /// The packet that goes out next.
         case at(UInt64)
@@ -65,8 +65,8 @@ package struct OutgoingStream {
     var hasSent: Bool { numbers.packetCount > 0 }
     private var isVideo: Bool { history.codec != .opus }
 
-    /// What has waited this long is left out if there is a newer entry. The stream does not ask for a keyframe then: what
-    /// made it late would make that late too.
+    /// A packet that has waited this long is left out if there is a newer entry. The stream does not ask for a keyframe then:
+    /// the cause of the delay would delay that, too.
     private var longestDelay: Duration { isVideo ? .milliseconds(500) : .milliseconds(100) }
 
     // MARK: - Out

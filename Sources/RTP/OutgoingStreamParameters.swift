@@ -1,11 +1,11 @@
 extension OutgoingStream {
-    /// What was negotiated with the viewer.
+    /// What was negotiated with the peer.
     package struct Parameters: Equatable, Sendable {
         /// 0…127.
         package var payloadType: UInt8
         /// Payload type of retransmissions (RFC 4588); nil repeats lost packets as they were.
         package var retransmissionPayloadType: UInt8?
-        /// Whether the viewer will say when a packet or a picture is lost (RFC 4585).
+        /// Whether the peer says when a packet or a picture is lost (RFC 4585).
         package var canAskForRepair: Bool
         package var extensions: HeaderExtensions
         /// Identifies the media description; goes out if it has at most 16 bytes.

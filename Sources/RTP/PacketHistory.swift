@@ -60,7 +60,7 @@ package final class PacketHistory {
             payloadSize = frame.fragments?.payloadSize(of: fragment) ?? frame.bytes.count
         }
 
-        /// Where in the frame it begins; about, in AV1, of which not all bytes go out.
+        /// Where in the frame the packet begins; in AV1 only about, as some bytes of a frame do not go out.
         fileprivate var offset: Int { min(fragment.range.lowerBound, frame.bytes.count) }
 
         package var isFirst: Bool { fragment.isFirst }
@@ -74,7 +74,7 @@ package final class PacketHistory {
         }
     }
 
-    /// Where a frame begins that can be decoded without the ones before: a keyframe, or any packet of sound.
+    /// The beginning of a frame that can be decoded without the ones before: a keyframe, or any packet of sound.
     package struct Entry: Sendable, Equatable {
         package let index: UInt64
         package let appendedAt: Instant

@@ -8,14 +8,14 @@ struct Reachability: Sendable {
     /// A peer that has reported regularly, and then sends no RTCP for this long, is gone; as long as consent lasts (RFC 7675
     /// §5.1).
     static let silenceLimit = Duration.seconds(30)
-    /// Who reports for this long that nothing more arrives will not see it come: three intervals of RFC 3550.
+    /// A peer that reports for this long that nothing more arrives is gone: three report intervals (RFC 3550 §6.2).
     static let starvationLimit = Duration.seconds(15)
     /// Fewer packets than these may all have been lost.
     private static let fewestPackets: UInt64 = 4
     /// Some peers report once or never, and some on each stream by itself.
     private static let fewestReportsOfEachStream = 2
 
-    /// What was told of one stream.
+    /// What the peer's reports have told of one stream.
     private struct Progress {
         var highest: UInt32
         /// Packets that had been sent when `highest` last moved.
@@ -41,7 +41,7 @@ struct Reachability: Sendable {
         noteFeedback(now: now)
     }
 
-    /// What the report that came tells of a stream. The peer starves while no stream moves that something was sent in.
+    /// A report tells how far a stream has arrived. The peer starves while packets are sent and no stream moves.
     ///
     /// - Parameters:
     ///   - highest: the highest sequence number that arrived, extended.

@@ -4,7 +4,7 @@ import Time
 struct Retransmissions: Sendable {
     /// Packets that wait at the most.
     static let limit = 512
-    /// Less than this is no round trip, but a repeated request.
+    /// A request for the same packet within this time is a repetition, whatever the round trip.
     private static let shortestPatience = Duration.milliseconds(10)
     /// Bytes that may be sent again at once, at the least: a whole keyframe.
     private static let keyframeSize = 160_000
@@ -17,7 +17,7 @@ struct Retransmissions: Sendable {
     /// Packets before this one are gone.
     private var start: UInt64 = 0
 
-    /// What may be sent again to one peer: the more is lost, the less is mended by sending more (RFC 4588 §7).
+    /// The pace of retransmissions to one peer. Where much is lost, sending more makes it worse (RFC 4588 §7).
     ///
     /// - Parameter pace: of all packets. A tenth of it may be sent again, which is half of the encoder's target.
     static func budget(of pace: Pacer.Pace) -> Pacer.Pace {

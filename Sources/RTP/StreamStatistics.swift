@@ -14,6 +14,6 @@ package struct StreamStatistics: Equatable, Sendable {
     /// 0…1, of the last report.
     package internal(set) var lossFraction: Double?
     package internal(set) var packetsLost: Int32?
-    /// By how much the spacing of packets varies.
+    /// The variation of the packets' spacing (RFC 3550 §6.4.1), of the last report.
     package internal(set) var jitter: Duration?
 }

@@ -57,7 +57,7 @@ package struct PeerSession: ~Copyable {
     private var held: [[UInt8]] = []
     /// When they are offered again; nil while there are none.
     private var retryAt: Instant?
-    /// Those that have sent RTCP and not said goodbye; no more than `SRTPSession` hears.
+    /// The SSRCs that have sent RTCP and not said goodbye; no more than `SRTPSession` hears.
     private var sources: Set<UInt32> = []
 
     /// - Parameters:
@@ -198,7 +198,7 @@ package struct PeerSession: ~Copyable {
         retryAt = nil
         var hasMore = true
         repeat {
-            // What waits goes first, and alone.
+            // Held packets go first, and alone.
             if batch.isEmpty { hasMore = fill(&batch, session, at: now) }
             let count = batch.isEmpty ? 0 : send(batch)
             if count < batch.count {

@@ -51,7 +51,7 @@ import WebRTC
                 case .gathered(let local, let bundle):
                     signals.note(local.candidates.isEmpty || bundle["0"] == nil ? "nothing" : "gathered", of: number)
                 case .connected: signals.note("connected", of: number)
-                case .ended(let end): signals.note("\(end)", of: number)
+                case .ended(let end, _): signals.note("\(end)", of: number)
                 }
             }
             if peer?.number != number { signals.note("\(String(describing: peer?.number))", of: number) }

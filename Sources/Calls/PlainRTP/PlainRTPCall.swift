@@ -33,13 +33,13 @@ package final class PlainRTPCall: MediaSink {
         var packets = DatagramBatch()
         var packetsTaken = 0
         var reports = DatagramBatch()
-        /// What was taken before is not to be sent any more.
+        /// Frames of pictures that were taken before this instant are not sent any more.
         var horizon: Instant?
         /// What the network thread does.
         var activity = Activity.works
         /// A frame was dropped, so that nothing can be decoded before the next keyframe.
         var isIncomplete = false
-        /// What the sender was told last of the demand.
+        /// The demand that the sender was told last.
         var demand = Demand.none
         var isClosed = false
 
@@ -208,7 +208,7 @@ package final class PlainRTPCall: MediaSink {
         takeRefusal(&state, now: now)
         state.session.nextOutput(now: now, rtp: &state.packets, rtcp: &state.reports)
         sendPackets(&state, now: now)
-        // Over the loopback it is there at once, and need not wake the thread.
+        // On the loopback, the refusal is there already: reading it now saves the network thread a wake-up.
         takeRefusal(&state, now: now)
         sendReports(&state)
     }
@@ -281,7 +281,7 @@ package final class PlainRTPCall: MediaSink {
             if isClosed { return }
             if isNews { waker.withLock { $0 }?() }
             items[1].wantsWrite = isBlocked
-            // It can only fail for want of kernel memory, and then the next round tries again.
+            // `poll` fails only for want of kernel memory, and then the next round tries again.
             try? poll(&items, until: deadline)
             if items[0].isReadable { wake.clear() }
             if items[1].isReadable { receive(from: ports.rtp, &buffer) }

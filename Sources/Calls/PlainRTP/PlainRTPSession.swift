@@ -76,7 +76,7 @@ struct PlainRTPSession {
 
     /// Drops what was taken before an instant: it must not be seen any more. A receiver that misses it needs a keyframe then.
     ///
-    /// - Parameter isCut: of what was handed out, not all was sent, nor will be.
+    /// - Parameter isCut: whether packets that were handed out are dropped.
     mutating func forget(takenBefore instant: Instant, isCut: Bool) {
         let isMissed = isCut || stream.waitingSize > 0
         if history.forget(takenBefore: instant), isMissed { keyframeRequests.request() }
@@ -105,7 +105,7 @@ struct PlainRTPSession {
     /// From when on a keyframe may be made that is asked for; nil while none is. May lie in the past.
     var keyframeAt: Instant? { keyframeRequests.nextDeadline }
 
-    /// What was encoded last does not reach the receiver.
+    /// The receiver misses a frame.
     mutating func requestKeyframe() { keyframeRequests.request() }
 
     /// Appends what may go out at `now`: packets for the RTP port, an empty one being a probe, and for the RTCP port.

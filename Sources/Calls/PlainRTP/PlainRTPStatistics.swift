@@ -13,10 +13,10 @@ package struct PlainRTPStatistics: Equatable, Sendable {
     package internal(set) var malformedFeedback: UInt64 = 0
     /// False while the receiver's host refuses packets.
     package internal(set) var receiverListening = true
-    /// Of the packets since the report before, 0…1; nil before the receiver's first report, as what follows.
+    /// The part of the packets since the report before that was lost, 0…1; nil, as the next two, before a report came.
     package internal(set) var lossFraction: Double?
-    /// By how much the spacing of packets varies.
+    /// The variation of the packets' spacing (RFC 3550 §6.4.1).
     package internal(set) var jitter: Duration?
-    /// There and back; nil until the receiver answers a sender report.
+    /// Nil until the receiver answers a sender report.
     package internal(set) var roundTripTime: Duration?
 }

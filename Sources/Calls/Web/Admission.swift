@@ -19,7 +19,7 @@ package enum Refusal: Error, Equatable, CustomStringConvertible {
     case unacceptable(UnacceptableOffer)
     /// No UDP port is free, or the machine has no address.
     case noTransport
-    /// It was sent away before it was let in.
+    /// The viewer was sent away before it was let in.
     case kicked
     case closed
 
@@ -60,9 +60,9 @@ package enum TrickleOutcome: Sendable, Equatable {
     case unknownViewer
     /// The fragment makes no sense.
     case malformed(MalformedSDP)
-    /// It belongs to another generation than the current one.
+    /// The fragment belongs to another generation than the current one.
     case outdated
-    /// It does not say to which generation it belongs.
+    /// The fragment does not say to which generation it belongs.
     case unconditional
     /// Too many restarts came from one network.
     case tooMany

@@ -1,12 +1,12 @@
 import HTTP
 import Time
 
-/// How much work viewers of one network may make this machine do on their behalf, over all of them: who has the link could
+/// How much work viewers of one network may make this machine do on their behalf, over all of them: whoever has the link could
 /// otherwise have it send STUN to any address for ever. Sans-IO.
 struct ViewerLimits {
     /// Addresses of one viewer that are tried, over all restarts. A viewer is found without them too, by its own checks.
     static let candidatesOfOneViewer = 64
-    /// Those of all viewers of a network, at once and over the years.
+    /// Addresses of all viewers of a network: so many at once, and one more in each interval.
     static let candidatesOfOneNetwork = (limit: 512, recovery: Duration.seconds(1))
     /// Between two viewers of a network, or two restarts, in the long run.
     static let startInterval = Duration.milliseconds(250)
@@ -25,7 +25,7 @@ struct ViewerLimits {
     /// Whether a viewer may come, or begin a new generation of ICE.
     mutating func mayStart(_ address: String, now: Instant) -> Bool { starts.take(from: address, now: now) == 1 }
 
-    /// As many of the candidates as may be tried.
+    /// Returns how many of the candidates may be tried.
     mutating func admit(_ count: Int, of address: String, now: Instant) -> Int {
         candidates.take(count, from: address, now: now)
     }

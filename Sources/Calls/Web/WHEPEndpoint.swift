@@ -36,7 +36,7 @@ struct WHEPEndpoint: Sendable {
 
     /// Lets a viewer in by its offer, or tells what the endpoint is.
     func join(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
-        // What a GET would return tells players that this is a WHEP endpoint.
+        // The type that a GET returns tells players that this is a WHEP endpoint.
         guard request.method == .POST else { return completion(HTTPResponse(.ok, ["Content-Type": Self.offerType])) }
         guard request.contentType == Self.offerType else {
             return completion(

@@ -29,22 +29,21 @@ package final class WebCall: Sendable {
         let negotiation: Negotiation
         /// The viewer's of the current generation.
         var credentials: ICECredentials
-        /// Those of the viewer that are tried, or were.
+        /// How many of the viewer's candidates were given to its peer, over all restarts.
         var candidateCount = 0
-        var isConnected = false
         /// Gets the answer; nil once it is told.
         var completion: (@Sendable (Result<Admission, Refusal>) -> Void)?
     }
 
     private struct State: ~Copyable {
-        /// By their names.
+        /// Viewers by the names of their sessions.
         var sessions: [String: Session] = [:]
         /// The sessions that were kicked last, in order.
         var kicked: [String] = []
         var limits: ViewerLimits
     }
 
-    /// So many kicked viewers are told why their sessions ended.
+    /// How many kicked viewers are told why their sessions ended.
     private static let kickedLimit = 64
 
     private let peers: PeerGroup
@@ -101,17 +100,15 @@ package final class WebCall: Sendable {
         let peer = loop.add(negotiation.agreement, from: address) { [self] signal in take(signal, of: id) }
         guard let peer else { throw .noTransport }
         let remote = negotiation.agreement.remote
-        var session = Session(
+        let session = Session(
             number: peer.number,
             address: address,
             negotiation: negotiation,
             credentials: remote.credentials,
             completion: completion
         )
-        state.withLock { state in
-            add(remote.candidates, to: peer, &session, &state.limits, at: loop.now)
-            state.sessions[id] = session
-        }
+        state.withLock { $0.sessions[id] = session }
+        add(remote.candidates, to: peer, of: id, at: loop.now)
     }
 
     private func negotiate(_ offer: String) throws(Refusal) -> Negotiation {
@@ -127,7 +124,11 @@ package final class WebCall: Sendable {
     private func take(_ signal: Peer.Signal, of id: String) {
         switch signal {
         case .gathered(let local, let bundle):
-            guard let (session, completion) = takeCompletion(of: id) else { return }
+            let session = state.withLock { state in
+                defer { state.sessions[id]?.completion = nil }
+                return state.sessions[id]
+            }
+            guard let session, let completion = session.completion else { return }
             let answer = session.negotiation.answer(
                 local: local,
                 bundle: bundle,
@@ -136,23 +137,13 @@ package final class WebCall: Sendable {
             let generation = local.credentials.fragment
             completion(.success(Admission(id: id, answer: "\(answer)", generation: generation)))
         case .connected(let status):
-            state.withLock { $0.sessions[id]?.isConnected = true }
             report(.joined(number: status.number, address: status.address, codec: status.codec))
-        case .ended(let end):
+        case .ended(let end, let status):
             let (session, isKicked) = state.withLock { state in
                 (state.sessions.removeValue(forKey: id), state.kicked.contains(id))
             }
-            guard let session else { return }
-            session.completion?(.failure(isKicked ? .kicked : .closed))
-            if session.isConnected { report(.left(number: session.number, address: session.address, end)) }
-        }
-    }
-
-    private func takeCompletion(of id: String) -> (Session, @Sendable (Result<Admission, Refusal>) -> Void)? {
-        state.withLock { state in
-            guard let session = state.sessions[id], let completion = session.completion else { return nil }
-            state.sessions[id]?.completion = nil
-            return (session, completion)
+            session?.completion?(.failure(isKicked ? .kicked : end == .pathLost ? .noTransport : .closed))
+            if status.isConnected { report(.left(number: status.number, address: status.address, end)) }
         }
     }
 
@@ -182,7 +173,7 @@ package final class WebCall: Sendable {
         _ condition: FragmentCondition,
         in loop: PeerLoop
     ) -> TrickleOutcome {
-        guard var session = state.withLock({ $0.sessions[id] }), let peer = loop.peer(session.number) else {
+        guard let session = state.withLock({ $0.sessions[id] }), let peer = loop.peer(session.number) else {
             return .unknownViewer
         }
         let fragment: TrickleFragment
@@ -198,34 +189,34 @@ package final class WebCall: Sendable {
         case .unsaid where isRestart || fragment.credentials == nil: return .unconditional
         case .generation, .unsaid, .any: break
         }
-        return state.withLock { state in
-            if isRestart, let credentials = fragment.credentials {
-                guard state.limits.mayStart(session.address, now: loop.now) else { return .tooMany }
-                session.credentials = credentials
-                peer.restart(with: credentials)
+        if isRestart, let credentials = fragment.credentials {
+            let mayStart = state.withLock { state in
+                guard state.limits.mayStart(session.address, now: loop.now) else { return false }
+                state.sessions[id]?.credentials = credentials
+                return true
             }
-            add(fragment.candidates, to: peer, &session, &state.limits, at: loop.now)
-            state.sessions[id] = session
-            guard isRestart, let local = peer.local else { return .added }
-            let answer = TrickleFragment(credentials: local.credentials, candidates: local.candidates, isLast: true)
-            return .restarted(
-                generation: local.credentials.fragment,
-                fragment: answer.description(of: session.negotiation.transportSection)
-            )
+            guard mayStart else { return .tooMany }
+            peer.restart(with: credentials)
         }
+        add(fragment.candidates, to: peer, of: id, at: loop.now)
+        guard isRestart, let local = peer.local else { return .added }
+        let answer = TrickleFragment(credentials: local.credentials, candidates: local.candidates, isLast: true)
+        return .restarted(
+            generation: local.credentials.fragment,
+            fragment: answer.description(of: session.negotiation.transportSection)
+        )
     }
 
-    private func add(
-        _ candidates: [Candidate],
-        to peer: Peer,
-        _ session: inout Session,
-        _ limits: inout ViewerLimits,
-        at now: Instant
-    ) {
+    /// Has those of a viewer's candidates tried that the limits allow.
+    private func add(_ candidates: [Candidate], to peer: Peer, of id: String, at now: Instant) {
         let usable = candidates.filter { ICEAgent.canTry($0) }
-        let count = min(usable.count, ViewerLimits.candidatesOfOneViewer - session.candidateCount)
-        let admitted = limits.admit(count, of: session.address, now: now)
-        session.candidateCount += admitted
+        let admitted = state.withLock { state in
+            guard let session = state.sessions[id] else { return 0 }
+            let count = min(usable.count, ViewerLimits.candidatesOfOneViewer - session.candidateCount)
+            let admitted = state.limits.admit(count, of: session.address, now: now)
+            state.sessions[id]?.candidateCount += admitted
+            return admitted
+        }
         peer.addRemote(Array(usable.prefix(admitted)))
     }
 

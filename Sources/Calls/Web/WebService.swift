@@ -9,7 +9,7 @@ package final class WebService: Sendable {
     package struct Configuration: Sendable {
         /// Nil lets everybody in.
         package var token: String?
-        /// What viewers call the server, beside its addresses.
+        /// Names by which viewers reach the server, beside its addresses.
         package var names: [String]
         /// Whose pages may use the service without a token.
         package var origins: [WebOrigin]
@@ -77,7 +77,7 @@ package final class WebService: Sendable {
         }
     }
 
-    /// What a path takes beside OPTIONS; nil where there is nothing.
+    /// The methods that a path takes, beside OPTIONS; nil for a path without a resource.
     private static func methods(of path: String) -> [HTTPMethod]? {
         switch path {
         case WHEPEndpoint.path: WHEPEndpoint.methods

@@ -6,7 +6,7 @@ import Synchronization
 /// How the broadcast is and how many look in, as pages and programs are told it by HTTP.
 package final class WebStatus: Sendable {
     private struct Content: Encodable {
-        /// By its name in status files.
+        /// The state's name in status files.
         var state = "starting"
         /// Viewers that are connected.
         var viewers = 0

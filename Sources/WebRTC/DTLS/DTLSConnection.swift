@@ -12,7 +12,7 @@ final class DTLSConnection {
         case failed(DTLSError)
     }
 
-    /// What one datagram may carry. Paths that cannot carry it are not worth a video stream.
+    /// Bytes of a datagram. Paths that cannot carry as much are not worth a video stream.
     private static let maximumDatagramSize = 1200
     /// Bytes of a message that fits into one: the rest are the record's header, the nonce and the tag (RFC 6347 §4.1, RFC 5288 §3).
     private static let largestMessage = maximumDatagramSize - 13 - 8 - 16
@@ -98,7 +98,7 @@ final class DTLSConnection {
         state = .closed
     }
 
-    /// What is to be sent.
+    /// The datagrams to send.
     func takeDatagrams() -> [[UInt8]] { output.take() }
 
     /// What the peer sent since the last call, a message each, in the order in which they came.

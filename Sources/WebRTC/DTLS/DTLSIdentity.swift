@@ -37,7 +37,7 @@ package final class DTLSIdentity: @unchecked Sendable {  // OpenSSL counts refer
         try check("SSL_CTX_use_PrivateKey", SSL_CTX_use_PrivateKey(context, key) == 1)
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(DTLS1_2_VERSION), nil)
         SSL_CTX_set_options(context, UInt64(oriel_op_no_query_mtu | oriel_op_no_renegotiation | oriel_op_no_ticket))
-        // Nobody comes back to an association.
+        // No session is resumed, so none is cached.
         SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
         try check("SSL_CTX_set_cipher_list", SSL_CTX_set_cipher_list(context, Self.cipherSuites) == 1)
         try check("SSL_CTX_set1_groups_list", oriel_set_groups(context, "X25519:P-256:P-384") == 1)

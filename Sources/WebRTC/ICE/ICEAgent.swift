@@ -77,7 +77,7 @@ package final class ICEAgent {
         nice_agent_remove_stream(agent, stream)
         // A relay is told first that it is not needed any more; the loop keeps the rest alive until then.
         loop.closingCount += 1
-        // Where the callback comes.
+        // The callback comes in the default context of the calling thread.
         g_main_context_push_thread_default(loop.context)
         defer { g_main_context_pop_thread_default(loop.context) }
         nice_agent_close_async(

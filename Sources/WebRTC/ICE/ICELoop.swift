@@ -32,7 +32,7 @@ package final class ICELoop {
     package func run(until deadline: Instant?) {
         g_source_set_ready_time(timer, deadline.map { Int(clamping: $0.nanoseconds / 1000 + 1) } ?? -1)
         g_main_context_iteration(context, 1)
-        // What else is ready needs no further wait; but who floods a socket must not keep the media waiting.
+        // Other events that are ready are taken too, up to a limit: a flooded socket must not keep the media waiting.
         for _ in 0..<64 where g_main_context_iteration(context, 0) == 0 { return }
     }
 

@@ -11,11 +11,11 @@ package struct Candidate: Equatable, Sendable {
     /// `udp` or `tcp`, in lower case.
     package var transport = "udp"
     package var priority: UInt32
-    /// In numbers, or a name such as those that end in `.local` (draft-ietf-mmusic-mdns-ice-candidates-03).
+    /// An address in numbers, or a name, such as one that ends in `.local` (draft-ietf-mmusic-mdns-ice-candidates-03).
     package var address: String
     package var port: UInt16
     package var kind: Kind
-    /// Of a reflexive or relayed candidate, where it comes from.
+    /// The address that a reflexive or relayed candidate was learnt from.
     package var related: Related?
 
     package struct Related: Equatable, Sendable {

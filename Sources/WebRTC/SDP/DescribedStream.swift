@@ -3,9 +3,9 @@ import RTP
 
 /// What a peer's description lacks or says wrongly.
 struct Shortcoming: Error {
-    /// What stands there, after "the offer" or "the answer".
+    /// The fault, as the end of a sentence that begins with "the offer" or "the answer".
     let what: String
-    /// What should.
+    /// What should stand there.
     var remedy = ""
 }
 
@@ -16,7 +16,7 @@ extension SessionDescription.Media {
         self.kind == kind && (port != 0 || attributes.contains("bundle-only")) && receives(in: offer)
     }
 
-    /// What of a stream is agreed on; nil if there is no common codec.
+    /// The part of a stream that both sides know; nil if there is no common codec.
     ///
     /// - Parameter section: the place of the media description.
     func stream(
@@ -169,14 +169,14 @@ extension StreamCodec {
 }
 
 extension HeaderExtensions {
-    /// Those that packets of a codec may have.
+    /// The extensions that packets of a codec may have.
     func suiting(_ codec: StreamCodec) -> HeaderExtensions {
         var own = self
         if codec != .video(.av1) { own.dependencyDescriptor = nil }
         return own
     }
 
-    /// By what name descriptions know each.
+    /// The name of each in descriptions.
     static var uris: [(slot: WritableKeyPath<HeaderExtensions, UInt8?>, uri: String)] {
         [
             (\.mid, "urn:ietf:params:rtp-hdrext:sdes:mid"),
@@ -210,7 +210,7 @@ extension SessionDescription {
             ?? sections[0]
     }
 
-    /// Where the transport may be described; the first place that does counts.
+    /// The places where the transport may be described, in order; the first that has an attribute counts.
     func transportPlaces(_ sections: [Int]) -> [[Attribute]] {
         sections.map { media[$0].attributes } + [attributes, media[0].attributes]
     }
@@ -230,7 +230,7 @@ extension TransportParameters {
         guard let fragment = first("ice-ufrag"), let password = first("ice-pwd"),
             let credentials = ICECredentials(fragment: fragment, password: password)
         else { throw Shortcoming(what: "gives no valid ICE credentials") }
-        // Those of the description itself replace the session's (RFC 8122 §5).
+        // The fingerprints of a media description replace those of the session (RFC 8122 §5).
         let hashes = places.lazy.map { $0.all("fingerprint") }.first { !$0.isEmpty } ?? []
         let fingerprints = hashes.compactMap { Fingerprint(parsing: $0) }
         guard !fingerprints.isEmpty else {

@@ -24,7 +24,7 @@ package enum UnacceptableOffer: Error, Equatable, CustomStringConvertible {
 package struct LocalStream: Equatable, Sendable {
     /// Tells it from the other tracks of the session (RFC 8830): a token.
     package let track: String
-    /// Those that can be sent, all of one kind, in groups: of each, the first that the peer knows is agreed on.
+    /// The codecs that can be sent, all of one kind, in groups: of each group, the first that the peer knows is agreed on.
     package let codecs: [[StreamCodec]]
 
     package init(track: String, codecs: [[StreamCodec]]) {
@@ -143,7 +143,7 @@ package struct Negotiation: Equatable, Sendable {
 }
 
 extension SessionDescription {
-    /// What of a stream is agreed on in a description that asks for it.
+    /// The part of a stream that both sides know, in a description that asks for it.
     fileprivate func stream(_ local: LocalStream, in section: Int) throws(UnacceptableOffer) -> Negotiation.Stream {
         do throws(Shortcoming) {
             if let stream = try media[section].stream(local, in: self, section) { return stream }

@@ -53,7 +53,7 @@ package struct SessionOffer: Equatable, Sendable {
             )
             media.describeTransport(local, mid: stream.mid, setup: "actpass")
             media.describe(stream, as: outgoing, name: bundle.canonicalName, takesReducedSize: true)
-            // In each: the answer may reject the first.
+            // Each description has them, as the answer may reject the first one.
             media.describeCandidates(of: local)
             offer.media.append(media)
         }
@@ -99,7 +99,7 @@ package struct SessionOffer: Equatable, Sendable {
         }
     }
 
-    /// Who does not say is passive (RFC 4145 §4).
+    /// An answer without `setup` means a passive peer (RFC 4145 §4).
     private static func role(in places: [[SessionDescription.Attribute]]) throws(Shortcoming) -> DTLSRole {
         switch places.lazy.compactMap({ $0.first("setup") }).first {
         case "active": return .server
@@ -138,7 +138,7 @@ extension Negotiation.Stream {
         }
     }
 
-    /// What the answer leaves of it; nil if that is no format.
+    /// The stream with the formats that the answer leaves; nil if there are none.
     fileprivate func agreed(
         in media: SessionDescription.Media,
         of answer: SessionDescription

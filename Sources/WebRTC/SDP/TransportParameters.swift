@@ -61,11 +61,11 @@ package struct Fingerprint: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Who begins the DTLS handshake (RFC 8842 §5, RFC 4145 §4).
+/// Which side begins the DTLS handshake (RFC 8842 §5, RFC 4145 §4).
 package enum DTLSRole: Sendable, Equatable {
     case client, server
 
-    /// As an answer says it.
+    /// The value of `setup` in an answer.
     package var setup: String {
         switch self {
         case .client: "active"
@@ -80,7 +80,7 @@ package struct TransportParameters: Equatable, Sendable {
     /// Any one of them may match. Never empty.
     package var fingerprints: [Fingerprint]
     package var candidates: [Candidate]
-    /// It only answers connectivity checks (RFC 8445 §2.5), so that the other side must lead.
+    /// Whether it only answers connectivity checks (RFC 8445 §2.5), so that the other side must lead.
     package var isLite: Bool
 
     package init(

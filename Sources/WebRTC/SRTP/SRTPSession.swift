@@ -2,7 +2,7 @@ internal import CSRTP
 
 /// Protects what is sent and opens what is received (RFC 3711, RFC 7714). Buffers are protected and opened in place.
 final class SRTPSession {
-    /// As many bytes as protection may add to a packet.
+    /// Zeros, as many as protection may add bytes to a packet.
     private static let trailer = [UInt8](repeating: 0, count: Int(SRTP_MAX_TRAILER_LEN) + 4)
 
     let profile: SRTPProfile

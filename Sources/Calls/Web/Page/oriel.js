@@ -112,6 +112,7 @@ async function heed(leaving, failure) {
   if (reason !== 'kicked' || sender !== asked || link === 'kicked') return;
   become('kicked');
   connection.abort();
+  shown?.pc.close();        // if its DELETE is lost, too, the sender goes on
 }
 
 /// The picture, and the events as soon as it is clear that the token is right. Both end only by throwing.
@@ -191,11 +192,12 @@ function present(presented) {
   // A hidden page is told of no frames; there the count of the decoder has to do.
   const poll = setInterval(async () => {
     if (presented === session && !presented.firstFrameAt && (await presented.stats()).framesDecoded) begin(presented);
-    if (presented !== session || presented.firstFrameAt) clearInterval(poll);
+    if (presented !== session || presented.left || presented.firstFrameAt) clearInterval(poll);
   }, 500);
 }
 
 function begin(presented) {
+  if (connection.signal.aborted) return;
   presented.firstFrameAt = performance.now();
   shown?.pc.close();
   shown = presented;
