@@ -36,6 +36,7 @@ import Testing
                 "b=AS:2501",
                 "a=rtpmap:98 VP9/90000",
                 "a=fmtp:98 profile-id=0",
+                "a=rtcp-fb:98 nack",
                 "a=rtcp-fb:98 nack pli",
                 "a=rtcp-fb:98 ccm fir",
                 "a=framerate:30",

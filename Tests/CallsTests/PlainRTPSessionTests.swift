@@ -162,6 +162,24 @@ struct Simulation {
         #expect(simulation.session.statistics.keyframeRequests == 2)
     }
 
+    @Test func aLostPacketIsSentAgainUnlessAPauseHidesIt() throws {
+        var simulation = Simulation()
+        try simulation.send(5000, isKeyframe: true)
+        let sent = simulation.rtp.map(\.packet)
+        try simulation.advance(milliseconds: 100)
+        let number = sent[2].header.sequenceNumber
+        let nack =
+            [0x81, 205, 0, 3, 0, 0, 0, 1] + simulation.bytes(simulation.session.ssrc)
+            + [UInt8(number >> 8), UInt8(truncatingIfNeeded: number), 0, 0]
+        simulation.receive(nack)
+        try simulation.advance(milliseconds: 100)
+        #expect(simulation.rtp.map(\.packet) == sent + [sent[2]])
+        simulation.session.forget(takenBefore: simulation.now, isCut: false)
+        simulation.receive(nack)
+        try simulation.advance(milliseconds: 100)
+        #expect(simulation.rtp.count == sent.count + 1)
+    }
+
     @Test func reportsOfTheReceiverAreKept() throws {
         var simulation = Simulation()
         try simulation.send(1000, isKeyframe: true)

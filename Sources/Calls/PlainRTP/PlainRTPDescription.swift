@@ -35,7 +35,7 @@ extension PlainRTPSession {
         case .vp9: lines.append("a=fmtp:\(payloadType) profile-id=0")
         case .av1: lines.append("a=fmtp:\(payloadType) profile=0")
         }
-        lines += ["a=rtcp-fb:\(payloadType) nack pli", "a=rtcp-fb:\(payloadType) ccm fir"]
+        lines += ["nack", "nack pli", "ccm fir"].map { "a=rtcp-fb:\(payloadType) \($0)" }
         if let frameRate { lines.append("a=framerate:\(frameRate)") }
         lines.append("a=recvonly")
         return lines.map { $0 + "\r\n" }.joined()
