@@ -58,7 +58,7 @@ struct SenderEngine {
 
     // MARK: - Encodes
 
-    /// An encode has ended.
+    /// An encode that was to end gives no more frames.
     mutating func noteEnd(of id: Rendition.ID) { policy.noteEnd(of: id) }
 
     /// An encoder failed, and its encode has ended. Returns what to tell.

@@ -19,7 +19,9 @@ package struct SenderLoop: ~Copyable {
     private let preference: SharedPreference
     private var reader: FrameReader
     private var encodes: [Encode] = []
-    /// Encodes that nobody wants any more, until they have ended.
+    /// Encodes that were told to stop, until none of their frames can come to the sinks.
+    private var ending: [Encode] = []
+    /// Encodes that are cut off from the sinks, until their threads have ended.
     private var leaving: [Encode] = []
     /// What the encodes have done that are gone.
     private var departed = SenderStatistics()
@@ -91,7 +93,7 @@ package struct SenderLoop: ~Copyable {
 
     private var statistics: SenderStatistics {
         var sum = departed
-        for encode in leaving + encodes { sum.add(encode.progress.statistics) }
+        for encode in leaving + ending + encodes { sum.add(encode.progress.statistics) }
         return sum
     }
 
@@ -115,7 +117,7 @@ package struct SenderLoop: ~Copyable {
     private mutating func end(_ id: Rendition.ID) {
         for encode in encodes where encode.rendition.id == id {
             encode.stop()
-            leaving.append(encode)
+            ending.append(encode)
         }
         encodes.removeAll { $0.rendition.id == id }
         sinks.bell.ring()
@@ -126,12 +128,15 @@ package struct SenderLoop: ~Copyable {
         from engine: inout SenderEngine,
         at now: Instant
     ) throws(VideoEncoderError) {
-        for encode in leaving {
-            let progress = encode.progress
-            guard progress.hasEnded else { continue }
-            leaving.removeAll { $0 === encode }
-            departed.add(progress.statistics)
+        // The rendition may begin again while an encoder that stalls still holds its thread.
+        for encode in ending where encode.isCutOff {
+            ending.removeAll { $0 === encode }
+            leaving.append(encode)
             engine.noteEnd(of: encode.rendition.id)
+        }
+        for encode in leaving where encode.progress.hasEnded {
+            leaving.removeAll { $0 === encode }
+            departed.add(encode.progress.statistics)
         }
         for encode in encodes {
             let progress = encode.progress
@@ -150,7 +155,7 @@ package struct SenderLoop: ~Copyable {
         let deadline: Instant = MonotonicClock.now() + Self.farewellTime
         while true {
             let rings = sinks.bell.count
-            let haveEnded = (encodes + leaving).allSatisfy { $0.progress.hasEnded }
+            let haveEnded = (encodes + ending + leaving).allSatisfy { $0.progress.hasEnded }
             if haveEnded || MonotonicClock.now() >= deadline { return end }
             sinks.bell.wait(while: rings, until: deadline)
         }

@@ -1,3 +1,4 @@
+import Glibc
 import Media
 import Posix
 import Sender
@@ -46,6 +47,53 @@ import Testing
         #expect(sink.frames(of: broken).isEmpty)
         #expect(sink.frames(of: large).count(where: \.frame.isKeyframe) == 1, "the encode of the other went on")
         try sender.finish()
+    }
+
+    /// The thread of the first encode stalls with a picture to encode, and goes on when the second has begun.
+    @Test func oneThatStallsIsCutOffAndBegunAnew() throws {
+        struct Stall {
+            var thread: pthread_t?
+            /// Its folder in /proc.
+            var task: String?
+            var isEndSeen = false
+        }
+        let release = Bell()
+        let stall = Mutex(Stall())
+        let sink = TestSink(wanting: [large]) { _ in
+        } onDemand: { demand in
+            let stallsNow = stall.withLock { stall in
+                let isStalling = stall.thread == pthread_self() && stall.task == nil
+                if isStalling { stall.task = Self.task }
+                if !demand.isWanted { stall.isEndSeen = true }
+                return isStalling
+            }
+            if stallsNow { release.wait(while: 0) }
+        }
+        let sender = try RunningSender([large])
+        sender.sinks.add(sink)
+        try wait(until: "the first encode works") { !sink.frames(of: large).isEmpty }
+        let first = sink.frames(of: large)[0].thread
+        stall.withLock { $0.thread = first }
+        try sender.publish()
+        try wait(until: "the first encode stalls") { stall.withLock { $0.task } != nil }
+        let count = sink.frames(of: large).count
+        sink.demand(.none, of: large)
+        try wait(until: "the sender knows that nobody wants it") { stall.withLock { $0.isEndSeen } }
+        sink.demand(Demand(isWanted: true), of: large)
+        try wait(until: "the second encode works") { sink.frames(of: large).count > count }
+        release.ring()
+        let task = try #require(stall.withLock { $0.task })
+        try wait(until: "the first thread ends") { access(task, F_OK) != 0 }
+        let later = sink.frames(of: large)[count...]
+        #expect(later.first?.frame.isKeyframe == true)
+        #expect(later.allSatisfy { $0.thread != first })
+        try sender.finish()
+    }
+
+    private static var task: String {
+        var name = [UInt8](repeating: 0, count: 64)
+        let count = name.withUnsafeMutableBytes { readlink("/proc/thread-self", $0.baseAddress!, $0.count) }
+        return "/proc/" + String(decoding: name[..<count], as: UTF8.self)
     }
 
     @Test func oneThatStallsHoldsUpNeitherTheOtherNorTheEnd() throws {

@@ -19,13 +19,18 @@ final class TestSink: MediaSink {
 
     let state = Mutex(State())
     private let onFrame: @Sendable (EncodedFrame) throws -> Void
+    private let onDemand: @Sendable (Demand) -> Void
 
-    /// - Parameter onFrame: called with each frame after it was noted.
+    /// - Parameters:
+    ///   - onFrame: called with each frame after it was noted.
+    ///   - onDemand: called with each demand before the sink tells it.
     init(
         wanting renditions: [Rendition],
-        onFrame: @escaping @Sendable (EncodedFrame) throws -> Void = { _ in }
+        onFrame: @escaping @Sendable (EncodedFrame) throws -> Void = { _ in },
+        onDemand: @escaping @Sendable (Demand) -> Void = { _ in }
     ) {
         self.onFrame = onFrame
+        self.onDemand = onDemand
         state.withLock { state in
             for rendition in renditions { state.demands[rendition.id] = Demand(isWanted: true) }
         }
@@ -48,7 +53,9 @@ final class TestSink: MediaSink {
     func setWaker(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
 
     func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
-        state.withLock { $0.demands[rendition] ?? .none }
+        let demand = state.withLock { $0.demands[rendition] ?? .none }
+        onDemand(demand)
+        return demand
     }
 
     func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) throws {

@@ -27,6 +27,7 @@ final class Encode: Sendable {
     let rendition: Rendition
     private let state = Mutex(Progress())
     private let isStopping = Atomic(false)
+    private let isGiving = Atomic(false)
 
     /// Starts the thread.
     ///
@@ -55,11 +56,22 @@ final class Encode: Sendable {
     var progress: Progress { state.withLock { $0 } }
 
     /// Lets the thread end after the frame at hand. Ring the sinks' bell then: it may sleep.
-    func stop() { isStopping.store(true, ordering: .releasing) }
+    func stop() { isStopping.store(true, ordering: .sequentiallyConsistent) }
+
+    /// Whether the sinks get no more frames, even from an encoder that stalls and goes on later.
+    var isCutOff: Bool { mustStop && !isGiving.load(ordering: .sequentiallyConsistent) }
 
     // MARK: - The thread's side
 
-    var mustStop: Bool { isStopping.load(ordering: .acquiring) }
+    var mustStop: Bool { isStopping.load(ordering: .sequentiallyConsistent) }
+
+    /// Lets a frame be given to the sinks, unless the encode is to stop.
+    func give(_ frame: () -> Void) {
+        // Stored before `mustStop` is read: whoever stops this encode sees either the frame on its way, or none.
+        isGiving.store(true, ordering: .sequentiallyConsistent)
+        if !mustStop { frame() }
+        isGiving.store(false, ordering: .sequentiallyConsistent)
+    }
 
     /// - Returns: whether reading came to something else than before.
     func note(_ statistics: SenderStatistics, _ reading: Reading) -> Bool {

@@ -113,7 +113,7 @@ final class EncodeLoop {
         let (begin, sentBefore): (Duration, Duration) = (MonotonicClock.threadTime(), statistics.sendTime)
         let result = try stream.encode(picture.nv12, capturedAt: capturedAt, action, now: now, &statistics) {
             [sinks] bytes, frame in
-            if !encode.mustStop { sinks.take(bytes, frame, at: now) }
+            encode.give { sinks.take(bytes, frame, at: now) }
         }
         let cost = MonotonicClock.threadTime() - begin - (statistics.sendTime - sentBefore)
         statistics.encodeTime += cost

@@ -13,7 +13,7 @@ package struct RenditionPolicy {
     private enum State {
         case idle
         case running(since: Instant)
-        /// Nobody wants it any more; its last frame may be on the way.
+        /// Nobody wants it any more; its last frame may be on the way to the sinks.
         case ending
         /// Its encoder failed.
         case resting(until: Instant)
@@ -54,7 +54,7 @@ package struct RenditionPolicy {
         return decisions
     }
 
-    /// The encode of a rendition has ended, as nobody wanted it any more.
+    /// The encode of a rendition that nobody wanted any more gives no more frames.
     package mutating func noteEnd(of id: Rendition.ID) { states[id] = .idle }
 
     /// Whether any rendition is encoded.
