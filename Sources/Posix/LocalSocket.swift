@@ -80,14 +80,14 @@ package struct LineChannel: ~Copyable, Sendable {
     ///
     /// - Parameter limit: bytes of the longest line that is taken.
     /// - Returns: the line without its end. Bytes that are no UTF-8 are replaced.
-    /// - Throws: `ETIMEDOUT` when it is not there in time, `EMSGSIZE` when it is too long, `ECONNRESET` when the other side ends
-    ///   without one, `EBADMSG` when it ends before its line does.
+    /// - Throws: `ETIMEDOUT` when it is not there in time, `EMSGSIZE` when it is too long, `EBADMSG` when the other side ends
+    ///   before its line does, `ECONNRESET` when it ends without having read what it was sent.
     package func receive(limit: Int, until deadline: Instant) throws(SystemError) -> String {
         var line: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
         while true {
             let count = chunk.withUnsafeMutableBytes { recv(socket.raw, $0.baseAddress, $0.count, 0) }
-            if count == 0 { throw SystemError("recv", code: line.isEmpty ? ECONNRESET : EBADMSG) }
+            if count == 0 { throw SystemError("recv", code: EBADMSG) }
             if count < 0 {
                 guard errno == EAGAIN || errno == EINTR else { throw SystemError("recv") }
                 try Self.check(deadline, "recv")

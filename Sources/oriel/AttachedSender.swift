@@ -56,7 +56,9 @@ struct AttachedSender {
             bitrate: video.bitrate.bitsPerSecond
         )
         var control: SenderControl?
-        if let listener { control = try SenderControl(listener, answer: commands.answer) }
+        if let listener {
+            do { control = try SenderControl(listener, answer: commands.answer) } catch { Self.noteNoCommands(error) }
+        }
         defer { control?.close() }
         var loop = SenderLoop(
             preparation == nil ? [renditions[0][0]] : renditions.flatMap(\.self),
@@ -75,12 +77,16 @@ struct AttachedSender {
         }
     }
 
-    /// What commands need; nil on a full disk, say: the sender can do without.
+    /// Makes what commands need. Nil on a full disk, say: the sender does without commands then.
     private static func unlessItFails<Made: ~Copyable>(_ make: () throws(BridgeError) -> Made) -> Made? {
         do { return try make() } catch {
-            Console.note("\(error); \"oriel status\" does not tell of this sender, and it takes no commands")
+            noteNoCommands(error)
             return nil
         }
+    }
+
+    private static func noteNoCommands(_ error: any Error) {
+        Console.note("\(error); \"oriel status\" does not tell of this sender, and it takes no commands")
     }
 
     /// What is told is written by threads that started before the files are out of reach; the threads of the calls start after.

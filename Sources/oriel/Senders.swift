@@ -15,17 +15,14 @@ struct SenderChoice: ParsableArguments {
 
 /// The senders of a broadcast, as commands reach them.
 struct Senders {
-    /// How long all of them together may take for one request.
-    private static let patience = Duration.seconds(2)
-
     private let broadcast: BridgeDirectory
 
     init(of broadcast: BridgeDirectory) { self.broadcast = broadcast }
 
     /// Asks all senders how they are. Those that have ended meanwhile are left out.
     func reports() -> [(pid: Int32, report: Result<SenderStatus, SenderControlError>)] {
-        let deadline: Instant = MonotonicClock.now() + Self.patience
-        // All are asked before the first is waited for: one that hangs takes no time from the others.
+        let deadline: Instant = MonotonicClock.now() + SenderConnection.patience
+        // All are asked before the first answer is awaited: a sender that hangs takes no time from the others.
         let asked = SenderFolder.all(in: broadcast).map { SenderConnection(to: $0, asking: .status, until: deadline) }
         return asked.compactMap { sender in
             do throws(SenderControlError) {
@@ -48,7 +45,7 @@ struct Senders {
     func ask(_ pid: Int32?, for request: SenderRequest) throws {
         let folders = SenderFolder.all(in: broadcast).filter { pid == nil || $0.pid == pid }
         guard !folders.isEmpty else { throw nobodyToAsk(pid) }
-        let deadline: Instant = MonotonicClock.now() + Self.patience
+        let deadline: Instant = MonotonicClock.now() + SenderConnection.patience
         let asked = folders.map { SenderConnection(to: $0, asking: request, until: deadline) }
         let results = asked.compactMap { sender -> Result<Void, any Error>? in
             do {

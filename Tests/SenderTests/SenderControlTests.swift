@@ -104,6 +104,21 @@ import Time
         #expect(throws: SenderControlError.babbles(pid: getpid())) { try connection.answer(until: late) }
     }
 
+    @Test func aSenderThatEndsInsteadOfAnsweringIsToldOf() throws {
+        let listener = try folder.listen()
+        let connection = SenderConnection(to: folder, asking: .status, until: late)
+        do { _ = try listener.accept()!.receive(limit: 100, until: late) }
+        #expect(throws: SenderControlError.babbles(pid: getpid())) { try connection.answer(until: late) }
+    }
+
+    /// As a process in another container may have it.
+    @Test func aSenderOfTheSameNumberIsLeftAlone() throws {
+        let listener = try folder.listen()
+        #expect(throws: BridgeError.self) { try SenderFolder(in: broadcast) }
+        _ = try folder.connect(until: late)
+        withExtendedLifetime(listener) {}
+    }
+
     @Test(arguments: [(4096, true), (4097, false)])
     func aRequestMayBeSoLong(length: Int, isTaken: Bool) throws {
         let control = try SenderControl(try folder.listen()) { _ in .done }

@@ -19,6 +19,10 @@ package struct SenderFolder: Sendable {
         Self.removeDead(in: broadcast)
         pid = getpid()
         directory = try BridgeDirectory(path: Self.path(of: pid, in: broadcast), create: true)
+        // A sender in another container may have the same number.
+        if let isHeld = try? directory.descriptor.isLockedByAnother(against: .exclusive), isHeld {
+            throw .notPrivate(path: directory.path, problem: "is in use by a sender in another container")
+        }
         clear()
         _ = try? directory.descriptor.tryLock(.shared)
     }

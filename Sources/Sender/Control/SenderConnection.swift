@@ -3,11 +3,13 @@ import Glibc
 package import Posix
 package import Time
 
-/// A running sender that was asked for something. It is believed nothing: it may have been taken over, hang, or be dead.
+/// A running sender that was asked for something. Nothing that it answers is believed: it may have been taken over, hang, or be dead.
 package final class SenderConnection {
     /// Bytes of the longest answer: thousands of viewers.
     private static let answerLimit = 4 << 20
     private static let connectTime = Duration.milliseconds(100)
+    /// How long a command gives all senders for one request.
+    package static let patience = Duration.seconds(2)
 
     package let pid: Int32
     private let channel: Result<LineChannel, SenderControlError>
@@ -45,7 +47,7 @@ package enum SenderControlError: Error, Equatable, CustomStringConvertible {
     case gone(pid: Int32)
     /// It did not answer in time.
     case hangs(pid: Int32)
-    /// It answered what is no answer.
+    /// Its answer makes no sense, or breaks off.
     case babbles(pid: Int32)
     case system(pid: Int32, SystemError)
 
@@ -67,7 +69,7 @@ package enum SenderControlError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .gone(let pid): "the sender \(pid) takes no commands"
         case .hangs(let pid): "the sender \(pid) does not answer: if it stays so, end it with kill"
-        case .babbles(let pid): "the sender \(pid) gives no sensible answer: end it with kill"
+        case .babbles(let pid): "the sender \(pid) gave no sensible answer: if it has not crashed, end it with kill"
         case .system(let pid, let error): "the sender \(pid) cannot be asked: \(error)"
         }
     }

@@ -4,7 +4,7 @@ import Time
 
 /// Answers what commands ask of a running sender at its socket, one after the other, on a thread of its own.
 package final class SenderControl: Sendable {
-    /// How long whoever has connected may take to ask, and to take the answer.
+    /// How long a command may take to ask.
     private static let patience = Duration.seconds(1)
     private static let requestLimit = 4096
     private static let retryTime = Duration.milliseconds(50)
@@ -35,11 +35,11 @@ package final class SenderControl: Sendable {
             try? poll(&items, until: nil)
             if items[1].isReadable { return }
             guard let asker = listener.accept() else {
-                // Without a descriptor for it, whoever has connected still waits: another try at once would be in vain too.
+                // Without a free descriptor the command still waits to be accepted: trying again at once would fail too.
                 MonotonicClock.sleep(for: Self.retryTime)
                 continue
             }
-            // Whoever asks badly, or does not wait for the answer, gets none.
+            // A command that asks too slowly, or does not take the answer, gets none.
             try? Self.answer(asker, answer)
         }
     }
@@ -48,10 +48,11 @@ package final class SenderControl: Sendable {
         _ asker: borrowing LineChannel,
         _ answer: (SenderRequest) -> SenderAnswer
     ) throws {
-        let deadline: Instant = MonotonicClock.now() + patience
-        let line = try asker.receive(limit: requestLimit, until: deadline)
-        // What was given up is not done later, when this process runs again after a stop, say.
+        let line = try asker.receive(limit: requestLimit, until: MonotonicClock.now() + patience)
+        // A request that its command gave up is not carried out later, when this process runs again after a stop, say.
         if asker.isAbandoned { return }
+        // A command that asks several senders takes this answer only after that of one that hangs.
+        let deadline: Instant = MonotonicClock.now() + SenderConnection.patience
         let request = try? SenderRequest(jsonLine: line)
         try asker.send(try (request.map(answer) ?? .refused("the request makes no sense")).jsonLine(), until: deadline)
     }
