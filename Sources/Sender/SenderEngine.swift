@@ -159,18 +159,6 @@ struct SenderEngine {
 }
 
 extension BroadcastCondition {
-    init(_ liveness: Liveness) {
-        switch liveness {
-        case .stopped: self = .stopped
-        case .dead: self = .dead
-        case .stalled: self = .stalled
-        case .live(.starting): self = .starting
-        case .live(.active), .live(.retired): self = .active
-        case .live(.paused): self = .paused
-        case .live(.stopping): self = .stopping
-        case .live(.stopped): self = .stopped
-        case .live(.error): self = .error
-        case .live(.sourceLost): self = .sourceLost
-        }
-    }
+    /// The names are the same; a broadcast between two generations is active.
+    init(_ liveness: Liveness) { self = BroadcastCondition(rawValue: liveness.name) ?? .active }
 }

@@ -51,17 +51,7 @@ struct Attach: ParsableCommand {
         let signals = try TerminationSignals()
         guard let reader = try AttachedReader.open(broadcast, waits: wait, until: signals) else { return }
         let log = try sender.stats.map { try StatisticsLog(path: $0) }
-        let attached = AttachedSender(
-            calls: calls,
-            rtp: rtp,
-            web: web,
-            video: video,
-            fps: fps,
-            wakesEarly: sender.wake,
-            broadcast: broadcast,
-            log: log
-        )
-        let end = try attached.run(reader, until: signals)
+        let end = try send(reader, log: log, until: signals)
         if end == .broadcastStopped { Console.note("the broadcast has ended") }
     }
 }

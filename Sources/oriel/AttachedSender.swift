@@ -6,21 +6,13 @@ import Posix
 import Sender
 
 /// A sender into any number of calls, with one encode for all that take the same.
-struct AttachedSender {
+extension Attach {
     /// Most plain receivers cannot ask for a keyframe.
     private static let plainKeyframeInterval = Duration.seconds(5)
 
-    let calls: [Call]
-    let rtp: PlainRTPOptions
-    let web: WebOptions
-    let video: VideoOptions
-    let fps: Int
-    let wakesEarly: Bool
-    let broadcast: BroadcastOptions
-    let log: StatisticsLog?
-
-    func run(
+    func send(
         _ reader: consuming FrameReader,
+        log: StatisticsLog?,
         until signals: borrowing TerminationSignals
     ) throws -> SenderLoop.End {
         let directory = try broadcast.directory()
@@ -63,7 +55,7 @@ struct AttachedSender {
         var loop = SenderLoop(
             preparation == nil ? [renditions[0][0]] : renditions.flatMap(\.self),
             video.settings(
-                wakesEarly: wakesEarly,
+                wakesEarly: sender.wake,
                 keyframeInterval: plain.isEmpty ? nil : Self.plainKeyframeInterval
             ),
             reader: reader,
@@ -89,13 +81,13 @@ struct AttachedSender {
         Console.note("\(error); \"oriel status\" does not tell of this sender, and it takes no commands")
     }
 
-    /// What is told is written by threads that started before the files are out of reach; the threads of the calls start after.
+    /// Session descriptions are written by threads that start before the sandbox closes the files; the calls' threads start after.
     private func beginPlainCalls(
         with rendition: Rendition,
         _ horizon: Horizon,
         restrictingFilesBy sandbox: Sandbox
     ) throws -> [PlainRTPCall] {
-        // Each keeps a thread.
+        // Each prepared call holds such a thread.
         let prepared = try calls.compactMap { call in try call.destination.map { try PreparedRTPCall(to: $0, rtp) } }
         try sandbox.restrictFiles()
         var begun: [PlainRTPCall] = []

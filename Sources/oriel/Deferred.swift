@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that is there some time after what refers to it.
+/// A value that is set after the closure that uses it was made.
 final class Deferred<Value: Sendable>: Sendable {
     private let stored = Mutex<Value?>(nil)
 

@@ -18,7 +18,7 @@ struct Oriel: ParsableCommand {
     )
 
     static func main() {
-        // Who starts this program may have closed these, and then the next three files would pass for them.
+        // The parent may have closed the standard streams: the next three files would then take their numbers.
         for descriptor in 0...2 where fcntl(Int32(descriptor), F_GETFD) < 0 { _ = open("/dev/null", O_RDWR) }
         do {
             var command = try parseAsRoot()

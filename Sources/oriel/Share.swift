@@ -31,7 +31,7 @@ struct Share: ParsableCommand {
     }
 
     func run() throws {
-        // Who starts this program may ignore it, and then nothing tells how a child ended.
+        // A parent may have left SIGCHLD ignored: the kernel would then not tell how a child ended.
         signal(SIGCHLD, SIG_DFL)
         // Ctrl-Z would stop this process alone, and leave the screen shared with nobody to end it.
         signal(SIGTSTP, SIG_IGN)
@@ -41,10 +41,10 @@ struct Share: ParsableCommand {
         if try directory.hasWriter() {
             throw Failure(BridgeError.alreadyRunning(path: directory.path, pid: try directory.status()?.pid))
         }
-        // Not on the command line, which everybody on the machine can read; and not to the capture process.
+        // Secrets go neither onto a command line, which everybody on the machine can read, nor to the capture process.
         let secrets = try web.secrets()
         for name in secrets.keys { unsetenv(name) }
-        // What a sender leaves it could not remove itself.
+        // A sender in its sandbox cannot remove its own folder.
         defer { SenderFolder.removeDead(in: directory) }
         try supervise(
             SupervisedProcess(

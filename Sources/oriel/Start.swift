@@ -30,8 +30,7 @@ struct Start: ParsableCommand {
         var settings = try source.settings()
         let directory = try broadcast.directory(create: true)
         settings.goesOn = goesOn
-        // Not what the process before was first told to show, if "oriel source" has told it something else since; and the
-        // very same window.
+        // "oriel source" may have changed the source since the first start, and the mark it left names the very same window.
         if goesOn, let shown = try directory.shownSource().flatMap({ CaptureSource($0) }) { settings.source = shown }
         let log = try stats.map { try CaptureLog(path: $0) }
         try sandbox(directory.path).enter()

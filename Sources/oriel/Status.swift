@@ -51,12 +51,7 @@ struct StatusReport: Encodable {
     let senders: [SenderEntry]
     let viewers: [ViewerEntry]
 
-    let isLive: Bool
-
-    enum CodingKeys: CodingKey {
-        case directory, state, reason, pid, source, width, height, framesPublished, frameAgeMs, uptimeS, hasSender,
-            senders, viewers
-    }
+    var isLive: Bool { state != Liveness.stopped.name && state != Liveness.dead.name }
 
     init(_ broadcast: BroadcastOptions) throws {
         do {
@@ -74,8 +69,8 @@ struct StatusReport: Encodable {
         let now: Instant = MonotonicClock.now()
         directory = inspection.path
         state = inspection.liveness.name
-        isLive = inspection.liveness != .stopped && inspection.liveness != .dead
         reason = inspection.status.flatMap { $0.reason.isEmpty ? nil : $0.reason }
+        let isLive = inspection.liveness != .stopped && inspection.liveness != .dead
         pid = isLive ? inspection.status?.pid : nil
         source = inspection.source.isEmpty ? nil : inspection.source
         width = inspection.latest?.width
@@ -93,7 +88,6 @@ struct StatusReport: Encodable {
     private init(nothingIn path: String) {
         directory = path
         state = Liveness.stopped.name
-        isLive = false
         (reason, pid, source, width, height, frameAgeMs, uptimeS) = (nil, nil, nil, nil, nil, nil, nil)
         framesPublished = 0
         hasSender = false

@@ -12,11 +12,8 @@ struct WebOptions: ParsableArguments {
             "Where to serve: PORT, HOST:PORT or [IPV6]:PORT; all addresses of this machine if no host is named.",
             valueName: "address"
         ),
-        transform: { text in
-            guard let address = ListenAddress(parsing: text) else {
-                throw ValidationError("give PORT, HOST:PORT or [IPV6]:PORT, such as 8080")
-            }
-            return address
+        transform: {
+            try parsed(ListenAddress(parsing: $0), orElse: "give PORT, HOST:PORT or [IPV6]:PORT, such as 8080")
         }
     )
     var listen = ListenAddress(host: nil, port: 8080)
@@ -37,11 +34,8 @@ struct WebOptions: ParsableArguments {
                 + "that knows it.",
             valueName: "origin"
         ),
-        transform: { text in
-            guard let origin = WebOrigin(parsing: text) else {
-                throw ValidationError("give http://HOST, https://HOST or either with a port")
-            }
-            return origin
+        transform: {
+            try parsed(WebOrigin(parsing: $0), orElse: "give http://HOST, https://HOST or either with a port")
         }
     )
     var allowOrigin: [WebOrigin] = []
@@ -51,11 +45,8 @@ struct WebOptions: ParsableArguments {
             "A web proxy in front of this server, whose X-Forwarded-For tells who the viewers are; may be given again.",
             valueName: "address[/bits]"
         ),
-        transform: { text in
-            guard let range = AddressRange(parsing: text) else {
-                throw ValidationError("give an address in numbers, or a network such as 10.0.0.0/8")
-            }
-            return range
+        transform: {
+            try parsed(AddressRange(parsing: $0), orElse: "give an address in numbers, or a network such as 10.0.0.0/8")
         }
     )
     var proxy: [AddressRange] = []
@@ -221,6 +212,12 @@ struct WebOptions: ParsableArguments {
             "\(tls == nil ? "http" : "https")://\(urlHost(host)):\(port)/\(token.map { "#\($0)" } ?? "")"
         }
     }
+}
+
+/// What was parsed, if the text had the form.
+private func parsed<Value>(_ value: Value?, orElse advice: String) throws -> Value {
+    guard let value else { throw ValidationError(advice) }
+    return value
 }
 
 private func parsePorts(_ text: String) throws(ValidationError) -> ClosedRange<UInt16> {

@@ -51,9 +51,9 @@ import Time
 
     /// Those who ask nothing, or what cannot be understood, cost the next one no more than a second each.
     @Test(arguments: [
-        "", "status", "{}", "{\"request\":\"status\"", "{\"request\":\"end\"}", "{\"request\":\"kick\"}",
-        "{\"request\":\"kick\",\"viewer\":\"7\"}", "{\"request\":\"kick\",\"viewer\":1e400}",
-        "{\"request\":\"bitrate\",\"bitrate_bps\":0.5}", "[[[[", "\u{0}", "\u{FFFD}",
+        "", "status", "{}", "{\"status\":{}", "{\"end\":{}}", "{\"kick\":{}}", "{\"kick\":{\"viewer\":\"7\"}}",
+        "{\"kick\":{\"viewer\":1e400}}", "{\"set_bitrate\":{\"_0\":0.5}}", "{\"status\":{},\"kick\":{\"viewer\":7}}",
+        "[[[[", "\u{0}", "\u{FFFD}",
         String(repeating: "[", count: 4096), "null",
     ])
     func whatMakesNoSenseIsRefused(line: String) throws {
@@ -62,7 +62,7 @@ import Time
         let asker = try folder.connect(until: late)
         try asker.send(line, until: late)
         #expect(
-            try asker.receive(limit: 1000, until: late) == "{\"refused\":\"the request makes no sense\"}"
+            try asker.receive(limit: 1000, until: late) == "{\"refused\":{\"_0\":\"the request makes no sense\"}}"
         )
         withExtendedLifetime(silent) {}
         #expect(try isDone(ask(.status)))
@@ -72,7 +72,7 @@ import Time
     @Test func aRequestThatIsTooLongIsLeft() throws {
         let control = try SenderControl(try folder.listen()) { _ in .done }
         let asker = try folder.connect(until: late)
-        try? asker.send(String(repeating: " ", count: 5000) + "{\"request\":\"status\"}", until: late)
+        try? asker.send(String(repeating: " ", count: 5000) + "{\"status\":{}}", until: late)
         #expect(throws: SystemError.self) { try asker.receive(limit: 1000, until: late) }
         #expect(try isDone(ask(.status)))
         control.close()
@@ -81,7 +81,7 @@ import Time
     /// A process that was stopped finds in its socket what nobody waits for any more.
     @Test func whatWasGivenUpIsNotDoneLater() throws {
         let listener = try folder.listen()
-        do { try folder.connect(until: late).send("{\"request\":\"kick\",\"viewer\":7}", until: late) }
+        do { try folder.connect(until: late).send("{\"kick\":{\"viewer\":7}}", until: late) }
         let asked = Mutex<[SenderRequest]>([])
         let control = try SenderControl(listener) { request in
             asked.withLock { $0.append(request) }
@@ -99,7 +99,7 @@ import Time
             let liar = listener.accept()!
             _ = try liar.receive(limit: 100, until: late)
             // A whole line is not what it takes for an answer, and the rest of this one is lost.
-            try liar.send("{\"done\":true", until: late)
+            try liar.send("{\"done\":{}", until: late)
         }
         #expect(throws: SenderControlError.babbles(pid: getpid())) { try connection.answer(until: late) }
     }
@@ -123,9 +123,9 @@ import Time
     func aRequestMayBeSoLong(length: Int, isTaken: Bool) throws {
         let control = try SenderControl(try folder.listen()) { _ in .done }
         let asker = try folder.connect(until: late)
-        let request = "{\"request\":\"status\"}"
+        let request = "{\"status\":{}}"
         try asker.send(request + String(repeating: " ", count: length - request.count), until: late)
-        #expect((try? asker.receive(limit: 100, until: late)) == (isTaken ? "{\"done\":true}" : nil))
+        #expect((try? asker.receive(limit: 100, until: late)) == (isTaken ? "{\"done\":{}}" : nil))
         control.close()
     }
 
@@ -143,8 +143,10 @@ import Time
 
     /// A sender that was taken over may answer anything.
     @Test(arguments: [
-        "", "{}", "{\"done\":1}", "{\"status\":{}}", "{\"status\":{\"calls\":1,\"bitrate_bps\":1,\"viewers\":[]}}",
-        "{\"status\":{\"calls\":[],\"bitrate_bps\":1e99,\"viewers\":[]}}", "{\"refused\":7}", "[]", "nonsense",
+        "", "{}", "{\"done\":1}", "{\"status\":{}}",
+        "{\"status\":{\"_0\":{\"calls\":1,\"bitrate_bps\":1,\"viewers\":[]}}}",
+        "{\"status\":{\"_0\":{\"calls\":[],\"bitrate_bps\":1e99,\"viewers\":[]}}}", "{\"refused\":7}",
+        "{\"refused\":{\"_0\":7}}", "[]", "nonsense",
         String(repeating: "[", count: 100_000), String(repeating: "x", count: 4 << 20 + 1),
     ])
     func aSenderThatLiesIsToldOf(answer: String) throws {
@@ -152,7 +154,7 @@ import Time
         let connection = SenderConnection(to: folder, asking: .status, until: late)
         let liar = listener.accept()!
         let late = late
-        #expect(try liar.receive(limit: 100, until: late) == "{\"request\":\"status\"}")
+        #expect(try liar.receive(limit: 100, until: late) == "{\"status\":{}}")
         let thread = try Thread { try? liar.send(answer, until: late) }
         #expect(throws: SenderControlError.babbles(pid: getpid())) { try connection.answer(until: late) }
         thread.join()

@@ -12,19 +12,10 @@ final class SharedPreference: Sendable {
     var codec: VideoCodec { state.withLock { $0.codec } }
 
     /// - Returns: whether another codec is preferred now.
-    func noteChange(_ share: Double, at instant: Instant) -> Bool {
+    func update(_ note: (inout CodecPreference) -> Void) -> Bool {
         state.withLock { preference in
             let before = preference.codec
-            preference.noteChange(share, at: instant)
-            return preference.codec != before
-        }
-    }
-
-    /// - Returns: whether another codec is preferred now.
-    func noteFrame(_ frame: EncodingResult, by codec: VideoCodec, cost: Duration, at now: Instant) -> Bool {
-        state.withLock { preference in
-            let before = preference.codec
-            preference.noteFrame(frame, by: codec, cost: cost, at: now)
+            note(&preference)
             return preference.codec != before
         }
     }
@@ -83,7 +74,7 @@ struct CodecPreference {
     ///
     /// - Parameter share: how much of it, 0...1, what has only moved not counted.
     mutating func noteChange(_ share: Double, at now: Instant) {
-        // Each rendition tells of it.
+        // Each rendition reports the same change.
         guard now != changedAt else { return }
         change = change * Self.remainder(of: now - (changedAt ?? now), .seconds(1)) + share
         changedAt = now
@@ -112,7 +103,7 @@ struct CodecPreference {
             if total > Self.longestCoarseTime, mayBegin { begin(.av1(busyAt: now, load: 0)) }
         case .av1(let busyAt, let load):
             var smooth = load
-            // Keyframes are dear and rare.
+            // Keyframes are costly and rare, and would distort the load.
             if codec == .av1, !frame.isKeyframe {
                 lastFrame = now
                 smooth += (cost / interval - load) * (elapsed / .seconds(2))

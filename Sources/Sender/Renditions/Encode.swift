@@ -43,7 +43,7 @@ final class Encode: Sendable {
     ) throws(SystemError) {
         self.rendition = rendition
         let passed = Mutex<FrameReader?>(reader)
-        // Nobody joins it: one that stalls in its encoder's library would hold up everything.
+        // The thread is not joined: a stall in the encoder's library would hold up the sender.
         _ = try Thread { [self] in
             let reader = passed.withLock { $0.take()! }
             let loop = EncodeLoop(rendition, settings, reader: reader, sinks: sinks, preference: preference)

@@ -50,7 +50,7 @@ final class EncodeLoop {
             let rings = sinks.bell.count
             if encode.mustStop { return }
             readPicture(for: stream)
-            // What is not to be shown any more is not encoded any more either.
+            // A picture that the horizon hides is not encoded any more.
             if let capturedAt, reader.horizon.hides(capturedAt) { self.capturedAt = nil }
             let now: Instant = MonotonicClock.now()
             let demand = sinks.demand(for: rendition.id, at: now)
@@ -78,7 +78,7 @@ final class EncodeLoop {
                 stream.noteNewPicture(changed, scroll)
                 let count = changed.count - (scroll?.blocks.count ?? 0)
                 let share = Double(count) / Double(changed.columns * changed.rows)
-                if preference.noteChange(share, at: instant) { sinks.bell.ring() }
+                if preference.update({ $0.noteChange(share, at: instant) }) { sinks.bell.ring() }
             case .contended: retryAt = MonotonicClock.now() + rendition.interval / 8
             case .unchanged, .noFrame: break
             }
@@ -104,7 +104,7 @@ final class EncodeLoop {
         if let keyframeAt = demand.keyframeAt, now >= keyframeAt { stream.noteKeyframeRequest() }
         let action = stream.action(at: now)
         guard action != .nothing else { return }
-        // The newest picture then goes out next, instead of an old one.
+        // When there is room again, the newest picture goes out instead of this one.
         if let isFullUntil = demand.isFullUntil, now < isFullUntil {
             statistics.ticksSkipped += 1
             retryAt = min(now + rendition.interval, isFullUntil)
@@ -117,9 +117,8 @@ final class EncodeLoop {
         }
         let cost = MonotonicClock.threadTime() - begin - (statistics.sendTime - sentBefore)
         statistics.encodeTime += cost
-        if let result, action != .keepAlive, preference.noteFrame(result, by: rendition.codec, cost: cost, at: now) {
-            sinks.bell.ring()
-        }
+        guard let result, action != .keepAlive else { return }
+        if preference.update({ $0.noteFrame(result, by: rendition.codec, cost: cost, at: now) }) { sinks.bell.ring() }
     }
 
     /// Sleeps until the next tick, or in waking mode until there is something to do.

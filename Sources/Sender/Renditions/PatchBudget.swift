@@ -12,7 +12,7 @@ struct PatchBudget {
     /// What a polished macroblock takes, about.
     private static let polishedBytes = 64.0
 
-    /// Of what scrolls, so many macroblocks are made better with each frame.
+    /// At most this many macroblocks that scroll are refined in one patch.
     private static let mostRefined = 60
 
     private var bytesPerSecond: Double
@@ -32,7 +32,7 @@ struct PatchBudget {
     /// How many bytes a patch of so many macroblocks may have; nil when it is better not to make one.
     mutating func limit(_ blocks: Int, at now: Instant) -> Int? {
         update(now)
-        // A repetition is smaller than any other sign of life.
+        // A patch without macroblocks is the smallest frame that keeps the stream alive.
         if blocks == 0 { return .max }
         return blocks <= Self.mostBlocks && credit > most / 4 ? Int(credit) : nil
     }

@@ -13,7 +13,7 @@ package struct ScaledPicture: ~Copyable {
     package private(set) var nv12: NV12Picture
     private let size: PixelSize
     private var rescaler: Rescaler?
-    /// What changed tiles are rescaled into, until it is known that they were whole. Elsewhere it holds nothing of use.
+    /// Receives the rescaled tiles while the frame may still be torn. Only the pixels of `drafted` tiles are valid.
     private var draft: NV12Picture
     /// The tiles in the draft that are as in the frame taken last.
     private var drafted: BlockSet
@@ -21,7 +21,7 @@ package struct ScaledPicture: ~Copyable {
     /// The tiles among those drafted that are as before: they make the draft whole within the bounds of what changed.
     private var unchanged: BlockSet
     private var detector = ScrollDetector()
-    /// The one found last.
+    /// The scroll that `findScroll` found last; reused, to save an allocation.
     private var scroll: Scroll
     private var searchesInVain = 0
 
@@ -81,7 +81,7 @@ package struct ScaledPicture: ~Copyable {
             nv12.update(region, from: draft, changed: &changed)
         }
         guard hasScrolled else { return nil }
-        // What is as it was needs no motion.
+        // Macroblocks that did not change are not moved, although they match the scroll.
         scroll.blocks.formIntersection(changed)
         scroll.tinted.formIntersection(changed)
         return scroll.blocks.isEmpty ? nil : scroll
@@ -90,7 +90,7 @@ package struct ScaledPicture: ~Copyable {
     /// Bytes of the frame in the tiles that were rescaled last.
     var bytesDrafted: Int { drafted.count * BlockSet.tile * BlockSet.tile * 3 / 2 }
 
-    /// What scrolls is worth looking for where it is much.
+    /// Whether enough has changed for a scroll to be worth the search.
     private var mayScroll: Bool { drafted.count * Self.scrollShare >= drafted.columns * drafted.rows }
 
     private var isSearchDue: Bool {

@@ -50,7 +50,7 @@ struct Sharpness {
     /// Whether more encodings would gain nothing.
     var isFine: Bool { coarseCount == 0 }
 
-    /// Whether that is about so of half of the picture or more.
+    /// Whether at least half of the macroblocks are nearly fine.
     var isMostlyFine: Bool { quantizers.count { $0 <= Self.nearlyFine } * 2 >= quantizers.count }
 
     private func isFine(_ index: Int) -> Bool {
@@ -119,7 +119,7 @@ struct Sharpness {
             count += counts[limit]
         }
         insert(beyond: limit - 1, most: .max)
-        // Of the next coarsest, which are too many, some.
+        // The next coarser class has too many macroblocks: only as many are added as the limit allows.
         insert(beyond: limit - 2, most: most)
     }
 

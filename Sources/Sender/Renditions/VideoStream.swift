@@ -31,7 +31,7 @@ package final class VideoStream {
     private var pictureIsNew = true
     /// Whether the last keyframe shows the picture.
     private var keyframeIsCurrent = false
-    /// What of the new picture has only moved.
+    /// The scroll of the new picture; nil if no part of it has only moved.
     private var scroll: Scroll?
     /// The instant of the last frame that was encoded.
     private var lastInstant: Instant
@@ -156,8 +156,8 @@ package final class VideoStream {
         }
         var delivery: Delivery?
         var isPatch = false
-        // Sharp at once, for fewer bits in all than a coarse keyframe and what mends it. What scrolls is mended slowly: it is
-        // moved as coarse as it is.
+        // A keyframe that is sharp at once takes fewer bits than a coarse one and its refinement. Macroblocks that scroll are
+        // refined slowly, as they are moved as coarse as they are.
         var coarsest: Int?
         if action == .keyframe, now > capturedAt + Self.restTime || scroll != nil || sharpness.isMostlyFine {
             coarsest = keyframeQuantizer
@@ -176,7 +176,7 @@ package final class VideoStream {
                     presentationTime: instant,
                     blocks: sharpness.active,
                     scroll: scroll,
-                    // What is polished is nearly there, and to give it up would spoil what was polished before.
+                    // A patch that is given up would also discard the macroblocks that were polished before.
                     limit: choice == .polish ? .max : limit,
                     deliver
                 )
@@ -191,7 +191,7 @@ package final class VideoStream {
         }
         scroll = nil
         if delivery == nil {
-            // What was patched is unknown to the encoder.
+            // The encoder does not know the patched macroblocks.
             if let patched = encoder.patchedBlocks {
                 sharpness.noteChanges(patched)
                 if pictureIsNew { sharpness.choose(isRefinement: false) } else { sharpness.chooseRefinement() }
