@@ -2,23 +2,22 @@ import FrameBridge
 import Time
 import X11Capture
 
-/// Decides what the capture process does next: when to look at the screen, when to publish, what becomes of a request, of a
-/// lost source, and of pictures that cannot be written. Sans-IO: what happened goes in with its instant (`handle`), actions
-/// come out one after the other (`nextAction`), and a deadline (`rest`).
+/// Decides what the capture process does next: when to look at the screen, when to publish, and how to handle requests, a lost
+/// source and a full disk. Sans-IO: events go in with their instant (`handle`), actions come out one after the other
+/// (`nextAction`), and a deadline (`rest`).
 ///
 /// Contract: an action is done, and its outcome handled, before the next one is taken.
 struct CaptureEngine {
     /// A screen that nobody watches is not looked at after this time.
     static let unwatchedTime = Duration.seconds(5)
-    /// Between two attempts to write what could not be written.
+    /// The time between two attempts to write a picture.
     static let retryTime = Duration.seconds(1)
-    /// A little longer than from sweep to sweep: a heartbeat goes with each of those, and needs no waking of its own. A
-    /// reader takes a writer that is silent for two seconds for stalled.
+    /// A little longer than the time between sweeps: each sweep comes with a heartbeat, which then needs no wake-up of its
+    /// own. Readers take a writer that is silent for two seconds for stalled.
     static let heartbeatInterval = Duration.milliseconds(550)
 
-    /// What there is to look at.
     private enum Source {
-        /// A connection to the X server, and when to look at what it shows.
+        /// A connection to the X server, and when to look at the source.
         case connected(CaptureSchedule)
         /// No connection, and when to try the next one.
         case sought(Backoff)
@@ -41,17 +40,17 @@ struct CaptureEngine {
 
     /// The picture that hides the screen during a pause: the placard, or the frozen one.
     private enum Cover: Equatable {
-        /// To be put into the slots for the first time.
+        /// It is to be put into the slots for the first time.
         case due
-        /// In all slots.
+        /// It is in all slots.
         case stands
-        /// Could not be written. Each tick tries again, by a placard.
+        /// It could not be written. Each tick tries again with a placard.
         case failed
     }
 
     enum End: Equatable {
         case clean
-        /// There never was a picture, as it could not be written.
+        /// The first picture could not be written.
         case failed(BridgeError)
     }
 
@@ -70,10 +69,8 @@ struct CaptureEngine {
     private var statisticsAt: Instant
     private var misses = Misses()
 
-    /// The first actions tell what is to be told of the start.
-    ///
     /// - Parameters:
-    ///   - start: what came of the first attempt to connect to the X server.
+    ///   - start: the outcome of the first attempt to connect to the X server.
     ///   - isPaused: whether the process before was paused when it ended.
     ///   - goesOn: whether this process continues the broadcast of one that crashed.
     init(_ start: Connection, isPaused: Bool, goesOn: Bool, at now: Instant) {
@@ -100,8 +97,8 @@ struct CaptureEngine {
     /// The next action; nil when it is time to rest.
     mutating func nextAction() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
 
-    /// Until when to sleep, and whether what the X server tells ends the sleep: while something waits for its time, that would
-    /// only wake the process in vain.
+    /// Until when to sleep, and whether events of the X server end the sleep: while a look waits for its time, they would wake
+    /// the process in vain.
     func rest(at now: Instant) -> (until: Instant, hearsServer: Bool) {
         var look: Instant?
         var hearsServer = false
@@ -115,7 +112,7 @@ struct CaptureEngine {
         return (earliest(look, callAgainAt).map { min($0, heartbeatAt) } ?? heartbeatAt, hearsServer)
     }
 
-    /// Takes in what happened.
+    /// Takes in an event.
     mutating func handle(_ event: Event, at now: Instant) {
         if end != nil { return }
         switch event {
@@ -151,11 +148,11 @@ struct CaptureEngine {
         case .notCovered(let reason, let isHidden, let isAsked):
             if phase != .paused(.failed) { actions.append(.tell(.problem(reason))) }
             settlePause(.failed, isHidden: isHidden, isAsked: isAsked)
-        case .opened: actions.append(isPaused ? .adopt : .replace)
+        case .opened: actions.append(.adopt(publishing: !isPaused))
         case .adopted(let schedule, let warning): adopt(schedule, warning)
         case .notOpened(let reason): refuse(reason)
         case .notReplaced(let reason):
-            // If the horizon stands already, readers see none of the pictures before.
+            // The horizon may already hide the earlier pictures from readers.
             publishAgain()
             refuse(reason)
         }
@@ -226,7 +223,7 @@ struct CaptureEngine {
         if sight.pointerIsNews { schedule?.notePointer() }
         if sight.isMissed, misses.note(at: start) { actions.append(.tell(.missedDamage)) }
         if sight.isNew || phase == .sourceLost { actions.append(.publish(replacingAll: replacesAll)) }
-        // Replies may have brought events along, and those do not make the connection readable again.
+        // Events that came with the replies do not make the connection readable again.
         actions.append(.drain(thenLook: false))
     }
 
@@ -285,11 +282,11 @@ struct CaptureEngine {
         }
     }
 
-    /// Keeps what `BroadcastState.paused` promises. A pause does not end over a full disk: the process would be started again, and
+    /// Keeps the promise of `BroadcastState.paused`. A full disk does not end the process during a pause: a restarted one would
     /// show the screen.
     ///
-    /// - Parameter isHidden: whether nothing of the screen is left to be seen. Otherwise there is no answer, and the same is asked
-    ///   again with the next tick.
+    /// - Parameter isHidden: whether readers see nothing of the screen. Otherwise the request gets no answer, and the next tick
+    ///   takes it again.
     private mutating func settlePause(_ cover: Cover, isHidden: Bool, isAsked: Bool) {
         let isNew = !isPaused
         if cover == .stands { hasPicture = true }
@@ -309,13 +306,13 @@ struct CaptureEngine {
         actions.append(.setState(isConnected ? .active : .sourceLost, reason: ""))
     }
 
-    /// Another source stands in the place of the one before: in all slots or, during a pause, behind the cover.
+    /// Another source has replaced the one before: in all slots or, during a pause, behind the cover.
     private mutating func adopt(_ schedule: CaptureSchedule, _ warning: String?) {
         source = .connected(schedule)
         actions.append(.tell(.sourceChanged))
         if let warning { actions.append(.tell(.problem(warning))) }
         replacesAll = isPaused
-        // That the source before was lost is no news any more.
+        // The note `sourceBack` would be about the source before.
         if phase == .sourceLost { phase = .starting }
         if !isPaused { show() }
         actions.append(.answer(.granted))

@@ -10,7 +10,6 @@ package struct CaptureLoop: ~Copyable {
     private var settings: CaptureSettings
     private let directory: BridgeDirectory
     private let report: (String) -> Void
-    private let interval: Duration
     private var writer: FrameWriter
     private var engine: CaptureEngine
     /// Nil while the X server is away.
@@ -19,7 +18,7 @@ package struct CaptureLoop: ~Copyable {
     }
     /// The statistics of the sessions that have ended, added up.
     private var past = CaptureStatistics()
-    /// What was opened, and does not stand in the place of `session` yet.
+    /// The source that was opened and has not taken the place of `session` yet.
     private var candidate: Candidate?
 
     private struct Candidate {
@@ -38,8 +37,7 @@ package struct CaptureLoop: ~Copyable {
         in directory: BridgeDirectory,
         report: @escaping (String) -> Void
     ) throws {
-        let interval = Duration.seconds(1) / settings.framesPerSecond
-        let (session, start) = try Self.open(settings, interval)
+        let (session, start) = try Self.open(settings)
         var settings = settings
         if let session { settings.source = session.source }
         writer = try FrameWriter(
@@ -59,24 +57,21 @@ package struct CaptureLoop: ~Copyable {
         self.directory = directory
         self.report = report
         self.session = session
-        self.interval = interval
     }
 
     private static func open(
-        _ settings: CaptureSettings,
-        _ interval: Duration
+        _ settings: CaptureSettings
     ) throws(X11Error) -> (XSession?, CaptureEngine.Connection) {
         do throws(X11Error) {
             let session = try XSession(settings)
-            let schedule = session.schedule(interval: interval, at: MonotonicClock.now())
-            return (session, .made(schedule, warning: session.warning))
+            return (session, .made(session.schedule(at: MonotonicClock.now()), warning: session.warning))
         } catch {
             guard settings.goesOn else { throw error }
             return (nil, .failed(reason: "\(error)", isForGood: error.isForGood))
         }
     }
 
-    /// What is shown, in root-window pixels.
+    /// Where the source lies, in root-window pixels.
     package var region: PixelRect? { session?.region }
 
     /// Runs until a signal or a request to stop comes. Says `stopped` before it returns.
@@ -125,13 +120,12 @@ package struct CaptureLoop: ~Copyable {
             case .cover(let cover, let isAsked): hide(behind: cover, isAsked: isAsked)
             case .hidePast: writer.hide(before: MonotonicClock.now())
             case .open(let words, let looking): open(words, looking: looking)
-            case .adopt: adopt(publishing: false)
-            case .replace: adopt(publishing: true)
+            case .adopt(let publishing): adopt(publishing: publishing)
             }
         }
     }
 
-    /// Readers go by the frames file; when only the status file cannot be written, for a full disk, the show goes on.
+    /// Readers rely on the frames file, so the broadcast goes on when only the status file cannot be written (full disk).
     private mutating func setState(_ state: BroadcastState, _ reason: String) {
         do { try writer.setState(state, reason: reason) } catch { report("\(error)") }
     }
@@ -144,8 +138,7 @@ package struct CaptureLoop: ~Copyable {
             self.session = session
             // Another X server, or another life of it.
             writer.startOver()
-            let schedule = session.schedule(interval: interval, at: MonotonicClock.now())
-            handle(.connected(.made(schedule, warning: session.warning)))
+            handle(.connected(.made(session.schedule(at: MonotonicClock.now()), warning: session.warning)))
         } catch {
             handle(.connected(.failed(reason: "\(error)", isForGood: error.isForGood)))
         }
@@ -158,7 +151,7 @@ package struct CaptureLoop: ~Copyable {
 
     private mutating func look(_ look: CaptureSchedule.Look) {
         guard let session else { return }
-        let start: Instant = MonotonicClock.now()
+        let start = MonotonicClock.now()
         do throws(X11Error) {
             switch try session.look(look) {
             case .sourceLost: handle(.sourceAbsent(look, from: start, reason: "\(settings.source) is gone"))
@@ -178,12 +171,10 @@ package struct CaptureLoop: ~Copyable {
 
     private mutating func publish(replacingAll: Bool) {
         guard let session else { return }
-        do throws(BridgeError) {
-            try publish(session, replacingAll: replacingAll)
-            handle(.published)
-        } catch {
-            handle(.notPublished(error))
+        do throws(BridgeError) { try publish(session, replacingAll: replacingAll) } catch {
+            return handle(.notPublished(error))
         }
+        handle(.published)
     }
 
     private mutating func publish(_ session: XSession, replacingAll: Bool) throws(BridgeError) {
@@ -192,7 +183,7 @@ package struct CaptureLoop: ~Copyable {
     }
 
     private mutating func hide(behind cover: CaptureEngine.Action.Cover, isAsked: Bool) {
-        let now: Instant = MonotonicClock.now()
+        let now = MonotonicClock.now()
         var picture = writer.lastFrame ?? session?.frameInfo ?? .ofNothing(at: now)
         let isPlacard = cover == .placard
         if isPlacard || writer.lastFrame == nil { picture.capturedAt = now }
@@ -214,8 +205,8 @@ package struct CaptureLoop: ~Copyable {
         changed.source = source
         do throws(X11Error) {
             let session = try XSession(changed)
-            let start: Instant = MonotonicClock.now()
-            var schedule = session.schedule(interval: interval, at: start)
+            let start = MonotonicClock.now()
+            var schedule = session.schedule(at: start)
             if looking {
                 switch try session.look(.atAll) {
                 case .sourceLost: return handle(.notOpened("\(source) is gone, or changes too fast: try again"))
@@ -233,7 +224,7 @@ package struct CaptureLoop: ~Copyable {
         guard let candidate else { return }
         self.candidate = nil
         let session = candidate.session
-        // First, so that no picture of the source before follows one of this, should the process die in between.
+        // The name comes first: a successor of a process that dies in between must not show the source before again.
         do throws(BridgeError) {
             try writer.setSource("\(candidate.source) of \(session.display)", words: session.source.words)
         } catch {
@@ -241,7 +232,7 @@ package struct CaptureLoop: ~Copyable {
         }
         if publishing {
             do throws(BridgeError) {
-                // Whether there is room shows before the horizon hides the picture that stays if there is none.
+                // First without a horizon: if there is no room, the picture before stays, and must not be hidden.
                 try publish(session, replacingAll: false)
                 try publish(session, replacingAll: true)
             } catch {
@@ -262,7 +253,7 @@ extension X11Error {
 }
 
 extension FrameInfo {
-    /// What a placard stands for where no screen was seen yet.
+    /// The picture that a placard replaces while no screen was seen yet.
     fileprivate static func ofNothing(at now: Instant) -> FrameInfo {
         FrameInfo(
             width: 1280,

@@ -3,10 +3,10 @@ import Time
 
 /// Decides when to look at the screen, and at what of it. Sans-IO: instants come from outside.
 ///
-/// What is known to have changed is looked at as soon as the frame rate allows, so a change on a quiet screen shows at
-/// once. XDamage misses some drawing (OpenGL, some compositors), hence the sweep: without any damage, stripes of the
-/// screen are compared with the picture before, all of it once a second. A sweep that finds a change sets off polling of
-/// the whole screen at the frame rate until `trustTime` has passed without another find.
+/// A known change is looked at as soon as the frame rate allows, so that a change on a quiet screen shows at once. XDamage
+/// misses some drawing (OpenGL, some compositors), hence the sweep: without any damage, stripes of the screen are compared
+/// with the picture before, all of it once a second. A sweep that finds a change sets off polling of the whole screen at the
+/// frame rate until `trustTime` has passed without another find.
 struct CaptureSchedule {
     /// What to look at. The pointer is always asked for.
     struct Look: Equatable {
@@ -30,25 +30,13 @@ struct CaptureSchedule {
     /// A pointer that moved is asked for at the frame rate for as long, in case a program moves it without events.
     static let restTime = Duration.milliseconds(250)
 
-    /// For how long something is looked at with each frame, whatever the server tells.
-    private enum Attention {
-        case none
-        case until(Instant)
-        case always
+    /// Whether something is looked at with each frame, whatever the server tells.
+    private struct Attention {
+        /// For want of events that would tell of a change.
+        let isConstant: Bool
+        var until: Instant?
 
-        func lasts(at instant: Instant) -> Bool {
-            switch self {
-            case .none: false
-            case .until(let end): instant < end
-            case .always: true
-            }
-        }
-
-        /// - Parameter end: not before the one of an earlier call.
-        mutating func last(until end: Instant) {
-            if case .always = self { return }
-            self = .until(end)
-        }
+        func lasts(at instant: Instant) -> Bool { isConstant || until.map { instant < $0 } ?? false }
     }
 
     private let interval: Duration
@@ -56,7 +44,7 @@ struct CaptureSchedule {
     private var lastLook: Instant?
     private var isDamaged = true
     private var pointerHasMoved = false
-    /// To the whole screen.
+    /// Attention to the whole screen.
     private var polling: Attention
     private var asksPointer: Attention
     private var sweepAt: Instant
@@ -70,8 +58,8 @@ struct CaptureSchedule {
     init(interval: Duration, hasDamage: Bool, hasMotion: Bool, at now: Instant) {
         self.interval = interval
         rate = RateLimit(interval: interval, from: now)
-        polling = hasDamage ? .none : .always
-        asksPointer = hasMotion ? .none : .always
+        polling = Attention(isConstant: !hasDamage)
+        asksPointer = Attention(isConstant: !hasMotion)
         sweepAt = now
     }
 
@@ -81,13 +69,10 @@ struct CaptureSchedule {
     /// The pointer has moved, or has another look.
     mutating func notePointer() { pointerHasMoved = true }
 
-    /// Whether something waits for the frame rate to allow it: nothing the server may tell meanwhile matters.
+    /// Whether a look waits for the frame rate: until then no event of the server changes the schedule.
     var isWaiting: Bool { isDamaged || pointerHasMoved }
 
     func isSweepDue(at now: Instant) -> Bool { now >= sweepAt }
-
-    /// The earliest instant that the frame rate allows.
-    private var earliest: Instant { rate.earliest }
 
     /// When the next look is due.
     var deadline: Instant {
@@ -96,7 +81,7 @@ struct CaptureSchedule {
         if polling.lasts(at: lastLook) || asksPointer.lasts(at: lastLook) {
             deadline = min(deadline, lastLook + interval)
         }
-        return isWaiting ? min(deadline, earliest) : deadline
+        return isWaiting ? min(deadline, rate.earliest) : deadline
     }
 
     /// The look to take now, if any.
@@ -105,8 +90,8 @@ struct CaptureSchedule {
         guard let lastLook else { return .atAll }
         let polls = polling.lasts(at: lastLook) && now >= lastLook + interval
         let sweep: Look.Sweep = polls ? .everything : now >= sweepAt ? .stripe(stripe) : .none
-        // A sweep may find a part of what was damaged, which must not show without the rest.
-        return Look(takesDamage: isDamaged && (now >= earliest || sweep != .none), sweep: sweep)
+        // A sweep may find a part of the damage, which must not show without the rest.
+        return Look(takesDamage: isDamaged && (now >= rate.earliest || sweep != .none), sweep: sweep)
     }
 
     /// The look was taken, and this was seen.
@@ -115,25 +100,22 @@ struct CaptureSchedule {
         if look.takesDamage { isDamaged = false }
         if sight.isDamaged { isDamaged = true }
         pointerHasMoved = false
-        if sight.pointerMoved { asksPointer.last(until: now + Self.restTime) }
-        if sight.isMissed { polling.last(until: now + Self.trustTime) }
+        if sight.pointerMoved { asksPointer.until = now + Self.restTime }
+        if sight.isMissed { polling.until = now + Self.trustTime }
+        if look.sweep != .none { sweepAt = now + Self.sweepInterval }
         var isMereStripe = false
-        switch look.sweep {
-        case .none: break
-        case .stripe:
+        if case .stripe = look.sweep {
             isMereStripe = !look.takesDamage
             stripe = (stripe + 1) % Self.stripes
-            sweepAt = now + Self.sweepInterval
-        case .everything: sweepAt = now + Self.sweepInterval
         }
-        // A sweep in between that finds nothing does not delay what comes next.
+        // A sweep in between that finds nothing does not delay the next look.
         if sight.isNew || !isMereStripe { rate.note(at: now) }
     }
 }
 
-/// Counts sweeps that found what no damage had told of.
+/// Counts sweeps that found a change without damage.
 struct Misses {
-    /// So many in a row are no accident.
+    /// More misses than this in a row are no accident.
     private static let mostAccidents = 2
 
     private var count = 0

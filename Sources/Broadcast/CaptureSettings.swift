@@ -10,7 +10,7 @@ package struct CaptureSettings: Sendable {
     package var framesPerSecond: Int
     package var showsCursor: Bool
     package var storage: FrameStorage
-    /// Whether another process showed it before and died: then a source that is not there is waited for.
+    /// Whether this process continues the broadcast of one that died: then it waits for a source that is absent.
     package var goesOn = false
 
     package init(

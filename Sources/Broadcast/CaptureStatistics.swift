@@ -1,19 +1,19 @@
-/// What a capture process has done since it began. Times are processor time.
+/// The work of a capture process since it began. Times are processor time.
 package struct CaptureStatistics: Sendable {
     /// How often it looked at the screen.
     package internal(set) var looks = 0
     package internal(set) var framesPublished = 0
-    /// How many of those looks found by chance what no damage had told of.
+    /// How many of those looks found a change for which there was no damage event.
     package internal(set) var misses = 0
-    /// Asking the X server for pixels.
+    /// Spent on asking the X server for pixels.
     package internal(set) var grabTime = Duration.zero
-    /// Finding the tiles that differ.
+    /// Spent on finding the tiles that differ.
     package internal(set) var compareTime = Duration.zero
-    /// Converting them to NV12 in the frames file.
+    /// Spent on converting tiles to NV12 in the frames file.
     package internal(set) var convertTime = Duration.zero
     /// Bytes of pixels that came from the X server.
     package internal(set) var bytesGrabbed: UInt64 = 0
-    /// Bytes of NV12 that were converted to.
+    /// Bytes of NV12 that were written.
     package internal(set) var bytesConverted: UInt64 = 0
 
     static func + (one: Self, other: Self) -> Self {

@@ -4,7 +4,7 @@ import Time
 import X11Capture
 
 extension CaptureEngine {
-    /// What came of an attempt to connect to the X server.
+    /// The outcome of an attempt to connect to the X server.
     enum Connection {
         /// - `warning`: a sentence if grabbing will be slow.
         case made(CaptureSchedule, warning: String?)
@@ -21,33 +21,33 @@ extension CaptureEngine {
         /// The actions since `woke` are done: it is the screen's turn.
         case served
 
-        /// Of `beat`: whether the frames file is in its place, and whether anybody reads.
+        /// After `beat`: whether the frames file is in its place, and whether anybody reads.
         case beaten(hasFile: Bool, isWatched: Bool)
-        /// Of `takeRequest`.
+        /// After `takeRequest`.
         case asked(BridgeRequest?)
-        /// Of `connect`.
+        /// After `connect`.
         case connected(Connection)
-        /// Of `drain`.
+        /// After `drain`.
         case told(XEvents, mayLook: Bool)
-        /// Of `look`, which began at that instant.
+        /// After `look`, which began at that instant.
         case looked(CaptureSchedule.Look, from: Instant, XSession.Sight)
-        /// Of `look`: the connection is good, and the source is not there.
+        /// After `look`: the connection is good, and the source is not there.
         case sourceAbsent(CaptureSchedule.Look, from: Instant, reason: String)
-        /// Of `drain` and `look`: the connection is closed.
+        /// After `drain` or `look`: the connection is closed.
         case serverLost(String)
-        /// Of `publish`.
+        /// After `publish`.
         case published
         case notPublished(BridgeError)
-        /// Of `cover`.
+        /// After `cover`.
         case covered(isAsked: Bool)
-        /// - `isHidden`: there is no frame of this process, so that the horizon alone hides those of the one before.
+        /// After `cover`, which failed. `isHidden`: this process has no frame, and the horizon hides those of the one before.
         case notCovered(reason: String, isHidden: Bool, isAsked: Bool)
-        /// Of `open`.
+        /// After `open`.
         case opened
         case notOpened(String)
-        /// Of `adopt` and `replace`.
+        /// After `adopt`.
         case adopted(CaptureSchedule, warning: String?)
-        /// Of `replace`: the source before is as it was.
+        /// After `adopt(publishing: true)`, which failed: the source before stays.
         case notReplaced(String)
     }
 
@@ -55,7 +55,7 @@ extension CaptureEngine {
     enum Action: Equatable {
         enum Cover: Equatable {
             case placard
-            /// A placard too where there is no picture.
+            /// A placard if there is no picture.
             case lastPicture
         }
 
@@ -67,29 +67,28 @@ extension CaptureEngine {
         case setState(BroadcastState, reason: String)
         case tell(CaptureNote)
         case reportStatistics
-        /// Connect to the X server. What comes next begins a new generation.
+        /// Connect to the X server. The next picture begins a new generation.
         case connect
-        /// Read what the X server told; `thenLook` comes back as `mayLook`.
+        /// Read the events of the X server; `thenLook` comes back as `mayLook`.
         case drain(thenLook: Bool)
         case look(CaptureSchedule.Look)
-        /// Publish what was seen.
+        /// Publish the picture that was seen.
         case publish(replacingAll: Bool)
         /// Draw the next picture as a whole.
         case forgetPublished
-        /// Put a picture without news of the screen into all slots, and forbid what was captured before it. `isAsked` comes back.
+        /// Put a picture without news of the screen into all slots, and forbid earlier pictures. `isAsked` comes back.
         case cover(Cover, isAsked: Bool)
-        /// Forbid what was captured until now.
+        /// Forbid all pictures captured until now.
         case hidePast
-        /// Find another source beside the present one, and look at it if `looking`. Its name in words.
+        /// Open another source, named in words, beside the present one; look at it if `looking`.
         case open(String, looking: Bool)
-        /// Have the opened source in the place of the present one, also for a successor.
-        case adopt
-        /// The same, and before that have its picture in the place of all that were published; or nothing of it.
-        case replace
+        /// Put the opened source in the place of the present one, also for a successor. With `publishing`, first put its picture
+        /// in the place of all published ones; if that fails, the present source stays.
+        case adopt(publishing: Bool)
     }
 }
 
-/// What a person is told.
+/// A message to the person who runs the broadcast.
 enum CaptureNote: Equatable {
     case stillPaused
     case paused
@@ -108,9 +107,7 @@ enum CaptureNote: Equatable {
 
     /// One sentence.
     ///
-    /// - Parameters:
-    ///   - source: what is shown.
-    ///   - region: where it lies, if it is there.
+    /// - Parameter region: where the source lies; nil while it is not there.
     func sentence(source: CaptureSource, region: PixelRect?) -> String {
         let place = region.map { "\($0)" } ?? "elsewhere"
         return switch self {
@@ -122,7 +119,7 @@ enum CaptureNote: Equatable {
         case .notWritten(let reason): "\(reason); the last picture stays while I try on"
         case .writable: "pictures can be written again"
         case .missedDamage:
-            "the X server does not tell of all that is drawn: while it is so, I look at the whole screen"
+            "the X server does not tell of all drawing: I compare the whole screen while this lasts"
         case .sourceLost(let reason): "\(reason); the last picture stays while I look for it"
         case .sourceBack: "\(source) is back: \(place)"
         case .sourceGone: "\(source) is gone for good: choose what to show with \"oriel source\""

@@ -1,8 +1,8 @@
 import FrameBridge
 
 extension Orientation {
-    /// - Parameter rotation: the bits of RandR's ROTATION (RandR 1.2 §6): 1, 2, 4 and 8 for a turn by 0° to 270°, 16 and 32 for
-    ///   what is mirrored before, along x and y. What they leave open is taken for upright.
+    /// - Parameter rotation: the bits of RandR's ROTATION (RandR 1.2 §6): 1, 2, 4 and 8 for a turn by 0° to 270°, 16 and 32
+    ///   for mirroring along x and y before the turn. Unknown bits count as upright.
     init(rotation: UInt16) {
         let turns =
             switch rotation & 15 {

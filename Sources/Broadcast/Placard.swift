@@ -21,9 +21,10 @@ enum Placard {
     /// The luma of the pixel at `x`, `y` in a picture of this size.
     static func luma(x: Int, y: Int, width: Int, height: Int) -> UInt8 {
         let cell = max(1, min(width / (columns * 2), height / (rows * 3)))
-        let column = (x - (width - columns * cell) / 2).floorDivided(by: cell)
-        let row = (y - (height - rows * cell) / 2).floorDivided(by: cell)
-        guard 0..<columns ~= column, 0..<rows ~= row, column % 6 < 5 else { return background }
+        let (left, top) = ((width - columns * cell) / 2, (height - rows * cell) / 2)
+        guard x >= left, y >= top else { return background }
+        let (column, row) = ((x - left) / cell, (y - top) / cell)
+        guard column < columns, row < rows, column % 6 < 5 else { return background }
         return glyphs[column / 6][row] >> (4 - column % 6) & 1 == 1 ? ink : background
     }
 }
@@ -44,12 +45,5 @@ extension FramePlanes {
             }
             for offset in chroma.byteOffsets { chroma.storeBytes(of: 128, toByteOffset: offset, as: UInt8.self) }
         }
-    }
-}
-
-extension Int {
-    fileprivate func floorDivided(by divisor: Int) -> Int {
-        let quotient = self / divisor
-        return self < 0 && quotient * divisor != self ? quotient - 1 : quotient
     }
 }

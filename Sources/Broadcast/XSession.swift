@@ -25,32 +25,34 @@ final class XSession {
         var pointerIsNews = false
     }
 
-    /// How often at the most to grab again what was drawn during a grab.
+    /// The most grabs of one look, which repeats a grab if something was drawn meanwhile.
     private static let mostGrabs = 3
-    /// How often at the most to begin anew for a source that changes its size all the while.
+    /// How often a look begins anew for a source that changes its size all the time.
     private static let mostSizes = 10
 
     private let connection: XConnection
+    /// The time between two frames.
+    private let interval: Duration
     private let grabber: ScreenGrabber
     private let damage: DamageMonitor?
     private let tracker: CursorTracker?
     private let converter: NV12Converter
     private var cursor: Cursor?
     private var publishedCursor: Cursor?
-    /// Where in the picture it was drawn.
+    /// Where in the picture the pointer was drawn.
     private var publishedPlace: PixelRect?
     private var cursorEvents = XEvents()
     /// Tiles that were damaged and have not been looked at.
     private var suspects: BlockSet
     /// Tiles that differ from the picture published last.
     private var unpublished: BlockSet
-    /// For use within a look only.
+    /// Used within a look only.
     private var wanted: BlockSet
     private var found: BlockSet
-    /// What a sweep has found and no damage has told of so far.
+    /// Tiles that a sweep found changed and no damage event has named so far.
     private var missed: BlockSet
-    /// When the present picture was taken, or the pointer in it last looked for; at first the session's beginning.
-    private var capturedAt: Instant = MonotonicClock.now()
+    /// When the present picture was taken or its pointer was last looked for; at first the session's beginning.
+    private var capturedAt = MonotonicClock.now()
 
     private var counted = CaptureStatistics()
 
@@ -65,19 +67,16 @@ final class XSession {
     /// One sentence to tell the user when grabbing will be slow.
     var warning: String? { grabber.warning }
     var display: String { connection.display }
-    /// What is shown, so that nothing else can be meant.
+    /// The source; a window with its mark, so that no other window can be meant.
     var source: CaptureSource { grabber.source }
     var fileDescriptor: Int32 { connection.fileDescriptor }
     var region: PixelRect { grabber.region }
 
-    private static func connect(_ settings: CaptureSettings) throws(X11Error) -> XConnection {
-        try XConnection(display: settings.display, timeout: .seconds(1))
-    }
-
     init(_ settings: CaptureSettings) throws(X11Error) {
         // Tiles that differ are named to the bridge as they were compared.
         precondition(FramePlanes.tileSide == BlockSet.tile)
-        connection = try Self.connect(settings)
+        connection = try XConnection(display: settings.display, timeout: .seconds(1))
+        interval = .seconds(1) / settings.framesPerSecond
         grabber = try ScreenGrabber(connection: connection, source: settings.source)
         damage = try DamageMonitor(connection: connection, source: settings.source)
         tracker = settings.showsCursor ? try CursorTracker(connection: connection) : nil
@@ -89,21 +88,13 @@ final class XSession {
         missed = grabber.noTiles
     }
 
-    /// When to look at this screen.
-    ///
-    /// - Parameters:
-    ///   - interval: the time between two frames.
-    ///   - now: when the first look is due.
-    func schedule(interval: Duration, at now: Instant) -> CaptureSchedule {
-        CaptureSchedule(
-            interval: interval,
-            hasDamage: damage != nil,
-            hasMotion: tracker?.hasMotionEvents ?? true,
-            at: now
-        )
+    /// When to look at this screen; the first look is due `now`.
+    func schedule(at now: Instant) -> CaptureSchedule {
+        let hasMotion = tracker?.hasMotionEvents ?? true
+        return CaptureSchedule(interval: interval, hasDamage: damage != nil, hasMotion: hasMotion, at: now)
     }
 
-    /// Reads what the server told. The pointer does not matter where it is not shown.
+    /// Reads the server's events, without those of the pointer if it is not shown.
     func drainEvents() throws(X11Error) -> XEvents {
         var events = try connection.drainEvents()
         cursorEvents.formUnion(events)
@@ -118,7 +109,7 @@ final class XSession {
     func look(_ look: CaptureSchedule.Look) throws(X11Error) -> Finding {
         counted.looks += 1
         var sight = Sight(isDamaged: look.takesDamage)
-        let now: Instant = MonotonicClock.now()
+        let now = MonotonicClock.now()
         let pointer = tracker?.ask()
         let isPresent = try grabChanges(look, &sight)
         // Also while the source is lost: xcb keeps a reply that is not read for ever.
@@ -163,7 +154,7 @@ final class XSession {
             if attempt == 0, look.sweep != .none, !hadMoved { missed.formUnion(found) }
             if !sight.isDamaged { break }
         }
-        // Damage that has not been taken may yet tell of it.
+        // Damage that has not been taken yet may name these tiles.
         sight.isMissed = !missed.isEmpty && !sight.isDamaged
         if sight.isMissed { counted.misses += 1 }
         return true
@@ -190,7 +181,7 @@ final class XSession {
         return cursor != before
     }
 
-    /// What was published is no longer what readers see: the next picture is drawn as a whole.
+    /// Readers no longer see the picture published last: the next one is drawn as a whole.
     func forgetPublished() {
         suspects = grabber.noTiles
         wanted = grabber.noTiles
@@ -204,7 +195,7 @@ final class XSession {
     /// The size of the picture: the region's, rounded up to even.
     private var pictureSize: PixelSize { region.size.roundedUpToEven }
 
-    /// What is known of the present picture besides its pixels.
+    /// The description of the present picture.
     var frameInfo: FrameInfo {
         FrameInfo(
             width: pictureSize.width,
@@ -218,7 +209,7 @@ final class XSession {
     /// Draws what differs from the picture published last, with the pointer in it.
     func draw(on planes: inout FramePlanes) {
         let start = MonotonicClock.threadTime()
-        defer { counted.convertTime += .nanoseconds(MonotonicClock.threadTime() - start) }
+        defer { counted.convertTime += MonotonicClock.threadTime() - start }
         let size = pictureSize
         let layout = NV12Layout(size: size, lumaStride: planes.stride, chromaStride: planes.stride)
         if planes.followsAnother {
@@ -244,7 +235,7 @@ final class XSession {
         }
     }
 
-    /// What was drawn last is what readers see.
+    /// Readers see the picture that was drawn last.
     func notePublished() {
         counted.framesPublished += 1
         unpublished.removeAll()
@@ -275,7 +266,7 @@ final class XSession {
         }
     }
 
-    /// Where in the picture the pointer's image lies; may reach beyond.
+    /// Where in the picture the pointer's image lies; may reach beyond the picture.
     private var cursorPlace: PixelRect? {
         cursor.map {
             PixelRect(

@@ -33,7 +33,7 @@
 enum { number_of_process_madvise = 440, number_of_process_mrelease = 448, number_of_fchmodat2 = 452 };
 enum { number_of_setxattrat = 463, number_of_removexattrat = 466, number_of_open_tree_attr, number_of_file_setattr = 469 };
 
-/* Calls that neither process has a use for. */
+/* Calls that neither kind of process needs. */
 static const int refused[] = {
     /* Other programs, processes and namespaces, and ways around the filter. */
     SYS_execve, SYS_execveat, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_mount, SYS_umount2,

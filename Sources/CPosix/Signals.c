@@ -11,7 +11,7 @@ int posix_termination_signals(void) {
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
-    // Who ignores it, as nohup does, means to outlive the terminal; blocked it would be queued all the same.
+    // A process that ignores SIGHUP (nohup) is to outlive the terminal; a blocked signal would be queued although ignored.
     struct sigaction hangup;
     if (sigaction(SIGHUP, NULL, &hangup) != 0 || hangup.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);
     int code = pthread_sigmask(SIG_BLOCK, &set, NULL);

@@ -6,7 +6,7 @@ package final class ChildProcess {
     package enum Exit: Equatable, Sendable, CustomStringConvertible {
         case code(Int32)
         case signal(Int32)
-        /// Somebody else took the news.
+        /// Another part of this process has waited for it.
         case unknown
 
         package var description: String {
@@ -18,7 +18,7 @@ package final class ChildProcess {
         }
     }
 
-    /// What the program has in common with this one.
+    /// How the program is tied to this one.
     package enum Tie {
         /// It ends with this one (SIGTERM), which has one thread, and ignores what this one ignores. In a process group of its
         /// own: what the terminal sends goes to this one, which ends its children in order.

@@ -3,10 +3,10 @@ import Glibc
 import Synchronization
 package import Time
 
-/// Gives copies of one descriptor to whoever asks at a datagram socket in the file system.
+/// Gives copies of one descriptor to the processes that ask at a datagram socket in the file system.
 ///
-/// Who asks sends one end of a pair of sockets (SCM_RIGHTS, unix(7)), and receives the descriptor on the other end: for that
-/// it needs no socket that could connect to a server.
+/// A client sends one end of a pair of sockets (SCM_RIGHTS, unix(7)), and receives the descriptor on the other end: it needs
+/// no socket that could connect to a server.
 package final class DescriptorService {
     private let socket: FileDescriptor
     private let gift: FileDescriptor
@@ -25,10 +25,7 @@ package final class DescriptorService {
     ) throws(SystemError) {
         let socket = try FileDescriptor.datagramSocket()
         let (asked, given) = (socket.raw, gift.raw)
-        // What a socket's file may be used for is settled before it has a name.
-        try check("fchmod") { fchmod(asked, 0o600) }
-        let path = directory.path(of: name)
-        try check("bind") { posix_bind_path(asked, path) }
+        try socket.bind(to: name, in: directory)
         let end = End()
         thread = try Thread { Self.serve(given, at: asked, until: end) }
         self.end = end
@@ -55,11 +52,11 @@ package final class DescriptorService {
                 return
             }
             guard answer >= 0 else {
-                // Whatever it was, the next message may be another; but a lack of memory may last.
+                // The next message may be a good one, but a lack of memory may last.
                 MonotonicClock.sleep(for: .milliseconds(1))
                 continue
             }
-            // Whoever does not wait for it gets nothing.
+            // A client that does not wait gets nothing.
             _ = posix_send_descriptor(answer, nil, gift)
             close(answer)
         }
@@ -77,18 +74,14 @@ package final class DescriptorService {
         with asker: borrowing FileDescriptor,
         until deadline: Instant
     ) throws(SystemError) -> FileDescriptor {
-        var ends: (Int32, Int32) = (-1, -1)
-        try check("socketpair") {
-            withUnsafeMutableBytes(of: &ends) {
-                socketpair(AF_UNIX, datagram, 0, $0.baseAddress!.assumingMemoryBound(to: Int32.self))
-            }
-        }
-        let answer = FileDescriptor(taking: ends.0)
+        var ends: [Int32] = [-1, -1]
+        try check("socketpair") { socketpair(AF_UNIX, datagram, 0, &ends) }
+        let answer = FileDescriptor(taking: ends[0])
         let path = directory.path(of: name)
         do {
-            let other = FileDescriptor(taking: ends.1)
+            let other = FileDescriptor(taking: ends[1])
             while posix_send_descriptor(asker.raw, path, other.raw) != 0 {
-                // Many others ask just now.
+                // The service's queue is full.
                 guard errno == EAGAIN, MonotonicClock.now() < deadline else { throw SystemError("sendmsg") }
                 MonotonicClock.sleep(for: .milliseconds(1))
             }
@@ -107,6 +100,13 @@ extension FileDescriptor {
         FileDescriptor(taking: try check("socket") { socket(AF_UNIX, DescriptorService.datagram, 0) })
     }
 
-    /// A path that leads to an entry of this directory whatever it is called now, and is short enough for a socket.
+    /// Gives this Unix socket a name in a directory. The mode of its file, 0600, is set before others can see the file.
+    borrowing func bind(to name: String, in directory: borrowing FileDescriptor) throws(SystemError) {
+        try check("fchmod") { fchmod(raw, 0o600) }
+        let path = directory.path(of: name)
+        try check("bind") { posix_bind_path(raw, path) }
+    }
+
+    /// A path to an entry of this directory, valid also after the directory was renamed, and short enough for a socket.
     borrowing func path(of name: String) -> String { "/proc/self/fd/\(raw)/\(name)" }
 }

@@ -28,7 +28,7 @@ package struct FileDescriptor: ~Copyable {
         FileDescriptor(taking: try check("openat") { openat(raw, name, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) })
     }
 
-    /// Changes nothing, but wakes whoever watches the file's attributes (inotify).
+    /// Sets the mode 0600 that the file has already, which wakes those who watch its attributes (inotify).
     package func touch() { fchmod(raw, 0o600) }
 
     package func status() throws(SystemError) -> stat {
@@ -85,11 +85,8 @@ package struct FileDescriptor: ~Copyable {
         defer { closedir(stream) }
         var names: [String] = []
         while let entry = readdir(stream) {
-            names.append(
-                withUnsafeBytes(of: &entry.pointee.d_name) { raw in
-                    String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
-                }
-            )
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+            names.append(String(decoding: name, as: UTF8.self))
         }
         return names
     }

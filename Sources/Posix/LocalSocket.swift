@@ -10,10 +10,7 @@ package struct LocalListener: ~Copyable, Sendable {
     package init(at name: String, in directory: borrowing FileDescriptor) throws(SystemError) {
         let socket = try FileDescriptor.streamSocket()
         let raw = socket.raw
-        // What a socket's file may be used for is settled before it has a name.
-        try check("fchmod") { fchmod(raw, 0o600) }
-        let path = directory.path(of: name)
-        try check("bind") { posix_bind_path(raw, path) }
+        try socket.bind(to: name, in: directory)
         try check("listen") { listen(raw, 16) }
         self.socket = socket
     }
@@ -21,7 +18,7 @@ package struct LocalListener: ~Copyable, Sendable {
     /// For `poll`; readable when somebody connects.
     package var raw: Int32 { socket.raw }
 
-    /// Somebody who has connected; nil if nobody has.
+    /// The next connection that waits; nil if there is none.
     package func accept() -> LineChannel? {
         let accepted = posix_accept(raw)
         return accepted < 0 ? nil : LineChannel(FileDescriptor(taking: accepted))
@@ -48,7 +45,7 @@ package struct LineChannel: ~Copyable, Sendable {
         // A link could lead to any other socket of this user.
         while posix_connect_at(socket.raw, directory.raw, name) != 0 {
             guard errno == EAGAIN || errno == EINTR else { throw SystemError("connect") }
-            let now: Instant = MonotonicClock.now()
+            let now = MonotonicClock.now()
             guard now < deadline else { throw SystemError("connect", code: ETIMEDOUT) }
             MonotonicClock.sleep(until: now + .milliseconds(1))
         }

@@ -63,22 +63,23 @@ package final class Mapping {
         atomic32(offset).pointee.store(value, ordering: .releasing)
     }
 
-    /// Adds one to the 32-bit word at `offset` and wakes who sleep on it, as `wake` does.
+    /// Adds one to the 32-bit word at `offset` and wakes the threads that sleep on it, as `wake` does.
     @discardableResult package func advanceAndWake(_ offset: Int, most: Int32 = .max) -> Int32 {
         atomic32(offset).pointee.wrappingAdd(1, ordering: .releasing)
         return wake(offset, most: most)
     }
 
-    /// Wakes those who sleep on the 32-bit word at `offset`, in every process, but no more than `most`. Returns how many.
-    package func wake(_ offset: Int, most: Int32 = .max) -> Int32 {
-        posix_futex_wake(UnsafePointer(base.advanced(by: offset).assumingMemoryBound(to: UInt32.self)), most)
+    /// Wakes at most `most` threads that sleep on the 32-bit word at `offset`, in all processes. Returns how many.
+    package func wake(_ offset: Int, most: Int32 = .max) -> Int32 { posix_futex_wake(word(offset), most) }
+
+    private func word(_ offset: Int) -> UnsafePointer<UInt32> {
+        UnsafePointer(base.advanced(by: offset).assumingMemoryBound(to: UInt32.self))
     }
 
     /// Sleeps while the 32-bit word at `offset` is `expected`, at the longest until `deadline`. May return early.
     package func wait(_ offset: Int, while expected: UInt32, until deadline: Instant) {
         var time = timespec(deadline)
-        let word = UnsafePointer(base.advanced(by: offset).assumingMemoryBound(to: UInt32.self))
-        if posix_futex_wait(word, expected, &time) == EFAULT { MonotonicClock.sleep(until: deadline) }
+        if posix_futex_wait(word(offset), expected, &time) == EFAULT { MonotonicClock.sleep(until: deadline) }
     }
 
     /// Sleeps likewise, and only while `bell` was rung `count` times. Where the kernel cannot wait for two things, it looks
@@ -91,8 +92,7 @@ package final class Mapping {
         until deadline: Instant
     ) {
         var time = timespec(deadline)
-        let word = UnsafePointer(base.advanced(by: offset).assumingMemoryBound(to: UInt32.self))
-        switch posix_futex_wait_either(word, expected, bell.address, count, &time) {
+        switch posix_futex_wait_either(word(offset), expected, bell.address, count, &time) {
         case EFAULT: bell.wait(while: count, until: deadline)
         case ENOSYS, EPERM:
             wait(offset, while: expected, until: min(deadline, MonotonicClock.now() + .milliseconds(30)))

@@ -3,14 +3,12 @@ package import Time
 
 /// The one clock of the program: CLOCK_MONOTONIC, the same in all processes of a machine.
 package enum MonotonicClock {
-    @_disfavoredOverload
     package static func now() -> Instant { Instant(nanoseconds: nanoseconds(CLOCK_MONOTONIC)) }
 
     /// Wall-clock time in nanoseconds since 1970; for sender reports and people only.
     package static func wallClock() -> UInt64 { nanoseconds(CLOCK_REALTIME) }
 
     /// Processor time of the calling thread.
-    @_disfavoredOverload
     package static func threadTime() -> Duration { .nanoseconds(nanoseconds(CLOCK_THREAD_CPUTIME_ID)) }
 
     /// Sleeps until an instant of this clock.
@@ -24,18 +22,11 @@ package enum MonotonicClock {
     /// Sleeps that long.
     package static func sleep(for duration: Duration) { sleep(until: now() + duration) }
 
-    fileprivate static func nanoseconds(_ clock: clockid_t) -> UInt64 {
+    private static func nanoseconds(_ clock: clockid_t) -> UInt64 {
         var time = timespec()
         clock_gettime(clock, &time)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
-}
-
-/// For rooms that count nanoseconds still.
-extension MonotonicClock {
-    package static func now() -> UInt64 { nanoseconds(CLOCK_MONOTONIC) }
-
-    package static func threadTime() -> UInt64 { nanoseconds(CLOCK_THREAD_CPUTIME_ID) }
 }
 
 extension timespec {

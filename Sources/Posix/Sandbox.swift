@@ -1,11 +1,11 @@
 import CPosix
 import Glibc
 
-/// Gives up what a process does not need, for ever: whoever takes it over gains little.
+/// Gives up for ever the rights that a process does not need: an attacker who takes it over gains little.
 package struct Sandbox: Sendable {
     /// The only folder below which files may be written; nil for none.
     package var writable: String?
-    /// Below which paths files may be read, beside the above and what belongs to the system; nil for everywhere.
+    /// The paths below which files may be read, beside `writable` and those of the system; nil for all paths.
     package var readable: [String]?
     /// Families of sockets that may still be opened, such as `AF_UNIX`.
     package var socketFamilies: [Int32]
@@ -14,7 +14,7 @@ package struct Sandbox: Sendable {
     /// Whether memory segments of System V may be made and attached (shmget).
     package var sharesSegments: Bool
 
-    /// What programs read behind one's back. Dispatch looks after its threads in `/proc/TID`, which is not below
+    /// Paths that libraries read by themselves. Dispatch looks after its threads in `/proc/TID`, which is not below
     /// `/proc/self`, and traps where it cannot: other processes of this user can be seen there, but not their memory.
     /// The last is a link out of `/etc` on many systems.
     private static let systemPaths = [
@@ -47,7 +47,7 @@ package struct Sandbox: Sendable {
     ///
     /// - Parameter report: gets a sentence if the kernel, or the container around it, offers no Landlock.
     package func restrictFiles(report: (String) -> Void) throws(SystemError) {
-        // Where this is refused, so is all else.
+        // Where this is refused, so are the calls below.
         _ = posix_no_new_privileges()
         let version = posix_landlock_version()
         guard version > 0 else { return try tolerate("landlock", version == 0 ? ENOSYS : errno, report) }
@@ -66,7 +66,6 @@ package struct Sandbox: Sendable {
         }
         if let readable {
             for path in readable { try allow(.reading, below: try open(path), in: rules) }
-            // What is not there need not be read.
             for path in Self.systemPaths {
                 if let place = try? open(path) { try allow(.reading, below: place, in: rules) }
             }
@@ -90,7 +89,7 @@ package struct Sandbox: Sendable {
         if code != 0 { try tolerate("seccomp", code, report) }
     }
 
-    /// What Landlock can refuse beyond files, by what sockets this process may have.
+    /// What Landlock can refuse beyond files, given the sockets that this process may have.
     private var unused: (LandlockNetwork, LandlockScopes) {
         let hasTCP = socketFamilies.contains(AF_INET) || socketFamilies.contains(AF_INET6)
         // X servers listen on an abstract socket, and its clients do not try the other one if it is refused.

@@ -36,7 +36,7 @@ extension CaptureSource {
         }
     }
 
-    /// For another process.
+    /// The text from which another process makes the same source.
     package var words: String {
         if case .window(_, let mark?) = self { return "\(self) \(String(mark, radix: 16))" }
         return description
@@ -44,7 +44,7 @@ extension CaptureSource {
 }
 
 extension CaptureSource: CustomStringConvertible {
-    /// For sentences.
+    /// The source's name in sentences.
     package var description: String {
         switch self {
         case .screen: "screen"
@@ -58,11 +58,7 @@ extension CaptureSource: CustomStringConvertible {
 extension XConnection {
     /// The whole screen, in pixels, as it is now.
     package func screenRegion() throws(X11Error) -> PixelRect {
-        let geometry = try reply(
-            "GetGeometry",
-            xcb_get_geometry(raw, root).sequence,
-            as: xcb_get_geometry_reply_t.self
-        ).value
+        let geometry = try geometry(of: root)
         return PixelRect(x: 0, y: 0, width: geometry.width, height: geometry.height)
     }
 

@@ -30,12 +30,6 @@ package struct Cursor: Equatable, Sendable {
     package let y: Int
     package let shape: CursorShape
 
-    package init(x: Int, y: Int, shape: CursorShape) {
-        self.x = x
-        self.y = y
-        self.shape = shape
-    }
-
     /// The rectangle that its image covers; may reach beyond the screen.
     package var region: PixelRect {
         PixelRect(x: x - shape.hotspotX, y: y - shape.hotspotY, width: shape.width, height: shape.height)
@@ -44,7 +38,7 @@ package struct Cursor: Equatable, Sendable {
 
 /// Follows the pointer, asking for its image only when that has changed.
 package final class CursorTracker {
-    /// Whether `drainEvents()` reports `.pointerMoved`. A program that puts the pointer elsewhere moves it without a word.
+    /// Whether `drainEvents()` reports `.pointerMoved`. There is no event when a program moves the pointer.
     package let hasMotionEvents: Bool
     private let connection: XConnection
     private var shape: CursorShape?
@@ -75,20 +69,13 @@ package final class CursorTracker {
     ///
     /// - Parameter events: what `drainEvents()` said since the last answer.
     package func answer(_ question: consuming Question, after events: XEvents) throws(X11Error) -> Cursor? {
-        let place = try connection.reply(
-            "QueryPointer",
-            question.sequence,
-            as: xcb_query_pointer_reply_t.self
-        ).value
+        let place: xcb_query_pointer_reply_t = try connection.value("QueryPointer", question.sequence)
         guard place.same_screen != 0 else { return nil }
         let current: CursorShape
         if let shape, !events.contains(.cursorChanged) { current = shape } else { current = try shapeOrArrow() }
         shape = current
         return Cursor(x: Int(place.root_x), y: Int(place.root_y), shape: current)
     }
-
-    /// The pointer now, or nil while it is on another screen.
-    package func update(after events: XEvents) throws(X11Error) -> Cursor? { try answer(ask(), after: events) }
 
     private func shapeOrArrow() throws(X11Error) -> CursorShape {
         do throws(X11Error) {
@@ -100,11 +87,8 @@ package final class CursorTracker {
     }
 
     private func fetchShape() throws(X11Error) -> CursorShape {
-        let image = try connection.reply(
-            "XFixesGetCursorImage",
-            xcb_xfixes_get_cursor_image(connection.raw).sequence,
-            as: xcb_xfixes_get_cursor_image_reply_t.self
-        )
+        let sequence = xcb_xfixes_get_cursor_image(connection.raw).sequence
+        let image: XReply<xcb_xfixes_get_cursor_image_reply_t> = try connection.reply("XFixesGetCursorImage", sequence)
         let pixels = UnsafeBufferPointer(
             start: xcb_xfixes_get_cursor_image_cursor_image(image.pointer),
             count: Int(xcb_xfixes_get_cursor_image_cursor_image_length(image.pointer))
@@ -124,7 +108,7 @@ package final class CursorTracker {
 extension XConnection {
     /// Asks for events when the pointer moves; returns whether there will be any.
     fileprivate func selectRawMotion() throws(X11Error) -> Bool {
-        guard let input = extensions.input, input.version >= .init(major: 2, minor: 1) else { return false }
+        guard let input = extensions.input, input.version >= (2, 1) else { return false }
         do throws(X11Error) {
             try check("XISelectEvents", oriel_xcb_select_raw_motion(raw, root))
             return true

@@ -62,10 +62,9 @@ package final class DamageMonitor {
         addTo tiles: inout BlockSet,
         of region: PixelRect
     ) throws(X11Error) {
-        let answer = try connection.reply(
+        let answer: XReply<xcb_xfixes_fetch_region_reply_t> = try connection.reply(
             "XFixesFetchRegion",
-            question.sequence,
-            as: xcb_xfixes_fetch_region_reply_t.self
+            question.sequence
         )
         let rectangles = UnsafeBufferPointer(
             start: xcb_xfixes_fetch_region_rectangles(answer.pointer),

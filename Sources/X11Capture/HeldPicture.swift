@@ -5,7 +5,7 @@ import Pixels
 /// The picture of a source as it was grabbed last, in the server's format, and room to grab into.
 ///
 /// There are two buffers of the picture's size. Of each row of tiles one of them holds the present pixels; the other is
-/// free to be grabbed into, and takes its place if what comes is different. So whole rows change without being copied.
+/// free to be grabbed into, and takes its place if the new pixels differ. So whole rows change without being copied.
 /// Narrower pieces are grabbed into a scratch buffer, where they lie packed, and only their tiles that differ are copied.
 ///
 /// Invariant: all buffers are as large as `bytesPerRow` and `size` need.
@@ -92,7 +92,7 @@ final class HeldPicture {
         }
     }
 
-    /// Takes over what was grabbed, and adds the tiles to `changed` in which it differs from the picture so far.
+    /// Takes over a grabbed piece, and adds the tiles to `changed` in which it differs from the picture so far.
     ///
     /// - Parameters:
     ///   - answer: the pixels, where the piece's place is the answer.

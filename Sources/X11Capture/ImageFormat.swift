@@ -36,12 +36,7 @@ extension XConnection {
 
     private func look(of window: xcb_window_t) throws(X11Error) -> (UInt8, xcb_visualid_t) {
         do throws(X11Error) {
-            let attributes = try reply(
-                "GetWindowAttributes",
-                xcb_get_window_attributes(raw, window).sequence,
-                as: xcb_get_window_attributes_reply_t.self
-            ).value
-            return (try geometry(of: window).depth, attributes.visual)
+            return (try geometry(of: window).depth, try attributes(of: window).visual)
         } catch .requestFailed(_, .badWindow), .requestFailed(_, .badDrawable) {
             throw .noWindow(window)
         }

@@ -12,14 +12,11 @@ package struct MonitorInfo: Equatable, Sendable {
 extension XConnection {
     /// The active monitors, in the server's order. Throws `.extensionMissing` below RandR 1.5.
     package func listMonitors() throws(X11Error) -> [MonitorInfo] {
-        guard let randr = extensions.randr, randr.version >= .init(major: 1, minor: 5) else {
+        guard let randr = extensions.randr, randr.version >= (1, 5) else {
             throw .extensionMissing(name: "RandR", version: "1.5")
         }
-        let answer = try reply(
-            "RRGetMonitors",
-            xcb_randr_get_monitors(raw, root, 1).sequence,
-            as: xcb_randr_get_monitors_reply_t.self
-        )
+        let sequence = xcb_randr_get_monitors(raw, root, 1).sequence
+        let answer: XReply<xcb_randr_get_monitors_reply_t> = try reply("RRGetMonitors", sequence)
         var monitors: [MonitorInfo] = []
         var iterator = xcb_randr_get_monitors_monitors_iterator(answer.pointer)
         while iterator.rem > 0 {

@@ -11,7 +11,7 @@ struct Placement {
     let drawable: xcb_drawable_t
     /// The region's top left corner in there.
     let x: Int, y: Int
-    /// Keeps the drawable, if it is one.
+    /// Owns the drawable if that is a pixmap.
     let pixmap: WindowPixmap?
 }
 
@@ -38,7 +38,7 @@ extension XConnection {
     /// Lets a window's pixels be read however it is covered, and tells when it moves, changes its size or goes. Lasts as
     /// long as the connection.
     func redirect(_ window: xcb_window_t) throws(X11Error) {
-        guard let composite = extensions.composite, composite.version >= .init(major: 0, minor: 2) else {
+        guard let composite = extensions.composite, composite.version >= (0, 2) else {
             throw .extensionMissing(name: "Composite", version: "0.2")
         }
         do throws(X11Error) {
@@ -74,7 +74,7 @@ extension XConnection {
             let region = try regionOfShownWindow(window)
             let border = Int(try geometry(of: window).border_width)
             let pixmap = try WindowPixmap(of: window, connection: self)
-            // Asked last: what had the identifier just before had the mark too.
+            // The mark is read last, so that it belongs to the window whose geometry and pixmap were just asked for.
             if let mark, try self.mark(of: window) != mark { throw X11Error.noWindow(window) }
             return Placement(
                 region: region,
@@ -91,8 +91,8 @@ extension XConnection {
         }
     }
 
-    /// A window is hidden, and gets other memory when it is shown again, also together with a window that it lies in, of
-    /// which it is not told itself.
+    /// A window is hidden together with its ancestors, and gets other memory when it is shown again; the events of that come for
+    /// the ancestor only.
     private func watchAncestors(of window: xcb_window_t) throws(X11Error) {
         var ancestor = try parent(of: window)
         while ancestor != root, ancestor != XCB_WINDOW_NONE.rawValue {

@@ -3,7 +3,7 @@ import Glibc
 package import Pixels
 import Posix
 
-/// What became of a grab that did not fail.
+/// The outcome of a grab that did not fail.
 package enum GrabOutcome: Equatable, Sendable {
     /// The tiles asked for are as the screen was.
     case grabbed
@@ -33,7 +33,7 @@ package final class ScreenGrabber {
     private var placement: Placement
     private let connection: XConnection
     private var picture: HeldPicture
-    /// What is being grabbed, and the requests for it.
+    /// The pieces of the grab under way, and the numbers of their requests.
     private var pieces: [HeldPicture.Piece] = []
     private var sequences: [UInt32] = []
     /// Whether nothing was grabbed since the picture's memory was made.
@@ -73,7 +73,7 @@ package final class ScreenGrabber {
     /// No tile of the picture.
     package var noTiles: BlockSet { BlockSet(region.size, side: BlockSet.tile) }
 
-    /// Looks at tiles of the source, and takes over those whose pixels are not the ones held. The first grab takes all.
+    /// Reads tiles of the source, and takes over those whose pixels differ from the held ones. The first grab takes all.
     ///
     /// - Parameters:
     ///   - suspects: tiles that may have changed; others may be looked at too.
@@ -94,7 +94,7 @@ package final class ScreenGrabber {
             isBlank = false
             return .grabbed
         } catch .requestFailed(let request, let code) where code == .badMatch || code == .badDrawable {
-            // The source no longer fits on the screen, and the event that says so is still on its way.
+            // The source no longer fits on the screen, and the event of that change is still on its way.
             let outcome = try followSource()
             if outcome == .grabbed { throw .requestFailed(request, code) }
             return outcome
@@ -142,7 +142,7 @@ package final class ScreenGrabber {
             let area = wanted.pixels(columns: piece.columns, rows: piece.rows)
             sequences.append(request(area, into: picture.destination(of: piece)))
         }
-        var asked = Duration.nanoseconds(MonotonicClock.threadTime() - start)
+        var asked = MonotonicClock.threadTime() - start
         for index in pieces.indices {
             do throws(X11Error) {
                 try take(pieces[index], sequences[index], asked: asked, changed: &changed)
@@ -188,20 +188,16 @@ package final class ScreenGrabber {
         let start = MonotonicClock.threadTime()
         var answered = start
         defer {
-            let end = MonotonicClock.threadTime()
-            let count = area.width * area.height * format.pixelFormat.bytesPerPixel
-            statistics.note(
-                request: asked + .nanoseconds(answered - start),
-                compare: .nanoseconds(end - answered),
-                bytes: count
-            )
+            statistics.requestTime += asked + (answered - start)
+            statistics.compareTime += MonotonicClock.threadTime() - answered
+            statistics.bytes += UInt64(area.width * area.height * format.pixelFormat.bytesPerPixel)
         }
         guard piece.place == .answer else {
-            _ = try connection.reply("ShmGetImage", sequence, as: xcb_shm_get_image_reply_t.self)
+            let _: xcb_shm_get_image_reply_t = try connection.value("ShmGetImage", sequence)
             answered = MonotonicClock.threadTime()
             return picture.take(piece, isFirst: isBlank, changed: &changed)
         }
-        let image = try connection.reply("GetImage", sequence, as: xcb_get_image_reply_t.self)
+        let image: XReply<xcb_get_image_reply_t> = try connection.reply("GetImage", sequence)
         answered = MonotonicClock.threadTime()
         let count = Int(xcb_get_image_data_length(image.pointer))
         guard count >= format.bytesPerRow(area.width) * area.height else {
@@ -235,6 +231,6 @@ extension XConnection {
     private func supports(_ method: GrabMethod) -> Bool {
         guard method != .socket else { return true }
         guard let sharedMemory = extensions.sharedMemory else { return false }
-        return method == .sharedSegment || sharedMemory.version >= .init(major: 1, minor: 2)
+        return method == .sharedSegment || sharedMemory.version >= (1, 2)
     }
 }

@@ -27,11 +27,12 @@ extension XConnection {
     }
 
     func parent(of window: xcb_window_t) throws(X11Error) -> xcb_window_t {
-        try reply("QueryTree", xcb_query_tree(raw, window).sequence, as: xcb_query_tree_reply_t.self).value.parent
+        let tree: xcb_query_tree_reply_t = try value("QueryTree", xcb_query_tree(raw, window).sequence)
+        return tree.parent
     }
 
     private func childrenOfRoot() throws(X11Error) -> [xcb_window_t] {
-        let tree = try reply("QueryTree", xcb_query_tree(raw, root).sequence, as: xcb_query_tree_reply_t.self)
+        let tree: XReply<xcb_query_tree_reply_t> = try reply("QueryTree", xcb_query_tree(raw, root).sequence)
         let children = UnsafeBufferPointer(
             start: xcb_query_tree_children(tree.pointer),
             count: Int(xcb_query_tree_children_length(tree.pointer))
@@ -40,26 +41,23 @@ extension XConnection {
     }
 
     func isVisible(_ window: xcb_window_t) throws(X11Error) -> Bool {
-        let attributes = try reply(
-            "GetWindowAttributes",
-            xcb_get_window_attributes(raw, window).sequence,
-            as: xcb_get_window_attributes_reply_t.self
-        ).value
+        let attributes = try attributes(of: window)
         return attributes._class == UInt16(XCB_WINDOW_CLASS_INPUT_OUTPUT.rawValue)
             && attributes.map_state == UInt8(XCB_MAP_STATE_VIEWABLE.rawValue)
     }
 
     func geometry(of window: xcb_window_t) throws(X11Error) -> xcb_get_geometry_reply_t {
-        try reply("GetGeometry", xcb_get_geometry(raw, window).sequence, as: xcb_get_geometry_reply_t.self).value
+        try value("GetGeometry", xcb_get_geometry(raw, window).sequence)
+    }
+
+    func attributes(of window: xcb_window_t) throws(X11Error) -> xcb_get_window_attributes_reply_t {
+        try value("GetWindowAttributes", xcb_get_window_attributes(raw, window).sequence)
     }
 
     func region(ofWindow window: xcb_window_t) throws(X11Error) -> PixelRect {
         let geometry = try geometry(of: window)
-        let place = try reply(
-            "TranslateCoordinates",
-            xcb_translate_coordinates(raw, window, root, 0, 0).sequence,
-            as: xcb_translate_coordinates_reply_t.self
-        ).value
+        let sequence = xcb_translate_coordinates(raw, window, root, 0, 0).sequence
+        let place: xcb_translate_coordinates_reply_t = try value("TranslateCoordinates", sequence)
         return PixelRect(x: place.dst_x, y: place.dst_y, width: geometry.width, height: geometry.height)
     }
 

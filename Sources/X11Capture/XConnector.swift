@@ -18,7 +18,7 @@ final class XConnector: Sendable {
         case abandoned
     }
 
-    /// A frozen server holds each thread until it goes on or ends, so there must not be ever more of them.
+    /// A frozen server holds each thread until it continues or ends, so their number is limited.
     private static let mostThreads = 8
     private static let threads = Atomic<Int>(0)
 
@@ -83,8 +83,7 @@ final class XConnector: Sendable {
     }
 
     private func take(timeout: Duration) -> Handle? {
-        let deadline: Instant = MonotonicClock.now() + timeout
-        waitReadable(waiting.raw, until: deadline)
+        waitReadable(waiting.raw, until: MonotonicClock.now() + timeout)
         return state.withLock { state in
             if case .connected(let handle) = state { return handle }
             state = .abandoned

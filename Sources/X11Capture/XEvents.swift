@@ -1,7 +1,7 @@
 import CXCB
 import Glibc
 
-/// What a server told since the last look.
+/// The kinds of events that came since the last look.
 package struct XEvents: OptionSet, Sendable {
     package let rawValue: UInt8
 
@@ -19,7 +19,7 @@ package struct XEvents: OptionSet, Sendable {
     /// The pointer has moved: see `CursorTracker`.
     package static let pointerMoved = XEvents(rawValue: 8)
 
-    // Not by sets that are written as literals: those are put together anew, in memory of their own, each time.
+    // No option-set literals in these tests: each literal would allocate an array.
 
     /// The picture may be another one.
     package var concernPicture: Bool { contains(.damaged) || contains(.geometryChanged) }
@@ -46,7 +46,7 @@ extension XConnection {
             "ChangeWindowAttributes",
             xcb_change_window_attributes_checked(raw, root, XCB_CW_EVENT_MASK.rawValue, &mask)
         )
-        guard let randr = extensions.randr, randr.version >= .init(major: 1, minor: 2) else { return }
+        guard let randr = extensions.randr, randr.version >= (1, 2) else { return }
         let events =
             XCB_RANDR_NOTIFY_MASK_SCREEN_CHANGE.rawValue | XCB_RANDR_NOTIFY_MASK_CRTC_CHANGE.rawValue
             | XCB_RANDR_NOTIFY_MASK_OUTPUT_CHANGE.rawValue

@@ -2,19 +2,10 @@ import CXCB
 
 /// Which extensions the server has, at which version, and where their events begin. Nil: it lacks them.
 struct XExtensions {
-    struct Version: Comparable {
-        let major: UInt32
-        let minor: UInt32
-
-        static func < (left: Version, right: Version) -> Bool {
-            (left.major, left.minor) < (right.major, right.minor)
-        }
-    }
-
     struct Info {
         let opcode: UInt8
         let firstEvent: UInt8
-        let version: Version
+        let version: (major: UInt32, minor: UInt32)
     }
 
     var sharedMemory: Info?
@@ -32,74 +23,40 @@ extension XConnection {
         oriel_xcb_prefetch_extensions(raw)
         try synchronize()
         var found = XExtensions()
-        if let data = present(oriel_xcb_shm(raw)) {
-            let version = try reply(
-                "ShmQueryVersion",
-                xcb_shm_query_version(raw).sequence,
-                as: xcb_shm_query_version_reply_t.self
-            ).value
-            found.sharedMemory = info(data, UInt32(version.major_version), UInt32(version.minor_version))
+        found.sharedMemory = try info(oriel_xcb_shm(raw), xcb_shm_query_version_reply_t.self) {
+            ("ShmQueryVersion", xcb_shm_query_version(raw).sequence, \.major_version, \.minor_version)
         }
-        if let data = present(oriel_xcb_xfixes(raw)) {
-            let version = try reply(
-                "XFixesQueryVersion",
-                xcb_xfixes_query_version(raw, 4, 0).sequence,
-                as: xcb_xfixes_query_version_reply_t.self
-            ).value
-            found.fixes = info(data, version.major_version, version.minor_version)
+        found.fixes = try info(oriel_xcb_xfixes(raw), xcb_xfixes_query_version_reply_t.self) {
+            ("XFixesQueryVersion", xcb_xfixes_query_version(raw, 4, 0).sequence, \.major_version, \.minor_version)
         }
-        if let data = present(oriel_xcb_damage(raw)) {
-            let version = try reply(
-                "DamageQueryVersion",
-                xcb_damage_query_version(raw, 1, 1).sequence,
-                as: xcb_damage_query_version_reply_t.self
-            ).value
-            found.damage = info(data, version.major_version, version.minor_version)
+        found.damage = try info(oriel_xcb_damage(raw), xcb_damage_query_version_reply_t.self) {
+            ("DamageQueryVersion", xcb_damage_query_version(raw, 1, 1).sequence, \.major_version, \.minor_version)
         }
-        if let data = present(oriel_xcb_randr(raw)) {
-            let version = try reply(
-                "RRQueryVersion",
-                xcb_randr_query_version(raw, 1, 5).sequence,
-                as: xcb_randr_query_version_reply_t.self
-            ).value
-            found.randr = info(data, version.major_version, version.minor_version)
+        found.randr = try info(oriel_xcb_randr(raw), xcb_randr_query_version_reply_t.self) {
+            ("RRQueryVersion", xcb_randr_query_version(raw, 1, 5).sequence, \.major_version, \.minor_version)
         }
-        if let data = present(oriel_xcb_input(raw)) {
-            // The least version whose raw events come while another program has grabbed the pointer.
-            let version = try reply(
-                "XIQueryVersion",
-                xcb_input_xi_query_version(raw, 2, 1).sequence,
-                as: xcb_input_xi_query_version_reply_t.self
-            ).value
-            found.input = info(data, UInt32(version.major_version), UInt32(version.minor_version))
+        // 2.1 is the least version whose raw events come while another program has grabbed the pointer.
+        found.input = try info(oriel_xcb_input(raw), xcb_input_xi_query_version_reply_t.self) {
+            ("XIQueryVersion", xcb_input_xi_query_version(raw, 2, 1).sequence, \.major_version, \.minor_version)
         }
-        if let data = present(oriel_xcb_composite(raw)) {
-            let version = try reply(
-                "CompositeQueryVersion",
-                xcb_composite_query_version(raw, 0, 4).sequence,
-                as: xcb_composite_query_version_reply_t.self
-            ).value
-            found.composite = info(data, version.major_version, version.minor_version)
+        found.composite = try info(oriel_xcb_composite(raw), xcb_composite_query_version_reply_t.self) {
+            ("CompositeQueryVersion", xcb_composite_query_version(raw, 0, 4).sequence, \.major_version, \.minor_version)
         }
         return found
     }
 
-    private func present(
-        _ data: UnsafePointer<xcb_query_extension_reply_t>?
-    ) -> xcb_query_extension_reply_t? {
-        guard let data, data.pointee.present != 0 else { return nil }
-        return data.pointee
-    }
-
-    private func info(
-        _ data: xcb_query_extension_reply_t,
-        _ major: UInt32,
-        _ minor: UInt32
-    ) -> XExtensions.Info {
-        XExtensions.Info(
-            opcode: data.major_opcode,
-            firstEvent: data.first_event,
-            version: .init(major: major, minor: minor)
-        )
+    /// - Parameters:
+    ///   - data: what the server says of the extension.
+    ///   - ask: sends the request for its version: the request's name and number, and the two fields of its answer.
+    private func info<Answer, Number: BinaryInteger>(
+        _ data: UnsafePointer<xcb_query_extension_reply_t>?,
+        _ answer: Answer.Type,
+        _ ask: () -> (String, UInt32, KeyPath<Answer, Number>, KeyPath<Answer, Number>)
+    ) throws(X11Error) -> XExtensions.Info? {
+        guard let data = data?.pointee, data.present != 0 else { return nil }
+        let (request, sequence, major, minor) = ask()
+        let found: Answer = try value(request, sequence)
+        let version = (UInt32(found[keyPath: major]), UInt32(found[keyPath: minor]))
+        return XExtensions.Info(opcode: data.major_opcode, firstEvent: data.first_event, version: version)
     }
 }

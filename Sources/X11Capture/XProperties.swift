@@ -3,11 +3,7 @@ import CXCB
 /// Names that the server keeps as numbers, and the values that it keeps for windows.
 extension XConnection {
     func atomName(_ atom: xcb_atom_t) throws(X11Error) -> String {
-        let answer = try reply(
-            "GetAtomName",
-            xcb_get_atom_name(raw, atom).sequence,
-            as: xcb_get_atom_name_reply_t.self
-        )
+        let answer: XReply<xcb_get_atom_name_reply_t> = try reply("GetAtomName", xcb_get_atom_name(raw, atom).sequence)
         let bytes = UnsafeRawBufferPointer(
             start: xcb_get_atom_name_name(answer.pointer),
             count: Int(xcb_get_atom_name_name_length(answer.pointer))
@@ -16,11 +12,9 @@ extension XConnection {
     }
 
     private func atom(_ name: String, isMade: Bool) throws(X11Error) -> xcb_atom_t {
-        try reply(
-            "InternAtom",
-            xcb_intern_atom(raw, isMade ? 0 : 1, UInt16(name.utf8.count), name).sequence,
-            as: xcb_intern_atom_reply_t.self
-        ).value.atom
+        let sequence = xcb_intern_atom(raw, isMade ? 0 : 1, UInt16(name.utf8.count), name).sequence
+        let answer: xcb_intern_atom_reply_t = try value("InternAtom", sequence)
+        return answer.atom
     }
 
     /// The value of a property in items of 8 or 32 bits; empty when it is not set.
@@ -31,12 +25,8 @@ extension XConnection {
     ) throws(X11Error) -> [Item] {
         let atom = try atom(name, isMade: false)
         guard atom != XCB_ATOM_NONE.rawValue else { return [] }
-        let words: UInt32 = 65_536
-        let answer = try reply(
-            "GetProperty",
-            xcb_get_property(raw, 0, window, atom, XCB_ATOM_ANY.rawValue, 0, words).sequence,
-            as: xcb_get_property_reply_t.self
-        )
+        let sequence = xcb_get_property(raw, 0, window, atom, XCB_ATOM_ANY.rawValue, 0, 65_536).sequence
+        let answer: XReply<xcb_get_property_reply_t> = try reply("GetProperty", sequence)
         guard answer.value.format == UInt8(Item.bitWidth) else { return [] }
         let bytes = UnsafeRawBufferPointer(
             start: xcb_get_property_value(answer.pointer),
@@ -45,8 +35,8 @@ extension XConnection {
         return Array(bytes.bindMemory(to: Item.self))
     }
 
-    /// The same source; a window by a mark too, which the first who asks leaves on it: a random number that goes with the
-    /// window, whereas its identifier may be another window's then, also in another life of the X server. Throws `.noWindow`.
+    /// Returns the source; a window with its mark, a random number in a property of the window, which is set if it is missing:
+    /// the window's identifier may later be another window's, also after a restart of the X server. Throws `.noWindow`.
     package func marked(_ source: CaptureSource) throws(X11Error) -> CaptureSource {
         guard case .window(let window, nil) = source else { return source }
         do throws(X11Error) {

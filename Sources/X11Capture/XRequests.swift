@@ -15,16 +15,16 @@ struct XReply<Body>: ~Copyable {
 extension XConnection {
     /// Waits for the answer to the request of this `sequence` number.
     ///
-    /// - Parameters:
-    ///   - request: its name in the protocol, for the error message.
-    ///   - body: the C type of the answer.
-    func reply<Body>(
-        _ request: String,
-        _ sequence: UInt32,
-        as body: Body.Type
-    ) throws(X11Error) -> XReply<Body> {
+    /// - Parameter request: its name in the protocol, for the error message.
+    func reply<Body>(_ request: String, _ sequence: UInt32) throws(X11Error) -> XReply<Body> {
         guard let reply = try completion(of: request, sequence) else { throw lost }
         return XReply(pointer: reply.assumingMemoryBound(to: Body.self))
+    }
+
+    /// Waits likewise for an answer of which only the part of fixed length is of interest.
+    func value<Body>(_ request: String, _ sequence: UInt32) throws(X11Error) -> Body {
+        let reply: XReply<Body> = try reply(request, sequence)
+        return reply.value
     }
 
     /// Waits until the server has carried out a checked request that has no answer.
@@ -39,7 +39,7 @@ extension XConnection {
 
     /// Waits until the server has carried out all requests made so far.
     package func synchronize() throws(X11Error) {
-        _ = try reply("GetInputFocus", xcb_get_input_focus(raw).sequence, as: xcb_get_input_focus_reply_t.self)
+        let _: xcb_get_input_focus_reply_t = try value("GetInputFocus", xcb_get_input_focus(raw).sequence)
     }
 
     private static let longestAnswer = Duration.seconds(20)
@@ -48,9 +48,9 @@ extension XConnection {
 
     private func completion(of request: String, _ sequence: UInt32) throws(X11Error) -> UnsafeMutableRawPointer? {
         xcb_flush(raw)
-        // Each piece of an answer renews the patience: a picture may be long under way from a remote display. But not
-        // for ever, since other things than the answer may come.
-        let start: Instant = MonotonicClock.now()
+        // Each piece of an answer renews the timeout: a picture from a remote display may take long. The total is limited,
+        // because other data than the answer may come.
+        let start = MonotonicClock.now()
         let end = start + Self.longestAnswer
         var deadline = start + timeout
         while true {

@@ -354,7 +354,8 @@ import X11Capture
         capture.isServerThere = true
         #expect(
             capture.ask(.show("screen")) == [
-                .open("screen", looking: true), .replace, .tell(.sourceChanged), Self.active, .answer(.granted),
+                .open("screen", looking: true), .adopt(publishing: true), .tell(.sourceChanged), Self.active,
+                .answer(.granted),
             ]
         )
         capture.changes = true
@@ -462,7 +463,8 @@ import X11Capture
         _ = capture.take()
         #expect(
             capture.ask(.show("screen")) == [
-                .open("screen", looking: true), .replace, .tell(.sourceChanged), .tell(.problem("slow")),
+                .open("screen", looking: true), .adopt(publishing: true), .tell(.sourceChanged),
+                .tell(.problem("slow")),
                 .answer(.granted),
             ]
         )
@@ -484,7 +486,8 @@ import X11Capture
         capture.isDiskFull = true
         #expect(
             capture.ask(.show("screen")) == [
-                .open("screen", looking: true), .replace, .forgetPublished, .tell(.sourceRefused("full")),
+                .open("screen", looking: true), .adopt(publishing: true), .forgetPublished,
+                .tell(.sourceRefused("full")),
                 .answer(.refused("full")),
             ]
         )
@@ -500,7 +503,8 @@ import X11Capture
         lost.isSourceThere = true
         #expect(
             lost.ask(.show("screen")).prefix(5) == [
-                .open("screen", looking: true), .replace, .tell(.sourceChanged), Self.active, .answer(.granted),
+                .open("screen", looking: true), .adopt(publishing: true), .tell(.sourceChanged), Self.active,
+                .answer(.granted),
             ]
         )
         var failing = showing()
@@ -509,7 +513,8 @@ import X11Capture
         failing.isDiskFull = false
         #expect(
             failing.ask(.show("screen")).prefix(6) == [
-                .open("screen", looking: true), .replace, .tell(.sourceChanged), .tell(.writable), Self.active,
+                .open("screen", looking: true), .adopt(publishing: true), .tell(.sourceChanged), .tell(.writable),
+                Self.active,
                 .answer(.granted),
             ]
         )
@@ -523,7 +528,7 @@ import X11Capture
         _ = capture.ask(request)
         #expect(
             capture.ask(.show("screen")) == [
-                .open("screen", looking: false), .adopt, .tell(.sourceChanged), .answer(.granted),
+                .open("screen", looking: false), .adopt(publishing: false), .tell(.sourceChanged), .answer(.granted),
             ]
         )
         capture.isDiskFull = true
@@ -549,7 +554,7 @@ import X11Capture
         _ = capture.ask(.resume)
         capture.isSourceThere = true
         capture.changes = true
-        #expect(capture.ask(.show("region 2x2+0+0")).contains(.replace))
+        #expect(capture.ask(.show("region 2x2+0+0")).contains(.adopt(publishing: true)))
         capture.run(.seconds(1))
         #expect(capture.take().contains(.publish(replacingAll: false)))
     }

@@ -155,10 +155,9 @@ struct VirtualCapture {
             }
             handle(.notCovered(reason: "full", isHidden: !hasFrame, isAsked: isAsked))
         case .open: handle(opensSource ? .opened : .notOpened("not there"))
-        case .adopt: adopt()
-        case .replace: if isDiskFull { handle(.notReplaced("full")) } else { adopt() }
+        case .adopt(let publishing):
+            if publishing, isDiskFull { return handle(.notReplaced("full")) }
+            handle(.adopted(Self.schedule(at: now), warning: warning))
         }
     }
-
-    private mutating func adopt() { handle(.adopted(Self.schedule(at: now), warning: warning)) }
 }

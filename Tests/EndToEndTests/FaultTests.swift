@@ -3,6 +3,7 @@ import Posix
 import Synchronization
 import TestSupport
 import Testing
+import Time
 
 /// Any process may die at any instruction.
 @Suite struct FaultTests {
@@ -11,7 +12,7 @@ import Testing
     @Test func killedProcessesComeBackAndNoPictureIsTorn() throws {
         let stage = try Stage()
         try stage.waitForNewPicture("at the start")
-        let seed = MonotonicClock.now()
+        let seed = MonotonicClock.now().nanoseconds
         var random = SplitMix(seed: seed)
         print("faults with seed \(seed)")
         for round in 1...50 {
@@ -80,7 +81,7 @@ import Testing
 
         /// Waits until a picture arrives that was painted after this was called.
         func waitForNewPicture(_ when: String) throws {
-            let start = MonotonicClock.now()
+            let start = MonotonicClock.now().nanoseconds
             try wait(until: "a new picture arrives \(when): \(said)") {
                 guard let seen = pictures.latest else { return false }
                 return paintedNumbers(since: start).contains(seen)

@@ -1,6 +1,7 @@
 import Posix
 import TestSupport
 import Testing
+import Time
 
 @Suite struct FrameRateTests {
     /// RTP ticks from picture to picture of something that changes 60 times a second, captured as often, when enough of them
@@ -17,7 +18,7 @@ import Testing
         let tap = try RTPTap()
         let sender = try broadcast.attach(toPort: tap.port, "--fps", "\(framesPerSecond)", "--bitrate", "6000k")
         func steps() -> [UInt32] {
-            let recent = tap.datagrams(.media, since: MonotonicClock.now() - 10_000_000_000)
+            let recent = tap.datagrams(.media, since: MonotonicClock.now().nanoseconds - 10_000_000_000)
             let all = recent.compactMap { RTPPacket($0.bytes)?.timestamp }
             return zip(all, all.dropFirst()).compactMap { $0 == $1 ? nil : $1 &- $0 }
         }

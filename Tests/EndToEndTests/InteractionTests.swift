@@ -4,6 +4,7 @@ import Pixels
 import Posix
 import TestSupport
 import Testing
+import Time
 
 /// A desktop of real programs that somebody works on: terminals, a film, windows dragged over each other. After every
 /// burst of change the broadcast shows exactly what is on the screen, and so, within what the codec loses, do receivers.
@@ -27,10 +28,10 @@ extension ProgramTests {
             let receiver = try Receiver(.ffmpeg, sdp: description, port: port, in: broadcast.folder)
             var reader = try FrameReader(directory: BridgeDirectory(path: broadcast.directory, create: false))
 
-            let seed = MonotonicClock.now()
+            let seed = MonotonicClock.now().nanoseconds
             var random = SplitMix(seed: seed)
             print("interaction with seed \(seed)")
-            let end = MonotonicClock.now() + UInt64(Self.duration * 1e9)
+            let end = MonotonicClock.now() + .seconds(Self.duration)
             var bursts = 0
             while MonotonicClock.now() < end || bursts < 5 {
                 for _ in 0..<Int.random(in: 1...12, using: &random) { try desktop.act(&random) }

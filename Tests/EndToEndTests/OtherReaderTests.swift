@@ -91,7 +91,7 @@ import Time
         let names = try FileDescriptor.open(broadcast.directory, O_RDONLY | O_DIRECTORY).entries()
         let frames = try #require(names.first { $0.hasPrefix("frames.") })
         let header = try FileDescriptor.open("\(broadcast.directory)/\(frames)", O_WRONLY)
-        let now = MonotonicClock.now()
+        let now = MonotonicClock.now().nanoseconds
         for offset in [72, 96] { try header.write(withUnsafeBytes(of: now) { Array($0) }, at: offset) }
         let hidden = try CommandResult(command + ["--wait", "0", "--dir", broadcast.directory, picture])
         #expect(hidden.code == 75, "\(hidden.errorOutput)")

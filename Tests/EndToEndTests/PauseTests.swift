@@ -244,7 +244,7 @@ extension ProgramTests {
             )
             try wait(until: "somebody watches") { web.sender.errorOutput.contains("viewer 2 looks in") }
             web.capture.kill(SIGSTOP)
-            let now = MonotonicClock.now()
+            let now = MonotonicClock.now().nanoseconds
             let header = try framesFile(in: web.broadcast.directory)
             // The heartbeat, and the horizon.
             for offset in [72, 96] { try header.write(withUnsafeBytes(of: now) { Array($0) }, at: offset) }

@@ -99,7 +99,7 @@ final class RTPTap: Sendable {
     }
 
     private func keep(_ direction: Direction, _ bytes: ArraySlice<UInt8>) {
-        let datagram = Datagram(direction: direction, time: MonotonicClock.now(), bytes: Array(bytes))
+        let datagram = Datagram(direction: direction, time: MonotonicClock.now().nanoseconds, bytes: Array(bytes))
         passed.withLock { $0.append(datagram) }
     }
 

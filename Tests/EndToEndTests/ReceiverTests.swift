@@ -2,6 +2,7 @@ import Glibc
 import Posix
 import TestSupport
 import Testing
+import Time
 
 /// What programs by others make of the stream.
 extension ProgramTests {
@@ -154,7 +155,7 @@ extension ProgramTests {
                 var askedAt = MonotonicClock.now()
                 try wait(until: "\(codec) in \(receiver.kind) shows the screen", timeout: .seconds(90)) {
                     if let frame = receiver.lastFrame, lumaPSNR(frame, screen) >= decibels { return true }
-                    if MonotonicClock.now() > askedAt + 5_000_000_000, try !receiver.gotAll {
+                    if MonotonicClock.now() > askedAt + .seconds(5), try !receiver.gotAll {
                         let ssrc = tap.datagrams(.media).last.flatMap { RTPPacket($0.bytes) }?.ssrc ?? 0
                         try tap.send(feedback: Feedback.pictureLossIndication(about: ssrc))
                         askedAt = MonotonicClock.now()

@@ -141,3 +141,8 @@ private struct Picture {
         }
     }
 }
+
+extension CursorTracker {
+    /// The pointer now, or nil while it is on another screen.
+    fileprivate func update(after events: XEvents) throws(X11Error) -> Cursor? { try answer(ask(), after: events) }
+}

@@ -13,7 +13,7 @@ public final class BridgeDirectory: Sendable {
     /// Asks writers for sealed memory. Made early: a process may give up making sockets. -1 when it already has.
     private let asker: FileDescriptor
 
-    /// How long a writer may take to hand out its memory, in nanoseconds: one that does not get to run never does.
+    /// How long a writer may take to hand out its memory: one that does not get to run never does.
     private static let answerTime = Duration.milliseconds(250)
 
     /// `$XDG_RUNTIME_DIR/oriel/NAME`, or `oriel-<uid>/NAME` in `$TMPDIR` or `/tmp` where that variable is not set.
@@ -186,26 +186,14 @@ public final class BridgeDirectory: Sendable {
     @discardableResult
     func remove(_ file: String) -> Bool { unlinkat(descriptor.raw, file, 0) == 0 || errno == ENOENT }
 
+    /// The attributes of an entry of the folder; nil when there is none.
+    func attributes(of file: String) -> stat? {
+        var info = stat()
+        return fstatat(descriptor.raw, file, &info, AT_SYMLINK_NOFOLLOW) == 0 ? info : nil
+    }
+
     /// The kind of an entry of the folder, such as `S_IFREG`; nil when there is none.
-    func kind(of file: String) -> mode_t? {
-        var info = stat()
-        return fstatat(descriptor.raw, file, &info, AT_SYMLINK_NOFOLLOW) == 0 ? info.st_mode & S_IFMT : nil
-    }
-
-    /// The number of the file that an entry of the folder leads to; nil when there is none.
-    func inode(of file: String) -> ino_t? {
-        var info = stat()
-        return fstatat(descriptor.raw, file, &info, AT_SYMLINK_NOFOLLOW) == 0 ? info.st_ino : nil
-    }
-
-    /// The size in bytes of a plain file of the folder; nil when there is none.
-    func size(of file: String) -> Int? {
-        var info = stat()
-        guard fstatat(descriptor.raw, file, &info, AT_SYMLINK_NOFOLLOW) == 0, info.st_mode & S_IFMT == S_IFREG else {
-            return nil
-        }
-        return Int(info.st_size)
-    }
+    func kind(of file: String) -> mode_t? { attributes(of: file).map { $0.st_mode & S_IFMT } }
 
     /// The names of all files in the folder.
     func fileNames() -> [String] { descriptor.entries() }

@@ -55,19 +55,14 @@ public struct BridgeStatus: Sendable, Equatable {
         try directory.replaceText(Self.fileName, with: text)
     }
 
-    /// Whether the file says so.
+    /// Whether the status file has this text.
     func isWritten(in directory: BridgeDirectory) -> Bool {
         (try? directory.readText(Self.fileName, limit: 1024)) == text
     }
 
-    init(state: BroadcastState, reason: String, generation: UInt64, pid: Int32, startedAt: Instant) {
-        self.state = state
-        self.reason = reason
-        self.generation = generation
-        self.pid = pid
-        self.startedAt = startedAt
-    }
+}
 
+extension BridgeStatus {
     /// Nil when a line that is needed is missing or makes no sense.
     init?(text: String) {
         var fields: [Substring: Substring] = [:]

@@ -21,25 +21,22 @@ struct BroadcastFolder: ~Copyable {
     /// The names of all rings that this writer or one before may have made.
     private let rings: [String]
     private var status: BridgeStatus
-    private var control: ControlWriter
+    var control: ControlWriter
     /// The files of the present generation, one for each of its rings; empty while there is none, or somebody has removed one.
     private var files: [RingFile] = []
     /// The generation before, for readers who have not followed yet; until the next look after the files.
     private var retired: [RingFile] = []
-    /// What writers before left, for readers who have not followed yet; until this one has a generation.
+    /// The headers that earlier writers left, for readers who have not followed yet; until this one has a generation.
     private var left: [RingHeader]
-    /// What was captured before is not to be shown any more.
     private var horizon: Instant?
     /// When the files are looked after; nil before the first time, which is with the first heartbeat.
     private var checkAt: Instant?
 
-    /// Takes the writer lock, says `starting`, and clears away what a writer that was killed left behind. If that one was
-    /// paused, or asked to be, this one is paused from the start.
+    /// Begins as `FrameWriter` does.
     ///
     /// - Parameters:
     ///   - rings: the names of the rings whose files are cleared away.
     ///   - source: what is shown, for a successor: at most 4080 bytes.
-    /// - Throws: `alreadyRunning` when another process holds the lock.
     init(_ directory: BridgeDirectory, rings: [String], source: String) throws(BridgeError) {
         let lock = try directory.openLock(Self.lockFile)
         let readerLock = try directory.openLock(FrameReader.lockFile)
@@ -99,18 +96,6 @@ struct BroadcastFolder: ~Copyable {
     /// Whether any reader is attached.
     var hasReaders: Bool { (try? readerLock.isLockedByAnother(against: .exclusive)) ?? true }
 
-    // MARK: - What is asked
-
-    /// Says what is shown, for a successor. Throws, and changes nothing, where a successor would not learn of it.
-    mutating func setSource(_ words: String) throws(BridgeError) { try control.setSource(words) }
-
-    /// Takes what waits to be done, if anything. What is not answered is given again.
-    mutating func takeRequest() -> BridgeRequest? { control.takeRequest() }
-
-    /// Answers the request that was taken last. That a pause is granted is said only once it outlives this process: until
-    /// then it is given again by `takeRequest`.
-    mutating func answer(_ answer: BridgeAnswer) { control.answer(answer) }
-
     // MARK: - What all rings say
 
     /// Forbids readers to show what was captured before, in any ring.
@@ -121,8 +106,7 @@ struct BroadcastFolder: ~Copyable {
         for header in left { header.setHorizon(horizon) }
     }
 
-    /// Says what state the broadcast is in, in all headers and in the status file, and wakes the readers. What cannot be
-    /// written is tried again with the heartbeats.
+    /// Sets the state in all headers and in the status file, and wakes the readers.
     mutating func setState(_ state: BroadcastState, reason: String = "") throws(BridgeError) {
         guard status.state != state || status.reason != reason else { return }
         let changesPause = (status.state == .paused) != (state == .paused)
@@ -137,13 +121,11 @@ struct BroadcastFolder: ~Copyable {
         try status.write(to: directory, holding: lock)
     }
 
-    /// Tells the readers that the writer lives. At times it also mends the other files, and writes again what could not be
-    /// written.
-    ///
-    /// - Returns: false when somebody removed or shrank a file of the present generation, which has ended then.
+    /// Does what `FrameWriter.heartbeat` promises. Returns false when somebody removed or shrank a file of the present
+    /// generation, which has ended then.
     mutating func heartbeat() -> Bool {
         for file in files { file.header.heartbeat() }
-        let now: Instant = MonotonicClock.now()
+        let now = MonotonicClock.now()
         if let checkAt, now < checkAt { return true }
         checkAt = now + Self.checkInterval
         retired = []
@@ -158,8 +140,8 @@ struct BroadcastFolder: ~Copyable {
 
     // MARK: - Generations
 
-    /// Makes another generation, and only then names it: whoever comes finds what `make` has put into its rings. Where that
-    /// fails, the generation before stays.
+    /// Makes another generation, and only then names it: a new reader finds what `make` has put into its rings. If that fails,
+    /// the generation before stays.
     ///
     /// - Parameter make: makes the files of all rings, with what readers shall find in them first.
     mutating func beginGeneration<Rings>(
@@ -167,7 +149,7 @@ struct BroadcastFolder: ~Copyable {
     ) throws(BridgeError) -> Rings {
         let previous = status.generation
         var next = NewGeneration(in: directory, state: status.state, horizon: horizon)
-        // What a dead writer left takes up room as long as it is mapped, for readers alone.
+        // The files of a dead writer take up room while they are mapped here, and only readers need them.
         if !hasReaders { left = [] }
         let made: Rings
         do throws(BridgeError) {

@@ -9,9 +9,9 @@ final class ControlFile {
 
     /// What a page holds: a text, and a number that tells one text from the next.
     enum Page: Int, CaseIterable {
-        /// Of whoever asked last, under a random number; empty if it was taken back.
+        /// The last request, under the asker's random number; empty if the asker took it back.
         case request
-        /// To the request of the same number: empty if it was granted, a sentence why not otherwise.
+        /// The answer to the request of the same number: empty if it was granted, else a sentence with the reason.
         case answer
         /// Not empty while the broadcast is paused.
         case pause
@@ -67,7 +67,7 @@ final class ControlFile {
     /// Makes sure that all its blocks are there.
     func allocate() throws(SystemError) { try file.allocate(Self.fileBytes) }
 
-    /// What was asked, was not taken back, and has no answer yet.
+    /// The request that has no answer yet and was not taken back.
     var waitingRecord: Record? {
         guard let record = read(.request), !record.text.isEmpty, record.number != read(.answer)?.number else {
             return nil
@@ -75,7 +75,7 @@ final class ControlFile {
         return record
     }
 
-    /// The same, where it is anything that can be asked.
+    /// The same; nil if its text is no known request.
     var waitingRequest: BridgeRequest? { waitingRecord.flatMap { BridgeRequest(text: $0.text) } }
 
     /// Nil while there is none.
@@ -87,7 +87,7 @@ final class ControlFile {
     /// Whether others would find it in the folder.
     func isInPlace(in directory: BridgeDirectory) -> Bool {
         guard let mine = try? file.status(), mine.st_size >= Self.fileBytes else { return false }
-        return directory.inode(of: Self.fileName) == mine.st_ino
+        return directory.attributes(of: Self.fileName)?.st_ino == mine.st_ino
     }
 
     /// Nil for a page that was never written, or is damaged.

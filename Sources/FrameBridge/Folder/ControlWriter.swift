@@ -1,7 +1,7 @@
 import Posix
 
 /// The writer's end of the file `control`: takes and answers requests, and keeps there what a successor must know of a pause
-/// and of the source.
+/// and of the source. `FrameWriter` says what its methods promise.
 struct ControlWriter: ~Copyable {
     private let directory: BridgeDirectory
     private var file: ControlFile
@@ -19,7 +19,6 @@ struct ControlWriter: ~Copyable {
         self.source = source
     }
 
-    /// Throws, and changes nothing, where a successor would not learn of the source.
     mutating func setSource(_ words: String) throws(BridgeError) {
         do { try file.write(words, to: .source) } catch {
             throw .writing(ControlFile.fileName, words.utf8.count, in: directory, error)
@@ -27,7 +26,6 @@ struct ControlWriter: ~Copyable {
         source = words
     }
 
-    /// Takes what waits to be done, if anything. What is not answered is given again.
     mutating func takeRequest() -> BridgeRequest? {
         asked = file.waitingRecord
         guard let asked else { return directory.takeRequestFile() }
@@ -36,7 +34,6 @@ struct ControlWriter: ~Copyable {
         return nil
     }
 
-    /// Answers the request that was taken last, but does not grant a pause before a successor would know of it.
     mutating func answer(_ answer: BridgeAnswer) {
         guard let asked else { return }
         let text: String

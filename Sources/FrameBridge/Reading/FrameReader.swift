@@ -43,11 +43,11 @@ public struct FrameReader: ~Copyable {
     /// What was captured before it is not to be shown any more; follows the writer with each `read`, and may be asked by any
     /// thread.
     public let horizon: Horizon
-    /// That of the generations before.
+    /// The latest horizon of the earlier generations.
     private var passedHorizon: Instant?
     /// The generation whose file turned out to be unusable: not opened again.
     private var lostGeneration: UInt64 = 0
-    /// Not before then is a writer asked again that did not answer; nil if it did.
+    /// When a writer that did not answer is asked again; nil if it did answer.
     private var askAt: Instant?
     private var seen: (generation: UInt64, latest: UInt64) = (0, 0)
     /// How many times the writer overtook this reader.
@@ -144,7 +144,7 @@ public struct FrameReader: ~Copyable {
         source.wait(after: seenLatest(of: source), or: bell, while: count, until: deadline)
     }
 
-    /// Where nobody can wake this reader: there are no frames yet, or they are retired.
+    /// The longest sleep while nobody can wake this reader: there are no frames yet, or they are retired.
     static let shortWait = Duration.milliseconds(20)
     static let longestWait = Duration.seconds(1)
     private var soon: Instant { MonotonicClock.now() + Self.shortWait }
@@ -160,7 +160,7 @@ public struct FrameReader: ~Copyable {
             try writerLock.isLockedByAnother(against: .exclusive)
         }
         guard locked else {
-            // Who has seen frames knows that somebody was here, whatever is left in the folder.
+            // A reader that has seen frames knows that a writer was here, whatever is left in the folder.
             if source != nil, try directory.status() == nil { return .dead }
             return try directory.hasEndedWell() ? .stopped : .dead
         }

@@ -104,7 +104,7 @@ final class FrameSource {
             }
             guard let result else { throw .lost }
             let read = try result.get()
-            // Of the page in which a file was cut, the rest reads as zeros, without a fault.
+            // The rest of the page in which a file was cut reads as zeros, without a fault.
             if case .whole = read.outcome, !isLongEnough { throw .lost }
             return read
         case .copied(let buffer):
@@ -188,7 +188,8 @@ final class FrameSource {
         }
     }
 
-    /// Looked at after the wake word was: whoever retires these frames from then on advances it.
+    /// The end of the longest sleep. The state is read after the wake word, so that a writer that retires the frames later ends
+    /// the sleep.
     private var longest: Instant {
         MonotonicClock.now() + ((try? state) == .retired ? FrameReader.shortWait : FrameReader.longestWait)
     }

@@ -61,7 +61,7 @@ final class RingFile {
         }
     }
 
-    /// Makes room whose blocks are all there, so that a full file system is an error now and not a SIGBUS later.
+    /// Makes a file with all its blocks, so that a full file system is an error now and not a SIGBUS later.
     private static func reserve(
         _ name: String,
         of ring: String,
@@ -85,7 +85,9 @@ final class RingFile {
 
     /// Whether new readers would find this file, and whole.
     func isInPlace(in directory: BridgeDirectory) -> Bool {
-        service == nil ? directory.size(of: name) ?? 0 >= mapping.size : directory.kind(of: name) == S_IFSOCK
+        guard let entry = directory.attributes(of: name) else { return false }
+        let kind = entry.st_mode & S_IFMT
+        return service == nil ? kind == S_IFREG && entry.st_size >= mapping.size : kind == S_IFSOCK
     }
 
     /// Advances the wake word by a releasing addition, and wakes the readers, many of them soon after. Call it inside

@@ -85,13 +85,13 @@ final class FrameRing {
         _ body: (inout FramePlanes) -> Void
     ) {
         let base = mapping.base + header.slotOffset(slot)
-        // Of no frame: everything in there is older than what any reader could have seen.
+        // Version 0 marks all tiles of a new slot layout as never drawn, so that `complete` copies them.
         if !isRecycled { TileMap(base, plan).fill(0) }
         var planes = FramePlanes(base: base, plan: plan, frameNumber: info.number, followsAnother: previous != nil)
         body(&planes)
         planes.complete(from: previous.map { mapping.base + header.slotOffset($0) })
         var info = info
-        let publishedAt: Instant = MonotonicClock.now()
+        let publishedAt = MonotonicClock.now()
         info.publishedAt = publishedAt
         let metadata = SlotMetadata(info, plan)
         withUnsafeTemporaryAllocation(byteCount: Layout.Slot.metadataBytes, alignment: 8) { bytes in

@@ -50,17 +50,17 @@ public struct FrameWriter: ~Copyable {
     /// Says that something else is shown: `source` for people, cut after 127 bytes, and `words` for a successor, at most 4080
     /// bytes. Throws, and changes nothing, where a successor would not learn of it.
     public mutating func setSource(_ source: String, words: String) throws(BridgeError) {
-        try folder.setSource(words)
+        try folder.control.setSource(words)
         self.source = source
         frames?.setSource(source)
     }
 
-    /// Takes what waits to be done, if anything. What is not answered is given again.
-    public mutating func takeRequest() -> BridgeRequest? { folder.takeRequest() }
+    /// Takes the request that waits, if any. One that is not answered is given again.
+    public mutating func takeRequest() -> BridgeRequest? { folder.control.takeRequest() }
 
-    /// Answers the request that was taken last. That a pause is granted is said only once it outlives this process: until
-    /// then it is given again by `takeRequest`.
-    public mutating func answer(_ answer: BridgeAnswer) { folder.answer(answer) }
+    /// Answers the request that was taken last. A pause is granted only once it outlives this process: until then
+    /// `takeRequest` gives it again.
+    public mutating func answer(_ answer: BridgeAnswer) { folder.control.answer(answer) }
 
     /// Says what state the broadcast is in, in the header page and in the status file, and wakes the readers. What cannot be
     /// written is tried again with the heartbeats.
@@ -106,7 +106,7 @@ public struct FrameWriter: ~Copyable {
         leavingNothingElse: Bool = false,
         _ body: (inout FramePlanes) -> Void
     ) throws(BridgeError) {
-        // What must not be seen any more goes at once, also where there is no room for another file.
+        // Pictures that must not be seen any more go at once, also where there is no room for another file.
         let usesPresentFile = !startsOver || leavingNothingElse
         if leavingNothingElse { folder.setHorizon(info.capturedAt) }
         for _ in 0..<(leavingNothingElse ? Layout.slotCount : 1) {
