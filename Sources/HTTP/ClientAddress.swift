@@ -12,7 +12,8 @@ struct ClientAddress: Sendable, CustomStringConvertible {
         description = numbers.hasPrefix("::ffff:") ? String(numbers.dropFirst("::ffff:".count)) : numbers
     }
 
-    /// Who has one IPv6 address has at least the 2⁶⁴ of its network.
+    /// The network of the address: an IPv4 address, or the first 64 bits of an IPv6 address, since a client with one such address
+    /// has at least the 2⁶⁴ of its network.
     var network: String {
         guard let address = IPAddress(parsing: description) else { return description }
         guard address.bytes.count == 16 else { return address.description }

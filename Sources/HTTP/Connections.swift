@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// Counts the open connections, so that neither one network nor all together take more than the limits leave them. A
-/// proxy's connections are not its own: there the requests count that are under way.
+/// Counts the open connections, so that neither one network nor all together exceed the limits. For a proxy, the requests
+/// under way count for their clients instead of its connections.
 final class Connections: Sendable {
     private struct Counts {
         var total = 0

@@ -15,14 +15,14 @@ package final class EventHub: Sendable {
 
     /// Asks for the newest event, a single line; a new one goes out to all. Equal ones are one.
     ///
-    /// All of it under the lock: of two threads that publish, the later one also asks later.
+    /// The event is built under the lock, so that the thread that publishes last has read the newest state.
     package func publish(_ newest: () -> String) {
         state.withLock { state in
             let event = newest()
             guard state.event != event else { return }
             state.event = event
             for listener in state.listeners.values {
-                // Never at once, for that might come back here.
+                // Deliver later: a direct call could re-enter `publish` while the lock is held.
                 listener.eventLoop.execute {
                     listener.triggerUserOutboundEvent(EventLine(text: "data: \(event)\n\n"), promise: nil)
                 }

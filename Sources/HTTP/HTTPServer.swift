@@ -21,8 +21,8 @@ package enum HTTPServerError: Error, CustomStringConvertible {
 
 /// Serves HTTP, or HTTPS, on a thread of its own.
 ///
-/// Answers leave by that thread. So a server is made before what answers, and closed after it; its listeners are closed
-/// before what answers.
+/// Responses leave by that thread. So a server is made before its responders and closed after them; its listeners are closed
+/// before the responders.
 package final class HTTPServer: Sendable {
     /// Answers a request. It is called on the server's thread, must not block that, and calls the completion once, on any
     /// thread, before the server is closed.
@@ -92,7 +92,7 @@ package final class HTTPServer: Sendable {
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 256)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            // Without descriptors for new clients it waits until there are some, rather than try again at once.
+            // Without descriptors for new clients the server waits, instead of trying again at once.
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
@@ -101,9 +101,9 @@ package final class HTTPServer: Sendable {
                 }
             }
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            // Who has asked for all may say so, and still waits for the answers.
+            // A client may close its sending half and still receive the responses.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
-            // The less waits in the kernel, the sooner it shows that bytes leave.
+            // A small send queue in the kernel shows the write timer sooner whether bytes leave.
             .childChannelOption(.tcpOption(NIOBSDSocket.Option(rawValue: TCP_NOTSENT_LOWAT)), value: 128 * 1024)
             .childChannelInitializer { [limits, connections] channel in
                 channel.eventLoop.makeCompletedFuture {

@@ -4,7 +4,7 @@ package import Time
 package struct NetworkAllowance: Sendable {
     private struct Use {
         var count: Int
-        /// From when on it is forgiven.
+        /// The instant from which the use is forgiven.
         var since: Instant
     }
 

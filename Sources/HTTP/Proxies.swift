@@ -1,6 +1,6 @@
 import NIOHTTP1
 
-/// Tells who asks, where requests come by web proxies that are believed.
+/// Finds the client of a request that comes by trusted web proxies.
 struct Proxies: Sendable {
     let ranges: [AddressRange]
 
@@ -8,8 +8,8 @@ struct Proxies: Sendable {
         IPAddress(parsing: address).map { address in ranges.contains { $0.contains(address) } } ?? false
     }
 
-    /// Each proxy adds whom it got a request from at the end of `X-Forwarded-For`. So the client is the last of that list
-    /// that is no proxy itself: what stands before it is the client's own word, and counts for nothing.
+    /// Each proxy appends the address from which it got the request to `X-Forwarded-For`. So the client is the last address of
+    /// that list that is no proxy; the client itself may have written those before.
     ///
     /// - Parameter peer: the other end of the connection, in numbers.
     func client(of peer: String, _ headers: HTTPHeaders) -> String {

@@ -94,32 +94,20 @@ extension NV12Picture {
         let layout = layout
         let lumaOffset = layout.lumaOffset(x: part.x, y: part.y)
         let chromaOffset = layout.chromaOffset(x: part.x, y: part.y)
+        func update(_ target: MutableRows, from source: Rows, offset: Int, height: Int) {
+            let start = source.start + offset
+            pixels_update_blocks(target.start, target.stride, start, source.stride, part.width, height, bits)
+        }
         source.withPlanes { sourceLuma, sourceChroma in
             withMutablePlanes { luma, chroma in
                 withRows(sourceLuma, stride: layout.lumaStride) { source in
                     withMutableRows(&luma, offset: lumaOffset, stride: layout.lumaStride) { target in
-                        pixels_update_blocks(
-                            target.start,
-                            target.stride,
-                            source.start + lumaOffset,
-                            source.stride,
-                            part.width,
-                            part.height,
-                            bits
-                        )
+                        update(target, from: source, offset: lumaOffset, height: part.height)
                     }
                 }
                 withRows(sourceChroma, stride: layout.chromaStride) { source in
                     withMutableRows(&chroma, offset: chromaOffset, stride: layout.chromaStride) { target in
-                        pixels_update_blocks(
-                            target.start,
-                            target.stride,
-                            source.start + chromaOffset,
-                            source.stride,
-                            part.width,
-                            part.height / 2,
-                            bits
-                        )
+                        update(target, from: source, offset: chromaOffset, height: part.height / 2)
                     }
                 }
             }

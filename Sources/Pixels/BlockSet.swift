@@ -6,9 +6,9 @@ package struct BlockSet: Equatable, Sendable {
     /// The side of a macroblock in pixels.
     package static let macroblock = 16
 
-    /// Of the picture.
+    /// The size of the picture.
     package let size: PixelSize
-    /// Of a block, in pixels.
+    /// The side of a block, in pixels.
     package let side: Int
     package let columns: Int
     package let rows: Int
@@ -87,7 +87,7 @@ package struct BlockSet: Equatable, Sendable {
         for index in words.indices { words[index] &= ~other.words[index] }
     }
 
-    /// Removes what is not in a set of the same picture.
+    /// Removes the blocks that are not in a set of the same picture.
     package mutating func formIntersection(_ other: BlockSet) {
         precondition(other.size == size && other.side == side, "of another picture")
         for index in words.indices { words[index] &= other.words[index] }
@@ -102,14 +102,8 @@ package struct BlockSet: Equatable, Sendable {
             if range.isEmpty { continue }
             first = min(first, row)
             end = row + 1
-            columns =
-                min(
-                    columns.lowerBound,
-                    range.lowerBound
-                )..<max(
-                    columns.isEmpty ? 0 : columns.upperBound,
-                    range.upperBound
-                )
+            let right = max(columns.isEmpty ? 0 : columns.upperBound, range.upperBound)
+            columns = min(columns.lowerBound, range.lowerBound)..<right
         }
         return end == 0
             ? PixelRect(x: 0, y: 0, width: 0, height: 0) : pixels(columns: columns, rows: first..<end)

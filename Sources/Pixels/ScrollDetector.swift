@@ -2,7 +2,7 @@ internal import CPixels
 
 /// Finds out by how many rows a part of a picture has moved up or down.
 package struct ScrollDetector: Sendable {
-    /// Fewer rows that agree may be chance.
+    /// The least number of rows that must agree: fewer may agree by chance.
     private static let leastRows = 12
 
     /// For each row of the old picture that is like no other, by its hash, where it is; -1 for rows that are alike.
@@ -11,8 +11,8 @@ package struct ScrollDetector: Sendable {
 
     package init() {}
 
-    /// How many rows further down what is in the new picture was in the old one; nil when no motion explains a good part
-    /// of what is there.
+    /// How many rows further down the content of the new picture was in the old one; nil when no motion explains a good part
+    /// of it.
     ///
     /// - Parameters:
     ///   - region: of both pictures, which have the same size.
@@ -30,7 +30,7 @@ package struct ScrollDetector: Sendable {
         votes.removeAll(keepingCapacity: true)
         votes.append(contentsOf: repeatElement(0, count: 2 * height))
         Self.forEachHash(old, region) { row, hash in
-            // Of rows that are alike none can be told from the others.
+            // Rows that are alike cannot be told apart.
             places[hash] = places[hash] == nil ? row : -1
         }
         Self.forEachHash(new, region) { row, hash in

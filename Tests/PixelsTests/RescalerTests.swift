@@ -166,16 +166,4 @@ struct RescalerTests {
             #expect(wrong == 0)
         }
     }
-
-    @Test func scalesPreviews() {
-        let source = [UInt8](repeating: 90, count: 4 * 30 * 20)
-        let preview = rescaleBGRX(
-            source.span.bytes,
-            stride: 4 * 30,
-            size: PixelSize(width: 30, height: 20),
-            to: PixelSize(width: 7, height: 5)
-        )
-        #expect(preview.count == 4 * 7 * 5)
-        #expect(preview.allSatisfy { (89...90).contains($0) })
-    }
 }

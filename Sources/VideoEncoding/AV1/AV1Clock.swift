@@ -1,7 +1,7 @@
 import Time
 
-/// The time that libaom is told, in milliseconds since the first frame: it refuses what needs more than 32 bits, which
-/// nanoseconds do after four seconds. It learns from the differences only, so the time starts over after 49 days.
+/// The time that libaom is told, in milliseconds since the first frame: it refuses times of more than 32 bits, which
+/// nanoseconds exceed after four seconds. It uses differences of times only, so the time may start over after 49 days.
 struct AV1Clock {
     static let ticksPerSecond = 1000
 

@@ -111,15 +111,11 @@ final class AV1Encoder {
 
     /// A view of the planes. libaom reads them only.
     private static func image(_ luma: RawSpan, _ chroma: RawSpan, _ layout: NV12Layout) -> aom_image_t {
-        func bytes(_ span: RawSpan) -> UnsafeMutablePointer<UInt8> {
-            span.withUnsafeBytes {
-                UnsafeMutableRawPointer(mutating: $0.baseAddress!).assumingMemoryBound(to: UInt8.self)
-            }
-        }
+        let (luma, chroma) = (luma.libraryPointer, chroma.libraryPointer)
         var image = aom_image_t()
         let size = layout.size
-        aom_img_wrap(&image, AOM_IMG_FMT_NV12, UInt32(size.width), UInt32(size.height), 1, bytes(luma))
-        image.planes = (bytes(luma), bytes(chroma), bytes(chroma) + 1)
+        aom_img_wrap(&image, AOM_IMG_FMT_NV12, UInt32(size.width), UInt32(size.height), 1, luma)
+        image.planes = (luma, chroma, chroma + 1)
         image.stride = (Int32(layout.lumaStride), Int32(layout.chromaStride), Int32(layout.chromaStride))
         return image
     }

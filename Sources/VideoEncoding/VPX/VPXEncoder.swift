@@ -40,19 +40,13 @@ final class VPXEncoder {
         try setActive(forceKeyframe ? nil : active)
         if let coarsest { try setQuantizerLimit(coarsest) }
         let flags = forceKeyframe ? vpx_enc_frame_flags_t(VPX_EFLAG_FORCE_KF) : configuration.interFrameFlags
+        let time = vpx_codec_pts_t(presentationTime.nanoseconds)
         let duration = UInt(1_000_000_000 / configuration.framesPerSecond)
         let layout = picture.layout
         try picture.withPlanes { luma, chroma throws(VideoEncoderError) in
             var image = Self.image(luma, chroma, layout)
             try context.check("vpx_codec_encode") {
-                vpx_codec_encode(
-                    $0,
-                    &image,
-                    vpx_codec_pts_t(presentationTime.nanoseconds),
-                    duration,
-                    flags,
-                    UInt(VPX_DL_REALTIME)
-                )
+                vpx_codec_encode($0, &image, time, duration, flags, UInt(VPX_DL_REALTIME))
             }
         }
         if coarsest != nil { try setQuantizerLimit(nil) }
@@ -98,7 +92,7 @@ final class VPXEncoder {
         return patcher?.copyHeld(into: &picture) ?? true
     }
 
-    /// What libvpx's own last frame shows; nil when there is none.
+    /// The picture of libvpx's own last frame; nil when there is none.
     private var lastPicture: PatchEncoder.Planes? {
         guard let image = vpx_codec_get_preview_frame(context.pointer)?.pointee,
             let y = image.planes.0, let u = image.planes.1, let v = image.planes.2
@@ -129,7 +123,7 @@ final class VPXEncoder {
     /// Lets the encoder look at some macroblocks only, or at all again.
     private func setActive(_ blocks: BlockSet?) throws(VideoEncoderError) {
         if blocks == nil, !isRestricted { return }
-        // Cyclic refresh does not heed the map.
+        // Cyclic refresh ignores the map.
         if configuration.codec == .vp9, isRestricted != (blocks != nil) {
             try configuration.setCyclicRefresh(blocks == nil, of: context)
         }
@@ -176,19 +170,22 @@ final class VPXEncoder {
 
     /// A view of the planes. libvpx reads them only.
     private static func image(_ luma: RawSpan, _ chroma: RawSpan, _ layout: NV12Layout) -> vpx_image_t {
-        func bytes(_ span: RawSpan) -> UnsafeMutablePointer<UInt8> {
-            span.withUnsafeBytes {
-                UnsafeMutableRawPointer(mutating: $0.baseAddress!).assumingMemoryBound(to: UInt8.self)
-            }
-        }
+        let (luma, chroma) = (luma.libraryPointer, chroma.libraryPointer)
         var image = vpx_image_t()
         let size = layout.size
-        vpx_img_wrap(&image, VPX_IMG_FMT_NV12, UInt32(size.width), UInt32(size.height), 1, bytes(luma))
-        image.planes = (bytes(luma), bytes(chroma), bytes(chroma) + 1, nil)
+        vpx_img_wrap(&image, VPX_IMG_FMT_NV12, UInt32(size.width), UInt32(size.height), 1, luma)
+        image.planes = (luma, chroma, chroma + 1, nil)
         image.stride = (Int32(layout.lumaStride), Int32(layout.chromaStride), Int32(layout.chromaStride), 0)
         image.cs = VPX_CS_BT_709
         image.range = VPX_CR_STUDIO_RANGE
         return image
+    }
+}
+
+extension RawSpan {
+    /// The first byte, as the codec libraries take planes that they only read.
+    var libraryPointer: UnsafeMutablePointer<UInt8> {
+        withUnsafeBytes { UnsafeMutableRawPointer(mutating: $0.baseAddress!).assumingMemoryBound(to: UInt8.self) }
     }
 }
 

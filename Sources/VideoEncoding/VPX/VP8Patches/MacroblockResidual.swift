@@ -1,6 +1,6 @@
 import Pixels
 
-/// What a macroblock shows more than its prediction, transformed and quantized.
+/// The difference of a macroblock from its prediction, transformed and quantized.
 final class MacroblockResidual {
     /// The quantizer index of RFC 6386 §14.1, fine enough for text that stays, and its steps.
     static let quantizerIndex = 3
@@ -21,12 +21,6 @@ final class MacroblockResidual {
         let chroma: UnsafeRawPointer
         let layout: NV12Layout
 
-        init(_ luma: UnsafeRawPointer, _ chroma: UnsafeRawPointer, _ layout: NV12Layout) {
-            self.luma = luma
-            self.chroma = chroma
-            self.layout = layout
-        }
-
         /// From a pixel on.
         func luma(_ x: Int, _ y: Int) -> UnsafePointer<UInt8> {
             (luma + y * layout.lumaStride + x).assumingMemoryBound(to: UInt8.self)
@@ -42,7 +36,7 @@ final class MacroblockResidual {
     private let blocks: UnsafeMutablePointer<Int32>
     /// 16x16 of luma, 8x8 of U, 8x8 of V.
     private let prediction: UnsafeMutablePointer<UInt8>
-    /// Of the same blocks, the quantized coefficients in the order of coding.
+    /// The quantized coefficients of the same blocks, in the order of coding.
     private let levels: UnsafeMutablePointer<Int32>
 
     private let predictor: Prediction
@@ -69,26 +63,12 @@ final class MacroblockResidual {
     func predict(from planes: PatchEncoder.Planes, _ column: Int, _ row: Int, rows: Int, height: Int) {
         let columns = column..<column + 1
         predictor.luma(planes, columns, row, rows: rows, height: height, into: prediction, 16)
-        predictor.chroma(
-            planes.pointers.u,
-            planes.strides.u,
-            columns,
-            row,
-            rows: rows,
-            height: height / 2,
-            into: prediction + 256,
-            8
-        )
-        predictor.chroma(
-            planes.pointers.v,
-            planes.strides.v,
-            columns,
-            row,
-            rows: rows,
-            height: height / 2,
-            into: prediction + 320,
-            8
-        )
+        func chroma(_ plane: UnsafeMutablePointer<UInt8>, _ stride: Int, into place: Int) {
+            let height = height / 2
+            predictor.chroma(plane, stride, columns, row, rows: rows, height: height, into: prediction + place, 8)
+        }
+        chroma(planes.pointers.u, planes.strides.u, into: 256)
+        chroma(planes.pointers.v, planes.strides.v, into: 320)
     }
 
     /// The sum of absolute differences between the prediction and what is to be shown, in luma.
@@ -103,7 +83,7 @@ final class MacroblockResidual {
         return Int(sum)
     }
 
-    /// Works out what is to be shown more than the prediction. Returns whether anything of it is left.
+    /// Computes the quantized difference from the prediction. Returns whether any of it is not zero.
     func compute(_ source: Source, _ column: Int, _ row: Int) -> Bool {
         subtractLuma(source, column, row)
         subtractChroma(source, column, row)
@@ -120,7 +100,7 @@ final class MacroblockResidual {
         return isAny
     }
 
-    /// Adds that to the prediction, as decoders do (RFC 6386 §14.5).
+    /// Adds the difference to the prediction, as decoders do (RFC 6386 §14.5).
     func add(into target: PatchEncoder.Planes, _ column: Int, _ row: Int) {
         let means = blocks + 16 * Self.means
         BlockTransform.inverseWalsh(means)
@@ -129,42 +109,27 @@ final class MacroblockResidual {
         for block in 0..<16 {
             let (x, y) = (block % 4 * 4, block / 4 * 4)
             let start = (row * 16 + y) * target.strides.y + column * 16 + x
-            Self.add(
-                blocks + 16 * block,
-                to: prediction + y * 16 + x,
-                16,
-                into: target.pointers.y + start,
-                target.strides.y
-            )
+            add(block, to: y * 16 + x, 16, into: target.pointers.y + start, target.strides.y)
         }
         for block in 0..<4 {
             let (x, y) = (block % 2 * 4, block / 2 * 4)
             let start = (row * 8 + y) * target.strides.u + column * 8 + x
             let place = 256 + y * 8 + x
-            Self.add(
-                blocks + 16 * (16 + block),
-                to: prediction + place,
-                8,
-                into: target.pointers.u + start,
-                target.strides.u
-            )
-            Self.add(
-                blocks + 16 * (20 + block),
-                to: prediction + place + 64,
-                8,
-                into: target.pointers.v + start,
-                target.strides.v
-            )
+            add(16 + block, to: place, 8, into: target.pointers.u + start, target.strides.u)
+            add(20 + block, to: place + 64, 8, into: target.pointers.v + start, target.strides.v)
         }
     }
 
-    private static func add(
-        _ block: UnsafeMutablePointer<Int32>,
-        to prediction: UnsafeMutablePointer<UInt8>,
+    /// - Parameter place: of the block in the prediction.
+    @inline(__always)
+    private func add(
+        _ block: Int,
+        to place: Int,
         _ predictionStride: Int,
         into target: UnsafeMutablePointer<UInt8>,
         _ targetStride: Int
     ) {
+        let (block, prediction) = (blocks + 16 * block, prediction + place)
         for y in 0..<4 {
             for x in 0..<4 {
                 let sum = Int32(prediction[y * predictionStride + x]) + block[4 * y + x]

@@ -42,7 +42,7 @@ struct PatchEncoder {
     private var isOnGolden = false
     /// The picture as decoders have it, in macroblocks that are held; elsewhere nothing of use.
     private(set) var reconstruction: PlaneMemory
-    /// What the next picture is put together in while another part of it is still needed where it was.
+    /// Where the next picture is put together while parts of the present one are still needed.
     private var spare: PlaneMemory
     private let version: Int
     private let residual: MacroblockResidual
@@ -104,16 +104,16 @@ struct PatchEncoder {
         precondition(canPatch && picture.size == patched.size && blocks.size == patched.size)
         if let scroll, !(Scroll.range ~= scroll.rows) { return nil }
         let isRepetition = blocks.isEmpty && scroll == nil
-        // That a macroblock has coefficients.
+        // The probability that a macroblock has coefficients.
         let codedProbability = UInt8(clamping: max(1, blocks.count * 256 / (patched.columns * patched.rows)))
         beginFrame(refreshesGolden: !isRepetition, codedProbability)
         for index in above.indices { above[index] = 0 }
         let layout = picture.layout
         let isWithinLimit = picture.withPlanes { luma, chroma -> Bool in
             let source = MacroblockResidual.Source(
-                luma.withUnsafeBytes { $0.baseAddress! },
-                chroma.withUnsafeBytes { $0.baseAddress! },
-                layout
+                luma: luma.withUnsafeBytes { $0.baseAddress! },
+                chroma: chroma.withUnsafeBytes { $0.baseAddress! },
+                layout: layout
             )
             if let scroll {
                 hold(base)
@@ -148,7 +148,7 @@ struct PatchEncoder {
                     isCoded = residual.compute(source, column, row)
                 }
                 writeHead(isCoded: isCoded, codedProbability)
-                // By how many of the neighbours above and on the left do not move, either; at the edges some are missing.
+                // The probability of "no motion" depends on the number of neighbours, none of which moves.
                 modes.write(false, column > 0 && row > 0 ? 234 : column > 0 || row > 0 ? 135 : 7)
                 writeRest(isCoded: isCoded, into: reconstruction, column, row)
             }
@@ -182,7 +182,7 @@ struct PatchEncoder {
                 writeHead(isCoded: isCoded, codedProbability)
                 vectors.write(isMoved ? scroll.rows : 0, column, row, to: &modes, tracker.vectors)
                 if isMoved { patched.insert(column: column, row: row) }
-                // What stands side by side and does the same is copied at once.
+                // Neighbours with the same motion are copied at once.
                 let motion = isCoded ? nil : isMoved ? scroll.rows : 0
                 if motion != run.motion {
                     copy(run.start..<column, row, run.motion, height: height)
@@ -197,7 +197,7 @@ struct PatchEncoder {
         return true
     }
 
-    /// Whether what was some rows further down is nearer to a macroblock than what was in its place.
+    /// Whether a macroblock resembles the picture some rows further down more than the picture in its own place.
     private func isNearer(_ column: Int, _ row: Int, _ rows: Int, to source: MacroblockResidual.Source) -> Bool {
         // No vector may reach further beyond the edge than decoders keep a border.
         if abs(rows) > 16 { return false }
@@ -235,7 +235,7 @@ struct PatchEncoder {
         held.insertAll()
     }
 
-    /// What comes after a macroblock's modes.
+    /// Writes the part of a macroblock that follows its modes.
     @inline(__always)
     private mutating func writeRest(isCoded: Bool, into target: PlaneMemory, _ column: Int, _ row: Int) {
         if isCoded {
@@ -303,7 +303,7 @@ struct PatchEncoder {
         }
     }
 
-    /// Those of one block, and whether there are any for its neighbours to know.
+    /// Writes the tokens of one block, and notes for its neighbours whether there are any.
     private mutating func writeTokens(_ block: Int, _ kind: TokenWriter.Kind, _ top: Int, _ side: Int) {
         let context = Int(above[top] + left[side])
         let hasAny = tokens.write(residual.levels(of: block), kind, context: context, tracker.coefficients)

@@ -40,7 +40,7 @@ struct VectorField {
             swap(&above, &current)
             current[0] = nil
         }
-        // Of the neighbours above, on the left, and between them.
+        // The weights of the neighbours above, on the left, and between them.
         var (still, moving, found) = (0, 0, 0)
         for (neighbour, weight) in [(above[column + 1], 2), (current[column], 2), (above[column], 1)] {
             guard let neighbour else { continue }
@@ -73,7 +73,7 @@ struct VectorField {
         return min(max(motion, top), bottom)
     }
 
-    /// That a macroblock does not stand still, does not do as the nearest neighbour, and so on, by how many do (§16.3).
+    /// Probabilities of the motion modes, indexed by the weight of the neighbours with that motion (§16.3).
     private static let contexts: [[UInt8]] = [
         [7, 1, 1, 143], [14, 18, 14, 107], [135, 64, 57, 68], [60, 56, 128, 65], [159, 134, 128, 34],
         [234, 188, 128, 28],
