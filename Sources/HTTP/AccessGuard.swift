@@ -11,7 +11,7 @@ package struct AccessGuard: Sendable {
     package enum Decision: Equatable, Sendable {
         case allowed
         case wrongToken
-        /// One more of too many wrong tokens from there; seconds until the next is worth a word.
+        /// There were too many wrong tokens from there; seconds until the next one is looked at.
         case tooManyWrong(retryAfter: Int)
     }
 
@@ -35,7 +35,7 @@ package struct AccessGuard: Sendable {
     package mutating func check(_ authorization: String?, from address: String, now: Instant) -> Decision {
         guard let token else { return .allowed }
         if let given = Self.bearer(authorization), Self.isEqual(given, token) { return .allowed }
-        // Whoever sends nothing has not guessed.
+        // A request without a token is no guess.
         guard authorization != nil else { return .wrongToken }
         if failures.take(from: address, now: now) == 1 { return .wrongToken }
         return .tooManyWrong(retryAfter: failures.wait(of: address, now: now))

@@ -2,7 +2,7 @@ import NIOCore
 
 /// Where a client is.
 struct ClientAddress: Sendable, CustomStringConvertible {
-    /// In numbers; an IPv4 address as such, though the socket is one for both families.
+    /// The address in numbers; an IPv4 address as such, though the socket is one for both families.
     let description: String
 
     init(_ description: String) { self.description = description }

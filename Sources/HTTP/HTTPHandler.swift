@@ -20,7 +20,7 @@ final class HTTPHandler: ChannelDuplexHandler {
     private enum State {
         case idle
         case receiving(HTTPRequestHead, body: [UInt8])
-        /// What comes meanwhile is not read.
+        /// A response is being made; the client's bytes stay unread.
         case responding
         case streaming
     }

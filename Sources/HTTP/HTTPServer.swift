@@ -33,7 +33,7 @@ package final class HTTPServer: Sendable {
     package struct Limits: Sendable {
         /// Connections at once. More are turned away before they cost anything.
         package var connections: Int
-        /// Of one IPv4 address, or one network of IPv6.
+        /// Connections of one IPv4 address, or one network of IPv6.
         package var connectionsOfOneNetwork: Int
         /// Bytes of a request's body.
         package var bodySize: Int

@@ -7,7 +7,7 @@ import NIOHTTP1
 /// elsewhere that gives its own name this server's address would count as of the same origin; so only names that nobody
 /// else can give away are taken.
 package struct OriginGuard: Sendable {
-    /// What the server is called beside its addresses, in lower case.
+    /// The server's names beside its addresses, in lower case.
     private let names: Set<String>
     private let allowed: Set<WebOrigin>
 

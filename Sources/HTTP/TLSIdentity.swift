@@ -32,7 +32,7 @@ package struct TLSIdentity: Sendable {
             .filter { name in !name.isEmpty && name.utf8.allSatisfy { Self.isNameByte($0) } }
     }
 
-    /// What stands in a link as it is.
+    /// Whether a byte of a name stands for itself in a link.
     private static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,6 +1,6 @@
 /// A host and perhaps a port, as in URLs and the `Host` field (RFC 3986 §3.2).
 struct WebAuthority: Equatable {
-    /// In lower case; an IPv6 address without brackets.
+    /// The host in lower case; an IPv6 address without brackets.
     let host: String
     let port: UInt16?
 
@@ -37,7 +37,7 @@ package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
 
     let scheme: Scheme
     let host: String
-    /// Also where the text leaves it to the scheme.
+    /// The port, which the text may leave to the scheme.
     let port: UInt16
 
     /// `http://HOST`, `https://HOST:PORT` and so on; a slash may follow. Nil for anything else, such as `null`.

@@ -23,7 +23,7 @@ package struct SenderLoop: ~Copyable {
     private var ending: [Encode] = []
     /// Encodes that are cut off from the sinks, until their threads have ended.
     private var leaving: [Encode] = []
-    /// What the encodes have done that are gone.
+    /// The statistics of the encodes that have ended, added up.
     private var departed = SenderStatistics()
 
     /// - Parameter renditions: those that sinks may want; one at least, all of one frame rate.

@@ -8,7 +8,7 @@ package struct SenderStatistics: Sendable {
     /// Frames given to the call.
     package internal(set) var framesEncoded = 0
     package internal(set) var keyframes = 0
-    /// Those of them that were sent again as they were, and not encoded.
+    /// Keyframes that were sent again as they were, and not encoded.
     package internal(set) var keyframesRepeated = 0
     /// Frames that the encoder dropped to keep the bitrate.
     package internal(set) var framesDropped = 0

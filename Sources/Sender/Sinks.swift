@@ -12,7 +12,7 @@ package final class Sinks: Sendable {
 
     private struct State {
         var members: [any MediaSink] = []
-        /// What all were told last, for those who come later.
+        /// The preference that all were told last, for sinks that come later.
         var preferred: Rendition.ID?
     }
 
@@ -66,7 +66,7 @@ package final class Sinks: Sendable {
 
     func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame, at now: Instant) {
         for sink in all where sink.demand(for: frame.rendition, at: now).isWanted {
-            // Only once, though it may throw in several renditions.
+            // A sink that throws in several renditions is reported once.
             do { try sink.take(bytes, frame) } catch { if remove(sink) { report("\(error)") } }
         }
     }

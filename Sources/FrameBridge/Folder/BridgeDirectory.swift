@@ -123,12 +123,12 @@ public final class BridgeDirectory: Sendable {
             switch error.code {
             // The writer is gone, perhaps just now, or has made another.
             case ENOENT, ECONNREFUSED, ECONNRESET, EPIPE: return nil
-            // It does not get to run, or the system is short of something for now.
+            // The writer does not get to run, or the system is short of something for now.
             case ETIMEDOUT, EAGAIN, ENOBUFS, ENOMEM, ETOOMANYREFS: throw .noAnswer(path: path)
             default: throw .system(path: path(of: name), error)
             }
         }
-        // What is not sealed could shrink under us.
+        // Memory that is not sealed could shrink while it is read.
         guard memory.isSealed else { throw .notPrivate(path: path(of: name), problem: "is not sealed") }
         return memory
     }

@@ -2,7 +2,7 @@ import Glibc
 import Posix
 public import Time
 
-/// What somebody asks of the capture process; the last one before a tick wins.
+/// A command's request to the capture process; of several before a tick, the last one counts.
 public enum BridgeRequest: Sendable, Equatable {
     /// Show a placard and stop looking at the screen.
     case pause
@@ -61,9 +61,9 @@ extension BridgeRequest: CustomStringConvertible {
 
 /// What a capture process says to a request.
 public enum BridgeAnswer: Sendable, Equatable {
-    /// It is done, and a pause outlives the capture process.
+    /// The request is done, and a pause outlives the capture process.
     case granted
-    /// All is as before, for this reason: a sentence for a person.
+    /// Nothing has changed, for this reason: a sentence for a person.
     case refused(String)
 }
 
@@ -116,7 +116,7 @@ extension BridgeDirectory {
         return control.answer(to: request)
     }
 
-    /// That the file is closed again tells the capture process (inotify).
+    /// Closing the file tells the capture process (inotify).
     private func write(_ request: ControlFile.Record) throws(BridgeError) {
         guard let control = try ControlFile(in: self, O_WRONLY) else { return }
         do { try control.write(request, to: .request) } catch {
@@ -143,7 +143,7 @@ extension BridgeDirectory {
         return readRequest(Self.takenFile)
     }
 
-    /// What a shell script asks, which goes on waiting.
+    /// The request of a shell script, which goes on waiting.
     func waitingRequestFile() -> BridgeRequest? { readRequest(Self.requestFile) }
 
     private func readRequest(_ name: String) -> BridgeRequest? {

@@ -5,7 +5,7 @@ import Time
 /// The folder of a broadcast, as its one writer owns it: the writer's lock, the status, what is asked and answered, and the
 /// generations of all rings, which begin and end together.
 ///
-/// Of a ring the folder knows the name, the file, and the words of `RingHeader`. What else stands in the file, and the order
+/// The folder knows the name and the file of a ring, and the words of `RingHeader`. What else stands in the file, and the order
 /// in which it is stored there, is the ring's own.
 ///
 /// Invariant: the lock is held as long as this value lives. The kernel frees it with the process, and then a successor clears

@@ -1,7 +1,7 @@
 import Glibc
 import Posix
 
-/// What a writer that did not say goodbye leaves to its successor.
+/// The state that a writer leaves to its successor if it did not say goodbye.
 struct Heritage {
     /// Whether it was paused, or was asked to be. Where that cannot be known it was: nobody shall see what was hidden.
     let isPaused: Bool
@@ -18,7 +18,7 @@ struct Heritage {
             isPaused = isPaused || isDamaged || control.read(.pause)?.text != ""
             isPaused = isPaused || control.waitingRequest?.pauses ?? false
         } else {
-            // Whoever had frames had this file before.
+            // A writer makes this file before its frames. Where it is gone, the pause that it held may be, too.
             isPaused = isPaused || status?.generation != 0
         }
         self.isPaused = isPaused

@@ -3,7 +3,7 @@ import Posix
 
 /// A process that holds one of a broadcast's locks.
 public struct LockHolder: Sendable, Equatable {
-    /// Its number.
+    /// The process's number.
     public let pid: Int32
     /// The name that it was started by.
     public let program: String

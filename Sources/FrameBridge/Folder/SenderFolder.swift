@@ -56,7 +56,7 @@ package struct SenderFolder: Sendable {
 
     private static func owners(in broadcast: BridgeDirectory) -> [Int32] {
         let folder = try? broadcast.descriptor.open(parent, O_RDONLY | O_DIRECTORY)
-        // Of several names that mean one number, only one is a sender's.
+        // "+5" and "05" mean 5 too; a sender's folder is named "5" only.
         return folder?.entries().compactMap { name in Int32(name).flatMap { "\($0)" == name ? $0 : nil } } ?? []
     }
 

@@ -16,11 +16,11 @@ public enum BroadcastState: UInt32, Sendable, CaseIterable {
     ///   before, by frames, by what was encoded from them, or by snapshots (`Horizon`);
     /// - a successor of the capture process begins paused, however that one ends without a goodbye.
     case paused = 3
-    /// It is about to stop.
+    /// The capture process is about to stop.
     case stopping = 4
-    /// It said goodbye.
+    /// The capture process said goodbye.
     case stopped = 5
-    /// Only of a frames file: another generation has taken its place.
+    /// Another generation has taken the place of a ring's file. No broadcast is in this state.
     case retired = 6
     /// New pictures cannot be written, for want of space perhaps; the last one stays, and the capture process tries on.
     case error = 7

@@ -1,7 +1,7 @@
 /// CRC-32C (Castagnoli, RFC 3720 §B.4) over a few dozen bytes of metadata, eight bytes at a time (M. Kounavis and F. Berry, "A
 /// systematic approach to building high performance software-based CRC generators", ISCC 2005).
 enum CRC32C {
-    /// What a byte comes to that has `row` bytes after it: `tables[row * 256 + byte]`.
+    /// The checksum's share of a byte with `row` bytes after it: `tables[row * 256 + byte]`.
     private static let tables: [UInt32] = {
         var tables = [UInt32](repeating: 0, count: 8 * 256)
         for byte in 0..<256 {

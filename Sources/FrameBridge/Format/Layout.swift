@@ -12,7 +12,7 @@ enum Layout {
     static let slotCount = 3
     static let tileSize = 64
     static let maximumDimension = 16384
-    /// More than the largest picture takes; nobody need make room for what a damaged header says.
+    /// More than the largest picture takes, so that a damaged header cannot demand any amount of memory.
     static let mostSlotBytes = 1 << 29
     static let nv12: UInt32 = 0x3231_564E  // "NV12"
 
@@ -104,7 +104,7 @@ struct SlotPlan: Equatable {
 }
 
 extension Instant {
-    /// What a file holds, in which 0 stands for none.
+    /// An instant in a file, where 0 stands for none.
     init?(stored nanoseconds: UInt64) {
         guard nanoseconds != 0 else { return nil }
         self.init(nanoseconds: nanoseconds)

@@ -1,7 +1,7 @@
 /// How a monitor shows its part of the screen: turned, and perhaps mirrored, one of eight ways. Pictures are as people see
 /// them, upright, however the monitor is mounted; this is for who wants to know how it is.
 public struct Orientation: Sendable, Hashable {
-    /// As a picture comes from a monitor that is not turned.
+    /// The picture of a monitor that is not turned.
     public static let upright = Orientation(quarterTurns: 0, isMirrored: false)
 
     /// Counter-clockwise, 0...3, after mirroring; RandR's `left` is one.
@@ -17,7 +17,7 @@ public struct Orientation: Sendable, Hashable {
         self.isMirrored = isMirrored
     }
 
-    /// As it is written: the turns, and 4 for mirrored. Nil for a value above 7.
+    /// The number in the file: the turns, and 4 for mirrored. Nil for a value above 7.
     init?(code: UInt8) {
         guard code < 8 else { return nil }
         self.init(quarterTurns: Int(code), isMirrored: code & 4 != 0)

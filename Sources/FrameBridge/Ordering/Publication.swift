@@ -1,6 +1,6 @@
 /// A word that writer and readers share, and by which they agree on whole pictures.
 enum SharedWord: Hashable {
-    /// Of one slot: odd while the slot is being written, and another even number after each time.
+    /// The sequence of one slot: odd while the slot is being written, and another even number after each time.
     case sequence(slot: Int)
     /// The newest whole frame: its number << 8 | its slot; 0 while there is none.
     case latest
@@ -53,7 +53,7 @@ struct Publication: Hashable {
     }
 }
 
-/// What the writer knows of the slots of its file. Its own copy: what stands in the file may have been changed by
+/// The slots of the writer's file, in a copy of its own: the words in the file may have been changed by
 /// somebody else.
 struct SlotRotation {
     private var sequences = [UInt64](repeating: 0, count: Layout.slotCount)

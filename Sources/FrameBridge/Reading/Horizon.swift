@@ -8,7 +8,7 @@ public import Time
 /// It stands in the frames' header before `oriel pause` returns, and never goes back. Whoever keeps pictures of a broadcast,
 /// or what was made of them, looks here before showing them, from any thread.
 public final class Horizon: Sendable {
-    /// Of the current generation. Used under the lock only.
+    /// The header of the current generation. Used under the lock only.
     private struct Header: @unchecked Sendable {
         let mapping: Mapping
     }

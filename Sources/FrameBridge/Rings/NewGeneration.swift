@@ -8,7 +8,7 @@ struct NewGeneration {
     let directory: BridgeDirectory
     private let state: BroadcastState
     private let horizon: Instant?
-    /// What was made so far.
+    /// The files made so far.
     private(set) var files: [RingFile] = []
 
     /// - Parameters:

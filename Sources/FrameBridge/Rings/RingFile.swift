@@ -6,7 +6,7 @@ import Posix
 ///
 /// A ring owns what stands in its file, but for the words of `RingHeader`, and the order in which that is stored.
 final class RingFile {
-    /// To wake a reader takes the writer three microseconds and more, so a thread wakes those beyond so many.
+    /// The readers that the writer wakes by itself. Each takes it three microseconds and more, so a thread wakes the others.
     private static let wokenAtOnce: Int32 = 4
 
     /// The whole file, writable.

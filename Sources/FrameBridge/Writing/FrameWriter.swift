@@ -13,7 +13,7 @@ public struct FrameWriter: ~Copyable {
     private let storage: FrameStorage
     private var startsOver = false
     private var frameNumber: UInt64 = 0
-    /// What was published last; its publish time is not filled in.
+    /// The frame that was published last; its publish time is not filled in.
     public private(set) var lastFrame: FrameInfo?
 
     /// Takes the writer lock, says `starting`, and clears away what a writer that was killed left behind. If that one was
@@ -70,7 +70,7 @@ public struct FrameWriter: ~Copyable {
 
     /// Tells the readers that the writer lives. Call it at every tick, with or without a frame.
     ///
-    /// At times it also mends the other files, and writes again what could not be written.
+    /// Now and then it also restores files that are gone or damaged, and repeats writes that failed.
     ///
     /// - Returns: false when somebody removed or shrank the frames file: then publish, which begins a new generation.
     public mutating func heartbeat() -> Bool {

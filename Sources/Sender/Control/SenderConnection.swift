@@ -43,11 +43,11 @@ package final class SenderConnection {
 
 /// Why a sender could not be asked.
 package enum SenderControlError: Error, Equatable, CustomStringConvertible {
-    /// It has ended, or has no socket.
+    /// The sender has ended, or has no socket.
     case gone(pid: Int32)
-    /// It did not answer in time.
+    /// The sender did not answer in time.
     case hangs(pid: Int32)
-    /// Its answer makes no sense, or breaks off.
+    /// The sender's answer makes no sense, or breaks off.
     case babbles(pid: Int32)
     case system(pid: Int32, SystemError)
 

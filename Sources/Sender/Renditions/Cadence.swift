@@ -6,7 +6,7 @@ package import Time
 /// is encoded again at the frame rate until its quality has converged, because at a limited bitrate the first encoding
 /// of a screenful of text is coarse; then only once every `keepAliveInterval`, so that receivers see a live stream. What
 /// has not converged by then, as motion before it has used up the bits of seconds to come, is refined at that pace.
-/// What is encoded again delays no new picture: the frame rate holds for pictures.
+/// A repetition delays no new picture: the frame rate holds for pictures.
 package struct Cadence {
     /// What to encode.
     package enum Action: Equatable {
@@ -106,7 +106,7 @@ package struct Cadence {
     /// The picture stands still, and the bitrate leaves nothing for its quality now.
     package mutating func postpone(at now: Instant) { lastEncode = now }
 
-    /// What `action(at:)` asked for was done.
+    /// The action that `action(at:)` gave was done.
     ///
     /// - Parameters:
     ///   - isDropped: the encoder left the frame out to keep the bitrate.

@@ -30,7 +30,7 @@ final class SharedPreference: Sendable {
 struct CodecPreference {
     /// A page of text that is coded with a larger quantizer, of 0...63, looks blurred.
     static let coarseQuantizer = 32
-    /// For so long may text be coarse; a coarse second counts for ten seconds.
+    /// How long text may be coarse. A coarse second is forgotten after ten seconds.
     static let longestCoarseTime = Duration.seconds(1)
     /// Pictures' worth of change a second, scrolling not counted, that are taken for film: a third of the screen at 30
     /// frames a second. Pages are not turned that fast.
@@ -128,7 +128,7 @@ struct CodecPreference {
         lastFrame = nil
     }
 
-    /// What is left of 1 after so long, when it fades linearly over a time.
+    /// The rest of a weight of 1 that fades linearly over a time.
     private static func remainder(of elapsed: Duration, _ time: Duration) -> Double {
         max(0, 1 - max(elapsed, .zero) / time)
     }

@@ -16,11 +16,11 @@ final class EncodeLoop {
     private let preference: SharedPreference
     private var reader: FrameReader
     private var picture: ScaledPicture
-    /// For use while a frame is read only.
+    /// Used only while a frame is read.
     private var changed: BlockSet
     /// When the picture was captured; nil while there is none.
     private var capturedAt: Instant?
-    /// Where frames do not wake the loop: the tick that it waited for last.
+    /// The tick that the loop waited for last, where frames do not wake it.
     private var lastTick: Instant?
     /// After a try that came to nothing: when to try again.
     private var retryAt: Instant?

@@ -9,7 +9,7 @@ struct PatchBudget {
     private static let mostBlocks = 400
     /// The patches of this time may come at once.
     private static let burst = Duration.milliseconds(250)
-    /// What a polished macroblock takes, about.
+    /// Bytes of a polished macroblock, about.
     private static let polishedBytes = 64.0
 
     /// At most this many macroblocks that scroll are refined in one patch.

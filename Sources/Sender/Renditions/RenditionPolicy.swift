@@ -46,7 +46,7 @@ package struct RenditionPolicy {
             case .idle where wanted.contains(id), .resting where wanted.contains(id):
                 states[id] = .running(since: now)
                 decisions.append(.begin(id))
-            // Its rest is over, and nobody waits for that.
+            // The rest is over, and no sink wants the rendition.
             case .resting: states[id] = .idle
             case .idle, .running, .ending: break
             }

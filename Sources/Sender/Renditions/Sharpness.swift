@@ -14,7 +14,7 @@ struct Sharpness {
     /// From here on polishing is cheaper than encoding the whole picture once more.
     private static let nearlyFine: UInt8 = 20
     private static let mostPolished = 120
-    /// Of all macroblocks, the part that one refinement may encode: what changes meanwhile waits for it.
+    /// The part of all macroblocks that one refinement may encode, as new changes wait for it.
     private static let refinedShare = 4
     /// Rate control never gets to a fine quantizer where there is much motion. With the finest that it chooses, each
     /// encoding of what stands still beside it makes that a little better; after so many it is as good as fine: on text
@@ -25,7 +25,7 @@ struct Sharpness {
     private let fineQuantizer: Int
     /// The finest quantizer that each macroblock has been encoded with since it changed, row by row.
     private var quantizers: [UInt8]
-    /// What they were when the picture was about to scroll.
+    /// The quantizers of before, while those of a scrolled picture are worked out.
     private var past: [UInt8]
     /// How often each macroblock has been encoded with about the finest quantizer that rate control chooses.
     private var passes: [UInt8]

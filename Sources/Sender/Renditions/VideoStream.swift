@@ -238,7 +238,7 @@ package final class VideoStream {
         return frame
     }
 
-    /// What the chosen macroblocks are.
+    /// The macroblocks that were chosen.
     private enum Choice {
         /// All that there is to encode.
         case all
