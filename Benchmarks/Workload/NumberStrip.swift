@@ -41,7 +41,7 @@ func drawCounter(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
         // One copy, which the server does in one go: nobody grabs half a number.
         screen.window.copy(from: picture, 0, 0, strip.width, strip.height, toX: 0, toY: 0)
         try screen.synchronize()
-        printLine("\(number) \(asked)")
+        printLine("\(number) \(asked.nanoseconds)")
         number &+= 1
     } while pace.wait()
 }

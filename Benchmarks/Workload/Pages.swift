@@ -13,7 +13,7 @@ func drawPages(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
         let asked: Instant = MonotonicClock.now()
         screen.window.copy(from: picture, 0, 0, screen.width, screen.height, toX: 0, toY: 0)
         try screen.synchronize()
-        printLine("\(number) \(asked)")
+        printLine("\(number) \(asked.nanoseconds)")
         number += 1
     } while pace.wait()
 }
@@ -35,7 +35,7 @@ func drawNews(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
             let asked: Instant = MonotonicClock.now()
             screen.window.copy(from: picture, 0, 0, strip.width, strip.height, toX: 0, toY: 0)
             try screen.synchronize()
-            printLine("\(number) \(asked)")
+            printLine("\(number) \(asked.nanoseconds)")
         }
         number &+= 1
     } while pace.wait()
