@@ -77,7 +77,7 @@ struct Contender: Sendable {
     /// Captures and encodes at the size of the screen, and does not packetize: its packets are counted as they are.
     static let pixelflux = Contender(name: "pixelflux", isOurs: false) { stage, port in
         let script = try repositoryPath("Benchmarks/pixelflux_sender.py")
-        let python = try repositoryPath(".build/peers/bin/python")
+        let python = try repositoryPath(".build/counterparts/bin/python")
         return Broadcast([
             try ChildProcess(
                 python,

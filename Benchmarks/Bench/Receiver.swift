@@ -42,7 +42,7 @@ final class Receiver: Sendable {
         ]
         try lines.map { $0 + "\r\n" }.joined().write(toFile: path, atomically: true, encoding: .utf8)
         return try ChildProcess(
-            repositoryPath(".build/peers/bin/ffmpeg"),
+            repositoryPath(".build/counterparts/bin/ffmpeg"),
             [
                 "-loglevel", "error", "-nostdin", "-protocol_whitelist", "file,udp,rtp", "-fpsprobesize", "0", "-i",
                 path, "-fps_mode",

@@ -86,7 +86,7 @@ func viewersSection(_ options: RunOptions) -> Section {
 
 private func load(viewers: Int, seconds: Double) throws -> [Double] {
     let web = try WebStage("motion")
-    let arguments = [Peers.load, "\(web.origin)/whep", WebStage.token, "\(viewers)", "\(Int(seconds) + 4)"]
+    let arguments = [Counterparts.load, "\(web.origin)/whep", WebStage.token, "\(viewers)", "\(Int(seconds) + 4)"]
     let load = try Subprocess(web.network.atViewer(arguments))
     sleep(seconds: 4)  // all are connected by then, and the count has begun
     let before = try web.sender.cpuSeconds()

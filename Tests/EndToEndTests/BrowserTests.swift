@@ -38,7 +38,7 @@ extension WebTests {
             let before = try browser.framesDecoded
             try wait(until: "frames are decoded") { try browser.framesDecoded > before + 60 }
             // Also where somebody receives VP8 all the while, so that it does not begin with a keyframe.
-            let other = try Peers.viewer(
+            let other = try Counterparts.viewer(
                 .pion,
                 of: web.whep,
                 token: WebBroadcast.token,

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What code in a process that was taken over can do: it is loaded into the real ones (`Tests/Peers/intruder.c`), and runs
+/// What code in a process that was taken over can do: it is loaded into the real ones (`Tests/Counterparts/intruder.c`), and runs
 /// once they have given their rights up. As the user of the tests, so that what is refused is refused even to root.
 @Suite(.serialized) struct IntruderTests {
     private let folder: TemporaryDirectory
@@ -14,7 +14,7 @@ import Testing
         server = try XServer()
         broadcast = try Broadcast(on: server.display, isOfTests: true)
         let flags = ["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-O1"]
-        try Subprocess.run(["clang"] + flags + ["-o", folder.file("intruder.so"), "Tests/Peers/intruder.c"])
+        try Subprocess.run(["clang"] + flags + ["-o", folder.file("intruder.so"), "Tests/Counterparts/intruder.c"])
         for name in ["outside", "mine"] { close(open(folder.file(name), O_WRONLY | O_CREAT, 0o600)) }
     }
 

@@ -71,7 +71,7 @@ extension ProgramTests {
 
         /// As in many containers.
         @Test func withoutLandlockAllWorksAndThatIsSaid() throws {
-            let shared = try SharedScreen(shell: "exec python3 \(Peers.path("without_landlock.py")) \"$@\"")
+            let shared = try SharedScreen(shell: "exec python3 \(Counterparts.path("without_landlock.py")) \"$@\"")
             #expect(try shared.view().connected)
             for command in ["pause", "resume", "source", "inspect"] {
                 let result = try CommandResult([Programs.oriel, command] + shared.broadcast)

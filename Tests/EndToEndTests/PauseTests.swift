@@ -235,7 +235,7 @@ extension ProgramTests {
             let web = try WebBroadcast()
             let present = try web.view(.pion, "--frames", "1", "--seconds", "30")
             #expect(present.frames > 0)
-            let watcher = try Peers.viewer(
+            let watcher = try Counterparts.viewer(
                 .pion,
                 of: web.whep,
                 token: WebBroadcast.token,
@@ -249,7 +249,7 @@ extension ProgramTests {
             // The heartbeat, and the horizon.
             for offset in [72, 96] { try header.write(withUnsafeBytes(of: now) { Array($0) }, at: offset) }
             let viewers = try (0..<2).map { _ in
-                try Peers.viewer(
+                try Counterparts.viewer(
                     .pion,
                     of: web.whep,
                     token: WebBroadcast.token,
@@ -258,7 +258,7 @@ extension ProgramTests {
                 )
             }
             for viewer in viewers {
-                let late = try Peers.report(viewer)
+                let late = try Counterparts.report(viewer)
                 #expect(late.connected)
                 #expect(late.frames == 0)
             }

@@ -6,7 +6,7 @@ import Testing
 extension ProgramTests {
     @Suite struct PeerTests {
         struct Case: Sendable, CustomTestStringConvertible {
-            let stack: Peers.Stack
+            let stack: Counterparts.Stack
             let codec: String
             /// What the viewer offers, and what the answer to that must be.
             let setup: (offered: String, answered: String)
@@ -14,7 +14,7 @@ extension ProgramTests {
             var testDescription: String { "\(stack.rawValue) \(codec) \(setup.offered)" }
         }
 
-        static let cases: [Case] = Peers.Stack.allCases.flatMap { stack in
+        static let cases: [Case] = Counterparts.Stack.allCases.flatMap { stack in
             stack.codecs.flatMap { codec in
                 [("actpass", "active"), ("active", "passive")].map { setup in
                     Case(stack: stack, codec: codec, setup: (setup.0, setup.1))
@@ -105,7 +105,7 @@ extension ProgramTests {
         @Test func anOutageOfSecondsEndsNothing() throws {
             let web = try WebBroadcast()
             let counter = try draw("counter", on: web.server, "--fps", "30")
-            let viewer = try Peers.viewer(
+            let viewer = try Counterparts.viewer(
                 .pion,
                 of: web.whep,
                 token: WebBroadcast.token,
@@ -117,7 +117,7 @@ extension ProgramTests {
             sleep(12)
             try web.network.loseFromSender(perThousand: 0)
             // More than came before.
-            #expect(try Peers.report(viewer).frames >= 150)
+            #expect(try Counterparts.report(viewer).frames >= 150)
             #expect(web.sender.errorOutput.split(separator: "\n").count { $0.contains("viewer ") } <= 2)
             #expect(!web.sender.errorOutput.contains("out of reach"))
             counter.stop()
@@ -125,14 +125,16 @@ extension ProgramTests {
 
         @Test func aWrongTokenGetsNothing() throws {
             let web = try WebBroadcast()
-            let report = try Peers.report(Peers.viewer(.pion, of: web.whep, token: "wrong", in: web.network))
+            let report = try Counterparts.report(
+                Counterparts.viewer(.pion, of: web.whep, token: "wrong", in: web.network)
+            )
             #expect(report.status == 401)
             #expect(!report.connected)
         }
     }
 }
 
-extension Peers.Stack {
+extension Counterparts.Stack {
     fileprivate var codecs: [String] {
         switch self {
         case .wrtc: ["VP8", "VP9", "AV1"]

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Players of other origins, in the manners of those that others wrote (`Tests/Peers/player.js`).
+/// Players of other origins, in the manners of those that others wrote (`Tests/Counterparts/player.js`).
 extension WebTests {
     @Suite struct PlayerTests {
         private struct Seen: Decodable {
@@ -20,7 +20,9 @@ extension WebTests {
 
             init(in network: Network, port: UInt16 = 9000) throws {
                 origin = "http://\(Network.viewerAddress):\(port)"
-                let command = ["/usr/bin/python3", "-u", "-m", "http.server", "\(port)", "--directory", Peers.path("")]
+                let command = [
+                    "/usr/bin/python3", "-u", "-m", "http.server", "\(port)", "--directory", Counterparts.path(""),
+                ]
                 process = try Subprocess(network.atViewer(command))
                 let process = process
                 try wait(until: "the player is served") { process.output.contains("Serving") }

@@ -100,7 +100,7 @@ extension Receiver.Kind {
         switch self {
         case .ffmpeg, .newerFFmpeg:
             [
-                self == .ffmpeg ? "ffmpeg" : Peers.ffmpeg, "-nostdin", "-hide_banner", "-loglevel", "warning",
+                self == .ffmpeg ? "ffmpeg" : Counterparts.ffmpeg, "-nostdin", "-hide_banner", "-loglevel", "warning",
                 // It would wait for 20 frames to guess their rate, which a picture at rest does not have.
                 "-protocol_whitelist", "file,udp,rtp", "-buffer_size", "4000000", "-fpsprobesize", "0", "-i", sdp,
                 "-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-pix_fmt", "yuv420p", "-f", "rawvideo",

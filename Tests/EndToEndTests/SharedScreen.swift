@@ -45,16 +45,16 @@ struct SharedScreen {
 
     var token: String { String(process.output.split(separator: "#")[1].prefix { !$0.isNewline }) }
 
-    func view() throws -> Peers.Report {
+    func view() throws -> Counterparts.Report {
         let url = "http://\(Network.senderAddress):8080/whep"
-        let viewer = try Peers.viewer(
+        let viewer = try Counterparts.viewer(
             .pion,
             of: url,
             token: token,
             in: network,
             ["--frames", "1", "--seconds", "20"]
         )
-        return try Peers.report(viewer)
+        return try Counterparts.report(viewer)
     }
 
     /// The options of the commands that ask something of it.

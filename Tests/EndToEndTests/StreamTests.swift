@@ -102,7 +102,7 @@ extension WebTests {
         @Test func pionGetsAllStreamsAndOneName() throws {
             let network = try Network()
             let streams = try Program.streams("answer", in: network)
-            let pion = try Program(network.atViewer([Peers.session, "45"]))
+            let pion = try Program(network.atViewer([Counterparts.session, "45"]))
             try streams.tell(try pion.sdp())
             let answer = try streams.sdp()
             check(ours: answer)
@@ -121,7 +121,9 @@ extension WebTests {
             let network = try Network()
             let streams = try Program.streams(role, in: network)
             let other = role == "offer" ? "answer" : "offer"
-            let aiortc = try Program(network.atViewer(Peers.python + [Peers.path("aiortc_session.py"), other, "45"]))
+            let aiortc = try Program(
+                network.atViewer(Counterparts.python + [Counterparts.path("aiortc_session.py"), other, "45"])
+            )
             try exchange(role, streams, aiortc)
             check(
                 try aiortc.next(Report.self, "what came").tracks,

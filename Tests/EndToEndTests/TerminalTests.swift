@@ -136,7 +136,7 @@ import Time
             default: word.replacing("PORT", with: port)
             }
         }
-        let terminal = try Subprocess(["python3", "Tests/Peers/terminal.py", text, Programs.oriel] + words)
+        let terminal = try Subprocess(["python3", "Tests/Counterparts/terminal.py", text, Programs.oriel] + words)
         #expect(try terminal.wait() == .code(0), "\(terminal.errorOutput)")
         #expect(terminal.output == "exit 0\n", "\(terminal.errorOutput)")
     }

@@ -57,8 +57,8 @@ final class WebBroadcast {
     func restartCapture() throws { capture = try broadcast.start("--no-cursor") }
 
     /// The processes themselves, not the programs that put them into a namespace: `ip netns exec` becomes its command.
-    func view(_ stack: Peers.Stack, _ arguments: String...) throws -> Peers.Report {
-        try Peers.report(Peers.viewer(stack, of: whep, token: Self.token, in: network, arguments))
+    func view(_ stack: Counterparts.Stack, _ arguments: String...) throws -> Counterparts.Report {
+        try Counterparts.report(Counterparts.viewer(stack, of: whep, token: Self.token, in: network, arguments))
     }
 
     /// Opens the page in a browser that does not hide its addresses: in a namespace this young, Chromium sometimes waits

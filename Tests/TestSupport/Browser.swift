@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import Posix
 
-/// A real browser without a window, driven by `Tests/Peers/browser.py`.
+/// A real browser without a window, driven by `Tests/Counterparts/browser.py`.
 package final class Browser {
     package enum Kind: String, Sendable, CaseIterable { case chromium, firefox }
 
@@ -22,7 +22,7 @@ package final class Browser {
     /// Starts a browser at the viewers' end of a network, and waits until it takes commands.
     package init(_ kind: Kind, in network: Network, _ arguments: String...) throws {
         let pipe = try Pipe()
-        let command = ["/usr/bin/python3", Peers.path("browser.py"), kind.rawValue] + arguments
+        let command = ["/usr/bin/python3", Counterparts.path("browser.py"), kind.rawValue] + arguments
         process = try Subprocess(network.atViewer(command), input: pipe.reading.raw)
         self.pipe = pipe
         _ = try nextLine("the browser is ready")

@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-/// WebRTC stacks that others wrote, as viewers: the programs in `Tests/Peers`, built by `tools/test`.
-package enum Peers {
+/// WebRTC stacks that others wrote, as viewers: the programs in `Tests/Counterparts`, built by `tools/test`.
+package enum Counterparts {
     private static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 
-    /// A file of `Tests/Peers`.
-    package static func path(_ name: String) -> String { "\(root)/Tests/Peers/\(name)" }
+    /// A file of `Tests/Counterparts`.
+    package static func path(_ name: String) -> String { "\(root)/Tests/Counterparts/\(name)" }
 
     /// Many viewers in one process: `URL TOKEN COUNT SECONDS`.
     package static let load = "\(root)/.build/pion/pion_load"
@@ -14,10 +14,10 @@ package enum Peers {
     package static let session = "\(root)/.build/pion/pion_session"
 
     /// Python with aiortc.
-    package static let python = ["\(root)/.build/peers/bin/python"]
+    package static let python = ["\(root)/.build/counterparts/bin/python"]
 
     /// ffmpeg 9.
-    package static let ffmpeg = "\(root)/.build/peers/bin/ffmpeg"
+    package static let ffmpeg = "\(root)/.build/counterparts/bin/ffmpeg"
 
     package enum Stack: String, Sendable, CaseIterable {
         /// libwebrtc
@@ -28,8 +28,8 @@ package enum Peers {
 
         var command: [String] {
             switch self {
-            case .wrtc: Peers.python + [path("wrtc_viewer.py")]
-            case .aiortc: Peers.python + [path("aiortc_viewer.py")]
+            case .wrtc: Counterparts.python + [path("wrtc_viewer.py")]
+            case .aiortc: Counterparts.python + [path("aiortc_viewer.py")]
             case .gstreamer: ["/usr/bin/python3", path("gst_viewer.py")]
             case .pion: ["\(root)/.build/pion/pion_viewer"]
             }
