@@ -17,27 +17,18 @@ extension [UInt8] {
 struct ByteReader {
     struct PastEnd: Error {}
 
-    private let bytes: [UInt8]
-    private var position: Int
-    private let end: Int
+    private var rest: ArraySlice<UInt8>
 
-    init(_ bytes: [UInt8]) {
-        self.init(bytes, 0..<bytes.count)
-    }
+    init(_ bytes: [UInt8]) { rest = bytes[...] }
 
-    private init(_ bytes: [UInt8], _ range: Range<Int>) {
-        self.bytes = bytes
-        position = range.lowerBound
-        end = range.upperBound
-    }
+    private init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
 
     /// How many bytes are left.
-    var count: Int { end - position }
+    var count: Int { rest.count }
 
     mutating func byte() throws(PastEnd) -> UInt8 {
-        guard count >= 1 else { throw PastEnd() }
-        defer { position += 1 }
-        return bytes[position]
+        guard let byte = rest.popFirst() else { throw PastEnd() }
+        return byte
     }
 
     mutating func uint16() throws(PastEnd) -> UInt16 {
@@ -52,32 +43,21 @@ struct ByteReader {
         UInt64(try uint32()) << 32 | UInt64(try uint32())
     }
 
-    mutating func skip(_ length: Int) throws(PastEnd) {
-        guard length >= 0, count >= length else { throw PastEnd() }
-        position += length
-    }
+    mutating func skip(_ length: Int) throws(PastEnd) { _ = try slice(length) }
 
     /// A reader of the next `length` bytes alone.
     mutating func slice(_ length: Int) throws(PastEnd) -> ByteReader {
-        let start = position
-        try skip(length)
-        return ByteReader(bytes, start..<position)
+        guard 0...count ~= length else { throw PastEnd() }
+        defer { rest = rest.dropFirst(length) }
+        return ByteReader(rest.prefix(length))
     }
 
-    mutating func array(_ length: Int) throws(PastEnd) -> [UInt8] {
-        let start = position
-        try skip(length)
-        return Array(bytes[start..<position])
-    }
+    mutating func array(_ length: Int) throws(PastEnd) -> [UInt8] { Array(try slice(length).rest) }
 
-    /// The last byte, without taking it.
-    func last() throws(PastEnd) -> UInt8 {
-        guard count >= 1 else { throw PastEnd() }
-        return bytes[end - 1]
-    }
-
-    mutating func dropLast(_ length: Int) throws(PastEnd) {
-        guard length >= 0, count >= length else { throw PastEnd() }
-        self = ByteReader(bytes, position..<end - length)
+    /// Removes the padding, whose length is its last byte (RFC 3550 §5.1, §6.4.1). Returns false if that length is 0.
+    mutating func removePadding() throws(PastEnd) -> Bool {
+        guard let length = rest.last, length <= count else { throw PastEnd() }
+        rest = rest.dropLast(Int(length))
+        return length > 0
     }
 }

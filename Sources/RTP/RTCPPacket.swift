@@ -7,7 +7,6 @@ package enum RTCPPacket: Equatable, Sendable {
     case pictureLoss(PictureLossIndication)
     case fullIntra(FullIntraRequest)
     case genericNACK(GenericNACK)
-    case bitrateEstimate(BitrateEstimate)
 }
 
 /// What a receiver saw of one stream (RFC 3550 §6.4.1).
@@ -62,11 +61,6 @@ package struct SourceDescription: Equatable, Sendable {
     package var ssrc: UInt32
     /// At most 255 bytes of UTF-8; nil if the chunk has none.
     package var canonicalName: String?
-
-    package init(ssrc: UInt32, canonicalName: String?) {
-        self.ssrc = ssrc
-        self.canonicalName = canonicalName
-    }
 }
 
 /// RFC 3550 §6.6. The reason, if given, is skipped.
@@ -103,12 +97,4 @@ package struct GenericNACK: Equatable, Sendable {
     package var media: UInt32
     /// Sequence numbers of lost packets.
     package var lost: [UInt16]
-}
-
-/// REMB (draft-alvestrand-rmcat-remb-03 §2.2).
-package struct BitrateEstimate: Equatable, Sendable {
-    package var sender: UInt32
-    /// Bits a second over all streams named.
-    package var bitrate: UInt64
-    package var ssrcs: [UInt32]
 }

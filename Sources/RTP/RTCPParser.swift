@@ -37,34 +37,18 @@ extension RTCPPacket {
         guard first >> 6 == 2 else { throw MalformedRTCP.version }
         let kind = try reader.byte()
         var body = try reader.slice(Int(try reader.uint16()) * 4)
-        if first & 0x20 != 0 {
-            let padding = Int(try body.last())
-            guard padding > 0 else { throw MalformedRTCP.inconsistent }
-            try body.dropLast(padding)
-        }
+        if first & 0x20 != 0, try !body.removePadding() { throw MalformedRTCP.inconsistent }
         let count = Int(first & 0x1F)
         switch (kind, count) {
         case (200, _): return .senderReport(try SenderReport(&body, count))
         case (201, _): return .receiverReport(try ReceiverReport(&body, count))
         case (202, _): return .sourceDescription(try SourceDescription.chunks(&body, count))
-        case (203, _): return .goodbye(Goodbye(ssrcs: try body.repeated(count) { reader in try reader.uint32() }))
+        case (203, _): return .goodbye(Goodbye(ssrcs: try (0..<count).map { _ in try body.uint32() }))
         case (205, 1): return .genericNACK(try GenericNACK(&body))
         case (206, 1): return .pictureLoss(PictureLossIndication(sender: try body.uint32(), media: try body.uint32()))
         case (206, 4): return .fullIntra(try FullIntraRequest(&body))
-        case (206, 15): return try BitrateEstimate(&body).map { estimate in .bitrateEstimate(estimate) }
         default: return nil
         }
-    }
-}
-
-extension ByteReader {
-    fileprivate mutating func repeated<Item>(
-        _ count: Int,
-        _ item: (inout ByteReader) throws -> Item
-    ) rethrows -> [Item] {
-        var items: [Item] = []
-        for _ in 0..<count { items.append(try item(&self)) }
-        return items
     }
 }
 
@@ -88,20 +72,20 @@ extension SenderReport {
         rtpTimestamp = try reader.uint32()
         packetCount = try reader.uint32()
         octetCount = try reader.uint32()
-        reports = try reader.repeated(count) { reader in try ReportBlock(&reader) }
+        reports = try (0..<count).map { _ in try ReportBlock(&reader) }
     }
 }
 
 extension ReceiverReport {
     fileprivate init(_ reader: inout ByteReader, _ count: Int) throws {
         ssrc = try reader.uint32()
-        reports = try reader.repeated(count) { reader in try ReportBlock(&reader) }
+        reports = try (0..<count).map { _ in try ReportBlock(&reader) }
     }
 }
 
 extension SourceDescription {
     fileprivate static func chunks(_ reader: inout ByteReader, _ count: Int) throws -> [SourceDescription] {
-        try reader.repeated(count) { reader in
+        try (0..<count).map { _ in
             let before = reader.count
             var chunk = SourceDescription(ssrc: try reader.uint32(), canonicalName: nil)
             while true {
@@ -122,7 +106,7 @@ extension FullIntraRequest {
         sender = try reader.uint32()
         try reader.skip(4)
         guard reader.count % 8 == 0 else { throw MalformedRTCP.inconsistent }
-        commands = try reader.repeated(reader.count / 8) { reader in
+        commands = try (0..<reader.count / 8).map { _ in
             let command = Command(ssrc: try reader.uint32(), sequenceNumber: try reader.byte())
             try reader.skip(3)
             return command
@@ -141,20 +125,5 @@ extension GenericNACK {
             lost.append(first)
             for bit in 0..<16 as Range<UInt16> where following >> bit & 1 != 0 { lost.append(first &+ 1 &+ bit) }
         }
-    }
-}
-
-extension BitrateEstimate {
-    /// Nil for application feedback of another kind than REMB.
-    fileprivate init?(_ reader: inout ByteReader) throws {
-        sender = try reader.uint32()
-        try reader.skip(4)
-        guard reader.count >= 8, try reader.uint32() == 0x5245_4D42 else { return nil }  // "REMB"
-        let count = Int(try reader.byte())
-        let high = UInt64(try reader.byte())
-        let mantissa = (high & 0x03) << 16 | UInt64(try reader.uint16())
-        let exponent = high >> 2
-        bitrate = exponent > 46 ? .max : mantissa << exponent
-        ssrcs = try reader.repeated(count) { reader in try reader.uint32() }
     }
 }

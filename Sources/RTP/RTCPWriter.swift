@@ -1,30 +1,14 @@
 extension SenderReport {
-    /// Appends the packet. At most 31 report blocks.
+    /// Appends the packet, without report blocks: this side receives no stream.
     package func write(to datagram: inout [UInt8]) {
-        RTCPPacket.write(kind: 200, count: reports.count, to: &datagram) { body in
+        RTCPPacket.write(kind: 200, count: 0, to: &datagram) { body in
             body.append(bigEndian: ssrc)
             body.append(bigEndian: ntpTime.rawValue)
             body.append(bigEndian: rtpTimestamp)
             body.append(bigEndian: packetCount)
             body.append(bigEndian: octetCount)
-            for report in reports {
-                body.append(bigEndian: report.ssrc)
-                body.append(
-                    bigEndian: UInt32(report.fractionLost) << 24
-                        | UInt32(truncatingIfNeeded: report.cumulativeLost) & 0xFF_FFFF
-                )
-                body.append(bigEndian: report.highestSequenceNumber)
-                body.append(bigEndian: report.jitter)
-                body.append(bigEndian: report.lastSenderReport)
-                body.append(bigEndian: report.delaySinceLastSenderReport)
-            }
         }
     }
-}
-
-extension SourceDescription {
-    /// Appends a packet with this one chunk. A name is cut after 255 bytes.
-    package func write(to datagram: inout [UInt8]) { [self].write(to: &datagram) }
 }
 
 extension [SourceDescription] {
