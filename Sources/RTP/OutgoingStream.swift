@@ -26,7 +26,7 @@ package struct OutgoingStream {
     private var retransmissions = Retransmissions()
     private var commands = FullIntraCommands()
     /// Nil for sound, which has no keyframes.
-    private var keyframeNeed: KeyframeNeed?
+    var keyframeNeed: KeyframeNeed?
     /// The packet after the newest that was sent, and when its frame was captured, on the RTP clock.
     private var sentEnd: UInt64 = 0
     private var sentTicks: UInt64 = 0
@@ -101,15 +101,6 @@ package struct OutgoingStream {
     /// What was sent so far, and where the capture timeline stands against the wall clock.
     func report(at now: Instant, clock: ClockReading) -> SenderReport { numbers.senderReport(at: now, clock: clock) }
 
-    /// When a keyframe may be asked for; nil while there is nothing to wait for. May lie in the past.
-    var keyframeDeadline: Instant? { keyframeNeed?.deadline }
-
-    /// Whether the peer needs a keyframe that is yet to come. The answer is given once.
-    mutating func takeKeyframeRequest(at now: Instant) -> Bool { keyframeNeed?.take(at: now) ?? false }
-
-    /// Packets that were written do not reach the peer.
-    mutating func notePacketsDropped() { keyframeNeed?.ariseAnew() }
-
     /// Goes on with another codec of the same clock.
     ///
     /// - Parameters:
@@ -117,7 +108,7 @@ package struct OutgoingStream {
     ///   - history: its packets.
     mutating func change(to parameters: Parameters, from history: PacketHistory) {
         precondition(history.codec.clockRate == numbers.clockRate)
-        if case .at(let index) = position { numbers.skip(to: sequenceNumber(of: index)) }
+        if case .at(let index) = position { numbers.nextSequenceNumber = sequenceNumber(of: index) }
         self.parameters = parameters
         self.history = history
         numbers.payloadType = parameters.payloadType
@@ -193,7 +184,7 @@ package struct OutgoingStream {
                 go(to: entry.index)
             } else if isGone {
                 statistics.skips += 1
-                numbers.skip(to: sequenceNumber(of: index))
+                numbers.nextSequenceNumber = sequenceNumber(of: index)
                 position = .awaitingEntry(since: now)
                 keyframeNeed?.ariseAnew()
             }
@@ -202,7 +193,7 @@ package struct OutgoingStream {
 
     /// Sequence numbers go on without a gap: what a peer was not sent, it did not lose.
     private mutating func go(to index: UInt64) {
-        if case .at(let old) = position { numbers.skip(to: sequenceNumber(of: old)) }
+        if case .at(let old) = position { numbers.nextSequenceNumber = sequenceNumber(of: old) }
         sequenceOffset = numbers.nextSequenceNumber &- UInt16(truncatingIfNeeded: index)
         sequenceStart = index
         // Another codec's pictures may show an earlier instant, and none may have the timestamp of one before.
@@ -222,8 +213,9 @@ package struct OutgoingStream {
         packet.payloadSize + RTPHeader.size + HeaderExtensionValues.maximumSize / 2
     }
 
-    private func header(of packet: borrowing PacketHistory.Packet, _ sequenceNumber: UInt16) -> RTPHeader {
-        numbers.header(sequenceNumber: sequenceNumber, ticks: packet.frame.ticks, marker: isVideo && packet.isLast)
+    private func header(of packet: borrowing PacketHistory.Packet, _ index: UInt64) -> RTPHeader {
+        let marker = isVideo && packet.isLast
+        return numbers.header(sequenceNumber: sequenceNumber(of: index), ticks: packet.frame.ticks, marker: marker)
     }
 
     private mutating func write(
@@ -232,7 +224,7 @@ package struct OutgoingStream {
         _ clock: ClockReading,
         to bytes: inout [UInt8]
     ) {
-        append(header(of: packet, sequenceNumber(of: index)), of: packet, index, clock, to: &bytes)
+        append(header(of: packet, index), of: packet, index, clock, to: &bytes)
         packet.write(to: &bytes)
         sentEnd = index + 1
         sentTicks = packet.frame.ticks
@@ -250,17 +242,12 @@ package struct OutgoingStream {
         _ clock: ClockReading,
         to bytes: inout [UInt8]
     ) {
-        let original = header(of: packet, sequenceNumber(of: index))
-        guard retransmissionNumbers != nil else {
-            append(original, of: packet, index, clock, to: &bytes)
-            packet.write(to: &bytes)
-            return
-        }
-        let header = retransmissionNumbers!.nextHeader(timestamp: original.timestamp, marker: original.marker)
-        append(header, of: packet, index, clock, to: &bytes)
-        bytes.append(bigEndian: original.sequenceNumber)
+        let original = header(of: packet, index)
+        let own = retransmissionNumbers?.nextHeader(timestamp: original.timestamp, marker: original.marker)
+        append(own ?? original, of: packet, index, clock, to: &bytes)
+        if own != nil { bytes.append(bigEndian: original.sequenceNumber) }
         packet.write(to: &bytes)
-        retransmissionNumbers!.notePacketSent(payloadSize: packet.payloadSize + 2)
+        retransmissionNumbers?.notePacketSent(payloadSize: packet.payloadSize + 2)
     }
 
     private func append(

@@ -18,11 +18,11 @@ package struct Pacer: Sendable {
             self.burst = burst
         }
 
-        /// Five times the encoder's target in bits a second; at once 20 packets, about two frames of a lively screen at
+        /// Five times the encoder's target in bits a second; at once 20 packets of 1200 bytes, about two frames of a lively screen at
         /// 2.5 Mb/s, or 5 ms, whichever is more.
-        package static func video(targetBitrate: UInt64, packetSize: Int = 1200) -> Pace {
+        package static func video(targetBitrate: UInt64) -> Pace {
             let rate = min(max(targetBitrate, 1), 1 << 40) * 5
-            return Pace(rate: rate, burst: max(20 * packetSize, Int(rate / 8 / 200)))
+            return Pace(rate: rate, burst: max(20 * 1200, Int(rate / 8 / 200)))
         }
 
         /// How long `bytes` take; up to 1 GiB.

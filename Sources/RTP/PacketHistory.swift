@@ -57,7 +57,7 @@ package final class PacketHistory {
         fileprivate init(_ frame: Frame, _ fragment: PictureFragments.Fragment) {
             self.frame = frame
             self.fragment = fragment
-            payloadSize = frame.fragments?.payloadSize(of: fragment) ?? frame.bytes.count
+            payloadSize = frame.fragments?.format.size(of: fragment) ?? frame.bytes.count
         }
 
         /// Where in the frame the packet begins; in AV1 only about, as some bytes of a frame do not go out.
@@ -70,7 +70,7 @@ package final class PacketHistory {
         package func write(to packet: inout [UInt8]) {
             let bytes = frame.bytes
             guard let fragments = frame.fragments else { return packet.append(contentsOf: bytes) }
-            fragments.write(fragment, of: bytes.span, to: &packet)
+            fragments.format.write(fragment, of: bytes.span, to: &packet)
         }
     }
 

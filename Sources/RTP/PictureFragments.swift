@@ -9,7 +9,8 @@ package struct PictureFragments: Sequence, IteratorProtocol, Sendable {
 
     /// How many fragments the picture has; their sizes differ by one byte at most.
     package let count: Int
-    private let format: PayloadFormat
+    /// How they are written.
+    let format: PayloadFormat
     private let size: Int
     private var index = 0
     private var position = 0
@@ -33,13 +34,5 @@ package struct PictureFragments: Sequence, IteratorProtocol, Sendable {
             position += length
         }
         return Fragment(range: position..<position + length, isFirst: index == 0, isLast: left == 1)
-    }
-
-    /// Bytes of the fragment's payload.
-    package func payloadSize(of fragment: Fragment) -> Int { format.size(of: fragment) }
-
-    /// Appends the fragment's payload to a packet that holds its header.
-    package func write(_ fragment: Fragment, of picture: Span<UInt8>, to packet: inout [UInt8]) {
-        format.write(fragment, of: picture, to: &packet)
     }
 }

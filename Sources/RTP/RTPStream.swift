@@ -8,7 +8,7 @@ package struct RTPStream: Sendable {
     package let clockRate: Int
     /// 0…127.
     package var payloadType: UInt8
-    package private(set) var nextSequenceNumber: UInt16
+    package internal(set) var nextSequenceNumber: UInt16
     package private(set) var packetCount: UInt32 = 0
     /// Payload bytes, descriptors included, without RTP headers.
     package private(set) var octetCount: UInt32 = 0
@@ -53,32 +53,27 @@ package struct RTPStream: Sendable {
     /// The header of the next packet.
     package mutating func nextHeader(timestamp: UInt32, marker: Bool) -> RTPHeader {
         defer { nextSequenceNumber &+= 1 }
-        return RTPHeader(
-            marker: marker,
-            payloadType: payloadType,
-            sequenceNumber: nextSequenceNumber,
-            timestamp: timestamp,
-            ssrc: ssrc
-        )
+        return header(nextSequenceNumber, timestamp, marker)
     }
 
     /// The header of a packet that is numbered elsewhere.
     ///
     /// - Parameter ticks: when its picture was captured, on the stream's clock without its offset.
     package func header(sequenceNumber: UInt16, ticks: UInt64, marker: Bool) -> RTPHeader {
+        header(sequenceNumber, timestampOffset &+ UInt32(truncatingIfNeeded: ticks), marker)
+    }
+
+    private func header(_ sequenceNumber: UInt16, _ timestamp: UInt32, _ marker: Bool) -> RTPHeader {
         RTPHeader(
             marker: marker,
             payloadType: payloadType,
             sequenceNumber: sequenceNumber,
-            timestamp: timestampOffset &+ UInt32(truncatingIfNeeded: ticks),
+            timestamp: timestamp,
             ssrc: ssrc
         )
     }
 
-    /// The next packet takes this number.
-    package mutating func skip(to sequenceNumber: UInt16) { nextSequenceNumber = sequenceNumber }
-
-    /// Puts later timestamps on what follows.
+    /// Gives all later packets later timestamps.
     package mutating func delay(byTicks ticks: UInt64) { timestampOffset &+= UInt32(truncatingIfNeeded: ticks) }
 
     /// A packet went out, with so many bytes of payload.

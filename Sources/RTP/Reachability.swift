@@ -15,20 +15,13 @@ struct Reachability: Sendable {
     /// Some peers report once or never, and some on each stream by itself.
     private static let fewestReportsOfEachStream = 2
 
-    /// What the peer's reports have told of one stream.
-    private struct Progress {
-        var highest: UInt32
-        /// Packets that had been sent when `highest` last moved.
-        var sentThen: UInt64
-    }
-
     private let fewestReports: Int
     private var reportCount = 0
     private var reportedAt: Instant?
     /// When the peer has been silent for too long.
     private var silentAt: Instant?
-    /// By SSRC.
-    private var progress: [UInt32: Progress] = [:]
+    /// By SSRC, the highest sequence number that has arrived, and how many packets had been sent when it last moved.
+    private var progress: [UInt32: (highest: UInt32, sentThen: UInt64)] = [:]
     /// When the peer has starved for too long; nil while it does not.
     private var starvedAt: Instant?
 
@@ -52,7 +45,7 @@ struct Reachability: Sendable {
                 starvedAt = starvedAt ?? now + Self.starvationLimit
             }
         } else {
-            progress[ssrc] = Progress(highest: highest, sentThen: packetsSent)
+            progress[ssrc] = (highest, packetsSent)
             starvedAt = nil
         }
     }

@@ -18,9 +18,7 @@ package struct ReportSchedule: Sendable {
     }
 }
 
-/// A name for the sender that says nothing about it: 96 random bits (RFC 7022 §4.2), in hexadecimal.
-package func randomCanonicalName(using random: inout some RandomNumberGenerator) -> String {
-    var name = ""
-    for _ in 0..<24 { name.append(String(random.next(upperBound: 16 as UInt8), radix: 16)) }
-    return name
+/// A name that says nothing about what it names: random hexadecimal digits, of four bits each.
+package func randomName(digits: Int, using random: inout some RandomNumberGenerator) -> String {
+    (0..<digits).map { _ in String(random.next(upperBound: 16 as UInt8), radix: 16) }.joined()
 }

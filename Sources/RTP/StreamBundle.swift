@@ -36,7 +36,8 @@ package struct StreamBundle {
         using random: inout some RandomNumberGenerator
     ) {
         precondition(1...Self.limit ~= streams.count)
-        canonicalName = randomCanonicalName(using: &random)
+        // RFC 7022 §4.2: 96 bits.
+        canonicalName = randomName(digits: 24, using: &random)
         for (parameters, history) in streams {
             var stream: OutgoingStream
             repeat {
@@ -89,7 +90,7 @@ package struct StreamBundle {
             let burst = streams.count > 1 ? 0 : min(streams[0].waitingSize, pacer.pace.burst * 3 / 4)
             return pacer.earliest(forPacketOf: max(next.size, burst))
         }
-        let keyframe = streams.lazy.compactMap { $0.keyframeDeadline }.min()
+        let keyframe = streams.lazy.compactMap { $0.keyframeNeed?.deadline }.min()
         return earliest(packet, reports.nextDeadline, keyframe, reachability?.deadline)
     }
 
@@ -125,11 +126,13 @@ package struct StreamBundle {
     /// Whether the peer needs a keyframe of a stream that is yet to come. The answer is given once.
     package mutating func takeKeyframeRequest(of mid: String, at now: Instant) -> Bool {
         guard let index = index(of: mid) else { return false }
-        return streams[index].takeKeyframeRequest(at: now)
+        return streams[index].keyframeNeed?.take(at: now) ?? false
     }
 
     /// Packets that were written do not reach the peer.
-    package mutating func notePacketsDropped() { for index in streams.indices { streams[index].notePacketsDropped() } }
+    package mutating func notePacketsDropped() {
+        for index in streams.indices { streams[index].keyframeNeed?.ariseAnew() }
+    }
 
     /// Whether the peer is out of reach: its regular reports have stopped, or tell that nothing arrives.
     package func isLost(at now: Instant) -> Bool { reachability?.isLost(at: now) ?? false }

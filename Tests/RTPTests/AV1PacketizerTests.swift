@@ -71,8 +71,8 @@ private func payloads(of unit: [UInt8], isKeyframe: Bool, maximumPacketSize: Int
     let fragments = packetizer.packetize(unit.span, isKeyframe: isKeyframe, dimensions: (1280, 720))
     return fragments.map { fragment in
         var payload: [UInt8] = []
-        fragments.write(fragment, of: unit.span, to: &payload)
-        #expect(payload.count == fragments.payloadSize(of: fragment))
+        fragments.format.write(fragment, of: unit.span, to: &payload)
+        #expect(payload.count == fragments.format.size(of: fragment))
         return payload
     }
 }

@@ -1,6 +1,7 @@
 import Media
-import RTP
 import Testing
+
+@testable import RTP
 
 /// Sends one picture and returns the payloads: descriptor and share.
 func payloads(
@@ -12,8 +13,8 @@ func payloads(
     var result: [(bytes: [UInt8], isLast: Bool)] = []
     for fragment in fragments {
         var payload: [UInt8] = []
-        fragments.write(fragment, of: picture.span, to: &payload)
-        #expect(payload.count == fragments.payloadSize(of: fragment))
+        fragments.format.write(fragment, of: picture.span, to: &payload)
+        #expect(payload.count == fragments.format.size(of: fragment))
         result.append((payload, fragment.isLast))
     }
     #expect(result.count == fragments.count)

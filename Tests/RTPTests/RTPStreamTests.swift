@@ -79,7 +79,7 @@ import Time
         let second = RTPStream(payloadType: 96, using: &random)
         #expect(first.ssrc != second.ssrc)
         #expect(first.nextSequenceNumber != second.nextSequenceNumber)
-        let names = (0..<2).map { _ in randomCanonicalName(using: &random) }
+        let names = (0..<2).map { _ in randomName(digits: 24, using: &random) }
         #expect(names[0] != names[1])
         #expect(names[0].utf8.count == 24)
     }

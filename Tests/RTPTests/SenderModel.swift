@@ -90,7 +90,7 @@ struct SenderModel {
     /// The number of the first packet that a sender of a seed sends.
     static func firstNumber(seed: UInt64) -> UInt16 {
         var random = SplitMix64(seed: seed)
-        _ = randomCanonicalName(using: &random)
+        _ = randomName(digits: 24, using: &random)
         return RTPStream(payloadType: 96, using: &random).nextSequenceNumber
     }
 

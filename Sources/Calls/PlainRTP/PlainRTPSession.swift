@@ -10,14 +10,14 @@ struct PlainRTPSession {
         var codec: VideoCodec
         /// 96…127.
         var payloadType: UInt8 = 96
-        /// Bytes of an RTP packet with its header.
-        var maximumPacketSize = 1200
         /// The encoder's, in bits a second; packets leave at up to five times that.
         var targetBitrate: UInt64 = 2_500_000
 
-        fileprivate var pace: Pacer.Pace { .video(targetBitrate: targetBitrate, packetSize: maximumPacketSize) }
+        fileprivate var pace: Pacer.Pace { .video(targetBitrate: targetBitrate) }
     }
 
+    /// Bytes of an RTP packet with its header.
+    private static let maximumPacketSize = 1200
     /// Packets that wait, or can be sent again: room for a keyframe of 4 MB.
     private static let capacity = 4096
 
@@ -41,7 +41,7 @@ struct PlainRTPSession {
         self.configuration = configuration
         history = PacketHistory(
             codec: configuration.codec,
-            maximumPayloadSize: configuration.maximumPacketSize - RTPHeader.size,
+            maximumPayloadSize: Self.maximumPacketSize - RTPHeader.size,
             capacity: Self.capacity,
             using: &random
         )
