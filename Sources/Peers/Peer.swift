@@ -181,7 +181,7 @@ package final class Peer {
     var nextDeadline: Instant? { earliest(deadline, hasToldLocal ? nil : since + Self.gatheringLimit) }
 
     func setPace(_ pace: Pacer.Pace) {
-        session.setPace(pace)
+        session.streams.setPace(pace)
         deadline = .start
     }
 
@@ -200,7 +200,7 @@ package final class Peer {
     func change(to history: PacketHistory, at now: Instant) -> Bool {
         if history.canBegin(at: now) {
             format = wantedFormat
-            session.change(to: agreement.streams[0].formats[format], from: history)
+            session.streams.change(to: agreement.streams[0].formats[format].parameters, from: history)
             deadline = .start
             return false
         }

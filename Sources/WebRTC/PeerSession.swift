@@ -50,7 +50,7 @@ package struct PeerSession: ~Copyable {
     private var state = State.connecting
     private let dtls: DTLSConnection
     /// What goes out.
-    package private(set) var streams: StreamBundle
+    package var streams: StreamBundle
     /// When keys must be there.
     private let setupEnd: Instant
     /// Protected packets that the system did not take yet.
@@ -85,16 +85,6 @@ package struct PeerSession: ~Copyable {
         guard case .established = state else { return false }
         return streams.takeKeyframeRequest(of: mid, at: now)
     }
-
-    /// Goes on with another codec in the stream of the same mid.
-    ///
-    /// - Parameter history: packets of that codec.
-    package mutating func change(to format: Negotiation.Format, from history: PacketHistory) {
-        streams.change(to: format.parameters, from: history)
-    }
-
-    /// Follows another bitrate of the encoders.
-    package mutating func setPace(_ pace: Pacer.Pace) { streams.setPace(pace) }
 
     /// What the peer sent inside of DTLS since the last call, a message each, as SCTP needs (RFC 8261). What nobody takes is
     /// kept up to a bound; beyond that, new messages are dropped as on a lossy path.
@@ -138,21 +128,16 @@ package struct PeerSession: ~Copyable {
             noteHandshake()
         // RFC 5761 §4: what is neither is RTP, and this side asked for none.
         case (128...191, 192...223):
-            guard case .established(let session) = state, let opened = session.openRTCP(datagram),
+            guard case .established(let session) = state, let (source, opened) = session.openRTCP(datagram),
                 let packets = try? RTCPPacket.parse(opened)
             else { return }
-            // RFC 3550 §6.4: who sends them is named first.
-            if let first = opened.withUnsafeBytes({ bytes in
-                bytes.count >= 8 ? UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)) : nil
-            }) {
-                sources.insert(first)
-            }
+            sources.insert(source)
             for packet in packets { take(packet, now: now) }
         default: break
         }
     }
 
-    /// A peer has left when all that it has sent as have said goodbye (RFC 3550 §6.6).
+    /// Takes a packet of RTCP. A peer has left when all SSRCs that it has used have said goodbye (RFC 3550 §6.6).
     private mutating func take(_ packet: RTCPPacket, now: Instant) {
         guard case .goodbye(let goodbye) = packet else { return streams.receive(packet, now: now) }
         sources.subtract(goodbye.ssrcs)
@@ -214,18 +199,8 @@ package struct PeerSession: ~Copyable {
     private mutating func fill(_ batch: inout DatagramBatch, _ session: SRTPSession, at now: Instant) -> Bool {
         while !batch.isFull {
             let hasWritten =
-                batch.append { bytes in
-                    let start = bytes.count
-                    guard streams.writeNext(at: now, to: &bytes) else { return false }
-                    session.protectRTP(&bytes, from: start)
-                    return true
-                }
-                || batch.append { bytes in
-                    let start = bytes.count
-                    guard streams.writeReport(at: now, to: &bytes) else { return false }
-                    session.protectRTCP(&bytes, from: start)
-                    return true
-                }
+                batch.append { session.protectRTP(&$0) { streams.writeNext(at: now, to: &$0) } }
+                || batch.append { session.protectRTCP(&$0) { streams.writeReport(at: now, to: &$0) } }
             if !hasWritten { return false }
         }
         return true
@@ -251,12 +226,7 @@ package struct PeerSession: ~Copyable {
         send: (borrowing DatagramBatch) -> Int
     ) {
         if case .established(let session) = state {
-            batch.append { bytes in
-                let start = bytes.count
-                guard streams.writeGoodbye(at: now, to: &bytes) else { return false }
-                session.protectRTCP(&bytes, from: start)
-                return true
-            }
+            batch.append { session.protectRTCP(&$0) { streams.writeGoodbye(at: now, to: &$0) } }
             dtls.close()
             sendHandshake(in: &batch, send)
         }

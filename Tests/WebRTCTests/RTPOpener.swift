@@ -37,16 +37,22 @@ final class RTPOpener {
 
 extension SRTPSession {
     func protect(rtp packet: [UInt8]) -> [UInt8]? {
-        var bytes = packet
-        protectRTP(&bytes, from: 0)
+        var bytes: [UInt8] = []
+        _ = protectRTP(&bytes) {
+            $0 += packet
+            return true
+        }
         return bytes.isEmpty ? nil : bytes
     }
 
     func protect(rtcp datagram: [UInt8]) -> [UInt8]? {
-        var bytes = datagram
-        protectRTCP(&bytes, from: 0)
+        var bytes: [UInt8] = []
+        _ = protectRTCP(&bytes) {
+            $0 += datagram
+            return true
+        }
         return bytes.isEmpty ? nil : bytes
     }
 
-    func open(rtcp datagram: [UInt8]) -> [UInt8]? { datagram.withUnsafeBytes { openRTCP($0) } }
+    func open(rtcp datagram: [UInt8]) -> [UInt8]? { datagram.withUnsafeBytes { openRTCP($0)?.bytes } }
 }

@@ -122,62 +122,41 @@ final class DTLSConnection {
         ERR_clear_error()
         if case .handshaking = state {
             let result = SSL_do_handshake(ssl)
-            if result == 1 { return finish() }
-            if SSL_get_error(ssl, result) != SSL_ERROR_WANT_READ { state = .failed(.take("SSL_do_handshake")) }
+            if result == 1 {
+                state = stateAfterHandshake()
+            } else if SSL_get_error(ssl, result) != SSL_ERROR_WANT_READ {
+                state = .failed(.take("SSL_do_handshake"))
+            }
         } else if case .established = state {
             readToEnd()
         }
     }
 
-    /// Reads messages, until the peer says goodbye or no more is there; it may also repeat its last flight.
+    /// Reads messages until none is left, or the peer says goodbye. OpenSSL answers a repeated last flight by itself.
     private func readToEnd() {
         var buffer = [UInt8](repeating: 0, count: Self.largestRecord)
-        while true {
-            let count = SSL_read(ssl, &buffer, Int32(buffer.count))
-            if count > 0 {
-                keep(buffer[..<Int(count)])
-                continue
-            }
-            switch SSL_get_error(ssl, count) {
-            case SSL_ERROR_WANT_READ: return
-            case SSL_ERROR_ZERO_RETURN:
-                state = .closed
-                return
-            default:
-                // A datagram that makes no sense is dropped (RFC 6347 §4.1.2.7); only a broken association ends.
-                if SSL_get_shutdown(ssl) != 0 { state = .closed }
-                ERR_clear_error()
-                return
-            }
+        while case let count = Int(SSL_read(ssl, &buffer, Int32(buffer.count))), count > 0 {
+            let size = count + Self.messageOverhead
+            guard dataSize + size <= Self.dataLimit else { continue }
+            dataSize += size
+            data.append(Array(buffer[..<count]))
         }
+        // A datagram that makes no sense is dropped (RFC 6347 §4.1.2.7); a goodbye or a fatal alert ends the association.
+        if SSL_get_shutdown(ssl) != 0 { state = .closed }
+        ERR_clear_error()
     }
 
-    private func keep(_ message: ArraySlice<UInt8>) {
-        let size = message.count + Self.messageOverhead
-        guard dataSize + size <= Self.dataLimit else { return }
-        dataSize += size
-        data.append(Array(message))
-    }
-
-    private func finish() {
-        guard peerIsExpected() else {
-            state = .failed(.wrongFingerprint)
-            return
-        }
+    /// Compares the peer's certificate with the fingerprints, and derives the keys.
+    private func stateAfterHandshake() -> State {
+        guard peerIsExpected() else { return .failed(.wrongFingerprint) }
         guard let selected = SSL_get_selected_srtp_profile(ssl),
             let profile = SRTPProfile(rawValue: UInt16(truncatingIfNeeded: selected.pointee.id))
-        else {
-            state = .failed(.noSRTPProfile)
-            return
-        }
+        else { return .failed(.noSRTPProfile) }
         var material = [UInt8](repeating: 0, count: 2 * (profile.keySize + profile.saltSize))
         let label = "EXTRACTOR-dtls_srtp"
         let result = SSL_export_keying_material(ssl, &material, material.count, label, label.utf8.count, nil, 0, 0)
-        guard result == 1 else {
-            state = .failed(.take("SSL_export_keying_material"))
-            return
-        }
-        state = .established(SRTPKeys(profile, material: material, role: role))
+        guard result == 1 else { return .failed(.take("SSL_export_keying_material")) }
+        return .established(SRTPKeys(profile, material: material, role: role))
     }
 
     private func peerIsExpected() -> Bool {

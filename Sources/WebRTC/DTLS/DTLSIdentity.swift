@@ -56,16 +56,8 @@ package final class DTLSIdentity: @unchecked Sendable {  // OpenSSL counts refer
         X509_gmtime_adj(X509_getm_notBefore(certificate), -24 * 3600)
         X509_gmtime_adj(X509_getm_notAfter(certificate), lifetime)
         let name = X509_get_subject_name(certificate)
-        let common = "WebRTC"
-        let isNamed = X509_NAME_add_entry_by_txt(
-            name,
-            "CN",
-            Int32(V_ASN1_UTF8STRING),
-            common,
-            Int32(common.utf8.count),
-            -1,
-            0
-        )
+        // A length of -1 is that of the text; a place of -1 is the end.
+        let isNamed = X509_NAME_add_entry_by_txt(name, "CN", Int32(V_ASN1_UTF8STRING), "WebRTC", -1, -1, 0)
         guard isNamed == 1, X509_set_issuer_name(certificate, name) == 1, X509_set_pubkey(certificate, key) == 1,
             X509_sign(certificate, key, EVP_sha256()) > 0
         else { throw .take("X509_sign") }

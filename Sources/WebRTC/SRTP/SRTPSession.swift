@@ -52,27 +52,37 @@ final class SRTPSession {
         }
     }
 
-    /// Protects the RTP packet that begins at `start`, a multiple of 4, and ends the bytes. One that libsrtp refuses is taken
-    /// back.
-    func protectRTP(_ bytes: inout [UInt8], from start: Int) { protect(&bytes, from: start, by: srtp_protect) }
+    /// Protects the RTP packet that `write` appends to the bytes, whose count is a multiple of 4. A packet that libsrtp refuses
+    /// is removed.
+    ///
+    /// - Parameter write: returns false if it has appended nothing.
+    /// - Returns: what `write` did.
+    func protectRTP(_ bytes: inout [UInt8], _ write: (inout [UInt8]) -> Bool) -> Bool {
+        protect(&bytes, by: srtp_protect, write)
+    }
 
     /// Protects an RTCP datagram in the same way.
-    func protectRTCP(_ bytes: inout [UInt8], from start: Int) { protect(&bytes, from: start, by: srtp_protect_rtcp) }
+    func protectRTCP(_ bytes: inout [UInt8], _ write: (inout [UInt8]) -> Bool) -> Bool {
+        protect(&bytes, by: srtp_protect_rtcp, write)
+    }
 
     private func protect(
         _ bytes: inout [UInt8],
-        from start: Int,
-        by function: (srtp_t?, UnsafeMutableRawPointer?, UnsafeMutablePointer<Int32>?) -> srtp_err_status_t
-    ) {
+        by function: (srtp_t?, UnsafeMutableRawPointer?, UnsafeMutablePointer<Int32>?) -> srtp_err_status_t,
+        _ write: (inout [UInt8]) -> Bool
+    ) -> Bool {
+        let start = bytes.count
+        guard write(&bytes) else { return false }
         var length = Int32(bytes.count - start)
         bytes.append(contentsOf: Self.trailer)
         let status = bytes.withUnsafeMutableBytes { function(sending, $0.baseAddress! + start, &length) }
         bytes.removeLast(bytes.count - start - (status == srtp_err_status_ok ? Int(length) : 0))
+        return true
     }
 
-    /// Opens an RTCP datagram. Nil if it is a forged or repeated one, or from one sender too many.
-    func openRTCP(_ datagram: UnsafeRawBufferPointer) -> [UInt8]? {
-        // RFC 3550 §6.4: the sender is named first.
+    /// Opens an RTCP datagram, and tells the SSRC of its sender, which stands first (RFC 3550 §6.4) and in plain text. Nil if
+    /// the datagram is forged or repeated, or from one sender too many.
+    func openRTCP(_ datagram: UnsafeRawBufferPointer) -> (source: UInt32, bytes: [UInt8])? {
         guard datagram.count >= 8 else { return nil }
         let peer = UInt32(bigEndian: datagram.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
         guard peers.contains(peer) || peers.count < Self.peerLimit else { return nil }
@@ -80,6 +90,6 @@ final class SRTPSession {
         var length = Int32(bytes.count)
         guard srtp_unprotect_rtcp(receiving, &bytes, &length) == srtp_err_status_ok else { return nil }
         peers.insert(peer)
-        return Array(bytes[..<Int(length)])
+        return (peer, Array(bytes[..<Int(length)]))
     }
 }
