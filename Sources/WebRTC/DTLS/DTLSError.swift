@@ -21,9 +21,7 @@ package enum DTLSError: Error, Equatable, CustomStringConvertible {
     static func take(_ call: String) -> DTLSError {
         let code = ERR_get_error()
         ERR_clear_error()
-        guard code != 0, let text = ERR_reason_error_string(code) else {
-            return .openSSL(call: call, reason: "no reason given")
-        }
-        return .openSSL(call: call, reason: String(cString: text))
+        let reason = code == 0 ? nil : ERR_reason_error_string(code)
+        return .openSSL(call: call, reason: reason.map { String(cString: $0) } ?? "no reason given")
     }
 }

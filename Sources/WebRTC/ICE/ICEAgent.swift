@@ -116,12 +116,8 @@ package final class ICEAgent {
             Unmanaged<ICEAgent>.fromOpaque(context).takeUnretainedValue().handler(.gathered)
         }
         oriel_signal_connect(agent, "candidate-gathering-done", unsafeBitCast(gathered, to: GCallback.self), context)
-        let changed: @convention(c) (OpaquePointer, UInt32, UInt32, UInt32, UnsafeMutableRawPointer) -> Void = {
-            _,
-            _,
-            _,
-            state,
-            context in
+        typealias StateHandler = @convention(c) (OpaquePointer, UInt32, UInt32, UInt32, UnsafeMutableRawPointer) -> Void
+        let changed: StateHandler = { _, _, _, state, context in
             let agent = Unmanaged<ICEAgent>.fromOpaque(context).takeUnretainedValue()
             switch NiceComponentState(rawValue: state) {
             case NICE_COMPONENT_STATE_CONNECTED, NICE_COMPONENT_STATE_READY: agent.handler(.connected)
@@ -171,16 +167,9 @@ package final class ICEAgent {
     /// Adds addresses of the peer that can be tried.
     package func addRemote(_ candidates: [Candidate]) {
         var list: UnsafeMutablePointer<GSList>?
-        for candidate in candidates {
-            guard let known = makeCandidate(candidate) else { continue }
-            list = g_slist_append(list, known)
-        }
+        for known in candidates.compactMap(makeCandidate) { list = g_slist_append(list, known) }
         nice_agent_set_remote_candidates(agent, stream, Self.component, list)
-        while let entry = list {
-            nice_candidate_free(entry.pointee.data!.assumingMemoryBound(to: NiceCandidate.self))
-            list = entry.pointee.next
-            g_slist_free_1(entry)
-        }
+        g_slist_free_full(list) { nice_candidate_free($0!.assumingMemoryBound(to: NiceCandidate.self)) }
     }
 
     /// Begins a new generation with new credentials (RFC 8445 §9). The path in use stays until a new one is found.

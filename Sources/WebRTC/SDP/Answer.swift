@@ -16,32 +16,18 @@ extension Negotiation {
         }
         if offer.attributes.contains("extmap-allow-mixed") { answer.attributes.append(.init("extmap-allow-mixed")) }
         answer.attributes.append(.init("msid-semantic", "WMS *"))
-        for (index, media) in offer.media.enumerated() {
+        for (index, offered) in offer.media.enumerated() {
             if let stream = agreement.streams.first(where: { $0.section == index }), let outgoing = bundle[stream.mid] {
-                answer.media.append(accepted(media, stream, outgoing, local, name: bundle.canonicalName))
+                let takesReducedSize = offered.attributes.contains("rtcp-rsize")
+                var media = open(offered, formats: stream.payloadTypes, local)
+                media.describe(stream, as: outgoing, name: bundle.canonicalName, takesReducedSize: takesReducedSize)
+                if index == tagged { media.describeCandidates(of: local) }
+                answer.media.append(media)
             } else {
-                answer.media.append(index == tagged ? silent(media, local: local) : rejected(media))
+                answer.media.append(index == tagged ? silent(offered, local: local) : rejected(offered))
             }
         }
         return answer
-    }
-
-    private func accepted(
-        _ offered: SessionDescription.Media,
-        _ stream: Stream,
-        _ outgoing: OutgoingStream,
-        _ local: TransportParameters,
-        name: String
-    ) -> SessionDescription.Media {
-        var media = open(offered, formats: stream.payloadTypes, local)
-        media.describe(
-            stream,
-            as: outgoing,
-            name: name,
-            takesReducedSize: offered.attributes.contains("rtcp-rsize")
-        )
-        if tagged == stream.section { media.describeCandidates(of: local) }
-        return media
     }
 
     /// The answer to a description that tells the bundle's transport and gets no stream: the first of its formats, unused.
@@ -70,13 +56,9 @@ extension Negotiation {
         formats: [String],
         _ local: TransportParameters
     ) -> SessionDescription.Media {
-        var media = SessionDescription.Media(
-            kind: offered.kind,
-            port: 9,
-            transport: offered.transport,
-            formats: formats
-        )
-        media.describeTransport(local, mid: offered.attributes.first("mid"), setup: agreement.role.setup)
+        var media = SessionDescription.Media(kind: offered.kind, transport: offered.transport, formats: formats)
+        let setup = agreement.role == .client ? "active" : "passive"
+        media.describeTransport(local, mid: offered.attributes.first("mid"), setup: setup)
         return media
     }
 }

@@ -65,9 +65,7 @@ extension SessionDescription.Media {
         return formats.compactMap { format in
             guard seen.insert(format).inserted, let payloadType = UInt8(digits: format), payloadType < 128,
                 let name = names[format]
-            else {
-                return nil
-            }
+            else { return nil }
             return (payloadType, name.uppercased(), Self.parameters(parameters[format] ?? ""))
         }
     }
@@ -134,12 +132,10 @@ extension SessionDescription.Media {
             guard words.count >= 2 else { continue }
             let key = words[0].split(separator: "/")
             guard let identifier = key.first.flatMap({ UInt8(digits: $0) }), HeaderExtensions.identifiers ~= identifier,
-                key.count == 1 || key[1] == "recvonly" || key[1] == "sendrecv"
+                key.count == 1 || key[1] == "recvonly" || key[1] == "sendrecv",
+                let (slot, uri) = HeaderExtensions.uris.first(where: { $0.uri == words[1] }),
+                slot != \.dependencyDescriptor || codecs.contains(.video(.av1)), extensions[keyPath: slot] == nil
             else { continue }
-            guard let (slot, uri) = HeaderExtensions.uris.first(where: { $0.uri == words[1] }),
-                slot != \.dependencyDescriptor || codecs.contains(.video(.av1))
-            else { continue }
-            guard extensions[keyPath: slot] == nil else { continue }
             extensions[keyPath: slot] = identifier
             lines.append("\(identifier)\(key.count == 1 ? "" : "/sendonly") \(uri)")
         }
@@ -209,11 +205,6 @@ extension SessionDescription {
         return bundle.lazy.compactMap { indices[$0] }.first { sections.contains($0) || media[$0].canBeTagged }
             ?? sections[0]
     }
-
-    /// The places where the transport may be described, in order; the first that has an attribute counts.
-    func transportPlaces(_ sections: [Int]) -> [[Attribute]] {
-        sections.map { media[$0].attributes } + [attributes, media[0].attributes]
-    }
 }
 
 extension SessionDescription.Media {
@@ -223,9 +214,21 @@ extension SessionDescription.Media {
     }
 }
 
-extension TransportParameters {
-    /// - Parameter places: where the transport may be described, the first that does counts.
-    init(in places: [[SessionDescription.Attribute]], isLite: Bool) throws(Shortcoming) {
+extension Agreement {
+    /// - Parameters:
+    ///   - streams: never empty.
+    ///   - tagged: the index of the description that tells the bundle's transport.
+    ///   - role: this side's part in the handshake, by the peer's `setup`.
+    init(
+        _ streams: [Negotiation.Stream],
+        in description: SessionDescription,
+        tagged: Int,
+        role: (String?) throws(Shortcoming) -> DTLSRole
+    ) throws(Shortcoming) {
+        // The transport may be described in each of these places; the first that has an attribute counts.
+        let places =
+            [tagged, streams[0].section].map { description.media[$0].attributes }
+            + [description.attributes, description.media[0].attributes]
         func first(_ name: String) -> String? { places.lazy.compactMap { $0.first(name) }.first }
         guard let fragment = first("ice-ufrag"), let password = first("ice-pwd"),
             let credentials = ICECredentials(fragment: fragment, password: password)
@@ -237,11 +240,12 @@ extension TransportParameters {
             throw Shortcoming(what: "gives no certificate fingerprint of SHA-256, SHA-384 or SHA-512")
         }
         let candidates = places.lazy.map { $0.all("candidate") }.first { !$0.isEmpty } ?? []
-        self.init(
+        let remote = TransportParameters(
             credentials: credentials,
             fingerprints: fingerprints,
             candidates: candidates.compactMap { Candidate(parsing: $0) },
-            isLite: isLite
+            isLite: description.attributes.contains("ice-lite")
         )
+        self.init(streams: streams, remote: remote, role: try role(first("setup")))
     }
 }

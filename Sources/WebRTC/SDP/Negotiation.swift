@@ -111,13 +111,8 @@ package struct Negotiation: Equatable, Sendable {
         tagged = offer.tagged(in: bundle ?? [], for: agreed.map(\.section))
         self.offer = offer
         self.bundle = bundle
-        let places = offer.transportPlaces([tagged, agreed[0].section])
         do throws(Shortcoming) {
-            agreement = Agreement(
-                streams: agreed,
-                remote: try TransportParameters(in: places, isLite: offer.attributes.contains("ice-lite")),
-                role: try Self.role(in: places)
-            )
+            agreement = try Agreement(agreed, in: offer, tagged: tagged, role: Self.role)
         } catch {
             throw .incomplete(error.what)
         }
@@ -133,8 +128,8 @@ package struct Negotiation: Equatable, Sendable {
 
     /// An answerer that may choose takes the client's part: its handshake begins as soon as there is a path (RFC 8842
     /// §5.3).
-    private static func role(in places: [[SessionDescription.Attribute]]) throws(Shortcoming) -> DTLSRole {
-        switch places.lazy.compactMap({ $0.first("setup") }).first {
+    private static func role(by setup: String?) throws(Shortcoming) -> DTLSRole {
+        switch setup {
         case "actpass", "passive", nil: return .client
         case "active": return .server
         case let other?: throw Shortcoming(what: "says a=setup:\(other): offer actpass")

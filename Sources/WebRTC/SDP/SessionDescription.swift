@@ -25,7 +25,8 @@ package struct SessionDescription: Equatable, Sendable {
     package struct Media: Equatable, Sendable {
         /// `video`, `audio`, `application`.
         package var kind: String
-        package var port: UInt16
+        /// 9, the discard port, where only the candidates tell the address (RFC 9429 §5.2.1).
+        package var port: UInt16 = 9
         /// Such as `UDP/TLS/RTP/SAVPF`.
         package var transport: String
         /// Payload types, or other names of formats.

@@ -47,7 +47,6 @@ package struct SessionOffer: Equatable, Sendable {
             guard let outgoing = bundle[stream.mid] else { continue }
             var media = SessionDescription.Media(
                 kind: stream.formats[0].codec.kind,
-                port: 9,
                 transport: "UDP/TLS/RTP/SAVPF",
                 formats: stream.payloadTypes
             )
@@ -87,21 +86,16 @@ package struct SessionOffer: Equatable, Sendable {
             throw .incomplete("takes streams apart that were offered in one bundle")
         }
         let tagged = answer.tagged(in: bundle, for: accepted.map(\.section))
-        let places = answer.transportPlaces([tagged, first.section])
         do throws(Shortcoming) {
-            return Agreement(
-                streams: accepted,
-                remote: try TransportParameters(in: places, isLite: answer.attributes.contains("ice-lite")),
-                role: try Self.role(in: places)
-            )
+            return try Agreement(accepted, in: answer, tagged: tagged, role: Self.role)
         } catch {
             throw .incomplete(error.what)
         }
     }
 
     /// An answer without `setup` means a passive peer (RFC 4145 §4).
-    private static func role(in places: [[SessionDescription.Attribute]]) throws(Shortcoming) -> DTLSRole {
-        switch places.lazy.compactMap({ $0.first("setup") }).first {
+    private static func role(by setup: String?) throws(Shortcoming) -> DTLSRole {
+        switch setup {
         case "active": return .server
         case "passive", nil: return .client
         case let other?: throw Shortcoming(what: "says a=setup:\(other) instead of active or passive")

@@ -55,8 +55,7 @@ package struct Fingerprint: Equatable, Sendable, CustomStringConvertible {
     }
 
     package var description: String {
-        let digits = Array("0123456789ABCDEF")
-        let octets = bytes.map { String([digits[Int($0 >> 4)], digits[Int($0 & 0x0F)]]) }
+        let octets = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }
         return "\(hash.rawValue) \(octets.joined(separator: ":"))"
     }
 }
@@ -64,14 +63,6 @@ package struct Fingerprint: Equatable, Sendable, CustomStringConvertible {
 /// Which side begins the DTLS handshake (RFC 8842 §5, RFC 4145 §4).
 package enum DTLSRole: Sendable, Equatable {
     case client, server
-
-    /// The value of `setup` in an answer.
-    package var setup: String {
-        switch self {
-        case .client: "active"
-        case .server: "passive"
-        }
-    }
 }
 
 /// What one side says of its transport.
