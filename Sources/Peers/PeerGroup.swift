@@ -96,24 +96,21 @@ package final class PeerGroup: MediaSink {
         let bytes = bytes.withUnsafeBufferPointer { Array($0) }
         let now: Instant = MonotonicClock.now()
         let rendition = frame.rendition
-        let mustWakeSender = shared.withLock { shared -> (@Sendable () -> Void)? in
-            if frame.isKeyframe { shared.incomplete.remove(rendition) }
+        let wakeSender = shared.withLock { shared -> (@Sendable () -> Void)? in
+            if frame.isKeyframe {
+                shared.incomplete.remove(rendition)
+                // A keyframe that is dropped begins the hold-off too: the next one would be dropped as well.
+                shared.keyframeRequests[rendition, default: KeyframeRequests()].keyframeSent(at: now)
+            }
             guard shared.work.frames.count < Self.frameLimit, !shared.incomplete.contains(rendition) else {
                 shared.incomplete.insert(rendition)
-                // A keyframe that is dropped begins the hold-off too: the next one would be dropped as well.
-                if frame.isKeyframe {
-                    shared.keyframeRequests[rendition, default: KeyframeRequests()].keyframeSent(at: now)
-                }
                 shared.keyframeRequests[rendition, default: KeyframeRequests()].request()
                 return shared.wakeSender
             }
             shared.work.frames.append((bytes, frame))
-            if frame.isKeyframe {
-                shared.keyframeRequests[rendition, default: KeyframeRequests()].keyframeSent(at: now)
-            }
             return nil
         }
-        mustWakeSender?()
+        wakeSender?()
         waker.wake()
     }
 

@@ -46,12 +46,7 @@ final class SnapshotDesk: Sendable {
 
     private struct State {
         var waiting: [Completion] = []
-        var latest: Latest?
-    }
-
-    private struct Latest {
-        let snapshot: WebService.Snapshot
-        let madeAt: Instant
+        var latest: (snapshot: WebService.Snapshot, madeAt: Instant)?
     }
 
     /// A picture is made so often at the most: the broadcast may be paused meanwhile, also while who waits for it came later.
@@ -90,7 +85,7 @@ final class SnapshotDesk: Sendable {
             let snapshot = source.picture()
             guard case .success(let made) = snapshot else { return snapshot }
             guard isInSight(made) else { continue }
-            state.withLock { $0.latest = Latest(snapshot: made, madeAt: MonotonicClock.now()) }
+            state.withLock { $0.latest = (made, MonotonicClock.now()) }
             return snapshot
         }
         return .failure(.init("there is no picture yet: try again"))

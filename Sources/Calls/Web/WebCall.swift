@@ -1,5 +1,6 @@
 package import Media
 package import Peers
+import RTP
 import Synchronization
 import Time
 package import WebRTC
@@ -96,7 +97,8 @@ package final class WebCall: Sendable {
             guard state.sessions.count < viewerLimit else { throw .full(limit: viewerLimit) }
             guard state.limits.mayStart(address, now: loop.now) else { throw .tooMany }
         }
-        let id = Self.randomName(bytes: 16)
+        var random = SystemRandomNumberGenerator()
+        let id = randomName(digits: 32, using: &random)
         let peer = loop.add(negotiation.agreement, from: address) { [self] signal in take(signal, of: id) }
         guard let peer else { throw .noTransport }
         let remote = negotiation.agreement.remote
@@ -145,13 +147,6 @@ package final class WebCall: Sendable {
             session?.completion?(.failure(isKicked ? .kicked : end == .pathLost ? .noTransport : .closed))
             if status.isConnected { report(.left(number: status.number, address: status.address, end)) }
         }
-    }
-
-    private static func randomName(bytes: Int) -> String {
-        (0..<bytes).map { _ in
-            let byte = UInt8.random(in: 0 ... .max)
-            return String(byte >> 4, radix: 16) + String(byte & 0x0F, radix: 16)
-        }.joined()
     }
 
     // MARK: - Changing

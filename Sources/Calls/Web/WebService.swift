@@ -61,7 +61,8 @@ package final class WebService: Sendable {
     }
 
     private func route(_ request: HTTPRequest, _ completion: @escaping Completion) {
-        if let refusal = misdirection(request) { return completion(refusal) }
+        // Without a token, only the name and the origin of a request protect the service.
+        if configuration.token == nil, let refusal = origins.refusal(of: request) { return completion(refusal) }
         guard let methods = Self.methods(of: request.path) else {
             return completion(.sentence(.notFound, "there is nothing at \(request.path)"))
         }
@@ -71,7 +72,8 @@ package final class WebService: Sendable {
         switch request.path {
         case WHEPEndpoint.path: whep.join(request, completion)
         case "/snapshot.png": snapshot(completion)
-        case "/api/status": completion(json(status.json))
+        case "/api/status":
+            completion(HTTPResponse(.ok, ["Content-Type": "application/json"], body: Array("\(status.json)\n".utf8)))
         case "/api/events": completion(eventStream)
         default: whep.change(request, completion)
         }
@@ -87,11 +89,6 @@ package final class WebService: Sendable {
         case _ where WHEPEndpoint.session(of: path) != nil: WHEPEndpoint.sessionMethods
         default: WebPage.response(to: path) == nil ? nil : [.GET, .HEAD]
         }
-    }
-
-    /// What a request gets that came by a way on which no token protects the service.
-    private func misdirection(_ request: HTTPRequest) -> HTTPResponse? {
-        configuration.token == nil ? origins.refusal(of: request) : nil
     }
 
     /// The name of a session lets its viewer change and end that without the token, which some players leave out there.
@@ -147,10 +144,6 @@ package final class WebService: Sendable {
         }
         if let origin { response.open(to: origin, isPreflight: request.method == .OPTIONS) }
         return response
-    }
-
-    private func json(_ text: String) -> HTTPResponse {
-        HTTPResponse(.ok, ["Content-Type": "application/json"], body: Array("\(text)\n".utf8))
     }
 
     private var eventStream: HTTPResponse {
