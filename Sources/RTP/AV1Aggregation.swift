@@ -10,13 +10,13 @@
 /// |    element    |
 /// ```
 struct AV1Aggregation: Sendable {
-    /// An OBU as it goes out: its header with the size flag cleared, and then the payload (AV1 §5.3).
+    /// An OBU as it is sent: its header with the size flag cleared, and then the payload (AV1 §5.3).
     private struct OBU: Sendable {
         let header: UInt8
         let extensionHeader: UInt8?
         /// Where in the picture the payload lies.
         let payload: Range<Int>
-        /// The OBU's place among all that goes out.
+        /// Where the OBU lies among the bytes of all OBUs.
         let range: Range<Int>
     }
 
@@ -27,7 +27,7 @@ struct AV1Aggregation: Sendable {
 
     private let isKeyframe: Bool
     private var obus: [OBU] = []
-    /// Bytes of all OBUs as they go out.
+    /// Bytes of all OBUs as they are sent.
     private(set) var size = 0
 
     /// - Parameter picture: a temporal unit in the low-overhead format (AV1 §5.2), each OBU with its size. What follows
@@ -69,8 +69,8 @@ struct AV1Aggregation: Sendable {
         return position + length
     }
 
-    /// Bytes of the OBUs for which there is always room in a payload of so many, 16384 at most: each element but a last one
-    /// may take a length of two bytes, and there are no more elements than bytes.
+    /// How many bytes of the OBUs always fit into a payload of `size` bytes, 16384 at most: each element but the last may need a
+    /// length of two bytes, and there are no more elements than bytes.
     func share(ofPayload size: Int) -> Int {
         let lengths = obus.count <= 3 ? max(obus.count - 1, 0) : obus.count
         return size - 1 - 2 * min(lengths, (size - 1) / 3)
@@ -86,7 +86,7 @@ struct AV1Aggregation: Sendable {
 
     /// Appends a payload.
     ///
-    /// - Parameter range: which of the bytes that go out. Not empty.
+    /// - Parameter range: its share of the bytes of all OBUs; not empty.
     func write(_ range: Range<Int>, of picture: Span<UInt8>, to packet: inout [UInt8]) {
         let header = packet.count
         packet.append(range.lowerBound == 0 && isKeyframe ? 0x08 : 0)

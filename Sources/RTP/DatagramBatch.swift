@@ -2,7 +2,7 @@
 ///
 /// Invariant: datagram i lies at `starts[i]..<ends[i]` of `bytes`; each start is a multiple of 4, as libsrtp asks.
 package struct DatagramBatch: Sendable {
-    /// Datagrams in one call of the system: what a pacer lets go at once, and more than that.
+    /// Datagrams in one system call; the usual burst of a pacer, 20 packets, fits.
     package static let limit = 32
     private static let alignment = 4
 
@@ -31,10 +31,10 @@ package struct DatagramBatch: Sendable {
         ends.append(bytes.count)
     }
 
-    /// Appends what `write` puts at the end of the bytes; nothing if it takes that back.
+    /// Appends the datagram that `write` appends to the bytes; none if `write` leaves the bytes as they were.
     ///
     /// - Parameter write: returns false if there is nothing to write.
-    /// - Returns: what `write` did.
+    /// - Returns: what `write` returned.
     @discardableResult
     package mutating func append(_ write: (inout [UInt8]) -> Bool) -> Bool {
         align()

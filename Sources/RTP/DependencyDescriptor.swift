@@ -1,5 +1,5 @@
-/// On which pictures a picture depends, so that a forwarder need not look into it (the dependency descriptor of RTP
-/// Payload Format For AV1, version 1.0, appendix A).
+/// Tells a forwarder on which pictures a picture depends, so that it need not parse the picture (the dependency descriptor
+/// of RTP Payload Format For AV1, version 1.0, appendix A).
 ///
 /// One decode target, one chain, and two templates: a keyframe, and a picture that needs the one before.
 struct DependencyDescriptor {
@@ -8,10 +8,10 @@ struct DependencyDescriptor {
 
     let isFirst: Bool
     let isLast: Bool
-    /// One more for each picture, wrapping.
+    /// Rises by one with each picture, and wraps.
     let frameNumber: UInt16
     let isKeyframe: Bool
-    /// Width and height in pixels, where the structure is to go out: with the first packet of a keyframe.
+    /// Width and height in pixels if the structure is sent, as with the first packet of a keyframe; nil otherwise.
     let structure: (width: UInt16, height: UInt16)?
 
     func write(to bytes: inout [UInt8]) {

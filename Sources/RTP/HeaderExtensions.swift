@@ -25,9 +25,9 @@ package struct HeaderExtensions: Equatable, Sendable {
     }
 }
 
-/// What the extensions of one packet say; nil says nothing.
+/// The values of one packet's header extensions; nil leaves an extension out.
 struct HeaderExtensionValues {
-    /// Text of more than 16 bytes does not fit, and a part of it would name something else.
+    /// Left out if it has more than 16 bytes: these do not fit, and a part of them would name another description.
     var mid: String?
     /// The receiver should show a picture as soon as it can.
     var asksForImmediatePlayout = false
@@ -41,7 +41,7 @@ struct HeaderExtensionValues {
 
     /// Appends the extension header and its elements, if there are any (RFC 8285 §4.2).
     ///
-    /// - Returns: whether there are.
+    /// - Returns: whether there are any.
     func write(_ identifiers: HeaderExtensions, to packet: inout [UInt8]) -> Bool {
         let start = packet.count
         packet.append(bigEndian: 0xBEDE_0000 as UInt32)

@@ -2,39 +2,39 @@ import Time
 
 /// Whether one viewer needs a keyframe, and when it may ask for it.
 ///
-/// All viewers pay for a keyframe. One who asks again and again is heard at ever longer intervals, until it has been
-/// content for a while; and what it asks while a keyframe is on its way is answered by that one.
+/// All viewers pay for a keyframe. A viewer that asks again and again is served at ever longer intervals, until it has not
+/// asked for a while. A request that comes while a keyframe is on its way is answered by that keyframe.
 struct KeyframeNeed: Sendable {
     private enum Delivery {
         case none
         /// A part of the keyframe has been sent.
         case sending
-        /// All of it has been sent, and the viewer shows it by then.
+        /// All of the keyframe has been sent, and the viewer shows it by this instant.
         case sent(shownAt: Instant)
     }
 
-    /// Between two keyframes for the same viewer, at first and at the most.
+    /// The interval between two keyframes for the same viewer, at first and at the most.
     private static let shortestInterval = Duration.seconds(1)
     private static let longestInterval = Duration.seconds(8)
-    /// A round trip where none is known.
+    /// The round trip that is assumed where none is known.
     private static let usualRoundTrip = Duration.milliseconds(100)
 
     private var isWanted = true
     private var delivery = Delivery.none
     private var interval = shortestInterval
-    /// When the next one may be asked for; nil for at once.
+    /// When the next keyframe may be asked for; nil for at once.
     private var earliest: Instant?
 
     /// The viewer cannot go on without a keyframe.
     mutating func arise() { isWanted = true }
 
-    /// The viewer cannot go on, and neither does the keyframe that was being sent.
+    /// The viewer cannot go on without a keyframe, and the one that was being sent does not reach it.
     mutating func ariseAnew() {
         isWanted = true
         delivery = .none
     }
 
-    /// The viewer says that it has lost the picture, which peers repeat until there is one.
+    /// The viewer says that it has lost the picture. Viewers repeat this until they have a keyframe.
     mutating func notePictureLoss(at now: Instant) {
         switch delivery {
         case .sending: break

@@ -5,7 +5,7 @@ package import Time
 /// The requests of all receivers are answered together: at most one keyframe in the hold-off time. A request within it is
 /// remembered and served when it ends.
 package struct KeyframeRequests: Sendable {
-    /// Between two keyframes on request.
+    /// The shortest time between two keyframes on request.
     private static let holdOff = Duration.milliseconds(300)
     private var isPending = false
     /// When the hold-off ends.
@@ -27,6 +27,6 @@ package struct KeyframeRequests: Sendable {
         earliest = now + Self.holdOff
     }
 
-    /// From when on a keyframe may be made that is asked for; nil while nobody asks. May lie in the past.
+    /// From when on a requested keyframe may be made; nil while none is requested. May lie in the past.
     package var nextDeadline: Instant? { isPending ? earliest : nil }
 }

@@ -29,7 +29,7 @@ package struct ClockReading: Equatable, Sendable {
         self.wall = wall
     }
 
-    /// The wall clock at another instant, as if neither was ever set.
+    /// The time of the wall clock at another instant, as if it was not set in between.
     package func ntpTime(at instant: Instant) -> NTPTime {
         NTPTime(unixTime: wall &+ (instant.nanoseconds &- monotonic.nanoseconds))
     }

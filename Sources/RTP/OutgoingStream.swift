@@ -1,7 +1,7 @@
 import Time
 
-/// One stream to one peer: its own numbers and place in a history that all peers share. What streams to a peer have in
-/// common, `StreamBundle` gives them.
+/// One stream to one peer, with numbers of its own and a place in a history that all peers share. `StreamBundle` holds what
+/// all streams to the peer share.
 package struct OutgoingStream {
     /// Where in the history the stream is.
     private enum Position {
@@ -19,7 +19,7 @@ package struct OutgoingStream {
     private var numbers: RTPStream
     private var retransmissionNumbers: RTPStream?
     private var position = Position.awaitingEntry(since: nil)
-    /// Added to a packet's number, modulo 65536, it gives its sequence number.
+    /// This plus a packet's number in the history, modulo 65536, is the packet's sequence number.
     private var sequenceOffset: UInt16
     /// The first packet for which `sequenceOffset` holds.
     private var sequenceStart: UInt64 = 0
@@ -65,13 +65,13 @@ package struct OutgoingStream {
     var hasSent: Bool { numbers.packetCount > 0 }
     private var isVideo: Bool { history.codec != .opus }
 
-    /// A packet that has waited this long is left out if there is a newer entry. The stream does not ask for a keyframe then:
-    /// the cause of the delay would delay that, too.
+    /// A packet that has waited this long is left out if there is a newer entry. If there is none, the stream does not ask for
+    /// a keyframe: the cause of the delay would delay that too.
     private var longestDelay: Duration { isVideo ? .milliseconds(500) : .milliseconds(100) }
 
     // MARK: - Out
 
-    /// Bytes of the packet that is next, rounded; nil if there is none.
+    /// The approximate size of the next packet, in bytes; nil if there is none.
     func nextPacketSize() -> Int? {
         if let index = retransmissions.next(in: history) { return size(of: history[index]) + 2 }
         guard case .at(let index) = position, history.contains(index) else { return nil }
@@ -84,7 +84,7 @@ package struct OutgoingStream {
         return history.size(from: index)
     }
 
-    /// Appends the packet that is next. There must be one.
+    /// Appends the next packet, of which there must be one.
     mutating func writeNext(at now: Instant, roundTripTime: Duration?, clock: ClockReading, to bytes: inout [UInt8]) {
         if let index = retransmissions.next(in: history) {
             retransmissions.noteSent(index, at: now)
@@ -112,7 +112,7 @@ package struct OutgoingStream {
         self.parameters = parameters
         self.history = history
         numbers.payloadType = parameters.payloadType
-        // Streams of retransmissions are announced once.
+        // A stream of retransmissions that the session description does not announce cannot begin later.
         if let payloadType = parameters.retransmissionPayloadType {
             retransmissionNumbers?.payloadType = payloadType
         } else {
@@ -120,13 +120,13 @@ package struct OutgoingStream {
         }
         retransmissions.removeAll()
         position = .awaitingEntry(since: nil)
-        // The one that is there may be too old once a packet can be sent.
+        // The entry that is there may be too old by the time a packet can be sent.
         keyframeNeed?.ariseAnew()
     }
 
     // MARK: - In
 
-    /// Takes what the peer says, if it is of this stream.
+    /// Takes feedback of the peer, if it is about this stream.
     mutating func receive(_ packet: RTCPPacket, roundTripTime: Duration?, budget: inout Pacer, now: Instant) {
         switch packet {
         case .pictureLoss(let loss) where loss.media == ssrc:
@@ -150,7 +150,7 @@ package struct OutgoingStream {
     }
 
     mutating func receive(_ block: ReportBlock) {
-        // Loss that the peer cannot ask to have mended is mended unasked.
+        // A peer that cannot ask for repair needs a keyframe as soon as its reports show another loss.
         if !parameters.canAskForRepair, block.cumulativeLost > statistics.packetsLost ?? 0 { keyframeNeed?.arise() }
         midEnd = midEnd ?? sentEnd
         statistics.lossFraction = Double(block.fractionLost) / 256
@@ -168,7 +168,7 @@ package struct OutgoingStream {
 
     // MARK: - Position
 
-    /// Goes to where the peer can go on, if the stream must wait for an entry or lags too far behind.
+    /// Goes to an entry of the history, if the stream waits for one or lags too far behind.
     mutating func catchUp(at now: Instant) {
         retransmissions.forget(before: history.start)
         switch position {
@@ -191,12 +191,12 @@ package struct OutgoingStream {
         }
     }
 
-    /// Sequence numbers go on without a gap: what a peer was not sent, it did not lose.
+    /// Goes to an entry. Sequence numbers go on without a gap, so that the peer takes no packet for lost that was not sent.
     private mutating func go(to index: UInt64) {
         if case .at(let old) = position { numbers.nextSequenceNumber = sequenceNumber(of: old) }
         sequenceOffset = numbers.nextSequenceNumber &- UInt16(truncatingIfNeeded: index)
         sequenceStart = index
-        // Another codec's pictures may show an earlier instant, and none may have the timestamp of one before.
+        // The picture of another codec may have been captured earlier, but timestamps must rise.
         if hasSent, history[index].frame.ticks <= sentTicks {
             numbers.delay(byTicks: sentTicks + 1 - history[index].frame.ticks)
         }

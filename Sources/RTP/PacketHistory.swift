@@ -1,8 +1,8 @@
 package import Media
 package import Time
 
-/// The latest packets of one rendition or sound, without what differs from peer to peer: each stream reads them at its own
-/// place, and what one of them missed is still there for a while.
+/// The latest packets of one rendition or sound, without what differs from peer to peer. Each stream reads them at its own
+/// place, and finds the packets that it has missed for a while.
 ///
 /// Packets are numbered from 0. One thread uses a history and the streams that read it.
 package final class PacketHistory {
@@ -19,9 +19,9 @@ package final class PacketHistory {
         package let ticks: UInt64
         /// When the frame was appended.
         package let appendedAt: Instant
-        /// One more for each frame, wrapping.
+        /// Rises by one with each frame, and wraps.
         package let number: UInt16
-        /// Bytes of the frames before it, of all that the history was given.
+        /// Bytes of all frames that were appended before this one.
         fileprivate let start: UInt64
         /// Width and height in pixels of a keyframe; nil for sound, and for a picture that needs the one before.
         package let keyframe: (width: UInt16, height: UInt16)?
@@ -80,7 +80,7 @@ package final class PacketHistory {
         package let appendedAt: Instant
     }
 
-    /// A frame this old still begins a stream: what came after it is sent in a burst.
+    /// A stream may begin with a frame that is at most this old: the frames after it are sent in a burst.
     private static let entryLifetime = Duration.milliseconds(400)
 
     package let codec: StreamCodec

@@ -4,7 +4,7 @@ enum PayloadFormat: Sendable {
     case vp9(VP9Descriptor)
     case av1(AV1Aggregation)
 
-    /// Bytes to cut up, of a picture that has so many.
+    /// How many bytes of a picture of `size` bytes go into payloads.
     func size(ofPicture size: Int) -> Int {
         switch self {
         case .vp8, .vp9: size
@@ -12,8 +12,8 @@ enum PayloadFormat: Sendable {
         }
     }
 
-    /// Bytes of a picture for which there is always room in a payload of so many. Sparing the longest descriptor in every
-    /// packet keeps them even.
+    /// How many bytes of a picture always fit into a payload of `size` bytes. Each packet has room for the longest descriptor,
+    /// so that all get about the same size.
     func share(ofPayload size: Int) -> Int {
         switch self {
         case .vp8: size - VP8Descriptor.size

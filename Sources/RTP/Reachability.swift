@@ -1,6 +1,6 @@
 import Time
 
-/// Judges by a peer's regular reports on all streams whether what is sent still reaches it.
+/// Tells from a peer's regular reports on all streams whether packets still reach it.
 ///
 /// ICE's own checks (RFC 7675) tell that there is a peer, not that media arrive: one that moved to another network
 /// may go on to answer from there while its packets go to the old one (RFC 8083 §4.2).
@@ -10,9 +10,9 @@ struct Reachability: Sendable {
     static let silenceLimit = Duration.seconds(30)
     /// A peer that reports for this long that nothing more arrives is gone: three report intervals (RFC 3550 §6.2).
     static let starvationLimit = Duration.seconds(15)
-    /// Fewer packets than these may all have been lost.
+    /// Fewer packets than this may all have been lost by chance.
     private static let fewestPackets: UInt64 = 4
-    /// Some peers report once or never, and some on each stream by itself.
+    /// Some peers report once or never, and some send a report for each stream.
     private static let fewestReportsOfEachStream = 2
 
     private let fewestReports: Int
@@ -27,7 +27,7 @@ struct Reachability: Sendable {
 
     init(streamCount: Int = 1) { fewestReports = Self.fewestReportsOfEachStream * streamCount }
 
-    /// A regular report came, whatever it speaks of.
+    /// A regular report came, on whichever streams.
     mutating func noteReport(now: Instant) {
         reportCount += 1
         reportedAt = now

@@ -2,13 +2,13 @@ import Time
 
 /// Packets that a peer has lost and that wait to be sent again, by their numbers in the history.
 struct Retransmissions: Sendable {
-    /// Packets that wait at the most.
+    /// The most packets that wait.
     static let limit = 512
     /// A request for the same packet within this time is a repetition, whatever the round trip.
     private static let shortestPatience = Duration.milliseconds(10)
-    /// Bytes that may be sent again at once, at the least: a whole keyframe.
+    /// The fewest bytes that may be sent again at once: a whole keyframe.
     private static let keyframeSize = 160_000
-    /// Bytes that each packet is taken for.
+    /// The size in bytes with which every packet is counted.
     private static let packetSize = 1200
 
     private var waiting: [UInt64] = []

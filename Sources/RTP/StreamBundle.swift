@@ -71,7 +71,7 @@ package struct StreamBundle {
         return true
     }
 
-    /// The stream whose packet is next, and the size of that.
+    /// The stream whose packet is next, and that packet's size in bytes.
     private var next: (index: Int, size: Int)? {
         for distance in streams.indices {
             let index = (turn + distance) % streams.count
@@ -109,7 +109,7 @@ package struct StreamBundle {
         return true
     }
 
-    /// Appends the goodbye, which a bundle that never sent does not say. Returns whether it was said.
+    /// Appends a report and the goodbye, unless the bundle has never sent. Returns whether it has.
     package func writeGoodbye(at now: Instant, to bytes: inout [UInt8]) -> Bool {
         guard streams.contains(where: { $0.hasSent }) else { return false }
         appendReport(at: now, to: &bytes)
@@ -147,7 +147,7 @@ package struct StreamBundle {
         streams[index].change(to: parameters, from: history)
     }
 
-    /// Goes on with those streams alone that the peer accepted of an offer, which has seen nothing of them yet.
+    /// Keeps only those streams of an offer that the peer has accepted. Nothing of them has been sent yet.
     ///
     /// - Parameter accepted: what was negotiated for each, and its packets; never empty.
     package mutating func keep(_ accepted: [(parameters: OutgoingStream.Parameters, history: PacketHistory)]) {
@@ -160,7 +160,7 @@ package struct StreamBundle {
 
     private func index(of mid: String) -> Int? { streams.firstIndex { $0.mid == mid } }
 
-    /// Follows another bitrate of the encoders.
+    /// Sets the pace of all streams together, and with it that of retransmissions.
     package mutating func setPace(_ pace: Pacer.Pace) {
         pacer.pace = pace
         repairBudget.pace = Retransmissions.budget(of: pace)
@@ -168,7 +168,7 @@ package struct StreamBundle {
 
     // MARK: - In
 
-    /// Takes what the peer says of its streams.
+    /// Takes a packet of RTCP from the peer.
     package mutating func receive(_ packet: RTCPPacket, now: Instant) {
         reachability?.noteFeedback(now: now)
         switch packet {

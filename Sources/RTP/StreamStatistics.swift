@@ -1,4 +1,4 @@
-/// What one stream to one peer has seen.
+/// What one stream has sent to one peer, and what the peer has reported.
 package struct StreamStatistics: Equatable, Sendable {
     package internal(set) var frames: UInt64 = 0
     package internal(set) var packets: UInt64 = 0

@@ -9,9 +9,9 @@ package struct VideoPacketizer: Sendable {
     package let codec: VideoCodec
     /// Bytes of an RTP packet, header included.
     package let maximumPacketSize: Int
-    /// 0…32767; one more for each picture, wrapping. AV1 has none.
+    /// 0…32767; rises by one with each picture, and wraps. AV1 has none.
     private var pictureID: UInt16
-    /// 0…255; one more for each picture, wrapping. VP8 only.
+    /// 0…255; rises by one with each picture, and wraps. VP8 only.
     private var baseLayerIndex: UInt8
 
     /// - Parameters:
