@@ -4,7 +4,7 @@ package import RTP
 import Time
 package import WebRTC
 
-/// One peer on the network thread: its ICE agent, its session, and what came of the one for the other.
+/// One peer on the network thread: its ICE agent, its session, and the agent's events until the session gets them.
 package final class Peer {
     /// What becomes of a peer, for whoever added it.
     package enum Signal {
@@ -19,17 +19,17 @@ package final class Peer {
     /// How long STUN and TURN servers are waited for.
     private static let gatheringLimit = Duration.seconds(2)
 
-    /// Between two requests for a keyframe to change the codec with.
+    /// The time between two requests for a keyframe with which the codec can change.
     private static let changeInterval = Duration.seconds(1)
 
-    /// Events of the agent, until the loop takes them: none may change a session that is just sending.
+    /// Events of the agent, until the loop takes them: no event may change a session while that sends.
     private final class Mailbox {
         enum Item {
             case connected, failed
             case datagram([UInt8])
         }
 
-        /// Further datagrams are dropped: no honest peer sends as many between two looks.
+        /// The most events that wait; datagrams beyond it are dropped. No honest peer sends as many between two rounds of the loop.
         static let limit = 1024
 
         var items: [Item] = []
@@ -40,7 +40,7 @@ package final class Peer {
     let address: String
     let since: Instant
     private let agreement: Agreement
-    /// Those of the formats.
+    /// The codecs of the formats.
     private let codecs: [VideoCodec]
     let signalled: (Signal) -> Void
     private let agent: ICEAgent
@@ -121,7 +121,7 @@ package final class Peer {
         }
     }
 
-    /// Tries addresses of the peer's, of those that can be tried.
+    /// Has the agent try those of the peer's addresses that can be tried.
     package func addRemote(_ candidates: [Candidate]) { agent.addRemote(candidates) }
 
     /// Begins a new generation of ICE (RFC 8445 §9).
@@ -191,7 +191,7 @@ package final class Peer {
         deadline = .start
     }
 
-    /// The peer would do best with a codec, if it takes that.
+    /// Has the peer change to a codec at a keyframe, if it takes that codec.
     func prefer(_ codec: VideoCodec) { wantedFormat = agreement.format(preferring: codec) }
 
     /// Goes on with the codec that is wanted, if there is a keyframe to begin with.
@@ -216,7 +216,7 @@ package final class Peer {
         return true
     }
 
-    /// Past the agent where the path allows it: that takes datagrams one by one.
+    /// Sends past the agent where the path allows it, as the agent takes datagrams one by one. Returns how many were taken.
     private func send(_ batch: borrowing DatagramBatch) -> Int {
         let (bytes, starts, ends) = (batch.bytes, batch.starts, batch.ends)
         return agent.withDirectPath {

@@ -44,7 +44,7 @@ package final class PeerGroup: MediaSink {
         var targetBitrate: Int?
     }
 
-    /// What the threads share.
+    /// The state that the threads share.
     private struct Shared: ~Copyable {
         var work = Work()
         /// Renditions that somebody receives, or will as soon as there is a path.
@@ -57,7 +57,7 @@ package final class PeerGroup: MediaSink {
         var incomplete: Set<Rendition.ID> = []
     }
 
-    /// Frames that wait for the network thread. More than these are dropped.
+    /// The most frames that wait for the network thread; others are dropped.
     private static let frameLimit = 16
 
     private let shared = Mutex(Shared())

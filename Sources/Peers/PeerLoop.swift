@@ -159,7 +159,7 @@ package final class PeerLoop {
 
     private func renditionID(of codec: VideoCodec) -> Rendition.ID { configuration.rendition(of: codec).id }
 
-    /// Takes up what the sender prefers.
+    /// Prefers the codec of the rendition that the sender prefers.
     private func follow(_ preferred: Rendition.ID?) {
         guard let codec = configuration.renditions.first(where: { $0.id == preferred })?.codec,
             codec != self.preferred
@@ -169,7 +169,7 @@ package final class PeerLoop {
         hasChanged = true
     }
 
-    /// Takes up another target of the encoders; nil leaves the renditions' own.
+    /// Sets another target bitrate of the encoders; nil leaves the renditions' own.
     private func follow(bitrate: Int?) {
         guard let bitrate, bitrate != targetBitrate else { return }
         targetBitrate = bitrate
@@ -201,10 +201,10 @@ package final class PeerLoop {
         return max(largestKeyframe, bytesPerSecond * Self.historyLength / PeerSession.maximumPayloadSize)
     }
 
-    /// Lets every peer receive and send for which there is something to do, and notes what came of it.
+    /// Lets each peer that has something to do receive and send, and notes the outcome.
     private func poll() {
         for peer in peers where peer.end == nil {
-            // A pause may come at any time, also while others are sent to.
+            // A pause may come at any time, also while packets go to other peers.
             forgetPast()
             if peer.wantedFormat != peer.format { change(peer) }
             if hasNewFrames || peer.mustPoll(at: now) {

@@ -38,9 +38,9 @@ package struct PeerSession: ~Copyable {
         case ended(End)
     }
 
-    /// Until keys must be there.
+    /// How long it may take until there are keys.
     static let setupLimit = Duration.seconds(15)
-    /// Until a packet is offered again that the system did not take.
+    /// After how long packets that the system did not take are offered again.
     static let retryInterval = Duration.milliseconds(5)
     /// Bytes of the largest datagram.
     package static let maximumDatagramSize = 1200
@@ -86,8 +86,8 @@ package struct PeerSession: ~Copyable {
         return streams.takeKeyframeRequest(of: mid, at: now)
     }
 
-    /// What the peer sent inside of DTLS since the last call, a message each, as SCTP needs (RFC 8261). What nobody takes is
-    /// kept up to a bound; beyond that, new messages are dropped as on a lossy path.
+    /// The messages that the peer sent inside of DTLS since the last call, as SCTP needs them (RFC 8261). Messages that nobody
+    /// takes are kept up to a limit; beyond it, new ones are dropped as on a lossy path.
     package func takeData() -> [[UInt8]] { dtls.takeData() }
 
     /// Sends a message inside of DTLS with the next `poll`. Returns false if there are no keys, or it does not fit into a
@@ -126,7 +126,7 @@ package struct PeerSession: ~Copyable {
         case (20...63, _):
             dtls.receive(datagram)
             noteHandshake()
-        // RFC 5761 §4: what is neither is RTP, and this side asked for none.
+        // Other types of packet would be RTP (RFC 5761 §4), and this side asked for none.
         case (128...191, 192...223):
             guard case .established(let session) = state, let (source, opened) = session.openRTCP(datagram),
                 let packets = try? RTCPPacket.parse(opened)

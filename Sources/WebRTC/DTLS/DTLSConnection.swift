@@ -14,16 +14,16 @@ final class DTLSConnection {
 
     /// Bytes of a datagram. Paths that cannot carry as much are not worth a video stream.
     private static let maximumDatagramSize = 1200
-    /// Bytes of a message that fits into one: the rest are the record's header, the nonce and the tag (RFC 6347 §4.1, RFC 5288 §3).
+    /// Bytes of the largest message in one datagram, beside the record's header, the nonce and the tag (RFC 6347 §4.1, RFC 5288 §3).
     private static let largestMessage = maximumDatagramSize - 13 - 8 - 16
-    /// Bytes of messages that are kept for whoever takes them, each with a little for itself.
+    /// Bytes of messages that are kept until they are taken, with an overhead for each.
     private static let dataLimit = 65_536
     private static let messageOverhead = 64
     /// The largest record (RFC 6347 §4.1).
     private static let largestRecord = 1 << 14
 
-    /// Microseconds until a flight without answer is sent again; doubled each time (RFC 6347 §4.2.4 allows less than its
-    /// 1 s where it is known to do, and here a path has just been measured).
+    /// Microseconds until a flight without answer is sent again; doubled each time. RFC 6347 §4.2.4 allows less than 1 s where
+    /// the path is known to be faster, and ICE has just measured it.
     private static let firstTimeout: UInt32 = 50_000
     private static let longestTimeout: UInt32 = 1_000_000
 
@@ -44,7 +44,7 @@ final class DTLSConnection {
             SSL_free(ssl)
             throw .take("BIO_new")
         }
-        // An empty input is not its end.
+        // An empty input means that more may come, and not the end.
         BIO_ctrl(input, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, nil)
         SSL_set_bio(ssl, input, sink)
         oriel_set_mtu(ssl, Self.maximumDatagramSize)
@@ -69,7 +69,7 @@ final class DTLSConnection {
 
     func receive(_ datagram: UnsafeRawBufferPointer) {
         guard let base = datagram.baseAddress, !datagram.isEmpty else { return }
-        // One at a time: what OpenSSL left of an earlier one is not part of this one.
+        // The rest of an earlier datagram, which OpenSSL did not read, is not part of this one.
         BIO_ctrl(input, BIO_CTRL_RESET, 0, nil)
         BIO_write(input, base, Int32(clamping: datagram.count))
         advance()

@@ -3,7 +3,7 @@ internal import COpenSSL
 /// A key, its self-signed certificate and the settings for all associations of a process: DTLS 1.2 with SRTP
 /// (RFC 5764, RFC 8827 §6.5). Other threads may share it.
 package final class DTLSIdentity: @unchecked Sendable {  // OpenSSL counts references to a context atomically
-    /// ECDSA on P-256; RSA suites serve peers that bring such a certificate.
+    /// The certificate here is ECDSA on P-256; the suites with RSA serve peers that have an RSA certificate.
     private static let cipherSuites = """
         ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:\
         ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:\
@@ -47,7 +47,8 @@ package final class DTLSIdentity: @unchecked Sendable {  // OpenSSL counts refer
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT) { _, _ in 1 }
     }
 
-    /// The subject says nothing; serial number and key are random (RFC 8827 §6.5, RFC 8122 §5).
+    /// Fills in and signs the certificate. Its subject says nothing about the user; serial number and key are random
+    /// (RFC 8827 §6.5, RFC 8122 §5).
     private static func fill(_ certificate: OpaquePointer, _ key: OpaquePointer) throws(DTLSError) {
         var serial: UInt32 = 0
         RAND_bytes(withUnsafeMutableBytes(of: &serial) { $0.bindMemory(to: UInt8.self).baseAddress! }, 4)

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// The end of a DTLS association that OpenSSL writes to: keeps each datagram apart.
+/// Takes what OpenSSL writes for a DTLS association, and keeps the datagrams apart.
 final class DatagramOutput {
     private(set) var datagrams: [[UInt8]] = []
 

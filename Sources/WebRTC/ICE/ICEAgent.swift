@@ -4,8 +4,8 @@ package import RTP
 /// One transport of a full ICE agent (RFC 8445) with trickle (RFC 8838) and checks that go on as long as
 /// the path is used, by libnice.
 ///
-/// Those checks are not its `CONSENT_FRESHNESS` (RFC 7675): up to version 0.1.21 that gives up after 10 s, which two checks
-/// take if one of them is lost.
+/// Its option `CONSENT_FRESHNESS` (RFC 7675) is not used: up to version 0.1.21 of libnice, the agent then gives up after 10 s,
+/// which two checks take if one of them is lost.
 ///
 /// Used on the thread that runs its loop, where the events come too. Do not release the agent in an event.
 package final class ICEAgent {
@@ -45,7 +45,7 @@ package final class ICEAgent {
     ///
     /// - Parameters:
     ///   - isControlling: whether this side picks the path: the offerer, or whoever is not lite.
-    ///   - handler: gets what happens, from within the loop's `run`.
+    ///   - handler: gets the events, from within the loop's `run`.
     /// - Returns: nil if no candidate can be gathered: there is no address, or no port is free.
     package init?(
         in loop: ICELoop,
@@ -75,7 +75,7 @@ package final class ICEAgent {
         nice_agent_attach_recv(agent, stream, Self.component, loop.context, nil, nil)
         oriel_signal_disconnect(agent, Unmanaged.passUnretained(self).toOpaque())
         nice_agent_remove_stream(agent, stream)
-        // A relay is told first that it is not needed any more; the loop keeps the rest alive until then.
+        // libnice first tells a relay that it is not needed any more; the loop keeps the agent alive until then.
         loop.closingCount += 1
         // The callback comes in the default context of the calling thread.
         g_main_context_push_thread_default(loop.context)
@@ -219,14 +219,14 @@ package final class ICEAgent {
         return address
     }
 
-    /// Whether an address is that of one machine: neither a group's (RFC 5771, RFC 4291 §2.7) nor none.
+    /// Whether an address is that of one machine: neither a group's (RFC 5771, RFC 4291 §2.7) nor unspecified.
     private static func isUnicast(_ address: NiceAddress) -> Bool {
         var address = address
         if nice_address_ip_version(&address) == 4 {
             return withUnsafeBytes(of: address.s.ip4.sin_addr) { 1...223 ~= $0[0] }
         }
         return withUnsafeBytes(of: address.s.ip6.sin6_addr) { bytes in
-            // Nor one of IPv4 in disguise, nor "any".
+            // Of ::/96 and of the addresses that hold one of IPv4 (RFC 4291 §2.5.5), only ::1 is.
             bytes[0] != 0xFF
                 && (bytes.prefix(10).contains { $0 != 0 } || bytes[10...].elementsEqual([0, 0, 0, 0, 0, 1]))
         }

@@ -11,7 +11,7 @@ package final class ICELoop {
         timer = oriel_timer_new(context)
     }
 
-    /// Agents that are still telling their relays goodbye.
+    /// How many agents are still ending what they have with their relays.
     var closingCount = 0
 
     /// Lets agents that were released end what they have with their relays, for half a second at the most.

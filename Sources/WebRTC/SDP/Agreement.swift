@@ -10,7 +10,7 @@ package struct Agreement: Equatable, Sendable {
     /// This side's part in the handshake.
     package let role: DTLSRole
 
-    /// The place of a codec among the formats of the first stream, or that of the usual format where it was not agreed on.
+    /// The index of a codec among the formats of the first stream; that of the usual format if the codec was not agreed on.
     package func format(preferring codec: VideoCodec) -> Int {
         streams[0].formats.firstIndex { $0.codec == .video(codec) } ?? 0
     }

@@ -25,8 +25,8 @@ package struct Candidate: Equatable, Sendable {
 }
 
 extension Candidate {
-    /// The value of a `candidate` attribute. Nil for one that this program could not use either: of an unknown kind, or
-    /// malformed. Extensions are skipped.
+    /// The value of a `candidate` attribute. Nil if it is malformed or of an unknown kind, so that this program could not use it.
+    /// Extensions are skipped.
     package init?(parsing text: String) {
         let words = text.split(separator: " ").map(String.init)
         guard words.count >= 8, 1...32 ~= words[0].utf8.count, let component = Int(digits: words[1]),

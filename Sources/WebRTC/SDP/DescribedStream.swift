@@ -85,7 +85,7 @@ extension SessionDescription.Media {
             encodings.filter { $0.name == "RTX/\(VideoCodec.clockRate)" }
                 .map { ($0.parameters["apt"] ?? "", $0.payloadType) }
         ) { first, _ in first }
-        // RFC 4585 §4.2: of one format, or of all.
+        // A line names one format, or all by `*` (RFC 4585 §4.2).
         let described = Set(attributes.all("rtcp-fb").compactMap { Self.split($0) }.map { "\($0) \($1)" })
         return encodings.compactMap { encoding in
             guard let codec = StreamCodec.allCases.first(where: { encoding.name == $0.encoding.uppercased() }),
@@ -99,7 +99,7 @@ extension SessionDescription.Media {
                 specifics = "profile-id=0"
             case .video(.av1):
                 guard encoding.parameters["profile"] ?? "0" == "0" else { return nil }
-                // Some compare all three with what they offered.
+                // Some peers compare all three with their offer.
                 specifics = ["level-idx", "profile", "tier"].compactMap { name in
                     encoding.parameters[name].map { "\(name)=\($0)" }
                 }.joined(separator: ";")
@@ -172,7 +172,7 @@ extension HeaderExtensions {
         return own
     }
 
-    /// The name of each in descriptions.
+    /// The extensions with the URIs by which descriptions name them.
     static var uris: [(slot: WritableKeyPath<HeaderExtensions, UInt8?>, uri: String)] {
         [
             (\.mid, "urn:ietf:params:rtp-hdrext:sdes:mid"),
@@ -194,10 +194,10 @@ extension SessionDescription {
         return groups.first { $0.first == "BUNDLE" && $0.dropFirst().contains(mid) }.map { Array($0.dropFirst()) }
     }
 
-    /// The index of the description that a bundle's transport is that of, as an answer has it (RFC 9143 §7.3.1): the first
-    /// that can be there, or that has a stream.
+    /// The index of the description that tells a bundle's transport in an answer (RFC 9143 §7.3.1): the bundle's first that has
+    /// a stream, or that an answer can take without one.
     ///
-    /// - Parameter sections: those with a stream; never empty.
+    /// - Parameter sections: the indices of the descriptions with a stream; never empty.
     func tagged(in bundle: [String], for sections: [Int]) -> Int {
         let indices = Dictionary(
             media.enumerated().compactMap { index, media in media.attributes.first("mid").map { ($0, index) } }

@@ -22,7 +22,7 @@ package enum UnacceptableOffer: Error, Equatable, CustomStringConvertible {
 
 /// A stream that this side has to send, as yet without a media description.
 package struct LocalStream: Equatable, Sendable {
-    /// Tells it from the other tracks of the session (RFC 8830): a token.
+    /// A token that tells the stream from the session's other tracks (RFC 8830).
     package let track: String
     /// The codecs that can be sent, all of one kind, in groups: of each group, the first that the peer knows is agreed on.
     package let codecs: [[StreamCodec]]
@@ -38,9 +38,9 @@ package struct LocalStream: Equatable, Sendable {
 
 /// What an offer and this sender agree on: a pure function of both (RFC 9429 §5.3).
 ///
-/// Each stream gets the first description that asks for its kind and has none yet, if it is in the bundle of the first
-/// stream. The description that the bundle is tagged with (RFC 9143 §7.3.1) stays open even without a stream, since all of
-/// the bundle would go with it; all others are rejected.
+/// Each stream gets the first description that asks for its kind and has no stream yet, if it is in the bundle of the first
+/// stream. The description that tells the bundle's transport (RFC 9143 §7.3.1) is accepted even without a stream, since
+/// its rejection would reject the whole bundle; all others are rejected.
 package struct Negotiation: Equatable, Sendable {
     /// A codec and all that goes with it.
     package struct Format: Equatable, Sendable {
@@ -73,13 +73,13 @@ package struct Negotiation: Equatable, Sendable {
 
     /// One stream of video.
     ///
-    /// - Parameter codecs: those that can be sent, in groups: of each, the first that is offered is agreed on.
+    /// - Parameter codecs: those that can be sent, in groups; of each group, the first that is offered is agreed on.
     package init(offer: SessionDescription, codecs: [[VideoCodec]]) throws(UnacceptableOffer) {
         let screen = LocalStream(track: "screen", codecs: codecs.map { $0.map(StreamCodec.video) })
         try self.init(offer: offer, streams: [screen])
     }
 
-    /// - Parameter locals: those to send; one that the offer does not ask for stays unsent.
+    /// - Parameter locals: the streams to send; one that the offer does not ask for is not sent.
     package init(offer: SessionDescription, streams locals: [LocalStream]) throws(UnacceptableOffer) {
         var taken: Set<Int> = []
         var agreed: [Stream] = []

@@ -1,7 +1,7 @@
 import RTP
 
 extension Negotiation.Stream {
-    /// Of all formats and their retransmissions, as an `m=` line has them.
+    /// The payload types of all formats and their retransmissions, as an `m=` line has them.
     var payloadTypes: [String] {
         formats.flatMap { [$0.parameters.payloadType, $0.parameters.retransmissionPayloadType].compactMap(\.self) }
             .map { "\($0)" }
@@ -12,7 +12,8 @@ extension Negotiation.Stream {
 extension SessionDescription.Media {
     private mutating func add(_ name: String, _ value: String? = nil) { attributes.append(.init(name, value)) }
 
-    /// What all descriptions of a bundle say, as browsers do: some look for it in the one that has the stream.
+    /// Adds the transport. As browsers do, all descriptions of a bundle tell it: some peers look for it in the one that has the
+    /// stream.
     mutating func describeTransport(_ local: TransportParameters, mid: String?, setup: String) {
         if let mid { add("mid", mid) }
         add("ice-ufrag", local.credentials.fragment)
@@ -22,7 +23,7 @@ extension SessionDescription.Media {
         add("setup", setup)
     }
 
-    /// A stream that this side sends.
+    /// Adds a stream that this side sends.
     ///
     /// - Parameters:
     ///   - name: the session's canonical name.
@@ -57,7 +58,7 @@ extension SessionDescription.Media {
         }
     }
 
-    /// All that there are.
+    /// Adds all candidates, and that there are no more.
     mutating func describeCandidates(of local: TransportParameters) {
         for candidate in local.candidates { add("candidate", "\(candidate)") }
         add("end-of-candidates")

@@ -1,4 +1,4 @@
-/// What an ICE agent proves itself with (RFC 8839 §5.4).
+/// The credentials by which the checks of an ICE agent are known (RFC 8839 §5.4).
 package struct ICECredentials: Equatable, Sendable {
     package let fragment: String
     package let password: String
@@ -65,7 +65,7 @@ package enum DTLSRole: Sendable, Equatable {
     case client, server
 }
 
-/// What one side says of its transport.
+/// One side's transport, as its session description tells it.
 package struct TransportParameters: Equatable, Sendable {
     package var credentials: ICECredentials
     /// Any one of them may match. Never empty.

@@ -2,14 +2,14 @@ internal import CSRTP
 
 /// Protects what is sent and opens what is received (RFC 3711, RFC 7714). Buffers are protected and opened in place.
 final class SRTPSession {
-    /// Zeros, as many as protection may add bytes to a packet.
+    /// As many zeros as protection may add bytes to a packet.
     private static let trailer = [UInt8](repeating: 0, count: Int(SRTP_MAX_TRAILER_LEN) + 4)
 
     let profile: SRTPProfile
     private let sending: srtp_t
     private let receiving: srtp_t
 
-    /// Senders of RTCP that are heard. libsrtp keeps what it knows of each for ever, and looks through all of them.
+    /// The most senders of RTCP that are listened to. libsrtp keeps the state of each for ever, and searches through all of them.
     private static let peerLimit = 16
     private var peers: Set<UInt32> = []
 
