@@ -2,20 +2,20 @@ import Time
 
 /// Tells from refused datagrams (ICMP port unreachable) whether anybody listens on the receiver's port.
 ///
-/// A refusal says that nobody does. While that is so a probe goes out now and then, even if no picture does; silence
-/// after a probe or a packet says that somebody came.
+/// A refusal says that nobody does. From then on a probe is sent now and then, even if no picture is; if no refusal follows
+/// a probe or a packet, somebody has come.
 struct ListenerWatch {
     enum Event { case probe, appeared }
 
     private enum State {
         case listening
-        /// Refused at an instant; since then sent to at the other.
+        /// A datagram was refused at the first instant, and the next one was sent at the second; nil before it was.
         case refused(at: Instant, sentAt: Instant?)
     }
 
-    /// Between a refusal and the next probe.
+    /// The time between a refusal and the next probe.
     private let probeInterval: Duration
-    /// Without a refusal, until somebody is taken to listen.
+    /// How long no refusal must follow a datagram until somebody is taken to listen.
     private let silence: Duration
     private var state = State.listening
 

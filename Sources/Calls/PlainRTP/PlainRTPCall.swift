@@ -33,20 +33,20 @@ package final class PlainRTPCall: MediaSink {
         var packets = DatagramBatch()
         var packetsTaken = 0
         var reports = DatagramBatch()
-        /// Frames of pictures that were taken before this instant are not sent any more.
+        /// Pictures that were taken before this instant are not sent any more.
         var horizon: Instant?
         /// What the network thread does.
         var activity = Activity.works
         /// A frame was dropped, so that nothing can be decoded before the next keyframe.
         var isIncomplete = false
-        /// The demand that the sender was told last.
+        /// The demand of which the sender was told last.
         var demand = Demand.none
         var isClosed = false
 
         enum Activity {
-            /// Looks for what is to be done before it sleeps, or waits for the system to take packets.
+            /// It looks for work before it sleeps, or waits for the system to take packets.
             case works
-            /// Until an instant or, if nil, until it is woken.
+            /// It sleeps until an instant or, if that is nil, until it is woken.
             case sleeps(until: Instant?)
         }
 
@@ -56,7 +56,7 @@ package final class PlainRTPCall: MediaSink {
         /// Whether a picture of that instant is not to be sent any more.
         func isPast(_ instant: Instant) -> Bool { horizon.map { instant < $0 } ?? false }
 
-        /// Whether the network thread sleeps longer than there is nothing to do for it. It is woken for that once.
+        /// Whether the network thread must be woken because it sleeps beyond its next deadline. The answer is given once.
         mutating func takesWake() -> Bool {
             switch activity {
             case .works: return isBlocked
@@ -140,7 +140,7 @@ package final class PlainRTPCall: MediaSink {
         if mustWake { wake.set() }
     }
 
-    /// A plain receiver is told of one codec.
+    /// Does nothing: the session description of a plain receiver names one codec.
     package func prefer(_ rendition: Rendition.ID) {}
 
     private func demand(_ state: inout State, at now: Instant) -> Demand {
@@ -158,7 +158,7 @@ package final class PlainRTPCall: MediaSink {
 
     package var statistics: PlainRTPStatistics { state.withLock { $0.session.statistics } }
 
-    /// Changes what it demands of the encoder, and its pace with that: bits a second.
+    /// Changes the bitrate that the call demands of the encoder, in bits a second, and with it the pace.
     package func setTargetBitrate(_ bitrate: UInt64) {
         state.withLock { $0.session.setTargetBitrate(bitrate) }
         waker.withLock { $0 }?()
@@ -176,7 +176,7 @@ package final class PlainRTPCall: MediaSink {
         }
     }
 
-    /// Says goodbye and ends the thread. What still waits is dropped. Further calls do nothing.
+    /// Says goodbye and ends the thread. Packets that still wait are dropped. Further calls do nothing.
     package func close() {
         state.withLock { state in
             state.isClosed = true

@@ -6,7 +6,7 @@ extension PlainRTPSession {
     /// The session description (RFC 8866), for a receiver to open.
     ///
     /// - Parameters:
-    ///   - receiver: where that listens; RTCP goes to the next port.
+    ///   - receiver: where the receiver listens; RTCP goes to the next port.
     ///   - sender: where the packets come from.
     ///   - multicastTTL: routers that packets to an IPv4 group may pass.
     ///   - frameRate: pictures a second; nil says nothing.

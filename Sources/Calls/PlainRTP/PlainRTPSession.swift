@@ -74,7 +74,8 @@ struct PlainRTPSession {
         if frame.isKeyframe { keyframeRequests.keyframeSent(at: now) }
     }
 
-    /// Drops what was taken before an instant: it must not be seen any more. A receiver that misses it needs a keyframe then.
+    /// Drops the frames of pictures that were taken before an instant, which must not be seen any more. A receiver that misses
+    /// one of them needs a keyframe.
     ///
     /// - Parameter isCut: whether packets that were handed out are dropped.
     mutating func forget(takenBefore instant: Instant, isCut: Bool) {
@@ -102,13 +103,13 @@ struct PlainRTPSession {
     /// The system would not send a packet that was handed out.
     mutating func packetFailed() { counted.packetsFailed += 1 }
 
-    /// From when on a keyframe may be made that is asked for; nil while none is. May lie in the past.
+    /// From when on a requested keyframe may be made; nil while none is requested. May lie in the past.
     var keyframeAt: Instant? { keyframeRequests.nextDeadline }
 
     /// The receiver misses a frame.
     mutating func requestKeyframe() { keyframeRequests.request() }
 
-    /// Appends what may go out at `now`: packets for the RTP port, an empty one being a probe, and for the RTCP port.
+    /// Appends the datagrams that may be sent at `now` to the RTP port, of which an empty one is a probe, and to the RTCP port.
     mutating func nextOutput(now: Instant, rtp: inout DatagramBatch, rtcp: inout DatagramBatch) {
         let before = rtp.count
         while !hasEnded, rtp.append({ bundle.writeNext(at: now, to: &$0) }) {}
@@ -124,7 +125,7 @@ struct PlainRTPSession {
     /// When `nextOutput` must be called at the latest; nil while there is nothing to wait for. May lie in the past.
     var nextDeadline: Instant? { hasEnded ? nil : earliest(bundle.nextDeadline, listener.nextDeadline) }
 
-    /// How long until the last of what waits has left.
+    /// How long until the last waiting packet has left.
     func backlog(at now: Instant) -> Duration { bundle.backlog(at: now) }
 
     /// Changes the encoder's target, in bits a second, and the pace with it.
@@ -133,7 +134,7 @@ struct PlainRTPSession {
         bundle.setPace(configuration.pace)
     }
 
-    /// Ends the stream: drops what waits and appends the goodbye, which a stream that never sent does not say.
+    /// Ends the stream: drops the packets that wait, and appends the goodbye unless the stream has never sent.
     mutating func end(now: Instant, rtcp: inout DatagramBatch) {
         if hasEnded { return }
         hasEnded = true

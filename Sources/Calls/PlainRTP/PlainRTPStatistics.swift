@@ -1,4 +1,4 @@
-/// What a plain RTP session did and what its receiver says of it.
+/// Counts of a plain RTP session, and what its receiver reports.
 package struct PlainRTPStatistics: Equatable, Sendable {
     /// Encoded frames taken.
     package internal(set) var frames: UInt64 = 0
@@ -13,7 +13,7 @@ package struct PlainRTPStatistics: Equatable, Sendable {
     package internal(set) var malformedFeedback: UInt64 = 0
     /// False while the receiver's host refuses packets.
     package internal(set) var receiverListening = true
-    /// The part of the packets since the report before that was lost, 0…1; nil, as the next two, before a report came.
+    /// The lost part of the packets since the previous report, 0…1; nil, as the next two, before the first report.
     package internal(set) var lossFraction: Double?
     /// The variation of the packets' spacing (RFC 3550 §6.4.1).
     package internal(set) var jitter: Duration?

@@ -44,7 +44,7 @@ struct PortPair: ~Copyable, Sendable {
         }
     }
 
-    /// Takes what the kernel offers until it is even and the next port is free.
+    /// Takes ports that the kernel offers until one is even and the port after it is free.
     private static func openAny(_ family: Int32) throws(PlainRTPError) -> PortPair {
         for _ in 0..<100 {
             do throws(SystemError) {

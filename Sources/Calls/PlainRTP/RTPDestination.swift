@@ -1,6 +1,6 @@
 /// Where plain RTP goes, as people write it: `rtp://HOST:PORT` or `rtp://[IPV6]:PORT`.
 ///
-/// RTCP goes to the port after it (RFC 3550 §11), whether the first is even or odd.
+/// RTCP goes to the port after that of RTP (RFC 3550 §11), whether that is even or odd.
 package struct RTPDestination: Equatable, Sendable, CustomStringConvertible {
     package enum ParseError: Error, Equatable, CustomStringConvertible {
         case notRTP(String)

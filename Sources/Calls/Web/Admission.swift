@@ -36,13 +36,13 @@ package enum Refusal: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// For which ICE credentials a fragment is meant (RFC 9725 §4.3.1).
+/// The ICE credentials for which a fragment is meant (RFC 9725 §4.3.1).
 package enum FragmentCondition: Sendable, Equatable {
     /// Those of this generation.
     case generation(String)
     /// Any: new ones ask for a restart.
     case any
-    /// Not said: only a fragment that gives the credentials in use is clear.
+    /// The request does not say: then a fragment must give the credentials in use.
     case unsaid
 
     /// - Parameter field: the value of `If-Match`.

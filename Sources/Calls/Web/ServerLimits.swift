@@ -1,12 +1,12 @@
 package import HTTP
 
 extension HTTPServer.Limits {
-    /// What a process can spare beside the media. A page keeps one connection and opens another now and then, and all may
-    /// come through one proxy.
+    /// The connections that a process can spare beside the media. A page keeps one connection and opens another now and then,
+    /// and all may come through one proxy.
     ///
     /// - Parameters:
     ///   - files: descriptors that the process may have open.
-    ///   - viewers: those at the most.
+    ///   - viewers: the most that are let in.
     package init(files: Int, viewers: Int) {
         self.init(
             connections: min(max(files - 128 - 8 * viewers, 64), 4096),

@@ -38,8 +38,8 @@ extension WebService {
     }
 }
 
-/// Makes snapshots on a thread of its own, one at a time: a picture is for all who wait for it, and for who comes soon
-/// after unless it is beyond the broadcast's horizon by then.
+/// Makes snapshots on a thread of its own, one at a time. A snapshot answers all requests that wait for it, and those that
+/// come soon after it unless it is beyond the broadcast's horizon by then.
 final class SnapshotDesk: Sendable {
     typealias Snapshot = Result<WebService.Snapshot, WebService.SnapshotFailure>
     typealias Completion = @Sendable (Snapshot) -> Void
@@ -49,9 +49,10 @@ final class SnapshotDesk: Sendable {
         var latest: (snapshot: WebService.Snapshot, madeAt: Instant)?
     }
 
-    /// A picture is made so often at the most: the broadcast may be paused meanwhile, also while who waits for it came later.
+    /// The most snapshots that are made for one request: each may be beyond the horizon when it is made, as the broadcast may be
+    /// paused meanwhile.
     private static let mostTries = 3
-    /// How long a picture is new.
+    /// How long a snapshot answers further requests.
     private static let freshness = Duration.seconds(1)
 
     private let source: WebService.SnapshotSource

@@ -6,9 +6,9 @@ import Time
 struct ViewerLimits {
     /// Addresses of one viewer that are tried, over all restarts. A viewer is found without them too, by its own checks.
     static let candidatesOfOneViewer = 64
-    /// Addresses of all viewers of a network: so many at once, and one more in each interval.
+    /// Addresses of all viewers of a network: the most at once, and the interval in which another one is allowed.
     static let candidatesOfOneNetwork = (limit: 512, recovery: Duration.seconds(1))
-    /// Between two viewers of a network, or two restarts, in the long run.
+    /// The time between two viewers of a network, or two restarts, in the long run.
     static let startInterval = Duration.milliseconds(250)
 
     private var candidates = NetworkAllowance(
@@ -17,7 +17,7 @@ struct ViewerLimits {
     )
     private var starts: NetworkAllowance
 
-    /// - Parameter viewerLimit: viewers at the most, who may all come again at once and all be behind one address.
+    /// - Parameter viewerLimit: the most viewers, all of whom may come again at once and be behind one address.
     init(viewerLimit: Int) {
         starts = NetworkAllowance(limit: max(64, 2 * viewerLimit), recovery: Self.startInterval)
     }

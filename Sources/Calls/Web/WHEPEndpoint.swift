@@ -18,7 +18,7 @@ struct WHEPEndpoint: Sendable {
     /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6).
     let iceServerLinks: [String]
 
-    /// The name of a session by its path, perhaps empty; nil for a path that is none of a session.
+    /// The name of a session, perhaps empty, by its path; nil for any other path.
     static func session(of path: String) -> String? {
         path.hasPrefix(sessionPrefix) ? String(path.dropFirst(sessionPrefix.count)) : nil
     }
@@ -79,7 +79,7 @@ struct WHEPEndpoint: Sendable {
         }
     }
 
-    /// What a page needs to know beside the sentence.
+    /// Headers that tell a page more than the sentence does.
     private static func hints(_ refusal: Refusal) -> HTTPHeaders {
         switch refusal {
         case .full: ["Retry-After": "5", "Oriel-Reason": "full"]

@@ -5,8 +5,8 @@ import Synchronization
 import Time
 package import WebRTC
 
-/// Lets viewers look in: by an offer from each, which is answered, and may be changed and taken back. What they get is the
-/// peers' part.
+/// Lets viewers in: each makes an offer, which is answered, and may change or end its session later. `PeerGroup` sends to the
+/// viewers.
 ///
 /// Any thread may ask; all is done on the network thread of the peers.
 package final class WebCall: Sendable {
@@ -32,7 +32,7 @@ package final class WebCall: Sendable {
         var credentials: ICECredentials
         /// How many of the viewer's candidates were given to its peer, over all restarts.
         var candidateCount = 0
-        /// Gets the answer; nil once it is told.
+        /// Gets the answer, or why there is none; nil once it has been called.
         var completion: (@Sendable (Result<Admission, Refusal>) -> Void)?
     }
 
@@ -54,9 +54,9 @@ package final class WebCall: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - peers: whom viewers join; close it to end the call.
-    ///   - codecs: in groups: of each, a viewer gets the first that it takes.
-    ///   - report: gets what happens, on the network thread.
+    ///   - peers: the group that viewers join; close it to end the call.
+    ///   - codecs: in groups; of each group, a viewer gets the first that it takes.
+    ///   - report: gets the events, on the network thread.
     package init(
         _ peers: PeerGroup,
         codecs: [[VideoCodec]],
@@ -202,7 +202,7 @@ package final class WebCall: Sendable {
         )
     }
 
-    /// Has those of a viewer's candidates tried that the limits allow.
+    /// Has as many of a viewer's candidates tried as the limits allow.
     private func add(_ candidates: [Candidate], to peer: Peer, of id: String, at now: Instant) {
         let usable = candidates.filter { ICEAgent.canTry($0) }
         let admitted = state.withLock { state in

@@ -3,13 +3,13 @@ import NIOHTTP1
 
 /// The viewer's page: files that are part of the program.
 enum WebPage {
-    /// What the page may load and do. No script or style but its own files, and nothing from elsewhere.
+    /// What the page may load and do: scripts and styles from its own files alone, and nothing from elsewhere.
     private static let policy = """
         default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; \
         media-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
         """
 
-    /// Nil for a path that is none of the page's.
+    /// The file at a path; nil if the page has none there.
     static func response(to path: String) -> HTTPResponse? {
         switch path {
         case "/", "/index.html": file(PackageResources.index_html, "text/html")

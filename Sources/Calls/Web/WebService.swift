@@ -4,14 +4,14 @@ import Posix
 import Synchronization
 import Time
 
-/// What viewers' browsers and programs get by HTTP: WHEP, the page, snapshot and status. Close it before the call.
+/// Answers viewers' browsers and programs by HTTP: WHEP, the page, snapshots and status. Close it before the call.
 package final class WebService: Sendable {
     package struct Configuration: Sendable {
         /// Nil lets everybody in.
         package var token: String?
         /// Names by which viewers reach the server, beside its addresses.
         package var names: [String]
-        /// Whose pages may use the service without a token.
+        /// The origins whose pages may use the service without a token.
         package var origins: [WebOrigin]
         /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6), such as `<stun:stun.example.net>; rel="ice-server"`.
         package var iceServerLinks: [String]
@@ -91,7 +91,8 @@ package final class WebService: Sendable {
         }
     }
 
-    /// The name of a session lets its viewer change and end that without the token, which some players leave out there.
+    /// Nil if the request may be answered. A viewer may change and end its session by the session's name, without the token:
+    /// some players leave the token out there.
     private func authorize(_ request: HTTPRequest) -> HTTPResponse? {
         let authorization = request.headers.first(name: "authorization")
         if authorization == nil, whep.isForSession(request) { return nil }
@@ -105,8 +106,8 @@ package final class WebService: Sendable {
         }
     }
 
-    /// Browsers ask without the token before a page of another origin does anything; who shows it, as some players do,
-    /// learns the ICE servers (RFC 9725 §4.6).
+    /// Answers OPTIONS. Browsers ask without the token before a page of another origin does anything; a client that shows the
+    /// token, as some players do, learns the ICE servers (RFC 9725 §4.6).
     private func options(_ request: HTTPRequest, _ methods: [HTTPMethod]) -> HTTPResponse {
         let isKnown = configuration.token == nil || request.headers.contains(name: "authorization")
         if isKnown, let refusal = authorize(request) { return refusal }
@@ -130,8 +131,8 @@ package final class WebService: Sendable {
         (methods + [.OPTIONS]).map(\.rawValue).joined(separator: ", ")
     }
 
-    /// Other origins may use the service with the token, and without one those that are allowed: any other page must not
-    /// look at what a viewer's network alone protects. Cookies play no part.
+    /// Adds the headers of all responses. With the token, pages of every origin may use the service. Without one, only those of
+    /// allowed origins may: others must not see what the viewer's network alone protects. Cookies play no part.
     private func decorated(_ response: HTTPResponse, for request: HTTPRequest) -> HTTPResponse {
         var response = response
         func add(_ name: String, _ value: String) { response.headers.add(name: name, value: value) }

@@ -3,7 +3,7 @@ import HTTP
 package import Media
 import Synchronization
 
-/// How the broadcast is and how many look in, as pages and programs are told it by HTTP.
+/// The broadcast's state and the count of viewers, as pages and programs get them by HTTP.
 package final class WebStatus: Sendable {
     private struct Content: Encodable {
         /// The state's name in status files.
@@ -18,10 +18,10 @@ package final class WebStatus: Sendable {
 
     package init() { change { _ in } }
 
-    /// Notes how the broadcast is.
+    /// Notes the broadcast's state.
     package func note(_ condition: BroadcastCondition) { change { $0.state = condition.rawValue } }
 
-    /// Notes who comes and goes.
+    /// Counts a viewer that comes or goes.
     package func note(_ event: WebCall.Event) {
         change { content in
             switch event {
@@ -33,7 +33,7 @@ package final class WebStatus: Sendable {
 
     var isStopped: Bool { content.withLock { $0.state == "stopped" } }
 
-    /// One line.
+    /// The content, in one line.
     var json: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -226,7 +226,7 @@ package final class ICEAgent {
             return withUnsafeBytes(of: address.s.ip4.sin_addr) { 1...223 ~= $0[0] }
         }
         return withUnsafeBytes(of: address.s.ip6.sin6_addr) { bytes in
-            // Of ::/96 and of the addresses that hold one of IPv4 (RFC 4291 §2.5.5), only ::1 is.
+            // ::/80 has the unspecified address and those that embed one of IPv4 (RFC 4291 §2.5.5); of it, only ::1 counts.
             bytes[0] != 0xFF
                 && (bytes.prefix(10).contains { $0 != 0 } || bytes[10...].elementsEqual([0, 0, 0, 0, 0, 1]))
         }

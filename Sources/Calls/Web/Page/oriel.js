@@ -1,5 +1,5 @@
 // Watches a broadcast. One turn of `watch` is one connection to the sender: a session that brings the picture and a
-// stream of events that tells about the broadcast. Whatever breaks ends the turn, and the next one begins a little
+// stream of events that tells about the broadcast. When either breaks, the turn ends, and the next one begins a little
 // later.
 
 import { setUpControls } from './controls.js';
@@ -31,14 +31,14 @@ const troubles = {
   dead: 'The capture has stopped. Waiting for it to start again…',
 };
 
-let link = 'connecting';    // how the way to the sender is: connecting, live, reconnecting, unable, denied, full or kicked
-let source = null;          // how the broadcast itself is, from the events
+let link = 'connecting';    // the state of the connection to the sender: connecting, live, reconnecting, unable, denied, full or kicked
+let source = null;          // the state of the broadcast itself, from the events
 let viewers = null;
 let seen = false;           // whether there ever was a picture
 let said = null;            // a passing remark that takes the place of the sentence
 
 function hear(event) {
-  // Whoever waits for a picture may ask again as soon as there is one.
+  // A page that waits for a picture asks again as soon as there is one.
   const shows = state => state === 'active' || state === 'paused';
   if (source && !shows(source) && shows(event.state)) wake();
   source = event.state;
@@ -105,14 +105,14 @@ async function watch() {
   }
 }
 
-/// Stays away if this viewer was sent away. On a slow link that is learnt when the page already tries anew.
+/// Does not try again if this viewer was sent away. On a slow link, the page learns that when it already tries again.
 async function heed(leaving, failure) {
   const { sender: asked } = session;
   const reason = await leaving ?? failure.reason;
   if (reason !== 'kicked' || sender !== asked || link === 'kicked') return;
   become('kicked');
   connection.abort();
-  shown?.pc.close();        // if its DELETE is lost, too, the sender goes on
+  shown?.pc.close();        // the sender would go on if the DELETE was lost too
 }
 
 /// The picture, and the events as soon as it is clear that the token is right. Both end only by throwing.
@@ -189,7 +189,7 @@ function present(presented) {
   pictureAge = null;
   play();
 
-  // A hidden page is told of no frames; there the count of the decoder has to do.
+  // A hidden page is told of no frames, so the decoder's count is used there.
   const poll = setInterval(async () => {
     if (presented === session && !presented.firstFrameAt && (await presented.stats()).framesDecoded) begin(presented);
     if (presented !== session || presented.left || presented.firstFrameAt) clearInterval(poll);

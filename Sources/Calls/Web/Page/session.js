@@ -9,7 +9,7 @@ export class Refusal extends Error {
   }
 }
 
-/// The sender, as who has a token sees it.
+/// The sender, asked with one token.
 export class Sender {
   constructor(token) {
     this.token = token;
@@ -95,7 +95,7 @@ export class Session {
     const joining = this.sender.request('whep', { method: 'POST', headers, body: this.offer.sdp }).then(response => {
       this.resource = new URL(response.headers.get('Location'), response.url);
       this.etag = response.headers.get('ETag');
-      if (this.left) this.leave();      // the sender may have let in whom nobody waits for any more
+      if (this.left) this.leave();      // the page had given up before the sender let it in
       return response;
     });
     this.response = await within(10_000, joining);
@@ -128,8 +128,8 @@ export class Session {
     });
   }
 
-  /// A picture that stands still comes once a second too. Who moved to another network may wait in vain although ICE finds
-  /// nothing wrong: the sender goes by the old path.
+  /// Packets of a picture at rest come once a second too. A viewer that has moved to another network may wait in vain although
+  /// ICE finds nothing wrong, as the sender uses the old path.
   watchForSilence(lost) {
     let packets = 0, since = performance.now();
     const watch = setInterval(async () => {
@@ -159,8 +159,8 @@ export class Session {
     this.sender.request(this.resource, { method: 'PATCH', headers, body }).catch(() => {});
   }
 
-  /// Tells the sender, as soon as it knows this viewer. The peer connection stays, and with it the last picture. Resolves,
-  /// however late, to why the sender had ended the session before, if it had and says why.
+  /// Ends the session at the sender, as soon as it has an address there. The peer connection stays, and with it the last
+  /// picture. Resolves, however late, to why the sender had ended the session before; null if it had not or does not say why.
   leave() {
     this.left = true;
     const { resource } = this;
@@ -180,7 +180,7 @@ export class Session {
     const address = ({ candidateType, protocol, address, port } = {}) =>
       candidateType ? `${candidateType} ${protocol} ${address || '?'}:${port}` : null;
 
-    // What changes with time is taken over the last half second at least.
+    // Rates are taken over the last half second at least.
     const since = key => inbound[key] - (this.sample[key] ?? 0);
     const recent = {
       bitrateBps: known(8000 * since('bytesReceived') / since('timestamp')),
