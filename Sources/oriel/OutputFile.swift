@@ -3,19 +3,20 @@ import Posix
 
 /// Files that a person names on the command line.
 enum OutputFile {
-    /// Writes a file through `body`, in one step: who looks early finds what was there before, or all of it. What is no
-    /// plain file, such as `/dev/stdout`, is written to as it stands.
+    /// Writes a file in one step: a program that reads it early finds what it held before, or all of the new. If the path
+    /// names something else than a plain file, such as `/dev/stdout`, that is written to directly.
     ///
-    /// - Parameter body: gets the path to write to.
+    /// - Parameter body: writes to the path that it gets.
     static func replace(_ path: String, _ body: (String) throws -> Void) throws {
         var info = stat()
-        if stat(path, &info) == 0, info.st_mode & S_IFMT != S_IFREG { return try body(path) }
-        let temporary = "\(path).\(getpid()).part"
+        let isReplaced = stat(path, &info) != 0 || info.st_mode & S_IFMT == S_IFREG
+        let target = isReplaced ? "\(path).\(getpid()).part" : path
         do {
-            try body(temporary)
-            try check("rename") { rename(temporary, path) }
+            try body(target)
+            if isReplaced { try check("rename") { rename(target, path) } }
         } catch {
-            unlink(temporary)
+            if isReplaced { unlink(target) }
+            if let error = error as? SystemError { throw failure(path, error.reason) }
             throw error
         }
     }

@@ -1,7 +1,6 @@
 import CPNG
 import Glibc
 import Pixels
-import Posix
 
 /// Writes pictures as PNG, by libpng's simplified interface.
 enum PNGFile {
@@ -10,14 +9,10 @@ enum PNGFile {
     ///   - path: replaced in one step if it is there.
     static func write(rgb: [UInt8], size: PixelSize, to path: String) throws {
         var image = image(rgb, size)
-        do {
-            try OutputFile.replace(path) { target in
-                if png_image_write_to_file(&image, target, 0, rgb, 0, nil) == 0 {
-                    throw OutputFile.failure(path, message(of: image))
-                }
+        try OutputFile.replace(path) { target in
+            if png_image_write_to_file(&image, target, 0, rgb, 0, nil) == 0 {
+                throw OutputFile.failure(path, message(of: image))
             }
-        } catch let error as SystemError {
-            throw OutputFile.failure(path, error.reason)
         }
     }
 

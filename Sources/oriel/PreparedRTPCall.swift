@@ -6,6 +6,7 @@ import Media
 import Posix
 import RTP
 import Sender
+import Synchronization
 import VideoEncoding
 
 struct PlainRTPOptions: ParsableArguments {
@@ -64,8 +65,8 @@ struct PreparedRTPCall {
 /// Writes the SDP from a thread that the sandbox does not bind, as it started before: the file may lie anywhere.
 private final class SDPPublisher {
     private final class Job: Sendable {
-        let text = Deferred<String>()
-        let failure = Deferred<any Error>()
+        let text = Mutex<String?>(nil)
+        let failure = Mutex<(any Error)?>(nil)
         let isThere: EventSignal
 
         init() throws { isThere = try EventSignal() }
@@ -79,18 +80,18 @@ private final class SDPPublisher {
         let job = try Job()
         thread = try Thread {
             waitReadable(job.isThere.raw, until: nil)
-            guard let text = job.text.value else { return }
-            do { try Self.write(text, to: path) } catch { job.failure.value = error }
+            guard let text = job.text.withLock({ $0 }) else { return }
+            do { try Self.write(text, to: path) } catch { job.failure.withLock { $0 = error } }
         }
         self.job = job
     }
 
     /// Waits until the text is written. Call it once.
     func publish(_ text: String) throws {
-        job.text.value = text
+        job.text.withLock { $0 = text }
         job.isThere.set()
         thread.take()?.join()
-        if let error = job.failure.value { throw error }
+        if let error = job.failure.withLock({ $0 }) { throw error }
     }
 
     private static func write(_ description: String, to path: String?) throws {
@@ -98,11 +99,7 @@ private final class SDPPublisher {
             Console.emit(description + "\n")
             return
         }
-        do {
-            try OutputFile.replace(path) { try OutputFile.open($0, O_TRUNC).write(description) }
-        } catch let error as SystemError {
-            throw OutputFile.failure(path, error.reason)
-        }
+        try OutputFile.replace(path) { try OutputFile.open($0, O_TRUNC).write(description) }
         Console.note("watch it with: ffplay -protocol_whitelist file,udp,rtp -flags low_delay -fpsprobesize 0 \(path)")
     }
 }

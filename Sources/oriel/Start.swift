@@ -32,7 +32,7 @@ struct Start: ParsableCommand {
         settings.goesOn = goesOn
         // "oriel source" may have changed the source since the first start, and the mark it left names the very same window.
         if goesOn, let shown = try directory.shownSource().flatMap({ CaptureSource($0) }) { settings.source = shown }
-        let log = try stats.map { try CaptureLog(path: $0) }
+        let log = try stats.map { try StatisticsFile(path: $0) }
         try sandbox(directory.path).enter()
         let loop = try CaptureLoop(settings, in: directory, report: Console.note)
         Console.note("sharing \(settings.source)\(loop.region.map { " (\($0))" } ?? "") in \(directory.path)")

@@ -4,24 +4,33 @@ import Time
 
 /// The file of `--stats`: one JSON object a line, about one line a second.
 final class StatisticsFile {
+    /// A figure of any type.
+    private struct Figure: Encodable {
+        let value: any Encodable
+
+        func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
+    }
+
     private let file: FileDescriptor
     private let start: Instant = MonotonicClock.now()
     private var last: Instant
 
-    /// Begins to append to a file.
+    /// Opens the file, or makes it, to append to it.
     init(path: String) throws {
         do { file = try OutputFile.open(path, O_APPEND) } catch { throw OutputFile.failure(path, error.reason) }
         last = start
     }
 
-    /// Appends what `line` returns. A full disk loses the line and nothing else.
+    /// Appends one line with the given figures, and `time_s`, the seconds since the file was opened. If the disk is full, the
+    /// line is lost and nothing else happens.
     ///
-    /// - Parameter line: gets the seconds since the beginning and since the line before.
-    func append(_ line: (_ time: Double, _ elapsed: Double) -> some Encodable) {
+    /// - Parameter figures: gets the seconds since the line before, and returns the figures by their names.
+    func append(_ figures: (_ elapsed: Double) -> [String: any Encodable]) {
         let now: Instant = MonotonicClock.now()
-        let elapsed = max(milliseconds(now - last) / 1000, 0.001)
+        var line = figures(max(milliseconds(now - last) / 1000, 0.001))
+        line["time_s"] = milliseconds(now - start) / 1000
         last = now
-        guard let text = try? json(line(milliseconds(now - start) / 1000, elapsed)) else { return }
+        guard let text = try? json(line.mapValues { Figure(value: $0) }) else { return }
         try? file.write(text + "\n")
     }
 }

@@ -4,92 +4,55 @@ import Posix
 import RTP
 import Sender
 
-/// Statistics of a sender. Times are processor time.
+/// Statistics of a sender, one line a second. Times are processor time, but for the latency.
 final class StatisticsLog {
-    private struct Line: Encodable {
-        /// Since the sender began.
-        let timeS: Double
-        let fps: Double
-        let bitrateBps: Double
-        let framesEncoded: Int
-        let framesDropped: Int
-        let keyframes: Int
-        let keyframesRepeated: Int
-        let ticksSkipped: Int
-        let quantizer: Int
-        let latencyMs: Double
-        /// Since the sender began.
-        let scaleMs: Double
-        let encodeMs: Double
-        let sendMs: Double
-        let bytesScaled: UInt64
-        let bytesEncoded: Int
-        /// Of all calls.
-        var packetsSent: UInt64 = 0
-        var bytesSent: UInt64 = 0
-        var keyframeRequests: UInt64 = 0
-        /// Of plain RTP calls; of the first, where they cannot be added.
-        var packetsFailed: UInt64?
-        var receiverListening: Bool?
-        var lossRatio: Double?
-        var jitterMs: Double?
-        var rttMs: Double?
-        /// Of a web call.
-        var packetsRepeated: UInt64?
-        var viewers: Int?
-    }
-
     private let file: StatisticsFile
     private var last = SenderStatistics()
 
     init(path: String) throws { file = try StatisticsFile(path: path) }
 
-    /// Appends a line about the sender and its calls.
+    /// Appends a line about the sender and its calls. `fps` and `bitrate_bps` count from the line before, all other sums from the
+    /// sender's beginning.
     func append(_ sender: SenderStatistics, _ plain: [PlainRTPStatistics], _ peers: PeerGroup?) {
-        append(sender) { line in
-            for call in plain {
-                line.packetsSent += call.packets
-                line.bytesSent += call.bytes
-                line.keyframeRequests += call.keyframeRequests
-                line.packetsFailed = (line.packetsFailed ?? 0) + call.packetsFailed
-            }
+        let totals = peers?.totals
+        func sum(_ figure: KeyPath<PlainRTPStatistics, UInt64>, _ ofPeers: UInt64?) -> UInt64 {
+            plain.reduce(ofPeers ?? 0) { $0 + $1[keyPath: figure] }
+        }
+        file.append { seconds in
+            let frameRate = rate(sender.framesEncoded - last.framesEncoded, seconds)
+            let bitrate = rate((sender.encodedBytes - last.encodedBytes) * 8, seconds)
+            var line: [String: any Encodable] = [
+                "fps": frameRate,
+                "bitrate_bps": bitrate,
+                "frames_encoded": sender.framesEncoded,
+                "frames_dropped": sender.framesDropped,
+                "keyframes": sender.keyframes,
+                "keyframes_repeated": sender.keyframesRepeated,
+                "ticks_skipped": sender.ticksSkipped,
+                "quantizer": sender.quantizer,
+                "latency_ms": milliseconds(sender.latency),
+                "scale_ms": milliseconds(sender.scaleTime),
+                "encode_ms": milliseconds(sender.encodeTime),
+                "send_ms": milliseconds(sender.sendTime),
+                "bytes_scaled": sender.bytesScaled,
+                "bytes_encoded": sender.encodedBytes,
+                // Of all calls.
+                "packets_sent": sum(\.packets, totals?.packets),
+                "bytes_sent": sum(\.bytes, totals?.bytes),
+                "keyframe_requests": sum(\.keyframeRequests, totals?.keyframeRequests),
+            ]
             if let first = plain.first {
-                line.receiverListening = first.receiverListening
-                line.lossRatio = first.lossFraction
-                line.jitterMs = first.jitter.map { milliseconds($0) }
-                line.rttMs = first.roundTripTime.map { milliseconds($0) }
+                line["packets_failed"] = sum(\.packetsFailed, nil)
+                // These cannot be added: of several calls over plain RTP, the first one counts.
+                line["receiver_listening"] = first.receiverListening
+                line["loss_ratio"] = first.lossFraction
+                line["jitter_ms"] = first.jitter.map { milliseconds($0) }
+                line["rtt_ms"] = first.roundTripTime.map { milliseconds($0) }
             }
             if let peers {
-                let totals = peers.totals
-                line.packetsSent += totals.packets
-                line.bytesSent += totals.bytes
-                line.keyframeRequests += totals.keyframeRequests
-                line.packetsRepeated = totals.retransmissions
-                line.viewers = peers.statuses.count
+                line["packets_repeated"] = totals?.retransmissions
+                line["viewers"] = peers.statuses.count
             }
-        }
-    }
-
-    private func append(_ sender: SenderStatistics, _ fill: (inout Line) -> Void) {
-        file.append { time, seconds in
-            var line = Line(
-                timeS: time,
-                fps: rate(sender.framesEncoded - last.framesEncoded, seconds),
-                bitrateBps: rate((sender.encodedBytes - last.encodedBytes) * 8, seconds),
-                framesEncoded: sender.framesEncoded,
-                framesDropped: sender.framesDropped,
-                keyframes: sender.keyframes,
-                keyframesRepeated: sender.keyframesRepeated,
-                ticksSkipped: sender.ticksSkipped,
-                quantizer: sender.quantizer,
-                latencyMs: milliseconds(sender.latency),
-                scaleMs: milliseconds(sender.scaleTime),
-                encodeMs: milliseconds(sender.encodeTime),
-                sendMs: milliseconds(sender.sendTime),
-                bytesScaled: sender.bytesScaled,
-                bytesEncoded: sender.encodedBytes
-            )
-            fill(&line)
             return line
         }
         last = sender

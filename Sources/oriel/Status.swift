@@ -56,43 +56,37 @@ struct StatusReport: Encodable {
     init(_ broadcast: BroadcastOptions) throws {
         do {
             let directory = try broadcast.directory()
-            self.init(try BridgeInspection(directory), Senders(of: directory).reports())
+            self.init(directory.path, try BridgeInspection(directory), Senders(of: directory).reports())
         } catch BridgeError.noBroadcast(let path) {
-            self.init(nothingIn: path)
+            self.init(path, nil, [])
         }
     }
 
+    /// - Parameter inspection: nil if there is no broadcast.
     private init(
-        _ inspection: BridgeInspection,
+        _ path: String,
+        _ inspection: BridgeInspection?,
         _ reports: [(pid: Int32, report: Result<SenderStatus, SenderControlError>)]
     ) {
         let now: Instant = MonotonicClock.now()
-        directory = inspection.path
-        state = inspection.liveness.name
-        reason = inspection.status.flatMap { $0.reason.isEmpty ? nil : $0.reason }
-        let isLive = inspection.liveness != .stopped && inspection.liveness != .dead
-        pid = isLive ? inspection.status?.pid : nil
-        source = inspection.source.isEmpty ? nil : inspection.source
-        width = inspection.latest?.width
-        height = inspection.latest?.height
-        framesPublished = inspection.published
-        frameAgeMs = inspection.latest.map { milliseconds(now - $0.capturedAt) }
-        uptimeS = isLive ? inspection.status.map { milliseconds(now - $0.startedAt) / 1000 } : nil
-        hasSender = inspection.hasReaders
+        let liveness = inspection?.liveness ?? .stopped
+        let isLive = liveness != .stopped && liveness != .dead
+        let status = inspection?.status
+        directory = path
+        state = liveness.name
+        reason = status.flatMap { $0.reason.isEmpty ? nil : $0.reason }
+        pid = isLive ? status?.pid : nil
+        source = inspection.flatMap { $0.source.isEmpty ? nil : $0.source }
+        width = inspection?.latest?.width
+        height = inspection?.latest?.height
+        framesPublished = inspection?.published ?? 0
+        frameAgeMs = (inspection?.latest).map { milliseconds(now - $0.capturedAt) }
+        uptimeS = isLive ? status.map { milliseconds(now - $0.startedAt) / 1000 } : nil
+        hasSender = inspection?.hasReaders ?? false
         senders = reports.map { SenderEntry(pid: $0.pid, $0.report) }
         viewers = reports.flatMap { pid, report in
             ((try? report.get())?.viewers ?? []).map { ViewerEntry(sender: pid, viewer: $0) }
         }.sorted { ($0.viewer.id, $0.sender) < ($1.viewer.id, $1.sender) }
-    }
-
-    private init(nothingIn path: String) {
-        directory = path
-        state = Liveness.stopped.name
-        (reason, pid, source, width, height, frameAgeMs, uptimeS) = (nil, nil, nil, nil, nil, nil, nil)
-        framesPublished = 0
-        hasSender = false
-        senders = []
-        viewers = []
     }
 
     /// For a person: one line, one more for each sender that is at fault, and one for each viewer.
