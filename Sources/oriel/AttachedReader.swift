@@ -10,7 +10,7 @@ enum AttachedReader {
         until signals: borrowing TerminationSignals
     ) throws -> FrameReader? {
         var said = ""
-        // One that was started together with this sender is about to be there.
+        // A broadcast that was started together with this sender is there soon.
         let sayAfter: Instant = MonotonicClock.now() + .milliseconds(500)
         while !signals.take() {
             let obstacle: String
@@ -28,8 +28,6 @@ enum AttachedReader {
                 obstacle = "no broadcast in \(path) yet"
             } catch .noAnswer(let path) {
                 obstacle = "the capture process of \(path) does not answer"
-            } catch {
-                throw Failure(error)
             }
             guard waits else {
                 throw Failure(.tryAgain, "\(obstacle): start one with \"oriel start\", or leave --no-wait out")

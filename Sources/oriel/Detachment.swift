@@ -11,7 +11,7 @@ enum Detachment {
     static func start(_ broadcast: BroadcastOptions) throws {
         let directory = try broadcast.directory(create: true)
         if try directory.hasWriter() {
-            throw Failure(BridgeError.alreadyRunning(path: directory.path, pid: try directory.status()?.pid))
+            throw BridgeError.alreadyRunning(path: directory.path, pid: try directory.status()?.pid)
         }
         let log = "\(directory.path)/\(logFile)"
         unlink(log)

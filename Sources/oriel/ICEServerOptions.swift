@@ -9,7 +9,7 @@ struct STUNServer {
 
     init(parsing text: String) throws(ValidationError) {
         let place = text.hasPrefix("stun:") ? String(text.dropFirst(5)) : text
-        (host, port) = try parsePlace(place, defaultPort: 3478)
+        (host, port) = try parsePlace(place)
     }
 
     var argument: String { "\(urlHost(host)):\(port)" }
@@ -46,7 +46,7 @@ struct TURNServer {
         else { throw form }
         self.username = username
         self.password = password
-        (host, port) = try parsePlace(String(rest[rest.index(after: at)...]), defaultPort: 3478)
+        (host, port) = try parsePlace(String(rest[rest.index(after: at)...]))
         self.relaying = relaying
     }
 
@@ -61,16 +61,16 @@ struct TURNServer {
     }
 }
 
-/// As it stands in a URL.
+/// A host as it stands in a URL: an IPv6 address in brackets.
 func urlHost(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 
-private func parsePlace(_ text: String, defaultPort: UInt16) throws(ValidationError) -> (String, UInt16) {
-    let form = ValidationError("give HOST or HOST:PORT, such as stun.example.net:3478")
-    if text.hasPrefix("["), text.hasSuffix("]"), text.utf8.count > 2 {
-        return (String(text.dropFirst().dropLast()), defaultPort)
+/// A host and its port: 3478, that of STUN and TURN, if the text names none.
+private func parsePlace(_ text: String) throws(ValidationError) -> (String, UInt16) {
+    let hasPort = text.contains(":") && !text.hasSuffix("]")
+    let address = ListenAddress(parsing: hasPort ? text : "\(text):3478")
+    guard let address, let host = address.host, address.port != 0 else {
+        throw ValidationError("give HOST or HOST:PORT, such as stun.example.net:3478")
     }
-    if !text.contains(":"), !text.isEmpty { return (text, defaultPort) }
-    guard let address = ListenAddress(parsing: text), let host = address.host, address.port != 0 else { throw form }
     return (host, address.port)
 }
 

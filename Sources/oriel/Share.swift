@@ -39,7 +39,7 @@ struct Share: ParsableCommand {
         // Both processes would say the same about a broadcast that is there already.
         let directory = try broadcast.directory(create: true)
         if try directory.hasWriter() {
-            throw Failure(BridgeError.alreadyRunning(path: directory.path, pid: try directory.status()?.pid))
+            throw BridgeError.alreadyRunning(path: directory.path, pid: try directory.status()?.pid)
         }
         // Secrets go neither onto a command line, which everybody on the machine can read, nor to the capture process.
         let secrets = try web.secrets()

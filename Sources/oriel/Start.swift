@@ -67,19 +67,12 @@ struct SourceOptions: ParsableArguments {
             "Where frames lie: \"file\", which readers map, or \"memfd\", sealed memory that they ask for.",
             valueName: "storage"
         ),
-        transform: Self.storage
+        transform: { try parsed(FrameStorage(rawValue: $0), orElse: "\"\($0)\" is neither file nor memfd.") }
     )
     var bridge = FrameStorage.file
 
     func validate() throws {
         guard 1...240 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 240.") }
-    }
-
-    private static func storage(_ text: String) throws -> FrameStorage {
-        guard let storage = FrameStorage(rawValue: text) else {
-            throw ValidationError("\"\(text)\" is neither file nor memfd.")
-        }
-        return storage
     }
 
     /// The same options for a child process.

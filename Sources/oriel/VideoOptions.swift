@@ -126,18 +126,18 @@ struct Bitrate: CustomStringConvertible {
 
     let bitsPerSecond: Int
 
-    init(bitsPerSecond: Int) { self.bitsPerSecond = bitsPerSecond }
+    var description: String { "\(bitsPerSecond / 1000)k" }
+}
 
+extension Bitrate {
     init(parsing text: String) throws(ValidationError) {
         let units: [Character: Double] = ["k": 1000, "K": 1000, "m": 1_000_000, "M": 1_000_000]
         let unit = text.last.flatMap { units[$0] }
         guard let number = Double(unit == nil ? text : String(text.dropLast())), number.isFinite,
             let bits = Int(exactly: (number * (unit ?? 1)).rounded()), Self.range ~= bits
         else { throw ValidationError("give a rate from 30k to 100M, such as 2500k") }
-        bitsPerSecond = bits
+        self.init(bitsPerSecond: bits)
     }
-
-    var description: String { "\(bitsPerSecond / 1000)k" }
 }
 
 /// Even sizes from 32x32 to 4096x4096, as `1280x720`.

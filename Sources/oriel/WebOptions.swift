@@ -96,13 +96,11 @@ struct WebOptions: ParsableArguments {
             throw ValidationError("--tls-cert and --tls-key need each other.")
         }
         _ = try turnServers()
-        // What a URL's fragment can hold as it stands.
-        if let token = token ?? Self.environmentToken,
-            token.isEmpty || !token.utf8.allSatisfy({ Self.isTokenByte($0) })
-        {
+        guard let token = token ?? Self.environmentToken else { return }
+        guard !token.isEmpty, Set((Self.alphabet + ".~").utf8).isSuperset(of: token.utf8) else {
             throw ValidationError("a token takes letters, digits, and - . _ ~ only: give another --token.")
         }
-        if let token = token ?? Self.environmentToken, token != "none", Self.canBeGuessed(token) {
+        if token != "none", Self.canBeGuessed(token) {
             throw ValidationError(
                 "a token that is this short or this regular can be guessed: give one of 20 characters or more by chance, "
                     + "such as --token \(Self.randomToken())"
@@ -125,13 +123,6 @@ struct WebOptions: ParsableArguments {
             return try lines.map { line throws(ValidationError) in try TURNServer(parsing: String(line)) }
         } catch {
             throw ValidationError("ORIEL_TURN is not a TURN server: \(error.message)")
-        }
-    }
-
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true
-        default: false
         }
     }
 
@@ -164,11 +155,11 @@ struct WebOptions: ParsableArguments {
         return given == "none" ? nil : given
     }
 
+    /// 64 characters that the fragment of a URL can hold as they stand.
+    private static let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
     /// 132 random bits.
-    static func randomToken() -> String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-        return String((0..<22).map { _ in alphabet[Int.random(in: 0..<64)] })
-    }
+    static func randomToken() -> String { String((0..<22).map { _ in alphabet.randomElement()! }) }
 
     /// Servers by their addresses, and as viewers are told of them. Looking up names may take seconds.
     func ice() throws -> (ICEAgent.Configuration, links: [String]) {
@@ -214,8 +205,8 @@ struct WebOptions: ParsableArguments {
     }
 }
 
-/// What was parsed, if the text had the form.
-private func parsed<Value>(_ value: Value?, orElse advice: String) throws -> Value {
+/// The value that was parsed; throws the advice if the text did not have the form.
+func parsed<Value>(_ value: Value?, orElse advice: String) throws -> Value {
     guard let value else { throw ValidationError(advice) }
     return value
 }
