@@ -21,18 +21,9 @@ struct SenderEngine {
         case finish
     }
 
-    /// What the loop sees.
-    struct Sight {
-        /// The renditions that somebody receives.
-        var wanted: Set<Rendition.ID>
-        /// How those that are encoded read the bridge.
-        var readings: [Encode.Reading]
-        var preferredCodec: VideoCodec
-    }
-
     /// The longest time between two looks after the broadcast: nothing tells that the capture process does not get to run.
     static let livenessInterval = Duration.seconds(1)
-    /// The same where nothing tells of its death either.
+    /// The same interval where nothing tells of its death either.
     static let unwatchedInterval = Duration.milliseconds(350)
     static let reportInterval = Duration.seconds(1)
 
@@ -86,21 +77,30 @@ struct SenderEngine {
 
     // MARK: - Turns
 
-    /// What to do about the renditions, and at times the statistics.
-    mutating func turn(_ sight: Sight, at now: Instant) -> [Action] {
+    /// What to do about the renditions, and once a second the statistics.
+    ///
+    /// - Parameters:
+    ///   - wanted: the renditions that somebody receives.
+    ///   - readings: how the renditions that are encoded read the bridge.
+    mutating func turn(
+        wanted: Set<Rendition.ID>,
+        readings: [Encode.Reading],
+        preferredCodec codec: VideoCodec,
+        at now: Instant
+    ) -> [Action] {
         var actions: [Action] = []
-        for decision in policy.decide(wanted: sight.wanted, at: now) {
+        for decision in policy.decide(wanted: wanted, at: now) {
             switch decision {
             case .begin(let id): actions.append(.begin(renditions.first { $0.id == id }!))
             case .end(let id): actions.append(.end(id))
             }
         }
-        if sight.preferredCodec != preferredCodec {
-            preferredCodec = sight.preferredCodec
-            let preferred = renditions.first { $0.codec == preferredCodec }
+        if codec != preferredCodec {
+            preferredCodec = codec
+            let preferred = renditions.first { $0.codec == codec }
             if let preferred { actions.append(.prefer(preferred.id)) }
         }
-        if let problem = newProblem(sight.readings) { actions.append(.tell("\(problem)")) }
+        if let problem = newProblem(readings) { actions.append(.tell("\(problem)")) }
         if now >= reportAt {
             actions.append(.reportStatistics)
             // After a standstill the next report covers a second again.

@@ -60,7 +60,12 @@ package struct SenderLoop: ~Copyable {
         while !signals.take() {
             let now: Instant = MonotonicClock.now()
             try removeEnded(from: &engine, at: now)
-            var actions = engine.turn(sight(at: now), at: now)
+            var actions = engine.turn(
+                wanted: Set(renditions.map(\.id).filter { [sinks] id in sinks.demand(for: id, at: now).isWanted }),
+                readings: encodes.map(\.progress.reading),
+                preferredCodec: preference.codec,
+                at: now
+            )
             if engine.mustLook(at: now, isRung: isRung) {
                 actions += engine.noteLook(try? reader.liveness(), at: now)
             }
@@ -80,15 +85,6 @@ package struct SenderLoop: ~Copyable {
             (rings, isRung) = (count, count != rings)
         }
         return endEncodes(.interrupted)
-    }
-
-    private func sight(at now: Instant) -> SenderEngine.Sight {
-        let wanted = renditions.map(\.id).filter { sinks.demand(for: $0, at: now).isWanted }
-        return SenderEngine.Sight(
-            wanted: Set(wanted),
-            readings: encodes.map(\.progress.reading),
-            preferredCodec: preference.codec
-        )
     }
 
     private var statistics: SenderStatistics {

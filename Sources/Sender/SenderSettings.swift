@@ -5,23 +5,14 @@ package struct SenderSettings: Sendable {
     /// The time between keyframes that nobody asked for; nil for none.
     package var keyframeInterval: Duration?
     /// The version of VP8's bitstream, 0 or 1.
-    package var vp8Profile: Int
+    package var vp8Profile = 0
     /// Whether VP8 sends small changes as patches.
-    package var allowsPatches: Bool
+    package var allowsPatches = true
     /// Below how much of its reserve, in percent, rate control drops frames; 0 means never.
-    package var dropThreshold: Int
+    package var dropThreshold = 0
 
-    package init(
-        wakesEarly: Bool,
-        keyframeInterval: Duration?,
-        vp8Profile: Int = 0,
-        allowsPatches: Bool = true,
-        dropThreshold: Int = 0
-    ) {
+    package init(wakesEarly: Bool, keyframeInterval: Duration?) {
         self.wakesEarly = wakesEarly
         self.keyframeInterval = keyframeInterval
-        self.vp8Profile = vp8Profile
-        self.allowsPatches = allowsPatches
-        self.dropThreshold = dropThreshold
     }
 }

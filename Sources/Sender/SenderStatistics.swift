@@ -3,9 +3,7 @@ import VideoEncoding
 
 /// What a sender has done since it began.
 package struct SenderStatistics: Sendable {
-    /// Frames read from the bridge.
-    package internal(set) var framesRead = 0
-    /// Frames given to the call.
+    /// Frames given to the sinks.
     package internal(set) var framesEncoded = 0
     package internal(set) var keyframes = 0
     /// Keyframes that were sent again as they were, and not encoded.
@@ -34,7 +32,6 @@ package struct SenderStatistics: Sendable {
 
     /// Takes in what another encode has done.
     mutating func add(_ other: SenderStatistics) {
-        framesRead += other.framesRead
         framesEncoded += other.framesEncoded
         keyframes += other.keyframes
         keyframesRepeated += other.keyframesRepeated

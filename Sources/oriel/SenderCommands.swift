@@ -48,20 +48,19 @@ final class SenderCommands: Sendable {
 extension SenderStatus.Viewer {
     fileprivate init(_ status: PeerStatus, now: Instant) {
         let statistics = status.statistics
-        self.init(
-            id: status.number,
-            address: status.address,
-            sinceS: milliseconds(now - status.since) / 1000,
-            codec: status.codec.rawValue.lowercased(),
-            state: status.isConnected ? "connected" : "connecting",
-            bitrateBps: status.bitrate,
-            rttMs: status.roundTripTime.map { milliseconds($0) },
-            lossRatio: statistics.lossFraction,
-            framesSent: statistics.frames,
-            nacks: statistics.nacks,
-            plis: statistics.keyframeRequests,
-            srtp: status.profile?.name,
-            path: status.path.map { "\($0.local.rawValue)-\($0.remote.rawValue)" }
-        )
+        self.init()
+        id = status.number
+        address = status.address
+        sinceS = milliseconds(now - status.since) / 1000
+        codec = status.codec.rawValue.lowercased()
+        state = status.isConnected ? "connected" : "connecting"
+        bitrateBps = status.bitrate
+        rttMs = status.roundTripTime.map { milliseconds($0) }
+        lossRatio = statistics.lossFraction
+        framesSent = statistics.frames
+        nacks = statistics.nacks
+        plis = statistics.keyframeRequests
+        srtp = status.profile?.name
+        path = status.path.map { "\($0.local.rawValue)-\($0.remote.rawValue)" }
     }
 }

@@ -85,12 +85,11 @@ struct VideoOptions: ParsableArguments {
 
     /// - Parameter keyframeInterval: in force if the command line says nothing; nil for none.
     func settings(wakesEarly: Bool, keyframeInterval usual: Duration?) -> SenderSettings {
-        SenderSettings(
-            wakesEarly: wakesEarly,
-            keyframeInterval: keyframeInterval.map { $0 == 0 ? nil : .seconds($0) } ?? usual,
-            vp8Profile: vp8Profile,
-            allowsPatches: patches
-        )
+        let interval: Duration? = keyframeInterval.map { $0 == 0 ? nil : .seconds($0) } ?? usual
+        var settings = SenderSettings(wakesEarly: wakesEarly, keyframeInterval: interval)
+        settings.vp8Profile = vp8Profile
+        settings.allowsPatches = patches
+        return settings
     }
 }
 

@@ -39,11 +39,11 @@ struct EpisodePlan: CustomStringConvertible {
         settings = SenderSettings(
             wakesEarly: true,
             keyframeInterval: random.next() & 3 == 0
-                ? .nanoseconds(Int.random(in: 500_000_000...5_000_000_000, using: &random)) : nil,
-            vp8Profile: Int(random.next() & 1),
-            allowsPatches: random.next() & 15 > 0,
-            dropThreshold: [0, 0, 30, 90].randomElement(using: &random)!
+                ? .nanoseconds(Int.random(in: 500_000_000...5_000_000_000, using: &random)) : nil
         )
+        settings.vp8Profile = Int(random.next() & 1)
+        settings.allowsPatches = random.next() & 15 > 0
+        settings.dropThreshold = [0, 0, 30, 90].randomElement(using: &random)!
         sources = (0..<Int.random(in: 1...3, using: &random)).map { _ in
             // Mostly as large as the stream's picture: then nothing is scaled, and all that moves moves by whole rows.
             if random.next() & 3 > 0 { return size }

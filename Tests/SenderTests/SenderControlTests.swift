@@ -188,25 +188,12 @@ import Time
         return try SenderConnection(to: found, asking: request, until: deadline).answer(until: deadline)
     }
 
-    private static let status = SenderStatus(
-        calls: ["web"],
-        bitrateBps: 1,
-        viewers: [
-            SenderStatus.Viewer(
-                id: 7,
-                address: "2001:db8::1",
-                sinceS: 1.5,
-                codec: "vp8",
-                state: "connected",
-                bitrateBps: 1,
-                rttMs: nil,
-                lossRatio: 0.25,
-                framesSent: 1,
-                nacks: 2,
-                plis: 3,
-                srtp: nil,
-                path: "host-host"
-            )
-        ]
-    )
+    private static let status: SenderStatus = {
+        var viewer = SenderStatus.Viewer()
+        viewer.id = 7
+        viewer.address = "2001:db8::1"
+        viewer.lossRatio = 0.25
+        viewer.path = "host-host"
+        return SenderStatus(calls: ["web"], bitrateBps: 1, viewers: [viewer])
+    }()
 }

@@ -38,12 +38,12 @@ import Time
         mutating func turn() -> [SenderEngine.Action] { turnWithReports().filter { $0 != .reportStatistics } }
 
         mutating func turnWithReports() -> [SenderEngine.Action] {
-            let sight = SenderEngine.Sight(
+            engine.turn(
                 wanted: Set(wanted.map(\.id)),
                 readings: readings,
-                preferredCodec: preferredCodec
+                preferredCodec: preferredCodec,
+                at: now
             )
-            return engine.turn(sight, at: now)
         }
 
         mutating func fail(_ rendition: Rendition, hasEncoded: Bool = true) throws -> String {

@@ -1,51 +1,23 @@
 /// How a sender is, as `oriel status` tells it.
 package struct SenderStatus: Codable, Sendable {
-    /// Somebody who looks in. Names and units are those of the command's JSON.
+    /// A viewer of the sender's web call. Names and units are those of the command's JSON.
     package struct Viewer: Codable, Sendable {
-        package var id: Int
-        package var address: String
+        package var id = 0
+        package var address = ""
         /// Seconds since it joined.
-        package var sinceS: Double
-        package var codec: String
-        package var state: String
-        package var bitrateBps: Int
+        package var sinceS = 0.0
+        package var codec = ""
+        package var state = ""
+        package var bitrateBps = 0
         package var rttMs: Double?
         package var lossRatio: Double?
-        package var framesSent: UInt64
-        package var nacks: UInt64
-        package var plis: UInt64
+        package var framesSent: UInt64 = 0
+        package var nacks: UInt64 = 0
+        package var plis: UInt64 = 0
         package var srtp: String?
         package var path: String?
 
-        package init(
-            id: Int,
-            address: String,
-            sinceS: Double,
-            codec: String,
-            state: String,
-            bitrateBps: Int,
-            rttMs: Double?,
-            lossRatio: Double?,
-            framesSent: UInt64,
-            nacks: UInt64,
-            plis: UInt64,
-            srtp: String?,
-            path: String?
-        ) {
-            self.id = id
-            self.address = address
-            self.sinceS = sinceS
-            self.codec = codec
-            self.state = state
-            self.bitrateBps = bitrateBps
-            self.rttMs = rttMs
-            self.lossRatio = lossRatio
-            self.framesSent = framesSent
-            self.nacks = nacks
-            self.plis = plis
-            self.srtp = srtp
-            self.path = path
-        }
+        package init() {}
     }
 
     /// Where it sends, as the command line names it.

@@ -47,7 +47,9 @@ final class Encode: Sendable {
         _ = try Thread { [self] in
             let reader = passed.withLock { $0.take()! }
             let loop = EncodeLoop(rendition, settings, reader: reader, sinks: sinks, preference: preference)
-            do throws(VideoEncoderError) { try loop.run(for: self) } catch { fail(error) }
+            do throws(VideoEncoderError) { try loop.run(for: self) } catch {
+                state.withLock { $0.failure = error }
+            }
             state.withLock { $0.hasEnded = true }
             sinks.bell.ring()
         }
@@ -80,6 +82,4 @@ final class Encode: Sendable {
             return state.reading != reading
         }
     }
-
-    private func fail(_ error: VideoEncoderError) { state.withLock { $0.failure = error } }
 }

@@ -64,11 +64,12 @@ final class EncodeLoop {
         let start: Duration = MonotonicClock.threadTime()
         defer { statistics.scaleTime += MonotonicClock.threadTime() - start }
         do throws(BridgeError) {
-            switch try takeFrame() {
+            // A draft, as the frame may turn out to be torn.
+            let outcome = try reader.read { frame in picture.draft(frame) }
+            switch outcome {
             case .frame(let info):
                 changed.removeAll()
                 let scroll = picture.commit(info, changed: &changed)
-                statistics.framesRead += 1
                 statistics.bytesScaled += UInt64(picture.bytesDrafted)
                 // Pixels that were captured again after the horizon may be shown; the same ones of before may not.
                 if changed.isEmpty, let capturedAt, !reader.horizon.hides(capturedAt) { break }
@@ -86,11 +87,6 @@ final class EncodeLoop {
         } catch {
             reading = .fails(error)
         }
-    }
-
-    /// Drafts the picture of the latest frame, if it is new.
-    private func takeFrame() throws(BridgeError) -> FrameReader.Outcome {
-        try reader.read { frame in picture.draft(frame) }
     }
 
     private func encode(
