@@ -20,14 +20,10 @@ package struct AccessGuard: Sendable {
     static let recovery = Duration.seconds(6)
 
     private let token: [UInt8]?
-    private var failures = NetworkAllowance(limit: failureLimit, recovery: recovery)
+    private(set) var failures = NetworkAllowance(limit: failureLimit, recovery: recovery)
 
     /// - Parameter token: nil lets everybody in.
     package init(token: String?) { self.token = token.map { Array($0.utf8) } }
-
-    package var isOpen: Bool { token == nil }
-
-    var networkCount: Int { failures.networkCount }
 
     /// - Parameters:
     ///   - authorization: the header's value (RFC 6750 §2.1).

@@ -10,26 +10,20 @@ package struct HTTPRequest: Sendable {
     /// The client's address without its port.
     package var client: String
 
-    package init(method: HTTPMethod, path: String, headers: HTTPHeaders, body: [UInt8], client: String) {
-        self.method = method
-        self.path = path
-        self.headers = headers
-        self.body = body
-        self.client = client
-    }
-
     /// A request with its target in origin-form or absolute-form (RFC 9112 §3.2), of which the latter names the host.
     init(_ head: HTTPRequestHead, body: [UInt8], client: String) {
+        method = head.method
+        headers = head.headers
         var target = head.uri[...]
-        var headers = head.headers
         if let scheme = ["http://", "https://"].first(where: { target.lowercased().hasPrefix($0) }) {
             let authority = target.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
             headers.replaceOrAdd(name: "Host", value: String(authority))
             target = target[authority.endIndex...]
             if !target.hasPrefix("/") { target = "/" + target }
         }
-        let path = String(target.prefix { $0 != "?" && $0 != "#" })
-        self.init(method: head.method, path: path, headers: headers, body: body, client: client)
+        path = String(target.prefix { $0 != "?" && $0 != "#" })
+        self.body = body
+        self.client = client
     }
 
     /// The value of `Content-Type` without parameters, in lower case.

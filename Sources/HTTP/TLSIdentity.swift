@@ -27,18 +27,10 @@ package struct TLSIdentity: Sendable {
     }
 
     private static func names(of certificate: NIOSSLCertificate) -> [String] {
-        certificate._subjectAlternativeNames().filter { $0.nameType == .dnsName }
+        // Each byte stands for itself in a link.
+        let bytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-".utf8)
+        return certificate._subjectAlternativeNames().filter { $0.nameType == .dnsName }
             .compactMap { String(validating: $0.contents, as: UTF8.self) }
-            .filter { name in !name.isEmpty && name.utf8.allSatisfy { Self.isNameByte($0) } }
-    }
-
-    /// Whether a byte of a name stands for itself in a link.
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"):
-            true
-        default: false
-        }
+            .filter { !$0.isEmpty && bytes.isSuperset(of: $0.utf8) }
     }
 }

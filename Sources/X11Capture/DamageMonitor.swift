@@ -9,7 +9,6 @@ package final class DamageMonitor {
     private let connection: XConnection
     private let damage: xcb_damage_damage_t
     private let taken: xcb_xfixes_region_t
-    private let drawable: xcb_drawable_t
     private let isOfScreen: Bool
 
     /// A question that was sent, and not yet answered.
@@ -25,18 +24,13 @@ package final class DamageMonitor {
         damage = xcb_generate_id(connection.raw)
         taken = xcb_generate_id(connection.raw)
         self.connection = connection
-        if case .window(let window, _) = source {
-            drawable = window
-            isOfScreen = false
-        } else {
-            drawable = connection.root
-            isOfScreen = true
-        }
+        let window: xcb_window_t? = if case .window(let window, _) = source { window } else { nil }
+        isOfScreen = window == nil
         // At this level there is one event until the damage is taken, however much is drawn.
         let level = UInt8(XCB_DAMAGE_REPORT_LEVEL_NON_EMPTY.rawValue)
         try connection.check(
             "DamageCreate",
-            xcb_damage_create_checked(connection.raw, damage, drawable, level)
+            xcb_damage_create_checked(connection.raw, damage, window ?? connection.root, level)
         )
         try connection.check("XFixesCreateRegion", xcb_xfixes_create_region_checked(connection.raw, taken, 0, nil))
     }

@@ -1,5 +1,4 @@
 import CXCB
-import Glibc
 import Posix
 import Synchronization
 import Time
@@ -24,9 +23,8 @@ final class XConnector: Sendable {
 
     private let display: String
     private let state = Mutex(State.connecting)
-    /// Two ends of a socket: the helper shuts its own when it is done, which the other end can poll for.
-    private let waiting: FileDescriptor
-    private let signalling: FileDescriptor
+    /// Set by the helper thread when `xcb_connect` has returned.
+    private let isDone: EventSignal
 
     /// Connects to `display` and returns the connection with its default screen's number.
     /// Gives up after `timeout` with `.notResponding`; the helper thread then cleans up when it can.
@@ -46,13 +44,7 @@ final class XConnector: Sendable {
 
     private init(_ display: String) throws(X11Error) {
         self.display = display
-        var ends: [Int32] = [-1, -1]
-        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
-        do throws(SystemError) { try check("socketpair") { socketpair(AF_UNIX, kind, 0, &ends) } } catch {
-            throw .system(error)
-        }
-        waiting = FileDescriptor(taking: ends[0])
-        signalling = FileDescriptor(taking: ends[1])
+        do throws(SystemError) { isDone = try EventSignal() } catch { throw .system(error) }
     }
 
     private func start() throws(X11Error) {
@@ -79,11 +71,11 @@ final class XConnector: Sendable {
             state = .connected(handle)
             return true
         }
-        if wanted { shutdown(signalling.raw, Int32(SHUT_RDWR)) } else { xcb_disconnect(handle.raw) }
+        if wanted { isDone.set() } else { xcb_disconnect(handle.raw) }
     }
 
     private func take(timeout: Duration) -> Handle? {
-        waitReadable(waiting.raw, until: MonotonicClock.now() + timeout)
+        waitReadable(isDone.raw, until: MonotonicClock.now() + timeout)
         return state.withLock { state in
             if case .connected(let handle) = state { return handle }
             state = .abandoned

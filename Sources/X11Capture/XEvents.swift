@@ -7,9 +7,6 @@ package struct XEvents: OptionSet, Sendable {
 
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Nothing was told.
-    package init() { rawValue = 0 }
-
     /// Something was drawn: see `DamageMonitor`.
     package static let damaged = XEvents(rawValue: 1)
     /// The screen, a monitor or their arrangement changed, or a window that is shared.
