@@ -7,23 +7,11 @@ package struct CaptureSettings: Sendable {
     package var display: String?
     package var source: CaptureSource
     /// At most this many frames a second; 1 to 240.
-    package var framesPerSecond: Int
-    package var showsCursor: Bool
-    package var storage: FrameStorage
+    package var framesPerSecond = 30
+    package var showsCursor = true
+    package var storage = FrameStorage.file
     /// Whether this process continues the broadcast of one that died: then it waits for a source that is absent.
     package var goesOn = false
 
-    package init(
-        display: String?,
-        source: CaptureSource,
-        framesPerSecond: Int,
-        showsCursor: Bool,
-        storage: FrameStorage
-    ) {
-        self.display = display
-        self.source = source
-        self.framesPerSecond = framesPerSecond
-        self.showsCursor = showsCursor
-        self.storage = storage
-    }
+    package init(_ source: CaptureSource) { self.source = source }
 }

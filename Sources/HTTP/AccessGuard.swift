@@ -1,21 +1,21 @@
 package import Time
 
-/// Decides who may use the service: whoever knows the token. Wrong ones are limited, for each address.
+/// Decides who may use the service: whoever knows the token. Wrong tokens are limited for each network.
 ///
-/// The right one is let in however many wrong ones come: others behind the same address or proxy must not lock out who
-/// knows it, and nothing tells them apart before the token does. So guessing is made hopeless by the token, which must be
-/// long, not slow by the guard. The limit spares work and tells a client to stop trying.
+/// The right token is let in however many wrong ones come: only the token tells clients behind one address or proxy apart,
+/// and none of them may lock out another. So it is the length of the token that makes guessing hopeless, not the guard. The
+/// limit spares work and tells a client to stop trying.
 ///
 /// Sans-IO.
 package struct AccessGuard: Sendable {
     package enum Decision: Equatable, Sendable {
         case allowed
         case wrongToken
-        /// There were too many wrong tokens from there; seconds until the next one is looked at.
+        /// Too many wrong tokens came from the client's network; seconds until it may send one more.
         case tooManyWrong(retryAfter: Int)
     }
 
-    /// Wrong tokens that a network has at once; one more comes back every `recovery`.
+    /// How many wrong tokens a network may send at once. After each `recovery` it may send one more.
     static let failureLimit = 10
     static let recovery = Duration.seconds(6)
 

@@ -18,7 +18,7 @@ final class Connections: Sendable {
         self.proxies = proxies
     }
 
-    /// Counts a connection until it closes. Returns false when there are as many as may be.
+    /// Counts a connection until it closes. Returns false if there is no room for it.
     func add(_ channel: any Channel) -> Bool {
         let address = ClientAddress(channel.remoteAddress)
         let isProxy = proxies.contains(address.description)
@@ -37,7 +37,7 @@ final class Connections: Sendable {
         return true
     }
 
-    /// Counts a request that came by a proxy, until it is released. Returns false when there are as many as may be.
+    /// Counts a request that came by a proxy, until it is released. Returns false if there is no room for it.
     func hold(_ client: String) -> Bool { counts.withLock { hold(ClientAddress(client).network, &$0) } }
 
     func release(_ client: String) { counts.withLock { release(ClientAddress(client).network, &$0) } }

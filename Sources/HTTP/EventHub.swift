@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// Server-sent events for those who listen: the newest one at once, and then each new one (HTML, server-sent events).
+/// Sends events to clients that listen: the newest one at once, and then each new one (HTML, server-sent events).
 package final class EventHub: Sendable {
     private struct State {
         var event = ""
@@ -13,9 +13,10 @@ package final class EventHub: Sendable {
     /// A hub whose newest event is empty.
     package init() {}
 
-    /// Asks for the newest event, a single line; a new one goes out to all. Equal ones are one.
+    /// Sends the newest event to all listeners, unless it equals the event before.
     ///
-    /// The event is built under the lock, so that the thread that publishes last has read the newest state.
+    /// - Parameter newest: makes the event, a single line. It is called under the lock, so that the thread that publishes last
+    ///   has read the newest state.
     package func publish(_ newest: () -> String) {
         state.withLock { state in
             let event = newest()
@@ -30,10 +31,10 @@ package final class EventHub: Sendable {
         }
     }
 
-    /// What was published last.
+    /// The event that was published last.
     var latest: String { state.withLock { $0.event } }
 
-    /// Adds a listener, until it closes. Returns what it is told first.
+    /// Adds a listener until its connection closes. Returns the first text for it.
     func add(_ channel: any Channel) -> String {
         channel.closeFuture.whenComplete { [self] _ in
             _ = state.withLock { $0.listeners.removeValue(forKey: ObjectIdentifier(channel)) }
@@ -45,7 +46,7 @@ package final class EventHub: Sendable {
     }
 }
 
-/// Text for a client that listens to events.
+/// A text for a client that listens to events.
 struct EventLine: Sendable {
     let text: String
 }

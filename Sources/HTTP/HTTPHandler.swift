@@ -12,7 +12,7 @@ final class HTTPHandler: ChannelDuplexHandler {
     static let headLimit = 16 * 1024
     /// Bytes of a body that are written at once.
     static let pieceSize = 64 * 1024
-    /// Between two signs of life in a stream of events.
+    /// The time between two signs of life in a stream of events.
     static let eventInterval = TimeAmount.seconds(15)
     /// A comment, which is no event (HTML, server-sent events).
     private static let signOfLife = ":\n\n"
@@ -102,13 +102,13 @@ final class HTTPHandler: ChannelDuplexHandler {
         switch state {
         case .idle, .receiving: context.close(promise: nil)
         case .responding: break
-        // A client that has gone altogether answers this with a reset; one that has only said all hears on.
+        // A client that has gone altogether answers this with a reset; one that only sends no more goes on listening.
         case .streaming: send(Self.signOfLife, context)
         }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Some say all without the goodbye of TLS. While a response is made, its request was whole.
+        // Some clients end their sending without the goodbye of TLS. While a response is made, its request was whole.
         if case .responding = state, case NIOSSLError.uncleanShutdown = error { return }
         context.close(promise: nil)
     }
@@ -150,7 +150,7 @@ final class HTTPHandler: ChannelDuplexHandler {
         case .events(let hub): return stream(hub, headers, to: request, context)
         }
         if response.status != .noContent { headers.replaceOrAdd(name: "Content-Length", value: "\(bytes.count)") }
-        // After a wish for another protocol, NIO's parser takes what follows as of that one.
+        // After a request for another protocol, NIO's parser takes all that follows for that protocol.
         let isLast = !request.isKeepAlive || request.headers.contains(name: "upgrade") || request.method == .CONNECT
         if isLast { headers.add(name: "Connection", value: "close") }
         let head = HTTPResponseHead(version: .http1_1, status: response.status, headers: headers)
@@ -159,8 +159,8 @@ final class HTTPHandler: ChannelDuplexHandler {
         writeRest(of: body, while: response.isInSight, isLast: isLast, context)
     }
 
-    /// Writes a body piece by piece, so that each that leaves is a sign of life. The end, which may let the next request
-    /// in, waits for all of them. Who may not see the rest any more is cut off.
+    /// Writes a body piece by piece, each once the one before has left, which renews the timer. After the last piece comes the
+    /// end, which may let the next request in. The connection is closed if the rest may not be seen any more.
     private func writeRest(
         of body: ArraySlice<UInt8>,
         while isInSight: (@Sendable () -> Bool)?,
@@ -190,7 +190,7 @@ final class HTTPHandler: ChannelDuplexHandler {
         refuse(.sentence(.payloadTooLarge, "the body is longer than \(limits.bodySize) bytes"), head, context)
     }
 
-    /// Answers before the request is there, and ends the conversation.
+    /// Answers before the whole request is there, and closes the connection.
     private func refuse(_ response: HTTPResponse, _ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
         var request = request
         request.headers.replaceOrAdd(name: "Connection", value: "close")
@@ -219,7 +219,7 @@ final class HTTPHandler: ChannelDuplexHandler {
         context.channel.closeFuture.whenComplete { _ in task.cancel() }
     }
 
-    /// A client that does not keep up is sent away.
+    /// Writes a text of a stream of events. A client that does not keep up loses its connection.
     private func send(_ text: String, _ context: ChannelHandlerContext) {
         guard context.channel.isWritable else { return context.close(promise: nil) }
         context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)

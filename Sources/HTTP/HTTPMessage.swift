@@ -3,7 +3,7 @@ package import NIOHTTP1
 /// A whole HTTP request.
 package struct HTTPRequest: Sendable {
     package var method: HTTPMethod
-    /// Percent escapes as they came; without the query.
+    /// The path with its percent escapes, without the query.
     package var path: String
     package var headers: HTTPHeaders
     package var body: [UInt8]
@@ -57,7 +57,7 @@ package struct HTTPResponse: Sendable {
     package var status: HTTPResponseStatus
     package var headers: HTTPHeaders
     package var body: Body
-    /// Whether what the bytes show may still be seen; nil if for ever. Asked before each piece of them leaves.
+    /// Whether the bytes may still be seen, asked before each piece of them leaves; nil if they always may.
     package var isInSight: (@Sendable () -> Bool)?
 
     package init(_ status: HTTPResponseStatus, _ headers: HTTPHeaders = [:], body: [UInt8] = []) {

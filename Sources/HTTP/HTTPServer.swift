@@ -29,7 +29,7 @@ package final class HTTPServer: Sendable {
     package typealias Responder =
         @Sendable (HTTPRequest, _ completion: @escaping @Sendable (HTTPResponse) -> Void) -> Void
 
-    /// What clients may take up.
+    /// The limits of what clients may use.
     package struct Limits: Sendable {
         /// Connections at once. More are turned away before they cost anything.
         package var connections: Int
@@ -74,7 +74,7 @@ package final class HTTPServer: Sendable {
 
     /// Starts the thread.
     ///
-    /// - Parameter proxies: whose word on where a request comes from is believed.
+    /// - Parameter proxies: addresses of web proxies that are believed where a request comes from.
     package init(limits: Limits = Limits(), proxies: [AddressRange] = []) {
         self.limits = limits
         connections = Connections(limits, proxies: Proxies(ranges: proxies))
@@ -125,7 +125,7 @@ package final class HTTPServer: Sendable {
     /// Cuts all connections, and ends the thread.
     package func close() { try? group.syncShutdownGracefully() }
 
-    /// All addresses of the machine, of both families where it has both, if none is named.
+    /// Binds a socket to an address; if that names no host, to all addresses of the machine, of IPv6 and IPv4 if it has both.
     private static func bind(_ bootstrap: ServerBootstrap, to address: ListenAddress) throws -> any Channel {
         if let host = address.host { return try bootstrap.bind(host: host, port: Int(address.port)).wait() }
         do {
@@ -133,7 +133,7 @@ package final class HTTPServer: Sendable {
         } catch let error as IOError where error.errnoCode == EADDRINUSE || error.errnoCode == EACCES {
             throw error
         } catch {
-            // A machine without IPv6.
+            // The machine has no IPv6.
             return try bootstrap.bind(host: "0.0.0.0", port: Int(address.port)).wait()
         }
     }

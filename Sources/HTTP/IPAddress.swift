@@ -1,17 +1,17 @@
 import Glibc
 
-/// An IPv4 or IPv6 address; one of IPv4 as such, also where it stands in IPv6 (RFC 4291 §2.5.5.2).
+/// An IPv4 or IPv6 address. An IPv4 address within IPv6 (RFC 4291 §2.5.5.2) counts as the IPv4 address.
 struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     private static let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
 
-    /// 4 or 16, in network order.
+    /// 4 or 16 bytes, in network order.
     let bytes: [UInt8]
 
     private init(_ bytes: [UInt8]) {
         self.bytes = bytes.starts(with: Self.mapped) ? Array(bytes.dropFirst(Self.mapped.count)) : bytes
     }
 
-    /// Numbers; a zone (RFC 4007 §11) is skipped.
+    /// An address in numbers; a zone (RFC 4007 §11) is skipped.
     init?(parsing text: some StringProtocol) {
         let numbers = String(text.prefix { $0 != "%" })
         guard numbers.utf8.count < INET6_ADDRSTRLEN, !numbers.utf8.contains(0) else { return nil }
@@ -38,12 +38,12 @@ struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// An address, or the network of those that begin as it does: `192.0.2.1`, `10.0.0.0/8`, `fd00::/8`.
+/// An address, or the network of all addresses that begin as it does: `192.0.2.1`, `10.0.0.0/8`, `fd00::/8`.
 package struct AddressRange: Equatable, Sendable, CustomStringConvertible {
-    /// The form that is parsed.
+    /// The text that was parsed.
     package let description: String
     private let address: IPAddress
-    /// Bits of the address that all have.
+    /// How many bits all addresses of the network have in common.
     private let length: Int
 
     package init?(parsing text: String) {

@@ -1,6 +1,6 @@
 package import Time
 
-/// What each network may have at once of something, and how soon it may have one more. Sans-IO.
+/// Limits how many of something each network may have at once, and how soon it may have one more. Sans-IO.
 package struct NetworkAllowance: Sendable {
     private struct Use {
         var count: Int

@@ -13,8 +13,8 @@ package struct OriginGuard: Sendable {
 
     /// - Parameters:
     ///   - names: what the server is called beside its addresses and `localhost`, in any case.
-    ///   - allowed: whose pages may do all that the server's own may. A proxy may serve those under its own name, so they
-    ///     are names of this server too.
+    ///   - allowed: origins whose pages may do all that the server's own may. A proxy may serve the server's pages under such
+    ///     an origin, so its host is a name of this server too.
     package init(names: [String], allowed: [WebOrigin]) {
         self.names = Set(names.map { $0.lowercased() } + allowed.map(\.host))
         self.allowed = Set(allowed)

@@ -19,7 +19,7 @@ struct WebAuthority: Equatable {
         }
         guard !host.isEmpty, !host.contains(where: { "/@?#".contains($0) || $0.isWhitespace }) else { return nil }
         self.host = host.lowercased()
-        // A colon without a port is the scheme's.
+        // Without a port, be it after a colon, the port is the scheme's.
         if rest.isEmpty || rest == ":" {
             port = nil
         } else {
@@ -37,7 +37,7 @@ package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
 
     let scheme: Scheme
     let host: String
-    /// The port, which the text may leave to the scheme.
+    /// The port; the scheme's if the text names none.
     let port: UInt16
 
     /// `http://HOST`, `https://HOST:PORT` and so on; a slash may follow. Nil for anything else, such as `null`.

@@ -3,7 +3,7 @@ import Media
 import Time
 import VideoEncoding
 
-/// Decides what a sender does: which renditions are encoded, when to look after the broadcast, and what to tell of it to sinks
+/// Decides what a sender does: which renditions are encoded, when to check the broadcast, and what to tell of it to sinks
 /// and to a person. Sans-IO: instants come from outside.
 struct SenderEngine {
     /// What is to be done, in this order.
@@ -21,7 +21,7 @@ struct SenderEngine {
         case finish
     }
 
-    /// The longest time between two looks after the broadcast: nothing tells that the capture process does not get to run.
+    /// The longest time between two checks of the broadcast: nothing tells that the capture process does not get to run.
     static let livenessInterval = Duration.seconds(1)
     /// The same interval where nothing tells of its death either.
     static let unwatchedInterval = Duration.milliseconds(350)
@@ -120,12 +120,14 @@ struct SenderEngine {
 
     // MARK: - The broadcast
 
-    /// Whether to look after the broadcast now.
+    /// Whether to check the broadcast now.
     ///
     /// - Parameter isRung: whether the bell has rung, which may tell of the capture process's end.
     func mustLook(at now: Instant, isRung: Bool) -> Bool { isRung || now >= lookAt }
 
-    /// How the broadcast was found; nil if that could not be seen.
+    /// The broadcast was checked. Returns what to tell of it.
+    ///
+    /// - Parameter found: how the broadcast is; nil if it could not be read.
     mutating func noteLook(_ found: Liveness?, at now: Instant) -> [Action] {
         lookAt = now + livenessInterval
         guard let found, found != liveness else { return [] }
@@ -151,7 +153,7 @@ struct SenderEngine {
 
     // MARK: - Time
 
-    /// When to go on at the latest. Nothing is reported while nothing is encoded.
+    /// When the next turn is due at the latest. No statistics are reported while nothing is encoded.
     var nextDeadline: Instant {
         let others = earliest(policy.nextDeadline, policy.isRunning ? reportAt : nil)
         return min(lookAt, others ?? lookAt)

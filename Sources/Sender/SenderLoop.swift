@@ -144,7 +144,7 @@ package struct SenderLoop: ~Copyable {
         }
     }
 
-    /// A frame that comes after this may find its sinks closed.
+    /// Stops all encodes and waits for their last frames, as the sinks are closed afterwards.
     private func endEncodes(_ end: End) -> End {
         for encode in encodes { encode.stop() }
         sinks.bell.ring()

@@ -10,7 +10,7 @@ package struct SenderStatistics: Sendable {
     package internal(set) var keyframesRepeated = 0
     /// Frames that the encoder dropped to keep the bitrate.
     package internal(set) var framesDropped = 0
-    /// Ticks without an encoding because the packets before them were still waiting.
+    /// Pictures that were not encoded, because packets of earlier ones were still waiting.
     package internal(set) var ticksSkipped = 0
     package internal(set) var encodedBytes = 0
     /// When the last frame was encoded, in whichever rendition; the two figures after this one are that frame's. Nil before the

@@ -29,7 +29,7 @@ package final class Sinks: Sendable {
         bell.ring()
     }
 
-    /// Gives a sink no more frames, but for one that is just being given.
+    /// Removes a sink: it gets no more frames, but for one that is just being given to it.
     ///
     /// - Returns: whether it was there.
     @discardableResult
@@ -43,8 +43,8 @@ package final class Sinks: Sendable {
         return wasThere
     }
 
-    /// What all sinks together want of a rendition. It is full only as long as all are that want it, and follows the one that
-    /// can take most.
+    /// What all sinks together want of a rendition. They are full as long as all that want it are, and the bitrate is that of the
+    /// sink that can take most.
     package func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
         var sum = Demand.none
         for sink in all {

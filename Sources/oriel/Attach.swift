@@ -65,7 +65,7 @@ enum Call: Equatable, CustomStringConvertible {
         self = text == "web" ? .web : .plainRTP(try RTPDestination(parsing: text))
     }
 
-    /// Of a plain RTP call.
+    /// Where a plain RTP call sends; nil for a web call.
     var destination: RTPDestination? { if case .plainRTP(let destination) = self { destination } else { nil } }
 
     var description: String {

@@ -5,7 +5,7 @@ import Media
 import Posix
 import Sender
 
-/// A sender into any number of calls, with one encode for all that take the same.
+/// Sends into any number of calls. Those that take the same rendition share its encode.
 extension Attach {
     /// Most plain receivers cannot ask for a keyframe.
     private static let plainKeyframeInterval = Duration.seconds(5)
@@ -20,12 +20,12 @@ extension Attach {
         let renditions = video.renditions(fps: fps)
         let preparation = calls.contains(.web) ? try WebCallPreparation(web, in: directory) : nil
         let folder = Self.unlessItFails { () throws(BridgeError) in try SenderFolder(in: directory) }
-        // Commands in other containers see by its lock alone that this sender lives.
+        // To commands in other containers, the folder's lock alone tells that this sender lives.
         defer { withExtendedLifetime(folder) {} }
         let listener = folder.flatMap { folder in
             Self.unlessItFails { () throws(BridgeError) in try folder.listen() }
         }
-        // No Unix socket leads to an X server. Addresses are learnt by netlink.
+        // Without Unix sockets, the sender reaches no X server. A web call learns the machine's addresses by netlink.
         let sandbox = Sandbox(
             writable: nil,
             readable: [directory.path],
@@ -69,7 +69,7 @@ extension Attach {
         }
     }
 
-    /// Makes what commands need. Nil on a full disk, say: the sender does without commands then.
+    /// Makes the folder or the socket that commands need. Nil if that fails, as on a full disk: then the sender takes no commands.
     private static func unlessItFails<Made: ~Copyable>(_ make: () throws(BridgeError) -> Made) -> Made? {
         do { return try make() } catch {
             noteNoCommands(error)
@@ -81,7 +81,7 @@ extension Attach {
         Console.note("\(error); \"oriel status\" does not tell of this sender, and it takes no commands")
     }
 
-    /// Session descriptions are written by threads that start before the sandbox closes the files; the calls' threads start after.
+    /// The threads that write session descriptions start before the sandbox closes all other files, those of the calls afterwards.
     private func beginPlainCalls(
         with rendition: Rendition,
         _ horizon: Horizon,

@@ -1,11 +1,12 @@
 import Glibc
 import Posix
 
-/// The two streams that a person or a script reads. Written at once, so that a pipe sees each line when it is due.
+/// Standard output and standard error. Nothing is buffered, so that a pipe gets each line when it is printed.
 ///
-/// Lines may hold what others chose, such as the title of a window. A terminal shows them, and obeys nothing in them.
+/// Lines may hold text that others chose, such as the title of a window. Control characters are spelt out, so that a terminal
+/// shows them and does not obey them.
 enum Console {
-    /// Lines of results, to standard output. Returns false when nobody reads it any more.
+    /// Prints lines of results to standard output. Returns false when nobody reads it any more.
     ///
     /// - Parameter redrawing: on a terminal, in the place of those printed before: moves to the top left corner and clears what
     ///   is below (ECMA-48 §8.3.21, §8.3.39).
@@ -15,21 +16,21 @@ enum Console {
         return emit(start + lines.map { $0.spellingOutControls() + "\n" }.joined())
     }
 
-    /// A text for programs, such as JSON, as it stands. Returns false when nobody reads it any more.
+    /// Prints a text for programs, such as JSON, unchanged. Returns false when nobody reads it any more.
     @discardableResult
     static func emit(_ text: String) -> Bool {
         do { try write(text, to: 1) } catch { return error.code != EPIPE }
         return true
     }
 
-    /// A line about what happens, to standard error. Lost while nobody takes it, as in a terminal stopped by Ctrl-S: what
-    /// goes on meanwhile must not stop with it.
+    /// Writes a line about what happens to standard error. The line is lost while nobody takes it, as in a terminal stopped by
+    /// Ctrl-S: the broadcast must not wait for the terminal.
     static func note(_ sentence: String) {
         if isWritable(2) { try? write("oriel: \(sentence.spellingOutControls())\n", to: 2) }
     }
 
-    /// Results for standard output. What it takes without delay is written, and removed from `bytes`; also what nobody will
-    /// read any more.
+    /// Writes results to standard output, as far as it takes them without delay, and removes these from `bytes`. When nobody
+    /// will read them any more, all are removed.
     static func offer(_ bytes: inout [UInt8]) {
         while !bytes.isEmpty, isWritable(1) {
             // More might have to wait, as a terminal is writable as long as it takes a single byte.
@@ -39,7 +40,7 @@ enum Console {
         }
     }
 
-    /// What another process, or a library, has written for a person, lines and all.
+    /// Passes on what another process, or a library, has written for people, with its line feeds.
     static func relay(_ text: String, to descriptor: Int32) {
         try? write(text.spellingOutControls(except: "\n"), to: descriptor)
     }

@@ -46,7 +46,7 @@ enum Control {
 
     static func ask(_ broadcast: BroadcastOptions, for request: BridgeRequest) throws {
         let directory = try broadcast.directory()
-        // A pause also waits for the successor of one that died.
+        // A pause also waits for the successor of a capture process that died.
         let isPause = request == .pause || request == .freeze
         let isThere = try isPause ? BridgeInspection(directory).liveness != .stopped : directory.hasWriter()
         guard isThere else { throw BridgeError.noBroadcast(path: directory.path) }

@@ -73,7 +73,7 @@ struct Failure: Error {
 }
 
 extension Failure {
-    /// What the rooms below throw; nil for what is not theirs, such as a wrong command line.
+    /// The failure that an error of another room means; nil for any other error, such as that of a wrong command line.
     init?(describing error: any Error) {
         switch error {
         case let failure as Failure: self = failure

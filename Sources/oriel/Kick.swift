@@ -23,7 +23,7 @@ struct Kick: ParsableCommand {
         try senders.ask(try choice.pid ?? holder(among: senders, in: directory.path), for: .kick(viewer: viewer))
     }
 
-    /// The sender that has the viewer. Each counts its own.
+    /// The sender that has the viewer. Each sender numbers its own viewers.
     private func holder(among senders: Senders, in path: String) throws -> Int32 {
         let reports = senders.reports()
         guard !reports.isEmpty else { throw senders.nobodyToAsk() }

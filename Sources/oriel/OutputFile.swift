@@ -21,7 +21,9 @@ enum OutputFile {
         }
     }
 
-    /// Opens a file to append to or to fill, through links.
+    /// Opens a file to write to, through links, and makes it if there is none.
+    ///
+    /// - Parameter flags: `O_APPEND` or `O_TRUNC`.
     static func open(_ path: String, _ flags: Int32) throws(SystemError) -> FileDescriptor {
         FileDescriptor(taking: try check("open") { Glibc.open(path, flags | O_WRONLY | O_CREAT | O_CLOEXEC, 0o600) })
     }

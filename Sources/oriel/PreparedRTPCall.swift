@@ -28,20 +28,20 @@ struct PlainRTPOptions: ParsableArguments {
     }
 }
 
-/// A plain RTP call whose session description is told before it begins.
+/// A plain RTP call that has not begun, with the thread that will write its session description.
 struct PreparedRTPCall {
     private let destination: RTPDestination
     private let localPort: UInt16?
     private let publisher: SDPPublisher
 
-    /// Begin before the process gives up writing files.
+    /// Starts the thread: call it before the process gives up writing files.
     init(to destination: RTPDestination, _ options: PlainRTPOptions) throws {
         self.destination = destination
         localPort = options.localPort
         publisher = try SDPPublisher(path: options.sdp)
     }
 
-    /// Makes the call and tells its session description. The host is looked up, which may need a Unix socket.
+    /// Makes the call and writes its session description. Looking up the host may need a Unix socket.
     func begin(_ rendition: Rendition, horizon: Horizon) throws -> PlainRTPCall {
         let call = try PlainRTPCall(
             to: destination,
@@ -62,7 +62,7 @@ struct PreparedRTPCall {
     }
 }
 
-/// Writes the SDP from a thread that the sandbox does not bind, as it started before: the file may lie anywhere.
+/// Writes the SDP from a thread that started before the sandbox, which does not bind it: the file may lie anywhere.
 private final class SDPPublisher {
     private final class Job: Sendable {
         let text = Mutex<String?>(nil)

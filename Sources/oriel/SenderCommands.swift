@@ -8,9 +8,9 @@ import Synchronization
 import Time
 import WebRTC
 
-/// What a running sender does for commands. Any thread may ask.
+/// Does what commands ask of a running sender. Any thread may ask.
 final class SenderCommands: Sendable {
-    /// By their names on the command line.
+    /// The calls, as the command line names them.
     let calls: [String]
     let plain: [PlainRTPCall]
     let peers: PeerGroup?

@@ -19,7 +19,7 @@ struct Senders {
 
     init(of broadcast: BridgeDirectory) { self.broadcast = broadcast }
 
-    /// Asks all senders how they are. Those that have ended meanwhile are left out.
+    /// Asks all senders for their status. Senders that have ended meanwhile are left out.
     func reports() -> [(pid: Int32, report: Result<SenderStatus, SenderControlError>)] {
         let deadline: Instant = MonotonicClock.now() + SenderConnection.patience
         // All are asked before the first answer is awaited: a sender that hangs takes no time from the others.
@@ -38,10 +38,10 @@ struct Senders {
         }
     }
 
-    /// Asks one sender for something, or all, and waits for the answers.
+    /// Asks one sender, or all of them, for something, and waits for the answers.
     ///
-    /// - Parameter pid: of the sender; nil for all that there are.
-    /// - Throws: the first error, once all have been asked. Where all are, those that have ended meanwhile do not count.
+    /// - Parameter pid: of the sender; nil for all senders.
+    /// - Throws: the first error, once all have been asked. If `pid` is nil, senders that have ended meanwhile do not count.
     func ask(_ pid: Int32?, for request: SenderRequest) throws {
         let folders = SenderFolder.all(in: broadcast).filter { pid == nil || $0.pid == pid }
         guard !folders.isEmpty else { throw nobodyToAsk(pid) }

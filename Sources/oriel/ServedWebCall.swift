@@ -6,7 +6,7 @@ import Peers
 import Posix
 import WebRTC
 
-/// What a web call needs that must be had before the process gives up files.
+/// The parts of a web call that must be made before the process gives up files.
 struct WebCallPreparation {
     let options: WebOptions
     let directory: BridgeDirectory
@@ -33,7 +33,7 @@ final class ServedWebCall {
     private let service: WebService
     private let listener: HTTPServer.Listener
 
-    /// Serves, and prints the address.
+    /// Begins to serve, and prints the addresses.
     init(_ preparation: WebCallPreparation, _ renditions: [[Rendition]], horizon: Horizon) throws {
         let (options, status) = (preparation.options, status)
         server = HTTPServer(
@@ -66,7 +66,7 @@ final class ServedWebCall {
         Console.print(options.links(port: listener.port, token: preparation.token, tls: preparation.tls))
     }
 
-    /// Ends all in the reverse order of its making. The server comes last, as answers leave by its thread.
+    /// Ends the call. The server ends last, as answers leave by its thread.
     func close() {
         status.note(.stopped)
         listener.close()
@@ -75,10 +75,10 @@ final class ServedWebCall {
         server.close()
     }
 
-    /// Pictures of full size, by a reader of their own.
+    /// Snapshots of full size, each by a reader of its own.
     private static func snapshots(of directory: BridgeDirectory, from horizon: Horizon) -> WebService.SnapshotSource {
         WebService.SnapshotSource {
-            // While nobody looks in, the sender does not follow at once.
+            // While there are no viewers, the sender learns late of a new horizon.
             [horizon.instant, try? BridgeInspection(directory).horizon].compactMap(\.self).max()
         } picture: {
             do {

@@ -5,7 +5,7 @@ import Sender
 struct SetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Change how senders work that are attached to a broadcast; nothing is started anew."
+        abstract: "Change how the senders of a broadcast work; nothing is started anew."
     )
 
     @Option(

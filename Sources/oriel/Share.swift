@@ -10,13 +10,13 @@ struct Share: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Share the screen with browsers: start a broadcast and serve it.",
         discussion: """
-            The address to open goes to standard output; who has it looks in, until Ctrl-C or "oriel stop". Two processes \
-            do the work, as "oriel start" and "oriel attach web" do: one has the screen, the other the network. A crash \
-            of either is told, and it is started again.
+            The address to open goes to standard output; whoever has it can look in, until Ctrl-C or "oriel stop". Two processes \
+            do the work, as "oriel start" and "oriel attach web" do: one has the screen, the other the network. A crash of \
+            either process is reported, and the process is started again.
             """
     )
 
-    /// How often standard output is tried that takes nothing, as in a terminal stopped by Ctrl-S.
+    /// The time between two attempts to print while standard output takes nothing, as in a terminal stopped by Ctrl-S.
     private static let backlogTime = Duration.milliseconds(100)
 
     @OptionGroup var broadcast: BroadcastOptions
@@ -26,7 +26,7 @@ struct Share: ParsableCommand {
     @OptionGroup var sending: SenderOptions
 
     func validate() throws {
-        // A sender that is started again must be found where it was.
+        // A sender that is started again must have the same address.
         if web.listen.port == 0 { throw ValidationError("--listen needs a port other than 0 here.") }
     }
 
@@ -57,10 +57,10 @@ struct Share: ParsableCommand {
         )
     }
 
-    /// What the capture process runs.
+    /// The command line of the capture process.
     var captureCommand: [String] { ["start"] + broadcast.arguments + source.arguments }
 
-    /// What the sender runs. It learns the secrets of `WebOptions` by its environment.
+    /// The command line of the sender, which learns the secrets of `WebOptions` by its environment.
     var senderCommand: [String] {
         ["attach", "web", "--fps=\(min(source.fps, 60))"] + broadcast.arguments + video.arguments + web.arguments
             + sending.arguments

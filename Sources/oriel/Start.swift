@@ -30,7 +30,7 @@ struct Start: ParsableCommand {
         var settings = try source.settings()
         let directory = try broadcast.directory(create: true)
         settings.goesOn = goesOn
-        // "oriel source" may have changed the source since the first start, and the mark it left names the very same window.
+        // "oriel source" may have changed the source since the first start. Words with a mark mean that very window.
         if goesOn, let shown = try directory.shownSource().flatMap({ CaptureSource($0) }) { settings.source = shown }
         let log = try stats.map { try StatisticsFile(path: $0) }
         try sandbox(directory.path).enter()
@@ -44,7 +44,7 @@ struct Start: ParsableCommand {
         let display = source.display ?? getenv("DISPLAY").map { String(cString: $0) } ?? ""
         let isLocal = [":", "unix:", "unix/", "/"].contains { display.hasPrefix($0) }
         let families = isLocal ? [AF_UNIX] : [AF_UNIX, AF_INET, AF_INET6]
-        // Each connection to a server that comes back reads its authority file, which may have been replaced.
+        // Each connection to an X server that comes back reads its authority file, which may have been replaced.
         return Sandbox(writable: folder, readable: nil, socketFamilies: families, sharesSegments: true)
     }
 }
@@ -82,13 +82,12 @@ struct SourceOptions: ParsableArguments {
     }
 
     func settings() throws(X11Error) -> CaptureSettings {
-        CaptureSettings(
-            display: display,
-            source: try choice.source(),
-            framesPerSecond: fps,
-            showsCursor: cursor,
-            storage: bridge
-        )
+        var settings = CaptureSettings(try choice.source())
+        settings.display = display
+        settings.framesPerSecond = fps
+        settings.showsCursor = cursor
+        settings.storage = bridge
+        return settings
     }
 }
 
@@ -138,7 +137,7 @@ struct SourceChoice: ParsableArguments {
 }
 
 extension Sandbox {
-    /// Enters it as a person sees it: what the system does not offer goes to standard error.
+    /// Enters the sandbox, and notes on standard error what the system does not offer.
     func enter() throws {
         try explaining { () throws(SystemError) in try enter(report: Console.note) }
     }

@@ -113,7 +113,7 @@ struct StatusReport: Encodable {
     }
 }
 
-/// Lines with the cells of all rows in columns, each as wide as its widest cell. What a sender tells may be of any length, so
+/// Puts the cells of all rows into columns, each as wide as its widest cell. A sender may answer with texts of any length, so
 /// cells are cut.
 private func table(_ rows: [[String]]) -> [String] {
     let rows = rows.map { row in row.map { String($0.prefix(48)) } }
@@ -129,7 +129,7 @@ struct SenderEntry: Encodable {
     let pid: Int32
     let calls: [String]?
     let bitrateBps: Int?
-    /// Why nothing else is known.
+    /// Why nothing else is known of the sender; nil if it answered.
     let problem: String?
 
     init(pid: Int32, _ report: Result<SenderStatus, SenderControlError>) {

@@ -2,7 +2,7 @@ import Glibc
 import Posix
 import Time
 
-/// This program in a process of its own, run by run.
+/// A child process that runs this program, and can be started again.
 final class SupervisedProcess {
     private let name: String
     private let arguments: [String]
@@ -13,7 +13,7 @@ final class SupervisedProcess {
 
     /// - Parameters:
     ///   - arguments: of this program.
-    ///   - laterArguments: those after a crash; nil for the same.
+    ///   - laterArguments: the arguments after a crash; nil for the same ones.
     ///   - environment: variables on top of this program's own.
     init(
         _ name: String,
@@ -48,13 +48,13 @@ final class SupervisedProcess {
     func terminate() { child?.terminate() }
     func kill() { child?.kill() }
 
-    /// Passes on what it printed, as far as somebody takes it, and returns how it has ended; nil while it runs. The answer is
-    /// given once.
+    /// Passes on what the process printed, as far as standard output takes it. Returns how the process has ended, once; nil while
+    /// it runs.
     func tend() -> ChildProcess.Exit? {
         results.passOn()
         guard let exit = child?.takeExit() else { return nil }
         child = nil
-        // What it printed last.
+        // The process may have printed something just before it ended.
         results.passOn()
         results.endRun()
         return exit
@@ -65,13 +65,13 @@ final class SupervisedProcess {
     /// Readable when the process has ended or printed something; none while it does not run.
     var descriptors: [Int32] { child.map { [$0.descriptor.raw, results.reading.raw] } ?? [] }
 
-    /// Whether something that it printed waits until somebody takes it.
+    /// Whether something that the process printed waits until standard output takes it.
     var hasBacklog: Bool { results.hasBacklog }
 }
 
-/// What the runs of a process print. Only the first one that prints anything is heard: the others say the same.
+/// What the runs of a process print. Only the first run that prints anything is passed on: the others print the same.
 private final class Results {
-    /// More than that is lost, should nobody ever take it.
+    /// How many bytes may wait for standard output; more are lost.
     private static let longestBacklog = 65536
 
     let reading: FileDescriptor

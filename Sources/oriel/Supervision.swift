@@ -30,7 +30,7 @@ struct Supervision {
     static let longestDelay = Duration.seconds(8)
     /// A process that ran this long did its work: its delay and its failures are forgotten.
     static let trialTime = Duration.seconds(10)
-    /// What stood in the way of a crashed process, such as its own port, may pass.
+    /// How often in a row a process may give up soon after its start. Its obstacle, such as its port that is still in use, may pass.
     static let mostFailures = 3
     /// How long a process may take to end when it is asked to, and when it is killed.
     static let patience = Duration.seconds(3)
@@ -106,7 +106,7 @@ struct Supervision {
         return nil
     }
 
-    /// A signal, or a person, wants everything to end.
+    /// A signal asks for the end.
     mutating func end() { outcome = outcome ?? .done }
 
     /// A process could not be started, and nothing can be done about it.

@@ -14,8 +14,8 @@ struct VideoOptions: ParsableArguments {
 
     @Option(
         help: """
-            Codec: auto, vp8, vp9 or av1. auto is vp8, or vp9 for who does not take it; browsers that take av1 go on \
-            with it while text stays coarse.
+            Codec: auto, vp8, vp9 or av1. auto is vp8, or vp9 for viewers that do not take it; browsers that take av1 \
+            go on with it while text stays coarse.
             """
     )
     var codec = CodecChoice.auto
@@ -63,7 +63,7 @@ struct VideoOptions: ParsableArguments {
         ] + (keyframeInterval.map { ["--keyframe-interval=\($0)"] } ?? [])
     }
 
-    /// What may be encoded, in groups: a receiver gets one of each, the first that it takes.
+    /// The renditions that may be encoded, in groups: of each group, a viewer gets the first one that it takes.
     ///
     /// - Parameter fps: frames a second at the most.
     func renditions(fps: Int) -> [[Rendition]] {
@@ -108,7 +108,7 @@ struct SenderOptions: ParsableArguments {
 enum CodecChoice: String, ExpressibleByArgument, CaseIterable {
     case auto, vp8, vp9, av1
 
-    /// In groups: of each, a viewer gets the first that it takes.
+    /// The codecs in groups: of each group, a viewer gets the first one that it takes.
     var codecs: [[VideoCodec]] {
         switch self {
         case .auto: [[.vp8, .vp9], [.av1]]

@@ -30,8 +30,8 @@ struct WebOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Whose pages may use the broadcast too where there is no token; may be given again. With a token every page may "
-                + "that knows it.",
+            "An origin whose pages may use the broadcast too if there is no token; may be given again. With a token, every "
+                + "page that knows it may.",
             valueName: "origin"
         ),
         transform: {
@@ -109,13 +109,13 @@ struct WebOptions: ParsableArguments {
     }
 
     /// Wrong guesses are not held against the right token: whoever shares a viewer's address would lock that viewer out. So
-    /// a token must be beyond guessing at full speed, which a hundred thousand a second for a year (2⁴²) are not to be
-    /// trusted with: 20 characters by chance have 120 bits, four words of a list of 7776 have 51.
+    /// no token may be guessed at full speed: a hundred thousand guesses a second for a year are 2⁴². 20 random characters
+    /// have 120 bits, four words of a list of 7776 have 51.
     private static func canBeGuessed(_ token: String) -> Bool { token.utf8.count < 20 || Set(token.utf8).count < 8 }
 
     private static var environmentToken: String? { getenv("ORIEL_TOKEN").map { String(cString: $0) } }
 
-    /// Those of the command line, or else of the environment.
+    /// The TURN servers of the command line, or else of the environment.
     private func turnServers() throws(ValidationError) -> [TURNServer] {
         if !turn.isEmpty { return turn }
         let lines = getenv("ORIEL_TURN").map { String(cString: $0).split(separator: "\n") } ?? []
@@ -136,7 +136,7 @@ struct WebOptions: ParsableArguments {
         return arguments
     }
 
-    /// What else a child process must know, as variables: everybody on the machine can read a command line.
+    /// The secrets for a child process, as variables of its environment: everybody on the machine can read a command line.
     func secrets() throws -> [String: String] {
         [
             "ORIEL_TOKEN": chosenToken() ?? "none",
@@ -161,7 +161,7 @@ struct WebOptions: ParsableArguments {
     /// 132 random bits.
     static func randomToken() -> String { String((0..<22).map { _ in alphabet.randomElement()! }) }
 
-    /// Servers by their addresses, and as viewers are told of them. Looking up names may take seconds.
+    /// The STUN and TURN servers by their addresses, and as links for viewers. Looking up names may take seconds.
     func ice() throws -> (ICEAgent.Configuration, links: [String]) {
         var configuration = ICEAgent.Configuration(ports: ports)
         var links: [String] = []
@@ -192,8 +192,8 @@ struct WebOptions: ParsableArguments {
         return (configuration, links)
     }
 
-    /// What viewers open: the names of the certificate, which browsers compare, or else what `--listen` names, or else
-    /// the addresses of this machine.
+    /// The links that viewers open: to the names of the certificate, which browsers compare, or else to the host of `--listen`,
+    /// or else to the addresses of this machine.
     func links(port: UInt16, token: String?, tls: TLSIdentity?) -> [String] {
         var hosts = localAddresses().filter { listen.host != "0.0.0.0" || !$0.isIPv6 }.map(\.host)
         if let host = listen.host, !["0.0.0.0", "::"].contains(host) { hosts = [host] }

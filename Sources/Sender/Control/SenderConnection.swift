@@ -5,7 +5,7 @@ package import Time
 
 /// A running sender that was asked for something. Nothing that it answers is believed: it may have been taken over, hang, or be dead.
 package final class SenderConnection {
-    /// Bytes of the longest answer: thousands of viewers.
+    /// Bytes of the longest answer, which tells of thousands of viewers.
     private static let answerLimit = 4 << 20
     private static let connectTime = Duration.milliseconds(100)
     /// How long a command gives all senders for one request.
@@ -18,7 +18,7 @@ package final class SenderConnection {
     package init(to folder: SenderFolder, asking request: SenderRequest, until deadline: Instant) {
         pid = folder.pid
         do {
-            // A sender that takes nobody leaves time for the others.
+            // A sender that accepts no connection must leave time for the others.
             let channel = try folder.connect(until: min(deadline, MonotonicClock.now() + Self.connectTime))
             try channel.send(try request.jsonLine(), until: deadline)
             self.channel = .success(channel)

@@ -4,7 +4,7 @@ import Time
 
 /// Answers what commands ask of a running sender at its socket, one after the other, on a thread of its own.
 package final class SenderControl: Sendable {
-    /// How long a command may take to ask.
+    /// How long a command may take to send its request.
     private static let patience = Duration.seconds(1)
     private static let requestLimit = 4096
     private static let retryTime = Duration.milliseconds(50)
@@ -49,9 +49,9 @@ package final class SenderControl: Sendable {
         _ answer: (SenderRequest) -> SenderAnswer
     ) throws {
         let line = try asker.receive(limit: requestLimit, until: MonotonicClock.now() + patience)
-        // A request that its command gave up is not carried out later, when this process runs again after a stop, say.
+        // A request whose command has given up is not carried out later, as when this process goes on after SIGSTOP.
         if asker.isAbandoned { return }
-        // A command that asks several senders takes this answer only after that of one that hangs.
+        // A command that asks several senders may wait for one that hangs before it reads this answer.
         let deadline: Instant = MonotonicClock.now() + SenderConnection.patience
         let request = try? SenderRequest(jsonLine: line)
         try asker.send(try (request.map(answer) ?? .refused("the request makes no sense")).jsonLine(), until: deadline)

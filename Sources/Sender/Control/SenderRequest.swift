@@ -1,7 +1,7 @@
 /// What a command asks of a running sender: one JSON object on one line, such as `{"kick":{"viewer":3}}`.
 package enum SenderRequest: Codable, Sendable, Equatable {
     case status
-    /// Sends a viewer away, by its number.
+    /// Sends away the viewer of this number.
     case kick(viewer: Int)
     /// From now on, renditions have this target of rate control, in bits a second.
     case setBitrate(Int)
@@ -10,7 +10,7 @@ package enum SenderRequest: Codable, Sendable, Equatable {
 /// What a sender answers: one JSON object on one line, with one key.
 package enum SenderAnswer: Codable, Sendable {
     case done
-    /// Why not, as a sentence without a full stop.
+    /// The request was refused: the reason, as a sentence without a full stop.
     case refused(String)
     case status(SenderStatus)
 }

@@ -1,4 +1,4 @@
-/// How a sender is, as `oriel status` tells it.
+/// The status of a sender, as `oriel status` tells it.
 package struct SenderStatus: Codable, Sendable {
     /// A viewer of the sender's web call. Names and units are those of the command's JSON.
     package struct Viewer: Codable, Sendable {
@@ -20,9 +20,9 @@ package struct SenderStatus: Codable, Sendable {
         package init() {}
     }
 
-    /// Where it sends, as the command line names it.
+    /// The calls, as the command line names them.
     package var calls: [String]
-    /// The target of rate control.
+    /// The target of rate control, in bits a second.
     package var bitrateBps: Int
     package var viewers: [Viewer]
 

@@ -3,7 +3,7 @@ import Synchronization
 import Time
 import VideoEncoding
 
-/// The preference as the threads of all renditions know it.
+/// The codec preference that the threads of all renditions share.
 final class SharedPreference: Sendable {
     private let state: Mutex<CodecPreference>
 
@@ -37,16 +37,16 @@ struct CodecPreference {
     static let filmRate = 10.0
     /// The largest share of the time between frames that encoding may take.
     static let largestLoad = 0.6
-    /// After so long without a coarse frame or much change there is nothing for AV1 to gain.
+    /// After this time without a coarse frame or much change, AV1 has nothing to gain.
     static let calmTime = Duration.seconds(20)
     /// For how long AV1 is left alone after it had to give way; twice as long each time.
     static let shortestRest = Duration.seconds(30)
     static let longestRest = Duration.seconds(960)
 
     private enum State {
-        /// Time for which frames were coarse lately.
+        /// For how long frames were coarse lately.
         case vp8(coarse: Duration)
-        /// When the picture was last one for AV1, and the share of the time that encoding takes.
+        /// When AV1 last had something to gain, and the share of the time that encoding takes.
         case av1(busyAt: Instant, load: Double)
     }
 

@@ -17,7 +17,7 @@ final class Encode: Sendable {
         var hasEnded = false
     }
 
-    /// What came of the latest try to read the bridge.
+    /// The outcome of the latest attempt to read the bridge.
     enum Reading: Sendable, Equatable {
         case notYet
         case works
@@ -75,7 +75,7 @@ final class Encode: Sendable {
         isGiving.store(false, ordering: .sequentiallyConsistent)
     }
 
-    /// - Returns: whether reading came to something else than before.
+    /// - Returns: whether the outcome of reading is another one than before.
     func note(_ statistics: SenderStatistics, _ reading: Reading) -> Bool {
         state.withLock { state in
             defer { (state.statistics, state.reading) = (statistics, reading) }

@@ -22,7 +22,7 @@ final class EncodeLoop {
     private var capturedAt: Instant?
     /// The tick that the loop waited for last, where frames do not wake it.
     private var lastTick: Instant?
-    /// After a try that came to nothing: when to try again.
+    /// When to try again after an attempt that failed.
     private var retryAt: Instant?
     private var reading = Encode.Reading.notYet
     private var statistics = SenderStatistics()
@@ -71,7 +71,7 @@ final class EncodeLoop {
                 changed.removeAll()
                 let scroll = picture.commit(info, changed: &changed)
                 statistics.bytesScaled += UInt64(picture.bytesDrafted)
-                // Pixels that were captured again after the horizon may be shown; the same ones of before may not.
+                // Pixels that were captured again after the horizon may be shown; the same pixels from before it may not.
                 if changed.isEmpty, let capturedAt, !reader.horizon.hides(capturedAt) { break }
                 // A damaged bridge names any instant.
                 let instant = min(info.capturedAt, MonotonicClock.now())

@@ -7,11 +7,10 @@ import Time
 struct PatchBudget {
     /// Above this many macroblocks, motion compensation and rate control are worth their price.
     private static let mostBlocks = 400
-    /// The patches of this time may come at once.
+    /// For how long credit is saved up.
     private static let burst = Duration.milliseconds(250)
-    /// Bytes of a polished macroblock, about.
+    /// About the bytes of a polished macroblock.
     private static let polishedBytes = 64.0
-
     /// At most this many macroblocks that scroll are refined in one patch.
     private static let mostRefined = 60
 
@@ -26,10 +25,10 @@ struct PatchBudget {
         credit = bytesPerSecond * Self.burst.seconds
     }
 
-    /// Changes the bitrate of the whole stream, in bits a second; what was saved of the old one is kept up to the new limit.
+    /// Changes the bitrate of the whole stream, in bits a second. Credit that was saved is kept up to the new limit.
     mutating func setBitrate(_ bitrate: Int) { bytesPerSecond = Double(bitrate) / 8 }
 
-    /// How many bytes a patch of so many macroblocks may have; nil when it is better not to make one.
+    /// How many bytes a patch of this many macroblocks may have; nil when it is better not to make one.
     mutating func limit(_ blocks: Int, at now: Instant) -> Int? {
         update(now)
         // A patch without macroblocks is the smallest frame that keeps the stream alive.
@@ -43,8 +42,8 @@ struct PatchBudget {
         return Int(max(credit, 0) / Self.polishedBytes)
     }
 
-    /// How many of the macroblocks that a patch moves it may make better, beside those that it changes: what the changes to
-    /// come need is left to them.
+    /// How many of the macroblocks that a patch moves it may refine, beside those that it changes. Half of the largest credit is
+    /// left for the changes to come.
     mutating func mostRefined(beside blocks: Int, at now: Instant) -> Int {
         update(now)
         let affordable = Int(max(credit - most / 2, 0) / Self.polishedBytes)

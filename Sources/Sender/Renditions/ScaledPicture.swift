@@ -4,9 +4,9 @@ package import VideoEncoding
 
 /// A picture of the stream's size that follows the frames of a broadcast, whatever their size, by what changed in them.
 package struct ScaledPicture: ~Copyable {
-    /// One part of the picture in so many must change for a scroll to be looked for.
+    /// A scroll is looked for if at least one in this many tiles has changed.
     private static let scrollShare = 12
-    /// After so many searches in vain, only one picture in so many is searched.
+    /// After this many searches in vain, only one picture in as many is searched.
     private static let patience = 8
 
     /// The picture as of the frame committed last.
@@ -18,7 +18,7 @@ package struct ScaledPicture: ~Copyable {
     /// The tiles in the draft that are as in the frame taken last.
     private var drafted: BlockSet
     private var committed: FrameInfo?
-    /// The tiles among those drafted that are as before: they make the draft whole within the bounds of what changed.
+    /// The tiles among those drafted that have not changed: they make the draft whole within the bounds of the others.
     private var unchanged: BlockSet
     private var detector = ScrollDetector()
     /// The scroll that `findScroll` found last; reused, to save an allocation.
@@ -66,7 +66,7 @@ package struct ScaledPicture: ~Copyable {
     /// Takes over the draft of a frame that turned out to be whole.
     ///
     /// - Parameter changed: gets the macroblocks in which the picture is another one now; empty before.
-    /// - Returns: what of it has only moved.
+    /// - Returns: the scroll, if some of these macroblocks have only moved.
     package mutating func commit(_ info: FrameInfo, changed: inout BlockSet) -> Scroll? {
         let hasScrolled = committed != nil && mayScroll && findScroll()
         if mayScroll { searchesInVain = hasScrolled ? 0 : searchesInVain + 1 }

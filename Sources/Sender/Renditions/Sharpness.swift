@@ -6,9 +6,9 @@ import VideoEncoding
 /// A quantizer holds for a whole frame. A macroblock is encoded when it has changed, and again as long as that makes it
 /// better: on a still picture until all are fine, and beside motion whenever rate control has become more generous.
 struct Sharpness {
-    /// Above any quantizer: not encoded since it changed.
+    /// Above any quantizer: the macroblock has not been encoded since it changed.
     private static let unknown: UInt8 = 64
-    /// Beside motion, what is refined must gain as much to be worth the bits.
+    /// Beside motion, a refinement must lower the quantizer by as much to be worth its bits.
     private static let step = 4
 
     /// From here on polishing is cheaper than encoding the whole picture once more.
@@ -27,7 +27,7 @@ struct Sharpness {
     private var quantizers: [UInt8]
     /// The quantizers of before, while those of a scrolled picture are worked out.
     private var past: [UInt8]
-    /// How often each macroblock has been encoded with about the finest quantizer that rate control chooses.
+    /// How often each macroblock has been encoded with about the finest quantizer that rate control chooses, row by row.
     private var passes: [UInt8]
     private let columns: Int
     /// Rate control's last choice.
@@ -57,7 +57,7 @@ struct Sharpness {
         Int(quantizers[index]) <= fineQuantizer || passes[index] >= Self.mostPasses
     }
 
-    /// These macroblocks are others now.
+    /// These macroblocks have changed.
     mutating func noteChanges(_ changed: BlockSet) {
         changed.forEachBlock { index, _, _ in
             if isFine(index) { coarseCount += 1 }
@@ -90,22 +90,22 @@ struct Sharpness {
         }
     }
 
-    /// Chooses the macroblocks of the next frame: what has changed and what that makes better.
+    /// Chooses the macroblocks of the next frame: those that have changed, and those that this frame makes better.
     ///
-    /// - Parameter isRefinement: nothing has changed: all that is not fine gets better.
+    /// - Parameter isRefinement: whether nothing has changed: then all macroblocks that are not fine are chosen.
     mutating func choose(isRefinement: Bool) {
         let limit = isRefinement || isAtFinest ? fineQuantizer : lastQuantizer + Self.step - 1
         active.removeAll()
         insert(beyond: limit, most: .max)
     }
 
-    /// Chooses what has changed, and nothing else.
+    /// Chooses the macroblocks that have changed, and no others.
     mutating func chooseChanged() {
         active.removeAll()
         insert(beyond: Int(Self.unknown) - 1, most: .max)
     }
 
-    /// Chooses what has changed, and beside it a part of what is not fine, the coarsest of that.
+    /// Chooses the macroblocks that have changed, and the coarsest of those that are not fine.
     mutating func chooseRefinement() {
         chooseChanged()
         var counts = [Int](repeating: 0, count: Int(Self.unknown))
@@ -151,7 +151,7 @@ struct Sharpness {
         }
     }
 
-    /// Of what is shown by moving it, chooses no more than `most` of the coarse macroblocks, first those that stay in the
+    /// Chooses, of the macroblocks that are shown by moving them, no more than `most` coarse ones, first those that stay in the
     /// picture longest.
     mutating func chooseMoved(_ scroll: Scroll, most: Int) {
         if coarseCount == 0 || most <= 0 { return }
@@ -173,9 +173,9 @@ struct Sharpness {
     /// The chosen macroblocks were encoded.
     ///
     /// - Parameters:
-    ///   - isPatch: not by rate control's choice.
-    ///   - isFiltered: a coarse frame's loop filter goes over the others too: those that were fine are to be polished when the
-    ///     picture is at rest.
+    ///   - isPatch: whether rate control did not choose the quantizer.
+    ///   - isFiltered: whether the loop filter went over the other macroblocks too. If the frame is coarse, those that were fine
+    ///     are polished when the picture is at rest.
     mutating func noteEncoded(quantizer: Int, isPatch: Bool = false, isFiltered: Bool = false) {
         if !isPatch { lastQuantizer = quantizer }
         if isFiltered, !isAtFinest {

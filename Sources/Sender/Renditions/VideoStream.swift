@@ -4,12 +4,12 @@ import Posix
 package import Time
 package import VideoEncoding
 
-/// The picture in one rendition: its encoder, and when that works.
+/// One rendition of the picture: its encoder, and the choice of when and what that encodes.
 package final class VideoStream {
     /// A picture that has not changed for so long is taken to stay a while.
     private static let restTime = Duration.milliseconds(500)
 
-    /// A frame that was given away: its bytes, and the processor time that took.
+    /// An encoded frame that was given to `send`: its size, and the processor time that `send` took.
     private struct Delivery {
         let frame: EncodingResult
         let byteCount: Int
@@ -21,7 +21,6 @@ package final class VideoStream {
     /// The target of rate control, in bits a second.
     private var bitrate: Int
     private let clock: () -> Instant
-    private let interval: Duration
     /// The quantizer of a keyframe of a picture that stays; nil for rate control's own.
     private var keyframeQuantizer: Int?
     private var encoder: VideoEncoder
@@ -36,7 +35,6 @@ package final class VideoStream {
     /// The instant of the last frame that was encoded.
     private var lastInstant: Instant
 
-    /// - Parameter clock: what the time is.
     package init(
         _ rendition: Rendition,
         _ settings: SenderSettings,
@@ -53,7 +51,6 @@ package final class VideoStream {
                 allowsPatches: settings.allowsPatches
             )
         )
-        interval = rendition.interval
         // A picture that has stood still since long before starts the stream now, not in the past.
         lastInstant = clock()
         cadence = Cadence(
@@ -94,7 +91,7 @@ package final class VideoStream {
         keyframeQuantizer = suitableKeyframeQuantizer
     }
 
-    /// Copies the picture that decoders have now, as this side knows it. Returns false when there is none.
+    /// Copies the picture that decoders show now, by the encoder's account. Returns false when there is none.
     package func copyReference(into picture: inout PlanarPicture) -> Bool { encoder.copyReference(into: &picture) }
 
     /// The earliest instant of the next picture.
@@ -103,9 +100,9 @@ package final class VideoStream {
     /// When a picture that stands still is to be encoded again.
     package var repetition: Instant { cadence.repetition }
 
-    /// The picture is another one in these macroblocks.
+    /// The picture has changed in these macroblocks.
     ///
-    /// - Parameter scroll: those of them that have only moved since the picture before.
+    /// - Parameter scroll: the macroblocks among them that have only moved since the picture before.
     package func noteNewPicture(_ changed: BlockSet, _ scroll: Scroll?) {
         // Receivers have the picture before only if it was sent.
         self.scroll = !pictureIsNew && encoder.canPatch ? scroll : nil
@@ -120,7 +117,7 @@ package final class VideoStream {
 
     package func action(at now: Instant) -> Cadence.Action { cadence.action(at: now) }
 
-    /// Encodes the picture and gives the frame away. Returns nil when the bitrate allows no frame now.
+    /// Encodes the picture and gives the encoded frame to `send`. Returns nil when the bitrate allows no frame now.
     ///
     /// - Parameter send: gets the frame's bytes, which are valid until it returns.
     package func encode(
@@ -133,7 +130,7 @@ package final class VideoStream {
     ) throws(VideoEncoderError) -> EncodingResult? {
         // A picture that is sent again shows the screen as it still is. So does one that was captured about when the one
         // before was sent again, or before there was a stream.
-        let isLater = pictureIsNew && capturedAt > lastInstant + interval / 2
+        let isLater = pictureIsNew && capturedAt > lastInstant + self.rendition.interval / 2
         let instant = isLater ? min(capturedAt, now) : max(now, lastInstant + .nanoseconds(1))
         lastInstant = instant
         let choice = choose(for: action, at: now)
@@ -238,13 +235,13 @@ package final class VideoStream {
         return frame
     }
 
-    /// The macroblocks that were chosen.
+    /// Which macroblocks were chosen.
     private enum Choice {
         /// All that there is to encode.
         case all
         /// A part of what is coarse.
         case part
-        /// Nearly fine.
+        /// A few that are nearly fine.
         case polish
     }
 
