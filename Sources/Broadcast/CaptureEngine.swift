@@ -8,7 +8,7 @@ import X11Capture
 ///
 /// Contract: an action is done, and its outcome handled, before the next one is taken.
 struct CaptureEngine {
-    /// A screen that nobody watches is not looked at after this time.
+    /// A screen that nobody watches is not looked at any more after this time.
     static let unwatchedTime = Duration.seconds(5)
     /// The time between two attempts to write a picture.
     static let retryTime = Duration.seconds(1)
@@ -27,19 +27,19 @@ struct CaptureEngine {
 
     /// What readers see.
     private enum Phase: Equatable {
-        /// Nothing of this process yet.
+        /// No picture of this process yet.
         case starting
         case showing
         /// The last picture, until the source is back.
         case sourceLost
         /// The last picture, as no other can be written.
         case failing(retryAt: Instant)
-        case paused(Cover)
+        case paused(CoverState)
         case ended(End)
     }
 
-    /// The picture that hides the screen during a pause: the placard, or the frozen one.
-    private enum Cover: Equatable {
+    /// The state of the cover, which hides the screen during a pause: the placard, or the frozen picture.
+    private enum CoverState: Equatable {
         /// It is to be put into the slots for the first time.
         case due
         /// It is in all slots.
@@ -248,7 +248,7 @@ struct CaptureEngine {
         actions.append(.setState(.error, reason: "\(error)"))
     }
 
-    /// Readers see something else than the picture published last.
+    /// Readers no longer see the picture that was published last: the next one is drawn as a whole.
     private mutating func publishAgain() {
         schedule?.noteDamage()
         actions.append(.forgetPublished)
@@ -287,7 +287,7 @@ struct CaptureEngine {
     ///
     /// - Parameter isHidden: whether readers see nothing of the screen. Otherwise the request gets no answer, and the next tick
     ///   takes it again.
-    private mutating func settlePause(_ cover: Cover, isHidden: Bool, isAsked: Bool) {
+    private mutating func settlePause(_ cover: CoverState, isHidden: Bool, isAsked: Bool) {
         let isNew = !isPaused
         if cover == .stands { hasPicture = true }
         phase = .paused(cover)

@@ -17,7 +17,7 @@ struct CaptureSchedule {
             case everything
         }
 
-        /// What the first picture takes.
+        /// The look for a whole picture, such as the first one.
         static let atAll = Look(takesDamage: true, sweep: .everything)
 
         var takesDamage: Bool
@@ -27,12 +27,12 @@ struct CaptureSchedule {
     static let stripes = 2
     static let sweepInterval = Duration.seconds(1) / stripes
     static let trustTime = Duration.seconds(5)
-    /// A pointer that moved is asked for at the frame rate for as long, in case a program moves it without events.
+    /// A pointer that moved is asked for at the frame rate for this time, in case a program moves it without events.
     static let restTime = Duration.milliseconds(250)
 
     /// Whether something is looked at with each frame, whatever the server tells.
     private struct Attention {
-        /// For want of events that would tell of a change.
+        /// Whether no events tell of changes, so that it lasts for ever.
         let isConstant: Bool
         var until: Instant?
 
@@ -66,7 +66,7 @@ struct CaptureSchedule {
     /// Something was drawn, or may have been.
     mutating func noteDamage() { isDamaged = true }
 
-    /// The pointer has moved, or has another look.
+    /// The pointer has moved or changed its look.
     mutating func notePointer() { pointerHasMoved = true }
 
     /// Whether a look waits for the frame rate: until then no event of the server changes the schedule.
@@ -94,7 +94,7 @@ struct CaptureSchedule {
         return Look(takesDamage: isDamaged && (now >= rate.earliest || sweep != .none), sweep: sweep)
     }
 
-    /// The look was taken, and this was seen.
+    /// The look was taken, and this sight seen.
     mutating func note(_ look: Look, at now: Instant, _ sight: XSession.Sight) {
         lastLook = now
         if look.takesDamage { isDamaged = false }

@@ -3,7 +3,7 @@ package struct CaptureStatistics: Sendable {
     /// How often it looked at the screen.
     package internal(set) var looks = 0
     package internal(set) var framesPublished = 0
-    /// How many of those looks found a change for which there was no damage event.
+    /// How many looks found a change for which there was no damage event.
     package internal(set) var misses = 0
     /// Spent on asking the X server for pixels.
     package internal(set) var grabTime = Duration.zero

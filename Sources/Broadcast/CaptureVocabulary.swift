@@ -69,14 +69,14 @@ extension CaptureEngine {
         case reportStatistics
         /// Connect to the X server. The next picture begins a new generation.
         case connect
-        /// Read the events of the X server; `thenLook` comes back as `mayLook`.
+        /// Read the events of the X server. The event `told` has `thenLook` as its `mayLook`.
         case drain(thenLook: Bool)
         case look(CaptureSchedule.Look)
         /// Publish the picture that was seen.
         case publish(replacingAll: Bool)
         /// Draw the next picture as a whole.
         case forgetPublished
-        /// Put a picture without news of the screen into all slots, and forbid earlier pictures. `isAsked` comes back.
+        /// Put a picture without news of the screen into all slots, and forbid earlier pictures. The event has the same `isAsked`.
         case cover(Cover, isAsked: Bool)
         /// Forbid all pictures captured until now.
         case hidePast

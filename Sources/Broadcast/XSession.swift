@@ -13,9 +13,9 @@ final class XSession {
     }
 
     struct Sight: Equatable {
-        /// There is something that has not been published.
+        /// The picture differs from the one that was published last.
         var isNew = false
-        /// The pointer is not where or what it was.
+        /// The pointer has moved or changed its look.
         var pointerMoved = false
         /// A sweep found changed tiles for which the server had sent no damage event.
         var isMissed = false
@@ -73,7 +73,7 @@ final class XSession {
     var region: PixelRect { grabber.region }
 
     init(_ settings: CaptureSettings) throws(X11Error) {
-        // Tiles that differ are named to the bridge as they were compared.
+        // The tiles of the comparison are those of the bridge.
         precondition(FramePlanes.tileSide == BlockSet.tile)
         connection = try XConnection(display: settings.display, timeout: .seconds(1))
         interval = .seconds(1) / settings.framesPerSecond
@@ -112,7 +112,7 @@ final class XSession {
         let now = MonotonicClock.now()
         let pointer = tracker?.ask()
         let isPresent = try grabChanges(look, &sight)
-        // Also while the source is lost: xcb keeps a reply that is not read for ever.
+        // The reply is read also while the source is lost: xcb keeps replies for ever that are not read.
         let pointerMoved = if let pointer { try updateCursor(pointer) } else { false }
         guard isPresent else { return .sourceLost }
         sight.pointerMoved = pointerMoved
@@ -235,7 +235,7 @@ final class XSession {
         }
     }
 
-    /// Readers see the picture that was drawn last.
+    /// The picture that was drawn last is published.
     func notePublished() {
         counted.framesPublished += 1
         unpublished.removeAll()

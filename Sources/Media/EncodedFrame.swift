@@ -1,6 +1,6 @@
 package import Time
 
-/// What goes with the bytes of an encoded frame.
+/// The description of an encoded frame, which goes with its bytes.
 package struct EncodedFrame: Sendable {
     package let rendition: Rendition.ID
     /// Whether it can be decoded without the frames before.
@@ -9,8 +9,8 @@ package struct EncodedFrame: Sendable {
     package let dimensions: (width: UInt16, height: UInt16)
     /// The instant that the picture shows.
     package let capturedAt: Instant
-    /// When the picture was taken from the screen, which is before `capturedAt` if the screen has stood still since. What was
-    /// taken before the broadcast's horizon reaches nobody any more.
+    /// When the picture was taken from the screen, which is before `capturedAt` if the screen has stood still since. A picture
+    /// that was taken before the broadcast's horizon reaches nobody any more.
     package let takenAt: Instant
 
     package init(

@@ -10,8 +10,8 @@ package protocol MediaSink: AnyObject, Sendable {
     /// - Parameter wake: may be called by any thread, at any time, and does not wait.
     func setWaker(_ wake: @escaping @Sendable () -> Void)
 
-    /// What the sink wants of a rendition now. Whenever the answer becomes another one, the sink wakes the sender; what time
-    /// alone changes stands in the answer.
+    /// What the sink wants of a rendition now. Whenever the demand changes, the sink wakes the sender, unless only time has passed
+    /// an instant that the demand names.
     func demand(for rendition: Rendition.ID, at now: Instant) -> Demand
 
     /// Takes a frame of a rendition that the sink wants.
@@ -20,7 +20,7 @@ package protocol MediaSink: AnyObject, Sendable {
     /// - Throws: anything if the sink is broken. The sender then reports it and gives it no more frames.
     func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) throws
 
-    /// The rendition suits the picture best. A sink with receivers that take several may move them over.
+    /// Tells that the rendition suits the picture best. A sink may move receivers to it that take several renditions.
     func prefer(_ rendition: Rendition.ID)
 }
 

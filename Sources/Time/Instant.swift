@@ -14,7 +14,7 @@ public struct Instant: InstantProtocol, Sendable {
     /// The instant after a duration, which may be negative.
     public func advanced(by duration: Duration) -> Instant { advanced(byNanoseconds: duration.nanoseconds) }
 
-    /// For what is reckoned in 64 bits many times a second.
+    /// The same for steps that are reckoned in 64 bits many times a second.
     package func advanced(byNanoseconds step: Int64) -> Instant {
         let (sum, overflows) =
             step < 0

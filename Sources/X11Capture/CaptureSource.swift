@@ -15,7 +15,7 @@ package enum CaptureSource: Equatable, Hashable, Sendable {
 }
 
 extension CaptureSource {
-    /// Understands what `words` and `description` say; nil for anything else.
+    /// Parses what `words` and `description` return; nil for any other text.
     package init?(_ text: String) {
         let words = text.split(separator: " ", maxSplits: 1).map(String.init)
         switch (words.first, words.dropFirst().first) {

@@ -10,7 +10,7 @@ package struct CursorShape: Equatable, Sendable {
     package let height: Int
     /// `width * height` pixels, row by row: alpha in the highest byte, then red, green and blue multiplied by alpha.
     package let pixels: [UInt32]
-    /// Changes with the image.
+    /// A number that changes with the image.
     package let serial: UInt32
 
     package init(hotspotX: Int, hotspotY: Int, width: Int, height: Int, pixels: [UInt32], serial: UInt32) {
@@ -36,7 +36,7 @@ package struct Cursor: Equatable, Sendable {
     }
 }
 
-/// Follows the pointer, asking for its image only when that has changed.
+/// Follows the pointer. The server is asked for its image only when that has changed.
 package final class CursorTracker {
     /// Whether `drainEvents()` reports `.pointerMoved`. There is no event when a program moves the pointer.
     package let hasMotionEvents: Bool
@@ -67,7 +67,7 @@ package final class CursorTracker {
 
     /// The pointer when the question came, or nil while it was on another screen.
     ///
-    /// - Parameter events: what `drainEvents()` said since the last answer.
+    /// - Parameter events: those that `drainEvents()` returned since the last answer.
     package func answer(_ question: consuming Question, after events: XEvents) throws(X11Error) -> Cursor? {
         let place: xcb_query_pointer_reply_t = try connection.value("QueryPointer", question.sequence)
         guard place.same_screen != 0 else { return nil }

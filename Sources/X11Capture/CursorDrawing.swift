@@ -35,7 +35,7 @@ extension CursorShape {
         return Colour(pixels[y * width + x])
     }
 
-    /// The sum of the four pixels that share a chroma sample; what is not of the image is transparent.
+    /// The sum of the four pixels that share a chroma sample; pixels beyond the image are transparent.
     private func square(_ x: Int, _ y: Int) -> Colour {
         pixel(x, y) + pixel(x + 1, y) + pixel(x, y + 1) + pixel(x + 1, y + 1)
     }

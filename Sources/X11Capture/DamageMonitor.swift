@@ -1,7 +1,7 @@
 import CXCB
 package import Pixels
 
-/// Asks the server to tell when something on the screen was drawn, and where. A hint: compare pixels to be sure.
+/// Asks the server to tell when something on the screen was drawn, and where. Damage is a hint: compare pixels to be sure.
 ///
 /// After damage was taken, the first drawing makes `drainEvents()` report `.damaged`, once; so take it before each grab,
 /// and what is drawn during the grab is reported again. A new monitor reports the whole screen as damaged.
@@ -18,7 +18,7 @@ package final class DamageMonitor {
 
     /// Nil when the server lacks the extension: then grab at every tick.
     ///
-    /// - Parameter source: a window has damage of its own, also where it is covered; all others have that of the screen.
+    /// - Parameter source: a window has damage of its own, also where it is covered; any other source has that of the screen.
     package init?(connection: XConnection, source: CaptureSource = .screen) throws(X11Error) {
         guard connection.extensions.damage != nil, connection.extensions.fixes != nil else { return nil }
         damage = xcb_generate_id(connection.raw)

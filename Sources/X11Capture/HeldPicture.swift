@@ -57,9 +57,9 @@ final class HeldPicture {
         current = Array(repeating: 0, count: tiles.rows)
     }
 
-    /// How to grab all tiles of a set, and more where that is cheaper, in few requests.
+    /// Finds pieces, few of them, that cover all tiles of a set, and more tiles where that is cheaper.
     ///
-    /// - Parameter pieces: gets them, in place of what it held.
+    /// - Parameter pieces: gets the pieces, in place of those that it held.
     func findPieces(covering suspects: BlockSet, _ pieces: inout [Piece]) {
         pieces.removeAll(keepingCapacity: true)
         var scratchBytes = 0
@@ -92,7 +92,7 @@ final class HeldPicture {
         }
     }
 
-    /// Takes over a grabbed piece, and adds the tiles to `changed` in which it differs from the picture so far.
+    /// Takes over a grabbed piece, and adds to `changed` the tiles in which it differs from the picture so far.
     ///
     /// - Parameters:
     ///   - answer: the pixels, where the piece's place is the answer.

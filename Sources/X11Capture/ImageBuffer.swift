@@ -83,7 +83,7 @@ extension XConnection {
         do throws(SystemError) {
             id = try Posix.check("shmget") { shmget(IPC_PRIVATE, byteCount, IPC_CREAT | 0o600) }
         } catch { throw .system(error) }
-        // The segment lives on until the last side detaches, but nobody else can find it, and no crash leaves it behind.
+        // The segment lives on until both sides have detached, but nobody else can find it, and no crash leaves it behind.
         defer { shmctl(id, IPC_RMID, nil) }
         guard let base = shmat(id, nil, 0), base != UnsafeMutableRawPointer(bitPattern: -1) else {
             throw .system(SystemError("shmat"))

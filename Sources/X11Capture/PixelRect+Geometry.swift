@@ -1,7 +1,7 @@
 package import Pixels
 
 extension PixelRect {
-    /// As the X protocol has it.
+    /// A rectangle as the X protocol describes it.
     init(x: Int16, y: Int16, width: UInt16, height: UInt16) {
         self.init(x: Int(x), y: Int(y), width: Int(width), height: Int(height))
     }

@@ -9,7 +9,7 @@ struct Placement {
     let rotation: UInt16
     /// What holds the pixels: the root window, or the pixmap of a window.
     let drawable: xcb_drawable_t
-    /// The region's top left corner in there.
+    /// The region's top left corner in the drawable.
     let x: Int, y: Int
     /// Owns the drawable if that is a pixmap.
     let pixmap: WindowPixmap?
@@ -91,8 +91,8 @@ extension XConnection {
         }
     }
 
-    /// A window is hidden together with its ancestors, and gets other memory when it is shown again; the events of that come for
-    /// the ancestor only.
+    /// A window is hidden together with its ancestors, and gets other memory when it is shown again; only the ancestor's events
+    /// tell of that.
     private func watchAncestors(of window: xcb_window_t) throws(X11Error) {
         var ancestor = try parent(of: window)
         while ancestor != root, ancestor != XCB_WINDOW_NONE.rawValue {

@@ -21,11 +21,11 @@ package final class ScreenGrabber {
     package let format: ImageFormat
     /// How the pixels come; settled at the start.
     package let method: GrabMethod
-    /// One sentence to log, once, when grabbing will be slow.
+    /// One sentence for the user if grabbing will be slow.
     package let warning: String?
     /// Where the source lies, or lay when it was last seen.
     package var region: PixelRect { placement.region }
-    /// How the monitor turns and mirrors it that shows most of it: the bits of RandR's ROTATION (RandR 1.2 §6).
+    /// How the monitor that shows most of the source turns and mirrors it: the bits of RandR's ROTATION (RandR 1.2 §6).
     package var rotation: UInt16 { placement.rotation }
 
     package private(set) var statistics = GrabStatistics()
@@ -107,7 +107,7 @@ package final class ScreenGrabber {
         picture.withTile(column: column, row: row, body)
     }
 
-    /// Looks where the source is now. `grabbed` means: where it was.
+    /// Looks where the source is now. Returns `grabbed` if it is where it was.
     private func followSource() throws(X11Error) -> GrabOutcome {
         let serial = connection.geometrySerial
         do throws(X11Error) {

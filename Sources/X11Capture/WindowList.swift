@@ -1,7 +1,7 @@
 import CXCB
 package import Pixels
 
-/// A window that a person would call one.
+/// A window as people see it: one of the window manager's, or of the root's visible children.
 package struct WindowInfo: Equatable, Sendable {
     package let id: UInt32
     /// Empty when the program gave it none.
@@ -20,7 +20,8 @@ extension XConnection {
                 if managed.isEmpty, try !isVisible(id) { continue }
                 windows.append(WindowInfo(id: id, title: try title(of: id), region: try region(ofWindow: id)))
             } catch .requestFailed(_, .badWindow), .requestFailed(_, .badDrawable) {
-                continue  // closed while we asked
+                // The window was closed meanwhile.
+                continue
             }
         }
         return windows

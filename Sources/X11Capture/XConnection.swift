@@ -8,7 +8,7 @@ import Posix
 /// than the timeout. After `.notResponding` the connection is still good: the server may wake up again. After
 /// `.connectionLost` it is not.
 package final class XConnection {
-    /// The name it was opened by, such as `:0`.
+    /// The display's name, such as `:0`.
     package let display: String
     let raw: OpaquePointer
     let root: xcb_window_t

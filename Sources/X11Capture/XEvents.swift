@@ -7,20 +7,20 @@ package struct XEvents: OptionSet, Sendable {
 
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Something was drawn: see `DamageMonitor`.
+    /// Something was drawn (`DamageMonitor`).
     package static let damaged = XEvents(rawValue: 1)
     /// The screen, a monitor or their arrangement changed, or a window that is shared.
     package static let geometryChanged = XEvents(rawValue: 2)
-    /// The pointer has another shape: see `CursorTracker`.
+    /// The pointer has another shape (`CursorTracker`).
     package static let cursorChanged = XEvents(rawValue: 4)
-    /// The pointer has moved: see `CursorTracker`.
+    /// The pointer has moved (`CursorTracker`).
     package static let pointerMoved = XEvents(rawValue: 8)
 
     // No option-set literals in these tests: each literal would allocate an array.
 
-    /// The picture may be another one.
+    /// Whether the picture may have changed.
     package var concernPicture: Bool { contains(.damaged) || contains(.geometryChanged) }
-    /// The pointer may be another one.
+    /// Whether the pointer may have moved or changed its shape.
     package var concernPointer: Bool { contains(.pointerMoved) || contains(.cursorChanged) }
 }
 

@@ -48,7 +48,7 @@ extension XConnection {
                 "ChangeProperty",
                 xcb_change_property_checked(raw, mode, window, atom, XCB_ATOM_CARDINAL.rawValue, 32, 2, halves)
             )
-            // Somebody else may have done so just now.
+            // Another process may have set another mark meanwhile.
             guard let mark = try mark(of: window) else { throw X11Error.noWindow(window) }
             return .window(window, mark: mark)
         } catch .requestFailed(_, .badWindow) {
@@ -58,7 +58,7 @@ extension XConnection {
 
     private static let markName = "_ORIEL_WINDOW"
 
-    /// Nil for a window that nobody has marked.
+    /// The mark of a window; nil if it has none.
     func mark(of window: xcb_window_t) throws(X11Error) -> UInt64? {
         let halves = try property(window, named: Self.markName, as: UInt32.self)
         return halves.count == 2 ? UInt64(halves[0]) << 32 | UInt64(halves[1]) : nil
