@@ -53,11 +53,15 @@ extension XConnection {
 
     fileprivate func attachDescriptor(_ byteCount: Int) throws(X11Error) -> Attached {
         let descriptor: Int32
-        let base: UnsafeMutableRawPointer
         do throws(SystemError) {
             descriptor = try Posix.check("memfd_create") { oriel_sealed_memory("oriel-grab", byteCount) }
-            base = try map(descriptor, byteCount)
         } catch { throw .system(error) }
+        guard let base = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), base != MAP_FAILED
+        else {
+            let error = SystemError("mmap")
+            close(descriptor)
+            throw .system(error)
+        }
         let segment = xcb_generate_id(raw)
         do throws(X11Error) {
             // xcb closes the descriptor once it is sent.
@@ -67,15 +71,6 @@ extension XConnection {
             throw error
         }
         return (UnsafeMutableRawBufferPointer(start: base, count: byteCount), segment)
-    }
-
-    /// Maps shared memory; closes the descriptor on failure.
-    private func map(_ descriptor: Int32, _ byteCount: Int) throws(SystemError) -> UnsafeMutableRawPointer {
-        let base = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
-        if let base, base != MAP_FAILED { return base }
-        let error = SystemError("mmap")
-        close(descriptor)
-        throw error
     }
 
     fileprivate func attachSegment(_ byteCount: Int) throws(X11Error) -> Attached {

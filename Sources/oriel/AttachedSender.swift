@@ -34,7 +34,7 @@ extension Attach {
         )
         let plain = try beginPlainCalls(with: renditions[0][0], horizon, restrictingFilesBy: sandbox)
         defer { for call in plain { call.close() } }
-        try sandbox.filterCalls()
+        try enterSandbox(by: sandbox.filterCalls)
         let served = try preparation.map { try ServedWebCall($0, renditions, horizon: horizon) }
         defer { served?.close() }
         let sinks = Sinks(report: Console.note)
@@ -89,7 +89,7 @@ extension Attach {
     ) throws -> [PlainRTPCall] {
         // Each prepared call holds such a thread.
         let prepared = try calls.compactMap { call in try call.destination.map { try PreparedRTPCall(to: $0, rtp) } }
-        try sandbox.restrictFiles()
+        try enterSandbox(by: sandbox.restrictFiles)
         var begun: [PlainRTPCall] = []
         do {
             for call in prepared { begun.append(try call.begin(rendition, horizon: horizon)) }

@@ -26,67 +26,40 @@ struct Failure: Error {
         self.code = code
         self.sentence = sentence
     }
-
-    init(_ error: X11Error) {
-        let code: Code =
-            switch error {
-            case .noDisplayNamed, .cannotConnect, .noSuchScreen, .connectionLost, .notResponding: .unavailable
-            case .badRegion: .usage
-            default: .failed
-            }
-        self.init(code, "\(error)" + (error == .noDisplayNamed ? " or pass --display" : ""))
-    }
-
-    init(_ error: PlainRTPError) {
-        let code: Code = if case .unresolved = error { .unavailable } else { .failed }
-        let advice =
-            switch error {
-            case .localPort: " --local-port"
-            case .noLocalPorts: " with --local-port"
-            case .unresolved, .system: ""
-            }
-        self.init(code, "\(error)\(advice)")
-    }
-
-    init(_ error: HTTPServerError) {
-        let advice = if case .cannotListen = error { ": choose another address or port with --listen" } else { "" }
-        self.init(.failed, "\(error)\(advice)")
-    }
-
-    init(_ error: BridgeError) {
-        let code: Code =
-            switch error {
-            case .invalidName: .usage
-            case .noBroadcast, .noAnswer: .tryAgain
-            default: .failed
-            }
-        let advice =
-            switch error {
-            case .notPrivate: " or choose another with --dir"
-            case .noBroadcast: " with \"oriel start\""
-            case .alreadyRunning: " with \"oriel stop\" or choose another --name"
-            case .noSpace: " or choose another --dir"
-            default: ""
-            }
-        self.init(code, "\(error)\(advice)")
-    }
 }
 
 extension Failure {
-    /// The failure that an error of another room means; nil for any other error, such as that of a wrong command line.
+    /// The failure that an error of another room means, with advice about options where that helps; nil for any other error,
+    /// such as that of a wrong command line.
     init?(describing error: any Error) {
-        switch error {
-        case let failure as Failure: self = failure
-        case let error as X11Error: self.init(error)
-        case let error as BridgeError: self.init(error)
-        case let error as PlainRTPError: self.init(error)
-        case let error as HTTPServerError: self.init(error)
-        case let error as SenderControlError: self.init(.tryAgain, "\(error)")
-        case let error as UnresolvedHost: self.init(.unavailable, "\(error)")
-        case let error as DTLSError: self.init(.failed, "\(error)")
-        case let error as VideoEncoderError: self.init(.failed, "\(error)")
-        case let error as SystemError: self.init(.failed, "\(error)")
-        default: return nil
+        if let failure = error as? Failure {
+            self = failure
+            return
         }
+        let known: (code: Code, advice: String)? =
+            switch error {
+            case X11Error.noDisplayNamed: (.unavailable, " or pass --display")
+            case X11Error.cannotConnect, X11Error.noSuchScreen, X11Error.connectionLost, X11Error.notResponding:
+                (.unavailable, "")
+            case X11Error.badRegion: (.usage, "")
+            case BridgeError.invalidName: (.usage, "")
+            case BridgeError.noBroadcast: (.tryAgain, " with \"oriel start\"")
+            case BridgeError.noAnswer: (.tryAgain, "")
+            case BridgeError.notPrivate: (.failed, " or choose another with --dir")
+            case BridgeError.alreadyRunning: (.failed, " with \"oriel stop\" or choose another --name")
+            case BridgeError.noSpace: (.failed, " or choose another --dir")
+            case PlainRTPError.unresolved: (.unavailable, "")
+            case PlainRTPError.localPort: (.failed, " --local-port")
+            case PlainRTPError.noLocalPorts: (.failed, " with --local-port")
+            case HTTPServerError.cannotListen: (.failed, ": choose another address or port with --listen")
+            case is SenderControlError: (.tryAgain, "")
+            case is UnresolvedHost: (.unavailable, "")
+            case is X11Error, is BridgeError, is PlainRTPError, is HTTPServerError, is DTLSError, is VideoEncoderError,
+                is SystemError:
+                (.failed, "")
+            default: nil
+            }
+        guard let known else { return nil }
+        self.init(known.code, "\(error)\(known.advice)")
     }
 }

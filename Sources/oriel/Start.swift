@@ -33,7 +33,7 @@ struct Start: ParsableCommand {
         // "oriel source" may have changed the source since the first start. Words with a mark mean that very window.
         if goesOn, let shown = try directory.shownSource().flatMap({ CaptureSource($0) }) { settings.source = shown }
         let log = try stats.map { try StatisticsFile(path: $0) }
-        try sandbox(directory.path).enter()
+        try enterSandbox(by: sandbox(directory.path).enter)
         let loop = try CaptureLoop(settings, in: directory, report: Console.note)
         Console.note("sharing \(settings.source)\(loop.region.map { " (\($0))" } ?? "") in \(directory.path)")
         try loop.run(until: signals) { log?.append($0) }
@@ -136,26 +136,12 @@ struct SourceChoice: ParsableArguments {
     }
 }
 
-extension Sandbox {
-    /// Enters the sandbox, and notes on standard error what the system does not offer.
-    func enter() throws {
-        try explaining { () throws(SystemError) in try enter(report: Console.note) }
-    }
-
-    func restrictFiles() throws {
-        try explaining { () throws(SystemError) in try restrictFiles(report: Console.note) }
-    }
-
-    func filterCalls() throws {
-        try explaining { () throws(SystemError) in try filterCalls(report: Console.note) }
-    }
-
-    private func explaining(_ body: () throws(SystemError) -> Void) throws {
-        do { try body() } catch {
-            throw Failure(
-                .failed,
-                "cannot give up access to other files (\(error)): check the broadcast's folder, or choose another with --dir"
-            )
-        }
+/// Takes a step into a sandbox, such as `Sandbox.enter`, and notes on standard error what the system does not offer.
+func enterSandbox(by step: ((String) -> Void) throws(SystemError) -> Void) throws {
+    do { try step(Console.note) } catch {
+        throw Failure(
+            .failed,
+            "cannot give up access to other files (\(error)): check the broadcast's folder, or choose another with --dir"
+        )
     }
 }

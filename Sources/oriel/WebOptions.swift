@@ -109,8 +109,8 @@ struct WebOptions: ParsableArguments {
     }
 
     /// Wrong guesses are not held against the right token: whoever shares a viewer's address would lock that viewer out. So
-    /// no token may be guessed at full speed: a hundred thousand guesses a second for a year are 2⁴². 20 random characters
-    /// have 120 bits, four words of a list of 7776 have 51.
+    /// a token must withstand guessing at full speed: a hundred thousand guesses a second for a year are 2⁴². 20 random
+    /// characters have 120 bits, four words of a list of 7776 have 51.
     private static func canBeGuessed(_ token: String) -> Bool { token.utf8.count < 20 || Set(token.utf8).count < 8 }
 
     private static var environmentToken: String? { getenv("ORIEL_TOKEN").map { String(cString: $0) } }
