@@ -76,7 +76,8 @@ extension CaptureEngine {
         case publish(replacingAll: Bool)
         /// Draw the next picture as a whole.
         case forgetPublished
-        /// Put a picture without news of the screen into all slots, and forbid earlier pictures. The event has the same `isAsked`.
+        /// Put a picture without news of the screen into all slots, and forbid earlier pictures. The outcome has the same
+        /// `isAsked`.
         case cover(Cover, isAsked: Bool)
         /// Forbid all pictures captured until now.
         case hidePast

@@ -10,8 +10,8 @@ package protocol MediaSink: AnyObject, Sendable {
     /// - Parameter wake: may be called by any thread, at any time, and does not wait.
     func setWaker(_ wake: @escaping @Sendable () -> Void)
 
-    /// What the sink wants of a rendition now. Whenever the demand changes, the sink wakes the sender, unless only time has passed
-    /// an instant that the demand names.
+    /// What the sink wants of a rendition now. Whenever the demand changes, the sink wakes the sender; the passing of an instant
+    /// that the demand names is no change.
     func demand(for rendition: Rendition.ID, at now: Instant) -> Demand
 
     /// Takes a frame of a rendition that the sink wants.
@@ -28,7 +28,7 @@ package protocol MediaSink: AnyObject, Sendable {
 package struct Demand: Sendable, Equatable {
     /// Whether somebody receives it. Nothing is encoded while nobody does.
     package var isWanted: Bool
-    /// From when on a keyframe answers those who wait for one; nil if nobody does. May lie in the past.
+    /// The earliest instant of a keyframe for the receivers that wait for one; nil if none does. May lie in the past.
     package var keyframeAt: Instant?
     /// Until when no frame can be taken, as those before still wait to be sent; nil if there is room.
     package var isFullUntil: Instant?

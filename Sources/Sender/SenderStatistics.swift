@@ -18,7 +18,7 @@ package struct SenderStatistics: Sendable {
     private var lastFrameAt: Instant?
     /// Quantizer of the last frame, 0 (best) to 63.
     package internal(set) var quantizer = 0
-    /// From the grab to the sinks, of the last frame that showed a new picture.
+    /// The time from the grab to the sinks, of the last frame that showed a new picture.
     package internal(set) var latency = Duration.zero
 
     /// Processor time of rescaling, encoding and packetizing.

@@ -14,7 +14,7 @@ public struct Instant: InstantProtocol, Sendable {
     /// The instant after a duration, which may be negative.
     public func advanced(by duration: Duration) -> Instant { advanced(byNanoseconds: duration.nanoseconds) }
 
-    /// The same for steps that are reckoned in 64 bits many times a second.
+    /// The instant after a step in nanoseconds, for loops that do without the 128 bits of a `Duration`.
     package func advanced(byNanoseconds step: Int64) -> Instant {
         let (sum, overflows) =
             step < 0
@@ -38,7 +38,7 @@ public struct Instant: InstantProtocol, Sendable {
     /// The instant that much earlier.
     public static func - (instant: Instant, duration: Duration) -> Instant { instant.advanced(by: .zero - duration) }
 
-    /// From the second instant to the first; negative if the first is earlier.
+    /// The time from the second instant to the first; negative if the first is earlier.
     public static func - (first: Instant, second: Instant) -> Duration { second.duration(to: first) }
 
     /// Moves the instant that much later.

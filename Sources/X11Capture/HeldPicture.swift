@@ -176,7 +176,7 @@ final class HeldPicture {
         row * BlockSet.tile * bytesPerRow + column * BlockSet.tile * format.pixelFormat.bytesPerPixel
     }
 
-    /// From a tile's first pixel on.
+    /// The bytes of a buffer from a tile's first pixel on.
     private func bytes(of buffer: ImageBuffer, _ column: Int, _ row: Int) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: buffer.bytes[offset(column, row)...])
     }

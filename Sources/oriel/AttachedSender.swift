@@ -69,7 +69,7 @@ extension Attach {
         }
     }
 
-    /// Makes the folder or the socket that commands need. Nil if that fails, as on a full disk: then the sender takes no commands.
+    /// Makes the folder or the socket that commands need. If that fails, as on a full disk, the sender takes no commands.
     private static func unlessItFails<Made: ~Copyable>(_ make: () throws(BridgeError) -> Made) -> Made? {
         do { return try make() } catch {
             noteNoCommands(error)
@@ -81,7 +81,7 @@ extension Attach {
         Console.note("\(error); \"oriel status\" does not tell of this sender, and it takes no commands")
     }
 
-    /// The threads that write session descriptions start before the sandbox closes all other files, those of the calls afterwards.
+    /// The threads that write session descriptions start before the sandbox closes files, those of the calls afterwards.
     private func beginPlainCalls(
         with rendition: Rendition,
         _ horizon: Horizon,

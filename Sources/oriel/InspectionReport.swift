@@ -163,7 +163,7 @@ extension InspectionReport.Slot {
 }
 
 extension Orientation {
-    /// In the words of xrandr.
+    /// The orientation as xrandr names it.
     fileprivate var name: String {
         ["normal", "left", "inverted", "right"][quarterTurns] + (isMirrored ? ", mirrored" : "")
     }

@@ -7,7 +7,7 @@ struct Kick: ParsableCommand {
         abstract: "Send a viewer away.",
         discussion: """
             The viewer's page says so, and does not come back by itself; whoever has the link can open it again. "oriel \
-            status" tells the numbers of those who look in.
+            status" lists the viewers with their numbers.
             """
     )
 

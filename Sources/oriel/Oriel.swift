@@ -30,7 +30,7 @@ struct Oriel: ParsableCommand {
         }
     }
 
-    /// As the parser of arguments ends: with its help on standard output, or what is wrong with them on standard error.
+    /// Ends as the parser of arguments does: with its help on standard output, or its error on standard error.
     private static func exit(sayingWhy error: any Error) -> Never {
         let code = exitCode(for: error)
         let message = fullMessage(for: error)

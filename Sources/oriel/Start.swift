@@ -91,7 +91,7 @@ struct SourceOptions: ParsableArguments {
     }
 }
 
-/// What to capture; the whole screen if nothing is said.
+/// What to capture; the whole screen if no option is given.
 struct SourceChoice: ParsableArguments {
     @Option(help: ArgumentHelp("Capture one monitor, by the name that \"oriel list\" shows.", valueName: "name"))
     var monitor: String?

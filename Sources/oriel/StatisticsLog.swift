@@ -36,7 +36,7 @@ final class StatisticsLog {
                 "send_ms": milliseconds(sender.sendTime),
                 "bytes_scaled": sender.bytesScaled,
                 "bytes_encoded": sender.encodedBytes,
-                // Of all calls.
+                // Sums over all calls.
                 "packets_sent": sum(\.packets, totals?.packets),
                 "bytes_sent": sum(\.bytes, totals?.bytes),
                 "keyframe_requests": sum(\.keyframeRequests, totals?.keyframeRequests),

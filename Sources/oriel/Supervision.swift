@@ -30,7 +30,7 @@ struct Supervision {
     static let longestDelay = Duration.seconds(8)
     /// A process that ran this long did its work: its delay and its failures are forgotten.
     static let trialTime = Duration.seconds(10)
-    /// How often in a row a process may give up soon after its start. Its obstacle, such as its port that is still in use, may pass.
+    /// How often in a row a process may give up soon after its start: an obstacle, such as a port still in use, may pass.
     static let mostFailures = 3
     /// How long a process may take to end when it is asked to, and when it is killed.
     static let patience = Duration.seconds(3)
