@@ -28,6 +28,8 @@ enum AttachedReader {
                 obstacle = "no broadcast in \(path) yet"
             } catch .noAnswer(let path) {
                 obstacle = "the capture process of \(path) does not answer"
+            } catch {
+                throw error
             }
             guard waits else {
                 throw Failure(.tryAgain, "\(obstacle): start one with \"oriel start\", or leave --no-wait out")
