@@ -26,7 +26,7 @@ final class SenderCommands: Sendable {
         self.bitrate = Atomic(bitrate)
     }
 
-    func answer(_ request: SenderRequest) -> SenderAnswer {
+    func reply(to request: SenderRequest) -> SenderReply {
         switch request {
         case .status:
             let now: Instant = MonotonicClock.now()

@@ -22,11 +22,11 @@ struct Senders {
     /// Asks all senders for their status. Senders that have ended meanwhile are left out.
     func reports() -> [(pid: Int32, report: Result<SenderStatus, SenderControlError>)] {
         let deadline: Instant = MonotonicClock.now() + SenderConnection.patience
-        // All are asked before the first answer is awaited: a sender that hangs takes no time from the others.
+        // All are asked before the first reply is awaited: a sender that hangs takes no time from the others.
         let asked = SenderFolder.all(in: broadcast).map { SenderConnection(to: $0, asking: .status, until: deadline) }
         return asked.compactMap { sender in
             do throws(SenderControlError) {
-                guard case .status(let report) = try sender.answer(until: deadline) else {
+                guard case .status(let report) = try sender.reply(until: deadline) else {
                     throw .babbles(pid: sender.pid)
                 }
                 return (sender.pid, .success(report))
@@ -38,7 +38,7 @@ struct Senders {
         }
     }
 
-    /// Asks one sender, or all of them, for something, and waits for the answers.
+    /// Asks one sender, or all of them, for something, and waits for the replies.
     ///
     /// - Parameter pid: of the sender; nil for all senders.
     /// - Throws: the first error, once all have been asked. If `pid` is nil, senders that have ended meanwhile do not count.
@@ -49,7 +49,7 @@ struct Senders {
         let asked = folders.map { SenderConnection(to: $0, asking: request, until: deadline) }
         let results = asked.compactMap { sender -> Result<Void, any Error>? in
             do {
-                switch try sender.answer(until: deadline) {
+                switch try sender.reply(until: deadline) {
                 case .done: return .success(())
                 case .refused(let reason): throw Failure(.failed, reason)
                 case .status: throw SenderControlError.babbles(pid: sender.pid)

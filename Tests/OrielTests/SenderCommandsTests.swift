@@ -16,23 +16,23 @@ import WebRTC
     ])
     func aBitrateBeyondTheRangeIsRefused(bitrate: Int, isTaken: Bool) throws {
         let commands = SenderCommands(["web"], plain: [], peers: nil, web: nil, bitrate: 2_500_000)
-        switch commands.answer(.setBitrate(bitrate)) {
+        switch commands.reply(to: .setBitrate(bitrate)) {
         case .done: #expect(isTaken)
         case .refused: #expect(!isTaken)
         case .status: Issue.record("it was not asked")
         }
-        guard case .status(let status) = commands.answer(.status) else { throw Unexpected() }
+        guard case .status(let status) = commands.reply(to: .status) else { throw Unexpected() }
         #expect(status.bitrateBps == (isTaken ? bitrate : 2_500_000))
     }
 
     @Test(arguments: [Int.min, -1, 0, 1, .max])
     func withoutViewersNobodyIsKicked(number: Int) throws {
         let plain = SenderCommands(["rtp://h:5004"], plain: [], peers: nil, web: nil, bitrate: 1)
-        guard case .refused(let reason) = plain.answer(.kick(viewer: number)) else { throw Unexpected() }
+        guard case .refused(let reason) = plain.reply(to: .kick(viewer: number)) else { throw Unexpected() }
         #expect(reason.contains("rtp://h:5004"))
         let (peers, call) = try call()
         let web = SenderCommands(["web"], plain: [], peers: peers, web: call, bitrate: 1)
-        guard case .refused(let reason) = web.answer(.kick(viewer: number)) else { throw Unexpected() }
+        guard case .refused(let reason) = web.reply(to: .kick(viewer: number)) else { throw Unexpected() }
         #expect(reason == "no viewer \(number) looks in")
         peers.close()
     }

@@ -101,14 +101,14 @@ import Time
             // A whole line is not what it takes for an answer, and the rest of this one is lost.
             try liar.send("{\"done\":{}", until: late)
         }
-        #expect(throws: SenderControlError.babbles(pid: getpid())) { try connection.answer(until: late) }
+        #expect(throws: SenderControlError.babbles(pid: getpid())) { try connection.reply(until: late) }
     }
 
     @Test func aSenderThatEndsInsteadOfAnsweringIsToldOf() throws {
         let listener = try folder.listen()
         let connection = SenderConnection(to: folder, asking: .status, until: late)
         do { _ = try listener.accept()!.receive(limit: 100, until: late) }
-        #expect(throws: SenderControlError.babbles(pid: getpid())) { try connection.answer(until: late) }
+        #expect(throws: SenderControlError.babbles(pid: getpid())) { try connection.reply(until: late) }
     }
 
     /// As a process in another container may have it.
@@ -156,7 +156,7 @@ import Time
         let late = late
         #expect(try liar.receive(limit: 100, until: late) == "{\"status\":{}}")
         let thread = try Thread { try? liar.send(answer, until: late) }
-        #expect(throws: SenderControlError.babbles(pid: getpid())) { try connection.answer(until: late) }
+        #expect(throws: SenderControlError.babbles(pid: getpid())) { try connection.reply(until: late) }
         thread.join()
     }
 
@@ -173,19 +173,19 @@ import Time
                     MonotonicClock.sleep(until: MonotonicClock.now() + .milliseconds(1))
                 }
             }
-            #expect(throws: SenderControlError.self) { try connection.answer(until: soon) }
+            #expect(throws: SenderControlError.self) { try connection.reply(until: soon) }
             isOver.store(true, ordering: .relaxed)
             thread.join()
         }
     }
 
-    private func isDone(_ answer: SenderAnswer) -> Bool { if case .done = answer { true } else { false } }
+    private func isDone(_ answer: SenderReply) -> Bool { if case .done = answer { true } else { false } }
 
     @discardableResult
-    private func ask(_ request: SenderRequest, until deadline: Instant? = nil) throws -> SenderAnswer {
+    private func ask(_ request: SenderRequest, until deadline: Instant? = nil) throws -> SenderReply {
         let found = try #require(SenderFolder.all(in: broadcast).first)
         let deadline = deadline ?? late
-        return try SenderConnection(to: found, asking: request, until: deadline).answer(until: deadline)
+        return try SenderConnection(to: found, asking: request, until: deadline).reply(until: deadline)
     }
 
     private static let status: SenderStatus = {

@@ -39,7 +39,7 @@ public struct FrameReader: ~Copyable {
     private let access: Access
     private let lock: FileDescriptor
     let writerLock: FileDescriptor
-    private var source: FrameSource?
+    private var file: FramesFile?
     /// What was captured before it is not to be shown any more; follows the writer with each `read`, and may be asked by any
     /// thread.
     public let horizon: Horizon
@@ -84,21 +84,21 @@ public struct FrameReader: ~Copyable {
     /// - Throws: `noBroadcast`, `noAnswer`, `damaged`, `newerLayout`, `notPrivate` or `system`; calling again later is always
     ///   right. To wait for sealed memory, of a writer that does not get to run, may take a quarter of a second.
     public mutating func read(_ body: (borrowing Frame) -> Void) throws(BridgeError) -> Outcome {
-        guard let source = try current() else { return .noFrame }
-        let outcome = try read(source, body)
+        guard let file = try current() else { return .noFrame }
+        let outcome = try read(file, body)
         // Only an idle reader asks the kernel: where there are new frames, there is a writer.
-        guard outcome == .unchanged || outcome == .noFrame, let successor = try replacement(of: source) else {
+        guard outcome == .unchanged || outcome == .noFrame, let successor = try replacement(of: file) else {
             return outcome
         }
         return try read(successor, body)
     }
 
     private mutating func read(
-        _ source: FrameSource,
+        _ file: FramesFile,
         _ body: (borrowing Frame) -> Void
     ) throws(BridgeError) -> Outcome {
         do throws(Failure) {
-            let (outcome, info) = try source.read(after: seenLatest(of: source), overruns: &overruns, body)
+            let (outcome, info) = try file.read(after: seenLatest(of: file), overruns: &overruns, body)
             switch outcome {
             case .noFrame: return .noFrame
             case .unchanged: return .unchanged
@@ -106,9 +106,9 @@ public struct FrameReader: ~Copyable {
             case .noSuchSlot: throw Failure.malformed(Malformed("latest slot"))
             case .misnumbered: throw Failure.malformed(Malformed("frame number"))
             case .whole(let latest):
-                seen = (source.header.generation, latest)
+                seen = (file.header.generation, latest)
                 // A pause may have come meanwhile: then the picture of it follows.
-                return isHidden(info!, in: source) ? .noFrame : .frame(info!)
+                return isHidden(info!, in: file) ? .noFrame : .frame(info!)
             }
         } catch {
             switch error {
@@ -118,9 +118,9 @@ public struct FrameReader: ~Copyable {
         }
     }
 
-    private borrowing func isHidden(_ info: FrameInfo, in source: FrameSource) -> Bool {
+    private borrowing func isHidden(_ info: FrameInfo, in file: FramesFile) -> Bool {
         // A word is cheaper than the horizon itself. One that cannot be read calls for the horizon too.
-        let found = (try? source.load64(Layout.Header.horizon)) ?? .max
+        let found = (try? file.load64(Layout.Header.horizon)) ?? .max
         let passed = passedHorizon?.nanoseconds ?? 0
         return max(found, passed) > info.capturedAt.nanoseconds && horizon.hides(info.capturedAt)
     }
@@ -134,14 +134,14 @@ public struct FrameReader: ~Copyable {
     /// `deadline`. May return early, and does so after a second: a writer that was killed
     /// wakes nobody, and its successor cannot always.
     public borrowing func wait(until deadline: Instant) {
-        guard let source else { return MonotonicClock.sleep(until: min(deadline, soon)) }
-        source.wait(after: seenLatest(of: source), until: deadline)
+        guard let file else { return MonotonicClock.sleep(until: min(deadline, soon)) }
+        file.wait(after: seenLatest(of: file), until: deadline)
     }
 
     /// Sleeps likewise, and only while `bell` was rung `count` times.
     package borrowing func wait(until deadline: Instant, or bell: Bell, while count: UInt32) {
-        guard let source else { return bell.wait(while: count, until: min(deadline, soon)) }
-        source.wait(after: seenLatest(of: source), or: bell, while: count, until: deadline)
+        guard let file else { return bell.wait(while: count, until: min(deadline, soon)) }
+        file.wait(after: seenLatest(of: file), or: bell, while: count, until: deadline)
     }
 
     /// The longest sleep while nobody can wake this reader: there are no frames yet, or they are retired.
@@ -150,8 +150,8 @@ public struct FrameReader: ~Copyable {
     private var soon: Instant { MonotonicClock.now() + Self.shortWait }
 
     /// The `latest` word of the frame that was read last; 0 when that was of another generation.
-    private borrowing func seenLatest(of source: FrameSource) -> UInt64 {
-        seen.generation == source.header.generation ? seen.latest : 0
+    private borrowing func seenLatest(of file: FramesFile) -> UInt64 {
+        seen.generation == file.header.generation ? seen.latest : 0
     }
 
     /// How the broadcast is: what it says of itself, checked against the writer lock and the heartbeat.
@@ -161,18 +161,18 @@ public struct FrameReader: ~Copyable {
         }
         guard locked else {
             // A reader that has seen frames knows that a writer was here, whatever is left in the folder.
-            if source != nil, try directory.status() == nil { return .dead }
+            if file != nil, try directory.status() == nil { return .dead }
             return try directory.hasEndedWell() ? .stopped : .dead
         }
         // Frames that are retired, or nowhere to be found, wait for their successor: its state is in the status file alone.
-        var known: FrameSource?
+        var known: FramesFile?
         do {
             known = try current()
-            if let source = known { known = try replacement(of: source) ?? source }
+            if let file = known { known = try replacement(of: file) ?? file }
         } catch .noAnswer {
             return .stalled(try directory.status()?.state ?? .starting)
         } catch {}
-        guard let source = known, source.isInPlace, let (state, heartbeat) = try? source.pulse(), let state,
+        guard let file = known, file.isInPlace, let (state, heartbeat) = try? file.pulse(), let state,
             state != .retired
         else { return .live(try directory.status()?.state ?? .starting) }
         return Liveness(state: state, heartbeat: heartbeat)
@@ -180,36 +180,36 @@ public struct FrameReader: ~Copyable {
 
     /// The frames of the current generation, unless somebody has removed them; nil when there are none, or none that are fit
     /// to read.
-    private mutating func current() throws(BridgeError) -> FrameSource? {
-        guard let source else { return try follow() }
+    private mutating func current() throws(BridgeError) -> FramesFile? {
+        guard let file else { return try follow() }
         let state: BroadcastState?
-        do { state = try source.state } catch { throw lose(problem: "shrunk") }
+        do { state = try file.state } catch { throw lose(problem: "shrunk") }
         guard let state else { throw lose(problem: "state") }
-        return state == .retired ? try follow() : source
+        return state == .retired ? try follow() : file
     }
 
     /// The successor of frames that were removed before they could be marked as retired; nil while they are in place, or
     /// have none.
-    private mutating func replacement(of source: FrameSource) throws(BridgeError) -> FrameSource? {
-        guard !source.isInPlace, let successor = try follow(), successor !== source else { return nil }
+    private mutating func replacement(of file: FramesFile) throws(BridgeError) -> FramesFile? {
+        guard !file.isInPlace, let successor = try follow(), successor !== file else { return nil }
         return successor
     }
 
     /// Opens the frames file that the status file names, unless it is open.
-    private mutating func follow() throws(BridgeError) -> FrameSource? {
+    private mutating func follow() throws(BridgeError) -> FramesFile? {
         if let askAt, MonotonicClock.now() < askAt { throw .noAnswer(path: directory.path) }
         for triesLeft in (0..<3).reversed() {
             guard let generation = try directory.status()?.generation, generation != 0, generation != lostGeneration,
-                generation != source?.header.generation
-            else { return source }
+                generation != file?.header.generation
+            else { return file }
             do throws(BridgeError) {
-                let found = try FrameSource(BridgeStatus.framesFile(generation), in: directory, access: access)
+                let found = try FramesFile(BridgeStatus.framesFile(generation), in: directory, access: access)
                 passedHorizon = horizon.instant
                 horizon.follow(found.mapHeader())
-                source = found
+                file = found
                 // Another reader with this horizon may have come to a later generation meanwhile: the last one sets the latest.
                 if triesLeft > 0, try directory.status()?.generation != generation { continue }
-                return source
+                return file
             } catch .noBroadcast where triesLeft > 0 {
                 // The next generation has come between the two looks.
             } catch .noAnswer {
@@ -217,12 +217,12 @@ public struct FrameReader: ~Copyable {
                 throw .noAnswer(path: directory.path)
             }
         }
-        return source
+        return file
     }
 
     private mutating func lose(problem: String) -> BridgeError {
-        lostGeneration = source?.header.generation ?? 0
-        source = nil
+        lostGeneration = file?.header.generation ?? 0
+        file = nil
         return .damaged(path: directory.path(of: BridgeStatus.framesFile(lostGeneration)), problem: problem)
     }
 }

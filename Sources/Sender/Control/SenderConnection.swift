@@ -3,10 +3,10 @@ import Glibc
 package import Posix
 package import Time
 
-/// A running sender that was asked for something. Nothing that it answers is believed: it may have been taken over, hang, or be dead.
+/// A running sender that was asked for something. Nothing of its reply is believed: it may have been taken over, hang, or be dead.
 package final class SenderConnection {
-    /// Bytes of the longest answer, which tells of thousands of viewers.
-    private static let answerLimit = 4 << 20
+    /// Bytes of the longest reply, which tells of thousands of viewers.
+    private static let replyLimit = 4 << 20
     private static let connectTime = Duration.milliseconds(100)
     /// How long a command gives all senders for one request.
     package static let patience = Duration.seconds(2)
@@ -14,7 +14,7 @@ package final class SenderConnection {
     package let pid: Int32
     private let channel: Result<LineChannel, SenderControlError>
 
-    /// Asks a sender, without waiting for its answer.
+    /// Asks a sender, without waiting for its reply.
     package init(to folder: SenderFolder, asking request: SenderRequest, until deadline: Instant) {
         pid = folder.pid
         do {
@@ -27,13 +27,13 @@ package final class SenderConnection {
         }
     }
 
-    /// Waits for the answer. Call it once.
-    package func answer(until deadline: Instant) throws(SenderControlError) -> SenderAnswer {
+    /// Waits for the reply. Call it once.
+    package func reply(until deadline: Instant) throws(SenderControlError) -> SenderReply {
         switch channel {
         case .failure(let error): throw error
         case .success(let channel):
             do {
-                return try SenderAnswer(jsonLine: try channel.receive(limit: Self.answerLimit, until: deadline))
+                return try SenderReply(jsonLine: try channel.receive(limit: Self.replyLimit, until: deadline))
             } catch {
                 throw SenderControlError(error, of: pid)
             }
@@ -47,7 +47,7 @@ package enum SenderControlError: Error, Equatable, CustomStringConvertible {
     case gone(pid: Int32)
     /// The sender did not answer in time.
     case hangs(pid: Int32)
-    /// The sender's answer makes no sense, or breaks off.
+    /// The sender's reply makes no sense, or breaks off.
     case babbles(pid: Int32)
     case system(pid: Int32, SystemError)
 

@@ -2,7 +2,7 @@ package import Posix
 import Synchronization
 import Time
 
-/// Answers what commands ask of a running sender at its socket, one after the other, on a thread of its own.
+/// Replies to what commands ask of a running sender at its socket, one after the other, on a thread of its own.
 package final class SenderControl: Sendable {
     /// How long a command may take to send its request.
     private static let patience = Duration.seconds(1)
@@ -10,7 +10,7 @@ package final class SenderControl: Sendable {
     private static let retryTime = Duration.milliseconds(50)
 
     private let listener: LocalListener
-    private let answer: @Sendable (SenderRequest) -> SenderAnswer
+    private let reply: @Sendable (SenderRequest) -> SenderReply
     private let end: EventSignal
     private let thread = Mutex<Thread?>(nil)
 
@@ -18,14 +18,14 @@ package final class SenderControl: Sendable {
     ///
     /// - Parameters:
     ///   - listener: made before the process gave up making Unix sockets.
-    ///   - answer: called on the thread; must not wait long.
+    ///   - reply: called on the thread; must not wait long.
     package init(
         _ listener: consuming sending LocalListener,
-        answer: @escaping @Sendable (SenderRequest) -> SenderAnswer
+        reply: @escaping @Sendable (SenderRequest) -> SenderReply
     ) throws(SystemError) {
         end = try EventSignal()
         self.listener = listener
-        self.answer = answer
+        self.reply = reply
         try thread.withLock { thread throws(SystemError) in thread = try Thread { [self] in serve() } }
     }
 
@@ -39,22 +39,19 @@ package final class SenderControl: Sendable {
                 MonotonicClock.sleep(for: Self.retryTime)
                 continue
             }
-            // A command that asks too slowly, or does not take the answer, gets none.
-            try? Self.answer(asker, answer)
+            // A command that asks too slowly, or does not take the reply, gets none.
+            try? serve(asker)
         }
     }
 
-    private static func answer(
-        _ asker: borrowing LineChannel,
-        _ answer: (SenderRequest) -> SenderAnswer
-    ) throws {
-        let line = try asker.receive(limit: requestLimit, until: MonotonicClock.now() + patience)
+    private func serve(_ asker: borrowing LineChannel) throws {
+        let line = try asker.receive(limit: Self.requestLimit, until: MonotonicClock.now() + Self.patience)
         // A request whose command has given up is not carried out later, as when this process goes on after SIGSTOP.
         if asker.isAbandoned { return }
-        // A command that asks several senders may wait for one that hangs before it reads this answer.
+        // A command that asks several senders may wait for one that hangs before it reads this reply.
         let deadline: Instant = MonotonicClock.now() + SenderConnection.patience
         let request = try? SenderRequest(jsonLine: line)
-        try asker.send(try (request.map(answer) ?? .refused("the request makes no sense")).jsonLine(), until: deadline)
+        try asker.send(try (request.map(reply) ?? .refused("the request makes no sense")).jsonLine(), until: deadline)
     }
 
     /// Ends the thread. Further calls do nothing.

@@ -7,8 +7,8 @@ package enum SenderRequest: Codable, Sendable, Equatable {
     case setBitrate(Int)
 }
 
-/// What a sender answers: one JSON object on one line, with one key.
-package enum SenderAnswer: Codable, Sendable {
+/// What a sender replies: one JSON object on one line, with one key.
+package enum SenderReply: Codable, Sendable {
     case done
     /// The request was refused: the reason, as a sentence without a full stop.
     case refused(String)

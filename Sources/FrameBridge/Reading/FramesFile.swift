@@ -7,7 +7,7 @@ import Time
 ///
 /// Nothing here believes the file: metadata is copied and checked, pixels are taken for good only when the slot's
 /// sequence number did not move, and a file that shrinks ends in `Lost` instead of a signal.
-final class FrameSource {
+final class FramesFile {
     /// The file was shrunk, or a read failed.
     struct Lost: Error {}
 
