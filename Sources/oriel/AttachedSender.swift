@@ -49,7 +49,7 @@ extension Attach {
         )
         var control: SenderControl?
         if let listener {
-            do { control = try SenderControl(listener, reply: commands.reply(to:)) } catch { Self.noteNoCommands(error) }
+            do { control = try SenderControl(listener, reply: commands.reply) } catch { Self.noteNoCommands(error) }
         }
         defer { control?.close() }
         var loop = SenderLoop(
