@@ -1,17 +1,8 @@
 /// The probabilities that VP8 codes coefficients with: for 4 kinds of block, 8 bands of positions, 3 contexts and 11 nodes
 /// of the token tree, in this order (RFC 6386 §13.3).
-struct CoefficientProbabilities: Equatable {
-    static let count = 4 * 8 * 3 * 11
-
-    private(set) var values = Self.defaults
-
+enum CoefficientProbabilities {
     /// Where the 11 nodes begin.
     static func offset(block: Int, band: Int, context: Int) -> Int { ((block * 8 + band) * 3 + context) * 11 }
-
-    subscript(index: Int) -> UInt8 {
-        get { values[index] }
-        set { values[index] = newValue }
-    }
 
     /// Those of a keyframe before its own changes (RFC 6386 §13.5).
     static let defaults: [UInt8] = [

@@ -34,7 +34,8 @@ final class MacroblockResidual {
 
     /// 25 blocks of 16: differences, then coefficients as decoders will have them.
     private let blocks: UnsafeMutablePointer<Int32>
-    /// 16x16 of luma, 8x8 of U, 8x8 of V.
+    private let predicted = PlaneMemory(columns: 1, rows: 1)
+    /// The memory of `predicted`: 16x16 of luma, 8x8 of U, 8x8 of V.
     private let prediction: UnsafeMutablePointer<UInt8>
     /// The quantized coefficients of the same blocks, in the order of coding.
     private let levels: UnsafeMutablePointer<Int32>
@@ -47,28 +48,19 @@ final class MacroblockResidual {
         blocks.initialize(repeating: 0, count: 25 * 16)
         levels = .allocate(capacity: 25 * 16)
         levels.initialize(repeating: 0, count: 25 * 16)
-        prediction = .allocate(capacity: 384)
-        prediction.initialize(repeating: 0, count: 384)
+        prediction = predicted.planes.pointers.y
     }
 
     deinit {
         blocks.deallocate()
         levels.deallocate()
-        prediction.deallocate()
     }
 
     func levels(of block: Int) -> UnsafePointer<Int32> { UnsafePointer(levels + 16 * block) }
 
     /// Predicts a macroblock from another picture, some rows further down.
-    func predict(from planes: PatchEncoder.Planes, _ column: Int, _ row: Int, rows: Int, height: Int) {
-        let columns = column..<column + 1
-        predictor.luma(planes, columns, row, rows: rows, height: height, into: prediction, 16)
-        func chroma(_ plane: UnsafeMutablePointer<UInt8>, _ stride: Int, into place: Int) {
-            let height = height / 2
-            predictor.chroma(plane, stride, columns, row, rows: rows, height: height, into: prediction + place, 8)
-        }
-        chroma(planes.pointers.u, planes.strides.u, into: 256)
-        chroma(planes.pointers.v, planes.strides.v, into: 320)
+    func predict(from planes: PatchEncoder.Planes, _ column: Int, _ row: Int, rows: Int) {
+        predictor.predict(column..<column + 1, row, from: planes, rows: rows, into: predicted.planes)
     }
 
     /// The sum of absolute differences between the prediction and what is to be shown, in luma.
@@ -106,14 +98,15 @@ final class MacroblockResidual {
         BlockTransform.inverseWalsh(means)
         for block in 0..<16 { blocks[16 * block] = means[block] }
         for block in 0..<24 { BlockTransform.inverseCosine(blocks + 16 * block) }
+        let target = target.from(column, row)
         for block in 0..<16 {
             let (x, y) = (block % 4 * 4, block / 4 * 4)
-            let start = (row * 16 + y) * target.strides.y + column * 16 + x
+            let start = y * target.strides.y + x
             add(block, to: y * 16 + x, 16, into: target.pointers.y + start, target.strides.y)
         }
         for block in 0..<4 {
             let (x, y) = (block % 2 * 4, block / 2 * 4)
-            let start = (row * 8 + y) * target.strides.u + column * 8 + x
+            let start = y * target.strides.u + x
             let place = 256 + y * 8 + x
             add(16 + block, to: place, 8, into: target.pointers.u + start, target.strides.u)
             add(20 + block, to: place + 64, 8, into: target.pointers.v + start, target.strides.v)

@@ -27,6 +27,14 @@ struct PatchEncoder {
         var source: PlanarPicture.Source {
             PlanarPicture.Source(pointers.y, pointers.u, pointers.v, strides: strides)
         }
+
+        /// The same planes from a macroblock on.
+        func from(_ column: Int, _ row: Int) -> Planes {
+            let y = pointers.y + 16 * (row * strides.y + column)
+            let u = pointers.u + 8 * (row * strides.u + column)
+            let v = pointers.v + 8 * (row * strides.v + column)
+            return Planes(pointers: (y, u, v), strides: strides)
+        }
     }
 
     /// Macroblocks that patches have changed since the last frame of the encoder.
@@ -45,6 +53,7 @@ struct PatchEncoder {
     /// Where the next picture is put together while parts of the present one are still needed.
     private var spare: PlaneMemory
     private let version: Int
+    private let prediction: Prediction
     private let residual: MacroblockResidual
     private var modes = BoolEncoder()
     private var tokens = TokenWriter()
@@ -58,12 +67,12 @@ struct PatchEncoder {
     init(_ size: PixelSize, version: Int) {
         precondition(0...1 ~= version, "another version of VP8")
         self.version = version
-        let prediction = Prediction(isSixTap: version == 0)
-        residual = MacroblockResidual(prediction)
         patched = BlockSet(size, side: BlockSet.macroblock)
         held = patched
-        reconstruction = PlaneMemory(columns: patched.columns, rows: patched.rows, prediction)
-        spare = PlaneMemory(columns: patched.columns, rows: patched.rows, prediction)
+        prediction = Prediction(isSixTap: version == 0, rowCount: patched.rows)
+        residual = MacroblockResidual(prediction)
+        reconstruction = PlaneMemory(columns: patched.columns, rows: patched.rows)
+        spare = PlaneMemory(columns: patched.columns, rows: patched.rows)
         above = Array(repeating: 0, count: patched.columns * 9)
         vectors = VectorField(columns: patched.columns, rows: patched.rows)
     }
@@ -144,7 +153,7 @@ struct PatchEncoder {
                 var isCoded = false
                 if blocks.contains(column: column, row: row) {
                     let before = held.contains(column: column, row: row) ? reconstruction.planes : base
-                    residual.predict(from: before, column, row, rows: 0, height: 16 * patched.rows)
+                    residual.predict(from: before, column, row, rows: 0)
                     isCoded = residual.compute(source, column, row)
                 }
                 writeHead(isCoded: isCoded, codedProbability)
@@ -165,7 +174,6 @@ struct PatchEncoder {
         _ codedProbability: UInt8,
         limit: Int
     ) -> Bool {
-        let height = 16 * patched.rows
         vectors.reset()
         for row in 0..<patched.rows {
             for index in left.indices { left[index] = 0 }
@@ -176,7 +184,7 @@ struct PatchEncoder {
                 if blocks.contains(column: column, row: row) {
                     isMoved = isMoved || isNearer(column, row, scroll.rows, to: source)
                     let rows = isMoved ? scroll.rows : 0
-                    residual.predict(from: reconstruction.planes, column, row, rows: rows, height: height)
+                    residual.predict(from: reconstruction.planes, column, row, rows: rows)
                     isCoded = residual.compute(source, column, row)
                 }
                 writeHead(isCoded: isCoded, codedProbability)
@@ -185,12 +193,12 @@ struct PatchEncoder {
                 // Neighbours with the same motion are copied at once.
                 let motion = isCoded ? nil : isMoved ? scroll.rows : 0
                 if motion != run.motion {
-                    copy(run.start..<column, row, run.motion, height: height)
+                    copy(run.start..<column, row, run.motion)
                     run = (column, motion)
                 }
                 writeRest(isCoded: isCoded, into: spare, column, row)
             }
-            copy(run.start..<patched.columns, row, run.motion, height: height)
+            copy(run.start..<patched.columns, row, run.motion)
             if tokens.encoder.bytes.count > limit { return false }
         }
         swap(&reconstruction, &spare)
@@ -201,17 +209,17 @@ struct PatchEncoder {
     private func isNearer(_ column: Int, _ row: Int, _ rows: Int, to source: MacroblockResidual.Source) -> Bool {
         // No vector may reach further beyond the edge than decoders keep a border.
         if abs(rows) > 16 { return false }
-        let height = 16 * patched.rows
-        residual.predict(from: reconstruction.planes, column, row, rows: rows, height: height)
+        residual.predict(from: reconstruction.planes, column, row, rows: rows)
         let distance = residual.distance(to: source, column, row)
-        residual.predict(from: reconstruction.planes, column, row, rows: 0, height: height)
+        residual.predict(from: reconstruction.planes, column, row, rows: 0)
         return distance < residual.distance(to: source, column, row)
     }
 
     /// Takes over macroblocks that have no difference; none where `motion` is nil.
-    private func copy(_ columns: Range<Int>, _ row: Int, _ motion: Int?, height: Int) {
+    private func copy(_ columns: Range<Int>, _ row: Int, _ motion: Int?) {
         guard let motion, !columns.isEmpty else { return }
-        spare.copy(columns, row, from: reconstruction.planes, rows: motion, height: height)
+        let target = spare.planes.from(columns.lowerBound, row)
+        prediction.predict(columns, row, from: reconstruction.planes, rows: motion, into: target)
     }
 
     /// Puts what patches have made of a picture into a copy of the encoder's last frame. Returns false when that is lost with
@@ -229,7 +237,8 @@ struct PatchEncoder {
         if held.isFull { return }
         for row in 0..<held.rows {
             for column in 0..<held.columns where !held.contains(column: column, row: row) {
-                reconstruction.copy(column..<column + 1, row, from: base, rows: 0, height: 16 * held.rows)
+                let target = reconstruction.planes.from(column, row)
+                prediction.predict(column..<column + 1, row, from: base, rows: 0, into: target)
             }
         }
         held.insertAll()
@@ -269,16 +278,14 @@ struct PatchEncoder {
         modes.write(0, bits: 2)  // sign biases
         modes.write(0, bits: 1)  // probabilities hold for this frame only
         modes.write(0, bits: 1)  // the last frame stays
-        for index in 0..<CoefficientProbabilities.count {
-            modes.write(false, CoefficientProbabilities.unchanged[index])
-        }
+        for probability in CoefficientProbabilities.unchanged { modes.write(false, probability) }
         modes.write(1, bits: 1)  // macroblocks say whether they have coefficients
         modes.write(Int(codedProbability), bits: 8)
         modes.write(1, bits: 8)  // intra macroblocks: none
         modes.write(isOnGolden ? 1 : 255, bits: 8)  // from the last frame
         modes.write(255, bits: 8)  // or else from the golden frame
         modes.write(0, bits: 2)  // intra probabilities stay
-        for index in 0..<VectorProbabilities.count { modes.write(false, VectorProbabilities.unchanged[index]) }
+        for probability in VectorProbabilities.unchanged { modes.write(false, probability) }
     }
 
     /// An inter macroblock, up to its motion (RFC 6386 §19.3).

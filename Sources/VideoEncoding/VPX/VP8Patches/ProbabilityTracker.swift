@@ -2,8 +2,8 @@
 /// the one before but for what its header changes (RFC 6386 §9, §19.2).
 struct ProbabilityTracker {
     /// What the next frame starts with.
-    private(set) var coefficients = CoefficientProbabilities()
-    private(set) var vectors = VectorProbabilities()
+    private(set) var coefficients = CoefficientProbabilities.defaults
+    private(set) var vectors = VectorProbabilities.defaults
 
     /// Takes note of a frame. Returns false when its header is cut off or none of VP8's.
     mutating func note(_ frame: Span<UInt8>) -> Bool {
@@ -30,13 +30,13 @@ struct ProbabilityTracker {
         // Without it, the changes hold for this frame only.
         guard decoder.readFlag() else { return true }
         if !isKeyframe { _ = decoder.readFlag() }  // refreshes the last frame
-        decoder.readChanges(of: &coefficients)
+        decoder.readCoefficientChanges(of: &coefficients)
         if isKeyframe { return true }
         if decoder.readFlag() { _ = decoder.read(bits: 8) }  // whether macroblocks have coefficients
         _ = decoder.read(bits: 24)  // of intra macroblocks, the last frame and the golden frame
         if decoder.readFlag() { _ = decoder.read(bits: 32) }  // intra modes of luma
         if decoder.readFlag() { _ = decoder.read(bits: 24) }  // and of chroma
-        decoder.readChanges(of: &vectors)
+        decoder.readVectorChanges(of: &vectors)
         return true
     }
 }
@@ -62,14 +62,14 @@ extension BoolDecoder {
         for _ in 0..<8 where readFlag() { _ = read(bits: 7) }
     }
 
-    fileprivate mutating func readChanges(of probabilities: inout CoefficientProbabilities) {
-        for index in 0..<CoefficientProbabilities.count where read(CoefficientProbabilities.unchanged[index]) {
+    fileprivate mutating func readCoefficientChanges(of probabilities: inout [UInt8]) {
+        for (index, unchanged) in CoefficientProbabilities.unchanged.enumerated() where read(unchanged) {
             probabilities[index] = UInt8(read(bits: 8))
         }
     }
 
-    fileprivate mutating func readChanges(of probabilities: inout VectorProbabilities) {
-        for index in 0..<VectorProbabilities.count where read(VectorProbabilities.unchanged[index]) {
+    fileprivate mutating func readVectorChanges(of probabilities: inout [UInt8]) {
+        for (index, unchanged) in VectorProbabilities.unchanged.enumerated() where read(unchanged) {
             let value = read(bits: 7)
             probabilities[index] = value == 0 ? 1 : UInt8(value << 1)
         }

@@ -13,16 +13,20 @@ struct TokenWriter {
     /// Position 0...15 in the order of coding to the place in the block.
     static let zigzag: [Int] = [0, 1, 4, 8, 5, 2, 3, 6, 9, 12, 13, 10, 7, 11, 14, 15]
 
-    /// The probabilities of what a large level is more than the least of its category (§13.2).
-    private static let categories: [[UInt8]] = [
-        [159], [165, 145], [173, 148, 140], [176, 155, 140, 135], [180, 157, 141, 134, 130],
-        [254, 254, 243, 230, 196, 177, 153, 140, 133, 130, 129],
+    /// The categories of levels above 4 (§13.2): the least level of each, and the probabilities of the bits that say how much
+    /// larger a level is.
+    private static let categories: [(least: Int, bits: [UInt8])] = [
+        (5, [159]),
+        (7, [165, 145]),
+        (11, [173, 148, 140]),
+        (19, [176, 155, 140, 135]),
+        (35, [180, 157, 141, 134, 130]),
+        (67, [254, 254, 243, 230, 196, 177, 153, 140, 133, 130, 129]),
     ]
 
     var encoder = BoolEncoder()
 
-    /// The largest level: what eleven bits can say beyond the least of the last category, 67, and decoders can multiply by
-    /// any step.
+    /// The largest level: eleven bits can say it in the last category, and decoders can multiply it by any step.
     static let mostLevel = 2047
 
     /// - Parameters:
@@ -33,7 +37,7 @@ struct TokenWriter {
         _ levels: UnsafePointer<Int32>,
         _ kind: Kind,
         context: Int,
-        _ probabilities: CoefficientProbabilities
+        _ probabilities: [UInt8]
     ) -> Bool {
         let first = kind == .lumaWithoutMean ? 1 : 0
         var end = 16
@@ -66,8 +70,9 @@ struct TokenWriter {
         return end > first
     }
 
-    /// Of 2 or more.
-    private mutating func writeMagnitude(_ magnitude: Int, _ node: Int, _ probabilities: CoefficientProbabilities) {
+    /// - Parameter magnitude: 2 or more.
+    private mutating func writeMagnitude(_ magnitude: Int, _ node: Int, _ probabilities: [UInt8]) {
+        precondition(magnitude <= Self.mostLevel, "a level that VP8 cannot code")
         func probability(_ index: Int) -> UInt8 { probabilities[node + index] }
         encoder.write(magnitude > 4, probability(3))
         if magnitude <= 4 {
@@ -78,35 +83,14 @@ struct TokenWriter {
         encoder.write(magnitude > 10, probability(6))
         if magnitude <= 10 {
             encoder.write(magnitude > 6, probability(7))
-            if magnitude <= 6 {
-                writeRest(magnitude - 5, Self.categories[0])
-            } else {
-                writeRest(magnitude - 7, Self.categories[1])
-            }
-            return
-        }
-        encoder.write(magnitude > 34, probability(8))
-        if magnitude <= 34 {
-            encoder.write(magnitude > 18, probability(9))
-            if magnitude <= 18 {
-                writeRest(magnitude - 11, Self.categories[2])
-            } else {
-                writeRest(magnitude - 19, Self.categories[3])
-            }
         } else {
-            encoder.write(magnitude > 66, probability(10))
-            if magnitude <= 66 {
-                writeRest(magnitude - 35, Self.categories[4])
-            } else {
-                precondition(magnitude <= Self.mostLevel, "a level that VP8 cannot code")
-                writeRest(magnitude - 67, Self.categories[5])
-            }
+            encoder.write(magnitude > 34, probability(8))
+            let (border, index) = magnitude > 34 ? (66, 10) : (18, 9)
+            encoder.write(magnitude > border, probability(index))
         }
-    }
-
-    private mutating func writeRest(_ rest: Int, _ probabilities: [UInt8]) {
-        for (index, probability) in probabilities.enumerated() {
-            encoder.write(rest >> (probabilities.count - 1 - index) & 1 != 0, probability)
+        let (least, bits) = Self.categories.last { $0.least <= magnitude }!
+        for (index, probability) in bits.enumerated() {
+            encoder.write((magnitude - least) >> (bits.count - 1 - index) & 1 != 0, probability)
         }
     }
 }

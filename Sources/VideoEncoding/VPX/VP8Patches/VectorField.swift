@@ -33,7 +33,7 @@ struct VectorField {
         _ column: Int,
         _ row: Int,
         to encoder: inout BoolEncoder,
-        _ probabilities: VectorProbabilities
+        _ probabilities: [UInt8]
     ) {
         precondition(Scroll.range ~= motion && motion == cut(motion, row), "a vector that VP8 cannot code")
         if column == 0 {

@@ -1,8 +1,7 @@
 /// The probabilities that VP8 codes motion vectors with: 19 for rows, then 19 for columns (RFC 6386 §17.2).
-struct VectorProbabilities: Equatable {
-    static let count = 2 * 19
-
-    private var values: [UInt8] = [
+enum VectorProbabilities {
+    /// Those of a keyframe.
+    static let defaults: [UInt8] = [
         162, 128, 225, 146, 172, 147, 214, 39, 156, 128, 129, 132, 75, 145, 178, 206, 239, 254, 254,
         164, 128, 204, 170, 119, 235, 140, 230, 228, 128, 130, 130, 74, 148, 180, 203, 236, 254, 254,
     ]
@@ -12,11 +11,6 @@ struct VectorProbabilities: Equatable {
         237, 246, 253, 253, 254, 254, 254, 254, 254, 254, 254, 254, 254, 254, 250, 250, 252, 254, 254,
         231, 243, 245, 253, 254, 254, 254, 254, 254, 254, 254, 254, 254, 254, 251, 251, 254, 254, 254,
     ]
-
-    subscript(index: Int) -> UInt8 {
-        get { values[index] }
-        set { values[index] = newValue }
-    }
 
     /// Where the 19 of a direction begin.
     static let rows = 0
@@ -30,7 +24,7 @@ struct VectorProbabilities: Equatable {
 
 extension BoolEncoder {
     /// Codes one component of a vector, in quarters of a pixel, -1023...1023 (RFC 6386 §17.2).
-    mutating func write(component: Int, _ probabilities: VectorProbabilities, from start: Int) {
+    mutating func write(component: Int, _ probabilities: [UInt8], from start: Int) {
         typealias P = VectorProbabilities
         precondition(-1023...1023 ~= component, "a vector of more than ten bits")
         let magnitude = abs(component)
