@@ -10,8 +10,6 @@ package struct VideoEncoderConfiguration: Sendable {
     package var targetBitrate: Int
     /// What rate control plans with. Frames may come at any other pace.
     package var framesPerSecond: Int
-    /// More than one costs more in all than it saves in time.
-    package var threads: Int
     /// Below how much of its reserve, in percent, rate control drops frames; 0 means never.
     package var dropThreshold: Int
     /// The version of VP8's bitstream (RFC 6386 §9.1): 0, which every encoder writes, or 1, which is cheaper.
@@ -24,7 +22,6 @@ package struct VideoEncoderConfiguration: Sendable {
         size: PixelSize,
         targetBitrate: Int,
         framesPerSecond: Int = 30,
-        threads: Int = 1,
         dropThreshold: Int = 0,
         vp8Profile: Int = 0,
         allowsPatches: Bool = true
@@ -33,7 +30,6 @@ package struct VideoEncoderConfiguration: Sendable {
         self.size = size
         self.targetBitrate = targetBitrate
         self.framesPerSecond = framesPerSecond
-        self.threads = threads
         self.dropThreshold = dropThreshold
         self.vp8Profile = vp8Profile
         self.allowsPatches = allowsPatches
@@ -47,9 +43,6 @@ package struct VideoEncoderConfiguration: Sendable {
         try Self.validate(bitrate: targetBitrate)
         guard (1...1000).contains(framesPerSecond) else {
             throw .configuration("the frame rate is \(framesPerSecond); it must be from 1 to 1000")
-        }
-        guard (1...64).contains(threads) else {
-            throw .configuration("the number of threads is \(threads); it must be from 1 to 64")
         }
         guard (0...100).contains(dropThreshold) else {
             throw .configuration("the drop threshold is \(dropThreshold) %; it must be from 0 to 100")

@@ -222,9 +222,6 @@ struct VideoEncoderTests {
         var slow = configuration(.vp9)
         slow.framesPerSecond = 0
         expectRefusal(slow)
-        var idle = configuration(.vp9)
-        idle.threads = 0
-        expectRefusal(idle)
     }
 
     private func expectRefusal(_ configuration: VideoEncoderConfiguration) {

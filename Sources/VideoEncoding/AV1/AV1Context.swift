@@ -43,13 +43,14 @@ struct AV1Context: ~Copyable {
         try check(name) { oriel_aom_exchange($0, Int32(control.rawValue), &data) }
     }
 
-    private static func error(
-        _ pointer: UnsafeMutablePointer<aom_codec_ctx_t>,
+    /// - Parameter pointer: the context of which the call failed; nil where there is none yet.
+    static func error(
+        _ pointer: UnsafeMutablePointer<aom_codec_ctx_t>?,
         _ call: StaticString,
         _ code: aom_codec_err_t
     ) -> VideoEncoderError {
         var reason = String(cString: aom_codec_err_to_string(code))
-        if let detail = aom_codec_error_detail(pointer) { reason += ": " + String(cString: detail) }
+        if let pointer, let detail = aom_codec_error_detail(pointer) { reason += ": " + String(cString: detail) }
         return .library(call: "\(call)", code: code.rawValue, reason: reason)
     }
 }

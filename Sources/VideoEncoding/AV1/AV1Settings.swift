@@ -7,16 +7,11 @@ extension VideoEncoderConfiguration {
     func libaomConfiguration() throws(VideoEncoderError) -> aom_codec_enc_cfg_t {
         var configuration = aom_codec_enc_cfg_t()
         let code = aom_codec_enc_config_default(aom_codec_av1_cx(), &configuration, UInt32(AOM_USAGE_REALTIME))
-        guard code == AOM_CODEC_OK else {
-            throw .library(
-                call: "aom_codec_enc_config_default",
-                code: code.rawValue,
-                reason: String(cString: aom_codec_err_to_string(code))
-            )
-        }
+        guard code == AOM_CODEC_OK else { throw AV1Context.error(nil, "aom_codec_enc_config_default", code) }
         configuration.g_w = UInt32(size.width)
         configuration.g_h = UInt32(size.height)
-        configuration.g_threads = UInt32(threads)
+        // More than one costs more in all than it saves in time.
+        configuration.g_threads = 1
         configuration.g_timebase = aom_rational(num: 1, den: Int32(AV1Clock.ticksPerSecond))
         configuration.g_lag_in_frames = 0
         // Losses are repaired by retransmission and keyframes.

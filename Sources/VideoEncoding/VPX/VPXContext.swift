@@ -45,13 +45,14 @@ struct VPXContext: ~Copyable {
         try check(name) { oriel_vpx_exchange($0, Int32(control.rawValue), &data) }
     }
 
-    private static func error(
-        _ pointer: UnsafeMutablePointer<vpx_codec_ctx_t>,
+    /// - Parameter pointer: the context of which the call failed; nil where there is none yet.
+    static func error(
+        _ pointer: UnsafeMutablePointer<vpx_codec_ctx_t>?,
         _ call: StaticString,
         _ code: vpx_codec_err_t
     ) -> VideoEncoderError {
         var reason = String(cString: vpx_codec_err_to_string(code))
-        if let detail = vpx_codec_error_detail(pointer) { reason += ": " + String(cString: detail) }
+        if let pointer, let detail = vpx_codec_error_detail(pointer) { reason += ": " + String(cString: detail) }
         return .library(call: "\(call)", code: code.rawValue, reason: reason)
     }
 }

@@ -10,16 +10,11 @@ extension VideoEncoderConfiguration {
     func libvpxConfiguration() throws(VideoEncoderError) -> vpx_codec_enc_cfg_t {
         var configuration = vpx_codec_enc_cfg_t()
         let code = vpx_codec_enc_config_default(interface, &configuration, 0)
-        guard code == VPX_CODEC_OK else {
-            throw .library(
-                call: "vpx_codec_enc_config_default",
-                code: code.rawValue,
-                reason: String(cString: vpx_codec_err_to_string(code))
-            )
-        }
+        guard code == VPX_CODEC_OK else { throw VPXContext.error(nil, "vpx_codec_enc_config_default", code) }
         configuration.g_w = UInt32(size.width)
         configuration.g_h = UInt32(size.height)
-        configuration.g_threads = UInt32(threads)
+        // More than one costs more in all than it saves in time.
+        configuration.g_threads = 1
         configuration.g_timebase = vpx_rational(num: 1, den: 1_000_000_000)
         // VP8 version 1 (RFC 6386 §9.1): bilinear prediction and the simple loop filter.
         configuration.g_profile = codec == .vp8 ? UInt32(vp8Profile) : 0
