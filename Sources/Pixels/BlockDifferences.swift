@@ -91,26 +91,12 @@ extension NV12Picture {
         from source: borrowing NV12Picture,
         _ bits: UnsafeMutablePointer<UInt64>
     ) {
-        let layout = layout
-        let lumaOffset = layout.lumaOffset(x: part.x, y: part.y)
-        let chromaOffset = layout.chromaOffset(x: part.x, y: part.y)
-        func update(_ target: MutableRows, from source: Rows, offset: Int, height: Int) {
-            let start = source.start + offset
-            pixels_update_blocks(target.start, target.stride, start, source.stride, part.width, height, bits)
+        func update(_ target: MutableRows, from source: Rows, y: Int, height: Int) {
+            let (first, other) = (target[y] + part.x, source[y] + part.x)
+            pixels_update_blocks(first, target.stride, other, source.stride, part.width, height, bits)
         }
-        source.withPlanes { sourceLuma, sourceChroma in
-            withMutablePlanes { luma, chroma in
-                withRows(sourceLuma, stride: layout.lumaStride) { source in
-                    withMutableRows(&luma, offset: lumaOffset, stride: layout.lumaStride) { target in
-                        update(target, from: source, offset: lumaOffset, height: part.height)
-                    }
-                }
-                withRows(sourceChroma, stride: layout.chromaStride) { source in
-                    withMutableRows(&chroma, offset: chromaOffset, stride: layout.chromaStride) { target in
-                        update(target, from: source, offset: chromaOffset, height: part.height / 2)
-                    }
-                }
-            }
-        }
+        let (target, source) = (mutablePlanes, source.planes)
+        update(target.luma, from: source.luma, y: part.y, height: part.height)
+        update(target.chroma, from: source.chroma, y: part.y / 2, height: part.height / 2)
     }
 }

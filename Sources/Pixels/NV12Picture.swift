@@ -30,9 +30,23 @@ package struct NV12Picture: ~Copyable, @unchecked Sendable {  // the memory has 
         return try body(&luma, &chroma)
     }
 
-    package mutating func fillBlack() {
-        fill(luma: 16, chroma: 128)
+    /// The planes, for C to read while the picture is borrowed.
+    var planes: (luma: Rows, chroma: Rows) {
+        let start = memory.baseAddress!.assumingMemoryBound(to: UInt8.self)
+        let chroma = Rows(start: start + chromaStart, stride: layout.chromaStride)
+        return (Rows(start: start, stride: layout.lumaStride), chroma)
     }
+
+    /// The planes, for C to write while the picture is borrowed.
+    var mutablePlanes: (luma: MutableRows, chroma: MutableRows) {
+        mutating get {
+            let start = memory.baseAddress!.assumingMemoryBound(to: UInt8.self)
+            let chroma = MutableRows(start: start + chromaStart, stride: layout.chromaStride)
+            return (MutableRows(start: start, stride: layout.lumaStride), chroma)
+        }
+    }
+
+    package mutating func fillBlack() { fill(luma: 16, chroma: 128) }
 
     /// Gives every sample, padding too, one value; both chroma components the same.
     package mutating func fill(luma: UInt8, chroma: UInt8) {

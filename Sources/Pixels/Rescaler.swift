@@ -96,18 +96,12 @@ package struct Rescaler: Sendable {
             width: region.width,
             height: region.height
         )
-        let outputLayout = picture.layout
-        let lumaOffset = outputLayout.lumaOffset(x: target.x, y: target.y)
-        let chromaOffset = outputLayout.chromaOffset(x: target.x, y: target.y)
+        let (wholeLuma, wholeChroma) = picture.mutablePlanes
+        let outputLuma = MutableRows(start: wholeLuma[target.y] + target.x, stride: wholeLuma.stride)
+        let outputChroma = MutableRows(start: wholeChroma[target.y / 2] + target.x, stride: wholeChroma.stride)
         withRows(luma, stride: layout.lumaStride) { luma in
             withRows(chroma, stride: layout.chromaStride) { chroma in
-                picture.withMutablePlanes { outputLuma, outputChroma in
-                    withMutableRows(&outputLuma, offset: lumaOffset, stride: outputLayout.lumaStride) { outputLuma in
-                        withMutableRows(&outputChroma, offset: chromaOffset, stride: outputLayout.chromaStride) {
-                            rescale(part, luma: luma, chroma: chroma, toLuma: outputLuma, chroma: $0)
-                        }
-                    }
-                }
+                rescale(part, luma: luma, chroma: chroma, toLuma: outputLuma, chroma: outputChroma)
             }
         }
     }
@@ -121,8 +115,8 @@ package struct Rescaler: Sendable {
     ) {
         switch method {
         case .copy:
-            Self.copy(luma, to: outputLuma, part)
-            Self.copy(chroma, to: outputChroma, part.chromaBytes)
+            outputLuma.copy(part, from: luma)
+            outputChroma.copy(part.chromaBytes, from: chroma)
         case .reduce3To2:
             precondition(part == part.scaledOutwards(from: 4, to: 4), "not a region of the output")
             reduce3To2(part, luma: luma, chroma: chroma, toLuma: outputLuma, chroma: outputChroma)
@@ -131,12 +125,6 @@ package struct Rescaler: Sendable {
         case .resample(let lumaResampler, let chromaResampler):
             lumaResampler.resample(.luma, luma, part: part, to: outputLuma)
             chromaResampler.resample(.chroma, chroma, part: part.scaledOutwards(from: 2, to: 1), to: outputChroma)
-        }
-    }
-
-    private static func copy(_ source: Rows, to output: MutableRows, _ bytes: PixelRect) {
-        for row in bytes.y..<bytes.y + bytes.height {
-            (output[row] + bytes.x).update(from: source[row] + bytes.x, count: bytes.width)
         }
     }
 
@@ -211,9 +199,6 @@ extension PixelRect {
     }
 
     fileprivate var doubled: PixelRect { PixelRect(x: 2 * x, y: 2 * y, width: 2 * width, height: 2 * height) }
-
-    /// The place of an even rectangle in a plane of interleaved chroma, in bytes.
-    fileprivate var chromaBytes: PixelRect { PixelRect(x: x, y: y / 2, width: width, height: height / 2) }
 
     /// The smallest rectangle around both.
     fileprivate func union(_ other: PixelRect) -> PixelRect {

@@ -12,6 +12,20 @@ struct MutableRows {
     let stride: Int
 
     subscript(row: Int) -> UnsafeMutablePointer<UInt8> { start + row * stride }
+
+    /// Takes over a part of another plane from the same place.
+    ///
+    /// - Parameter bytes: in bytes across, and in rows down.
+    func copy(_ bytes: PixelRect, from source: Rows) {
+        for row in bytes.y..<bytes.y + bytes.height {
+            (self[row] + bytes.x).update(from: source[row] + bytes.x, count: bytes.width)
+        }
+    }
+}
+
+extension PixelRect {
+    /// The place of an even rectangle in a plane of interleaved chroma, in bytes.
+    var chromaBytes: PixelRect { PixelRect(x: x, y: y / 2, width: width, height: height / 2) }
 }
 
 func withRows<Result>(_ span: RawSpan, stride: Int, _ body: (Rows) -> Result) -> Result {

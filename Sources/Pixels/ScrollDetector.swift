@@ -46,14 +46,8 @@ package struct ScrollDetector: Sendable {
         _ region: PixelRect,
         _ body: (Int, UInt64) -> Void
     ) {
-        let layout = picture.layout
-        picture.withPlanes { luma, _ in
-            withRows(luma, stride: layout.lumaStride) { rows in
-                for row in 0..<region.height {
-                    body(row, pixels_hash_row(rows[region.y + row] + region.x, region.width))
-                }
-            }
-        }
+        let luma = picture.planes.luma
+        for row in 0..<region.height { body(row, pixels_hash_row(luma[region.y + row] + region.x, region.width)) }
     }
 }
 
@@ -99,28 +93,16 @@ extension NV12Picture {
     /// The largest difference of chroma in a macroblock from that some rows further down; nil if luma differs.
     private func difference(_ column: Int, _ row: Int, from old: borrowing NV12Picture, rows: Int) -> Int? {
         let (x, y) = (column * BlockSet.macroblock, row * BlockSet.macroblock)
-        let layout = layout
-        let difference = withPlanes { luma, chroma in
-            old.withPlanes { oldLuma, oldChroma in
-                withRows(luma, stride: layout.lumaStride) { luma in
-                    withRows(oldLuma, stride: layout.lumaStride) { oldLuma in
-                        withRows(chroma, stride: layout.chromaStride) { chroma in
-                            withRows(oldChroma, stride: layout.chromaStride) { oldChroma in
-                                pixels_compare_macroblocks(
-                                    luma[y] + x,
-                                    oldLuma[y + rows] + x,
-                                    layout.lumaStride,
-                                    chroma[y / 2] + x,
-                                    oldChroma[y / 2 + rows >> 1] + x,
-                                    layout.chromaStride,
-                                    1 + Int32(rows & 1)
-                                )
-                            }
-                        }
-                    }
-                }
-            }
-        }
+        let (new, old) = (planes, old.planes)
+        let difference = pixels_compare_macroblocks(
+            new.luma[y] + x,
+            old.luma[y + rows] + x,
+            layout.lumaStride,
+            new.chroma[y / 2] + x,
+            old.chroma[y / 2 + rows >> 1] + x,
+            layout.chromaStride,
+            1 + Int32(rows & 1)
+        )
         return difference < 0 ? nil : Int(difference)
     }
 
@@ -130,28 +112,7 @@ extension NV12Picture {
     package mutating func copy(_ region: PixelRect, from source: borrowing NV12Picture) {
         precondition(source.layout == layout && region == region.expandedToEven, "of another size")
         precondition(PixelRect(size).contains(region), "beyond the picture")
-        let layout = layout
-        let half = PixelRect(x: region.x, y: region.y / 2, width: region.width, height: region.height / 2)
-        source.withPlanes { sourceLuma, sourceChroma in
-            withMutablePlanes { luma, chroma in
-                Self.copy(region, layout.lumaStride, from: sourceLuma, to: &luma)
-                Self.copy(half, layout.chromaStride, from: sourceChroma, to: &chroma)
-            }
-        }
-    }
-
-    private static func copy(
-        _ bytes: PixelRect,
-        _ stride: Int,
-        from source: RawSpan,
-        to target: inout MutableRawSpan
-    ) {
-        withRows(source, stride: stride) { source in
-            withMutableRows(&target, offset: 0, stride: stride) { target in
-                for row in bytes.y..<bytes.y + bytes.height {
-                    (target[row] + bytes.x).update(from: source[row] + bytes.x, count: bytes.width)
-                }
-            }
-        }
+        mutablePlanes.luma.copy(region, from: source.planes.luma)
+        mutablePlanes.chroma.copy(region.chromaBytes, from: source.planes.chroma)
     }
 }
