@@ -31,14 +31,14 @@ package struct NV12Picture: ~Copyable, @unchecked Sendable {  // the memory has 
     }
 
     /// The planes, for C to read while the picture is borrowed.
-    var planes: (luma: Rows, chroma: Rows) {
+    var planes: Planes {
         let start = memory.baseAddress!.assumingMemoryBound(to: UInt8.self)
         let chroma = Rows(start: start + chromaStart, stride: layout.chromaStride)
         return (Rows(start: start, stride: layout.lumaStride), chroma)
     }
 
     /// The planes, for C to write while the picture is borrowed.
-    var mutablePlanes: (luma: MutableRows, chroma: MutableRows) {
+    var mutablePlanes: MutablePlanes {
         mutating get {
             let start = memory.baseAddress!.assumingMemoryBound(to: UInt8.self)
             let chroma = MutableRows(start: start + chromaStart, stride: layout.chromaStride)

@@ -65,7 +65,8 @@ package struct Rescaler: Sendable {
         case .halve: region = part.scaledOutwards(from: 4, to: 2)
         case .resample(let luma, let chroma):
             let halved = part.scaledOutwards(from: 2, to: 1)
-            region = luma.affected(by: part).union(chroma.affected(by: halved).doubled).expandedToEven
+            let byChroma = chroma.affected(by: halved).scaledOutwards(from: 1, to: 2)
+            region = luma.affected(by: part).union(byChroma).expandedToEven
         }
         return PixelRect(x: target.x + region.x, y: target.y + region.y, width: region.width, height: region.height)
     }
@@ -101,82 +102,64 @@ package struct Rescaler: Sendable {
         let outputChroma = MutableRows(start: wholeChroma[target.y / 2] + target.x, stride: wholeChroma.stride)
         withRows(luma, stride: layout.lumaStride) { luma in
             withRows(chroma, stride: layout.chromaStride) { chroma in
-                rescale(part, luma: luma, chroma: chroma, toLuma: outputLuma, chroma: outputChroma)
+                rescale(part, (luma, chroma), to: (outputLuma, outputChroma))
             }
         }
     }
 
-    private func rescale(
-        _ part: PixelRect,
-        luma: Rows,
-        chroma: Rows,
-        toLuma outputLuma: MutableRows,
-        chroma outputChroma: MutableRows
-    ) {
+    private func rescale(_ part: PixelRect, _ source: Planes, to output: MutablePlanes) {
         switch method {
         case .copy:
-            outputLuma.copy(part, from: luma)
-            outputChroma.copy(part.chromaBytes, from: chroma)
+            output.luma.copy(part, from: source.luma)
+            output.chroma.copy(part.chromaBytes, from: source.chroma)
         case .reduce3To2:
             precondition(part == part.scaledOutwards(from: 4, to: 4), "not a region of the output")
-            reduce3To2(part, luma: luma, chroma: chroma, toLuma: outputLuma, chroma: outputChroma)
+            reduce3To2(part, source, to: output)
         case .halve:
-            Self.halve(part, luma: luma, chroma: chroma, toLuma: outputLuma, chroma: outputChroma)
-        case .resample(let lumaResampler, let chromaResampler):
-            lumaResampler.resample(.luma, luma, part: part, to: outputLuma)
-            chromaResampler.resample(.chroma, chroma, part: part.scaledOutwards(from: 2, to: 1), to: outputChroma)
+            Self.halve(part, source, to: output)
+        case .resample(let luma, let chroma):
+            luma.resample(.luma, source.luma, part: part, to: output.luma)
+            chroma.resample(.chroma, source.chroma, part: part.scaledOutwards(from: 2, to: 1), to: output.chroma)
         }
     }
 
-    private func reduce3To2(
-        _ part: PixelRect,
-        luma: Rows,
-        chroma: Rows,
-        toLuma outputLuma: MutableRows,
-        chroma outputChroma: MutableRows
-    ) {
+    private func reduce3To2(_ part: PixelRect, _ source: Planes, to output: MutablePlanes) {
         let (inX, outX, table) = (part.x / 2 * 3, part.x, kernels.table)
         for row in part.y / 2..<(part.y + part.height) / 2 {
             table.reduce_luma_3_to_2(
-                luma[3 * row] + inX,
-                luma[3 * row + 1] + inX,
-                luma[3 * row + 2] + inX,
-                outputLuma[2 * row] + outX,
-                outputLuma[2 * row + 1] + outX,
+                source.luma[3 * row] + inX,
+                source.luma[3 * row + 1] + inX,
+                source.luma[3 * row + 2] + inX,
+                output.luma[2 * row] + outX,
+                output.luma[2 * row + 1] + outX,
                 part.width / 2
             )
         }
         for row in part.y / 4..<(part.y + part.height) / 4 {
             table.reduce_chroma_3_to_2(
-                chroma[3 * row] + inX,
-                chroma[3 * row + 1] + inX,
-                chroma[3 * row + 2] + inX,
-                outputChroma[2 * row] + outX,
-                outputChroma[2 * row + 1] + outX,
+                source.chroma[3 * row] + inX,
+                source.chroma[3 * row + 1] + inX,
+                source.chroma[3 * row + 2] + inX,
+                output.chroma[2 * row] + outX,
+                output.chroma[2 * row + 1] + outX,
                 part.width / 4
             )
         }
     }
 
-    private static func halve(
-        _ part: PixelRect,
-        luma: Rows,
-        chroma: Rows,
-        toLuma outputLuma: MutableRows,
-        chroma outputChroma: MutableRows
-    ) {
+    private static func halve(_ part: PixelRect, _ source: Planes, to output: MutablePlanes) {
         // Here libyuv rounds the mean of four as it should; with other filters it is one or two levels low.
         let status = NV12Scale(
-            luma[2 * part.y] + 2 * part.x,
-            Int32(luma.stride),
-            chroma[part.y] + 2 * part.x,
-            Int32(chroma.stride),
+            source.luma[2 * part.y] + 2 * part.x,
+            Int32(source.luma.stride),
+            source.chroma[part.y] + 2 * part.x,
+            Int32(source.chroma.stride),
             Int32(2 * part.width),
             Int32(2 * part.height),
-            outputLuma[part.y] + part.x,
-            Int32(outputLuma.stride),
-            outputChroma[part.y / 2] + part.x,
-            Int32(outputChroma.stride),
+            output.luma[part.y] + part.x,
+            Int32(output.luma.stride),
+            output.chroma[part.y / 2] + part.x,
+            Int32(output.chroma.stride),
             Int32(part.width),
             Int32(part.height),
             kFilterBox
@@ -197,8 +180,6 @@ extension PixelRect {
             height: (y + height + from - 1) / from * to - top
         )
     }
-
-    fileprivate var doubled: PixelRect { PixelRect(x: 2 * x, y: 2 * y, width: 2 * width, height: 2 * height) }
 
     /// The smallest rectangle around both.
     fileprivate func union(_ other: PixelRect) -> PixelRect {

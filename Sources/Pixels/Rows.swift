@@ -28,6 +28,10 @@ extension PixelRect {
     var chromaBytes: PixelRect { PixelRect(x: x, y: y / 2, width: width, height: height / 2) }
 }
 
+/// The planes of an NV12 picture.
+typealias Planes = (luma: Rows, chroma: Rows)
+typealias MutablePlanes = (luma: MutableRows, chroma: MutableRows)
+
 func withRows<Result>(_ span: RawSpan, stride: Int, _ body: (Rows) -> Result) -> Result {
     span.withUnsafeBytes {
         body(Rows(start: $0.baseAddress!.assumingMemoryBound(to: UInt8.self), stride: stride))
