@@ -88,6 +88,7 @@ public struct BridgeInspection: Sendable {
             page.span.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: type)
         }
         typealias H = Layout.Header
+        typealias S = Layout.Slot
         func instant(_ offset: Int) -> Instant? { Instant(stored: get(offset, as: UInt64.self)) }
         heartbeatAt = instant(H.heartbeat)
         let state = BroadcastState(rawValue: get(H.state, as: UInt32.self)) ?? said
@@ -98,19 +99,20 @@ public struct BridgeInspection: Sendable {
         // A horizon after the heartbeat is damage.
         if let horizon = instant(H.horizon), let heartbeatAt, horizon <= heartbeatAt { self.horizon = horizon }
         framesPerSecond = Int(get(H.framesPerSecond, as: UInt32.self))
-        source = String(
-            decoding: page[H.source..<H.source + H.sourceBytes].prefix { $0 != 0 },
-            as: UTF8.self
-        )
+        let text = page[H.source..<H.source + H.sourceBytes].prefix { $0 != 0 }
+        source = String(decoding: text, as: UTF8.self)
         let latest = get(H.latest, as: UInt64.self)
         if latest != 0, latest & 0xFF < Layout.slotCount { latestSlot = Int(latest & 0xFF) }
         for slot in 0..<Layout.slotCount {
             let metadata = try directory.calling(on: name) { () throws(SystemError) in
-                try file.readBytes(Layout.Slot.metadataBytes, at: header.slotOffset(slot))
+                try file.readBytes(S.metadataBytes, at: header.slotOffset(slot))
             }
-            let isWhole = metadata.count == Layout.Slot.metadataBytes
+            let isWhole = metadata.count == S.metadataBytes
             let checked = isWhole ? try? SlotMetadata(checking: metadata.span.bytes, slotBytes: header.slotStride) : nil
-            slots.append(Slot(metadata, checked))
+            // Fewer bytes are there if the file was shrunk.
+            let isThere = metadata.count >= 8
+            let sequence = isThere ? metadata.span.bytes.unsafeLoad(fromByteOffset: S.sequence, as: UInt64.self) : 0
+            slots.append(Slot(sequence: sequence, info: checked?.info))
             guard slot == latestSlot, let checked else { continue }
             let map = try directory.calling(on: name) { () throws(SystemError) in
                 try file.readBytes(
@@ -124,14 +126,5 @@ public struct BridgeInspection: Sendable {
                 number &- map.span.bytes.unsafeLoad(fromByteOffset: offset, as: UInt32.self)
             }
         }
-    }
-}
-
-extension BridgeInspection.Slot {
-    /// - Parameter bytes: fewer than the metadata takes where the file was shrunk.
-    fileprivate init(_ bytes: [UInt8], _ metadata: SlotMetadata?) {
-        let isThere = bytes.count >= 8
-        sequence = isThere ? bytes.span.bytes.unsafeLoad(fromByteOffset: Layout.Slot.sequence, as: UInt64.self) : 0
-        info = metadata?.info
     }
 }

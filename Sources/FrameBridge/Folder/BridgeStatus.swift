@@ -59,7 +59,6 @@ public struct BridgeStatus: Sendable, Equatable {
     func isWritten(in directory: BridgeDirectory) -> Bool {
         (try? directory.readText(Self.fileName, limit: 1024)) == text
     }
-
 }
 
 extension BridgeStatus {

@@ -52,16 +52,11 @@ struct BroadcastFolder: ~Copyable {
             pid: getpid(),
             startedAt: MonotonicClock.now()
         )
-        var left: [RingHeader]
-        let horizon: Instant?
-        do throws(BridgeError) {
-            try status.write(to: directory, holding: lock)
-            left = Self.clearAway(rings, in: directory)
-            horizon = left.compactMap(\.horizon).max()
-        } catch {
-            // Removing the files of a dead writer makes room for the status, but for what readers still map.
-            left = Self.clearAway(rings, in: directory)
-            horizon = left.compactMap(\.horizon).max()
+        let isWritten = (try? status.write(to: directory, holding: lock)) != nil
+        var left = Self.clearAway(rings, in: directory)
+        let horizon = left.compactMap(\.horizon).max()
+        if !isWritten {
+            // Removing the files of a dead writer has made room for the status, but for what readers still map.
             if let isRead = try? readerLock.isLockedByAnother(against: .exclusive), !isRead { left = [] }
             try status.write(to: directory, holding: lock)
         }

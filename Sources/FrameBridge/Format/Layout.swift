@@ -44,7 +44,7 @@ enum Layout {
         static let framesPerSecond = 320
     }
 
-    /// Offsets in a slot's metadata page.
+    /// Offsets in a slot's metadata page; what has no name here is 0.
     enum Slot {
         static let sequence = 0  // odd while the slot is being written
         static let frameNumber = 8
@@ -60,18 +60,15 @@ enum Layout {
         static let matrix = 60
         static let range = 61
         static let orientation = 62
-        static let flags = 63
         static let sourceX = 64
         static let sourceY = 68
         static let sourceWidth = 72
         static let sourceHeight = 76
-        static let cursor = 80  // x, y, shape serial, visible: 0, as the pointer is drawn into the picture
         static let tileSize = 96
         static let tileColumns = 100
         static let tileRows = 104
         static let tilesOffset = 108
         static let changedPixels = 112
-        static let rectangleCount = 116
         static let checksum = 120  // CRC-32C of bytes 8 to 119
         static let metadataBytes = 128
         static let tiles = 4096

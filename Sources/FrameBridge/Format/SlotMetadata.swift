@@ -7,54 +7,45 @@ struct SlotMetadata: Equatable {
     let lumaOffset: Int, chromaOffset: Int
     let tilesOffset: Int, tileColumns: Int, tileRows: Int
 
-    init(_ info: FrameInfo, _ plan: SlotPlan) {
-        self.info = info
-        lumaStride = plan.stride
-        chromaStride = plan.stride
-        lumaOffset = plan.lumaOffset
-        chromaOffset = plan.chromaOffset
-        tilesOffset = Layout.Slot.tiles
-        tileColumns = plan.tileColumns
-        tileRows = plan.tileRows
-    }
-
-    /// Writes the first 128 bytes of a slot but for the sequence number, which is left as it is.
+    /// Writes the first 128 bytes of a slot, with 0 for the sequence number.
     ///
     /// - Parameter changedTiles: how many tiles changed; nil for all.
-    func encode(into bytes: UnsafeMutableRawBufferPointer, changedTiles: Int? = nil) {
+    static func encode(
+        _ info: FrameInfo,
+        _ plan: SlotPlan,
+        changedTiles: Int?,
+        into bytes: UnsafeMutableRawBufferPointer
+    ) {
         typealias S = Layout.Slot
         func put<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, _ offset: Int) {
             bytes.storeBytes(of: value, toByteOffset: offset, as: Value.self)
         }
+        bytes.initializeMemory(as: UInt8.self, repeating: 0)
         put(info.number, S.frameNumber)
         put(info.capturedAt.nanoseconds, S.capturedAt)
         put(info.publishedAt?.nanoseconds ?? 0, S.publishedAt)
         put(UInt32(info.width), S.width)
         put(UInt32(info.height), S.height)
-        put(UInt32(lumaStride), S.lumaStride)
-        put(UInt32(chromaStride), S.chromaStride)
-        put(UInt32(lumaOffset), S.lumaOffset)
-        put(UInt32(chromaOffset), S.chromaOffset)
+        put(UInt32(plan.stride), S.lumaStride)
+        put(UInt32(plan.stride), S.chromaStride)
+        put(UInt32(plan.lumaOffset), S.lumaOffset)
+        put(UInt32(plan.chromaOffset), S.chromaOffset)
         put(Layout.nv12, S.fourCC)
         put(Colour.bt709, S.matrix)
         put(Colour.limited, S.range)
         put(info.orientation.code, S.orientation)
-        put(UInt8(0), S.flags)
         put(Int32(clamping: info.source.x), S.sourceX)
         put(Int32(clamping: info.source.y), S.sourceY)
         put(Int32(clamping: info.source.width), S.sourceWidth)
         put(Int32(clamping: info.source.height), S.sourceHeight)
-        for word in 0..<4 { put(UInt32(0), S.cursor + word * 4) }
         put(UInt32(Layout.tileSize), S.tileSize)
-        put(UInt32(tileColumns), S.tileColumns)
-        put(UInt32(tileRows), S.tileRows)
-        put(UInt32(tilesOffset), S.tilesOffset)
+        put(UInt32(plan.tileColumns), S.tileColumns)
+        put(UInt32(plan.tileRows), S.tileRows)
+        put(UInt32(S.tiles), S.tilesOffset)
         let pixels = info.width * info.height
         let tilePixels = Layout.tileSize * Layout.tileSize
         put(UInt32(changedTiles.map { min($0 * tilePixels, pixels) } ?? pixels), S.changedPixels)
-        put(UInt32(0), S.rectangleCount)
         put(CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[S.frameNumber..<S.checksum]).bytes), S.checksum)
-        put(UInt32(0), S.checksum + 4)
     }
 
     /// Reads and checks a private copy of the first 128 bytes.

@@ -4,23 +4,17 @@
 /// then finds out after the closure and reports `contended`, so keep nothing of a frame before `read` has returned
 /// `frame`.
 public struct Frame: ~Copyable {
-    /// What is known of the frame besides its pixels.
-    public let info: FrameInfo
-    /// Bytes from row to row of the luma plane, at least `info.width`.
-    public let lumaStride: Int
-    /// Bytes from row to row of the chroma plane, at least `info.width`.
-    public let chromaStride: Int
-    private let base: UnsafeRawPointer
-    private let metadata: SlotMetadata
+    /// The start of the slot.
+    let base: UnsafeRawPointer
+    /// Checked against the slot's size.
+    let metadata: SlotMetadata
 
-    /// `base` is the slot's start, and `metadata` was checked against the slot's size.
-    init(base: UnsafeRawPointer, metadata: SlotMetadata) {
-        self.base = base
-        self.metadata = metadata
-        info = metadata.info
-        lumaStride = metadata.lumaStride
-        chromaStride = metadata.chromaStride
-    }
+    /// What is known of the frame besides its pixels.
+    public var info: FrameInfo { metadata.info }
+    /// Bytes from row to row of the luma plane, at least `info.width`.
+    public var lumaStride: Int { metadata.lumaStride }
+    /// Bytes from row to row of the chroma plane, at least `info.width`.
+    public var chromaStride: Int { metadata.chromaStride }
 
     /// The luma plane: `lumaStride * height` bytes.
     public var luma: RawSpan {

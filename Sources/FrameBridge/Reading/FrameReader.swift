@@ -141,7 +141,7 @@ public struct FrameReader: ~Copyable {
     /// Sleeps likewise, and only while `bell` was rung `count` times.
     package borrowing func wait(until deadline: Instant, or bell: Bell, while count: UInt32) {
         guard let file else { return bell.wait(while: count, until: min(deadline, soon)) }
-        file.wait(after: seenLatest(of: file), or: bell, while: count, until: deadline)
+        file.wait(after: seenLatest(of: file), or: (bell, count), until: deadline)
     }
 
     /// The longest sleep while nobody can wake this reader: there are no frames yet, or they are retired.

@@ -167,31 +167,22 @@ final class FramesFile {
     /// Sleeps until there is something newer than `seen`, or other news, at the longest until `deadline`, or for a second;
     /// always that long in copied mode.
     ///
-    /// - Parameter seen: the `latest` word of the frame that was read last; 0 for none.
-    func wait(after seen: UInt64, until deadline: Instant) {
+    /// - Parameters:
+    ///   - seen: the `latest` word of the frame that was read last; 0 for none.
+    ///   - bell: a bell, and how often it was rung: when it was rung more often, the sleep ends.
+    func wait(after seen: UInt64, or bell: (Bell, UInt32)? = nil, until deadline: Instant) {
         guard let word = wakeWord(after: seen) else { return }
-        let deadline = min(deadline, longest)
-        switch backing {
-        case .mapped(let mapping): mapping.wait(Layout.Header.wake, while: word, until: deadline)
-        case .copied: MonotonicClock.sleep(until: deadline)
+        // The state is read after the wake word, so that a writer that retires the frames later ends the sleep.
+        let longest = (try? state) == .retired ? FrameReader.shortWait : FrameReader.longestWait
+        let deadline = min(deadline, MonotonicClock.now() + longest)
+        let wake = Layout.Header.wake
+        switch (backing, bell) {
+        case (.mapped(let mapping), nil): mapping.wait(wake, while: word, until: deadline)
+        case (.mapped(let mapping), let (bell, count)?):
+            mapping.wait(wake, while: word, or: bell, while: count, until: deadline)
+        case (.copied, nil): MonotonicClock.sleep(until: deadline)
+        case (.copied, let (bell, count)?): bell.wait(while: count, until: deadline)
         }
-    }
-
-    /// Sleeps likewise, and only while `bell` was rung `count` times.
-    func wait(after seen: UInt64, or bell: Bell, while count: UInt32, until deadline: Instant) {
-        guard let word = wakeWord(after: seen) else { return }
-        let deadline = min(deadline, longest)
-        switch backing {
-        case .mapped(let mapping):
-            mapping.wait(Layout.Header.wake, while: word, or: bell, while: count, until: deadline)
-        case .copied: bell.wait(while: count, until: deadline)
-        }
-    }
-
-    /// The end of the longest sleep. The state is read after the wake word, so that a writer that retires the frames later ends
-    /// the sleep.
-    private var longest: Instant {
-        MonotonicClock.now() + ((try? state) == .retired ? FrameReader.shortWait : FrameReader.longestWait)
     }
 
     /// The word to sleep on; nil when there is something to read.

@@ -6,14 +6,13 @@ struct NewGeneration {
     /// Random, never 0.
     let number: UInt64
     let directory: BridgeDirectory
-    private let state: BroadcastState
+    /// The state that its files begin with.
+    let state: BroadcastState
     private let horizon: Instant?
     /// The files made so far.
     private(set) var files: [RingFile] = []
 
-    /// - Parameters:
-    ///   - state: the state that its files begin with.
-    ///   - horizon: what was captured before this instant is not to be shown any more; nil for no such instant.
+    /// - Parameter horizon: what was captured before this instant is not to be shown any more; nil for no such instant.
     init(in directory: BridgeDirectory, state: BroadcastState, horizon: Instant?) {
         var number: UInt64 = 0
         while number == 0 { number = .random(in: .min ... .max) }
@@ -36,15 +35,7 @@ struct NewGeneration {
         storage: FrameStorage,
         _ prepare: (Mapping) -> Void
     ) throws(BridgeError) -> RingFile {
-        let file = try RingFile(
-            ring,
-            generation: number,
-            bytes: bytes,
-            storage: storage,
-            state: state,
-            in: directory,
-            prepare
-        )
+        let file = try RingFile(ring, of: self, bytes: bytes, storage: storage, prepare)
         if let horizon { file.header.setHorizon(horizon) }
         files.append(file)
         return file

@@ -27,22 +27,16 @@ final class RingFile {
     /// Whether a file of the folder is one of a ring's, of any generation.
     static func isFile(_ name: String, of ring: String) -> Bool { name.hasPrefix("\(ring).") }
 
-    /// - Parameters:
-    ///   - ring: the name of the ring.
-    ///   - bytes: the size of the file.
-    ///   - state: the state that the header begins with.
-    ///   - prepare: stores what the ring has in its header from the start.
-    /// - Throws: `noSpace`, or `system`.
+    /// Makes the file as `NewGeneration.makeFile` says.
     init(
         _ ring: String,
-        generation: UInt64,
+        of generation: NewGeneration,
         bytes: Int,
         storage: FrameStorage,
-        state: BroadcastState,
-        in directory: BridgeDirectory,
         _ prepare: (Mapping) -> Void
     ) throws(BridgeError) {
-        let name = Self.name(of: ring, generation)
+        let directory = generation.directory
+        let name = Self.name(of: ring, generation.number)
         let temporary = "." + name
         do throws(SystemError) {
             (mapping, service) = try Self.reserve(temporary, of: ring, bytes, storage, in: directory)
@@ -53,7 +47,7 @@ final class RingFile {
         self.name = name
         _ = mapping.guarded { prepare(mapping) }
         header.heartbeat()
-        header.setState(state)
+        header.setState(generation.state)
         if renameat(directory.descriptor.raw, temporary, directory.descriptor.raw, name) != 0 {
             let error = SystemError("rename")
             directory.remove(temporary)

@@ -3,24 +3,16 @@
 /// The closure either draws the whole picture, or names the tiles that it draws and leaves the others, which are then
 /// as they were in the frame before.
 public struct FramePlanes: ~Copyable {
-    private let base: UnsafeMutableRawPointer
-    private let plan: SlotPlan
-    private let frameNumber: UInt64
-    private var tiles: TileMap
-    /// Tiles that are named as drawn; nil when the whole picture is.
-    private(set) var namedTiles: Int?
-
+    /// The start of the slot; `plan.byteCount` bytes there belong to the writer while the sequence number is odd.
+    let base: UnsafeMutableRawPointer
+    let plan: SlotPlan
+    let frameNumber: UInt64
     /// Whether there is a frame before of the same size in the same file: only then may tiles be left out.
     public let followsAnother: Bool
+    /// How many tiles are named as drawn; nil when the whole picture is drawn.
+    private(set) var namedTiles: Int?
 
-    /// `base` is the slot's start; `plan.byteCount` bytes there belong to the writer while the sequence number is odd.
-    init(base: UnsafeMutableRawPointer, plan: SlotPlan, frameNumber: UInt64, followsAnother: Bool) {
-        self.base = base
-        self.plan = plan
-        self.frameNumber = frameNumber
-        self.followsAnother = followsAnother
-        tiles = TileMap(base, plan)
-    }
+    private var tiles: TileMap { TileMap(base, plan) }
 
     /// The side of a tile in pixels, in all frames of this layout version.
     public static let tileSide = Layout.tileSize

@@ -93,9 +93,8 @@ final class FrameRing {
         var info = info
         let publishedAt = MonotonicClock.now()
         info.publishedAt = publishedAt
-        let metadata = SlotMetadata(info, plan)
         withUnsafeTemporaryAllocation(byteCount: Layout.Slot.metadataBytes, alignment: 8) { bytes in
-            metadata.encode(into: bytes, changedTiles: planes.namedTiles)
+            SlotMetadata.encode(info, plan, changedTiles: planes.namedTiles, into: bytes)
             // The sequence number before it is not part of the picture.
             let start = Layout.Slot.frameNumber
             mapping.store(UnsafeRawBufferPointer(rebasing: bytes[start...]), header.slotOffset(slot) + start)
