@@ -40,13 +40,13 @@ package final class Mapping {
         }
     }
 
-    private func atomic64(_ offset: Int) -> UnsafePointer<Atomic<UInt64>> {
-        UnsafePointer(base.advanced(by: offset).assumingMemoryBound(to: Atomic<UInt64>.self))
+    private func place<Word: ~Copyable>(_ offset: Int) -> UnsafePointer<Word> {
+        UnsafePointer(base.advanced(by: offset).assumingMemoryBound(to: Word.self))
     }
 
-    private func atomic32(_ offset: Int) -> UnsafePointer<Atomic<UInt32>> {
-        UnsafePointer(base.advanced(by: offset).assumingMemoryBound(to: Atomic<UInt32>.self))
-    }
+    private func atomic64(_ offset: Int) -> UnsafePointer<Atomic<UInt64>> { place(offset) }
+    private func atomic32(_ offset: Int) -> UnsafePointer<Atomic<UInt32>> { place(offset) }
+    private func word(_ offset: Int) -> UnsafePointer<UInt32> { place(offset) }
 
     package func load64(_ offset: Int) -> UInt64 { atomic64(offset).pointee.load(ordering: .relaxed) }
     package func loadAcquiring64(_ offset: Int) -> UInt64 { atomic64(offset).pointee.load(ordering: .acquiring) }
@@ -71,10 +71,6 @@ package final class Mapping {
 
     /// Wakes at most `most` threads that sleep on the 32-bit word at `offset`, in all processes. Returns how many.
     package func wake(_ offset: Int, most: Int32 = .max) -> Int32 { posix_futex_wake(word(offset), most) }
-
-    private func word(_ offset: Int) -> UnsafePointer<UInt32> {
-        UnsafePointer(base.advanced(by: offset).assumingMemoryBound(to: UInt32.self))
-    }
 
     /// Sleeps while the 32-bit word at `offset` is `expected`, at the longest until `deadline`. May return early.
     package func wait(_ offset: Int, while expected: UInt32, until deadline: Instant) {

@@ -52,12 +52,8 @@ package struct Sandbox: Sendable {
         let version = posix_landlock_version()
         guard version > 0 else { return try tolerate("landlock", version == 0 ? ENOSYS : errno, report) }
         let files: LandlockFiles = readable == nil ? [.changing, .execute] : [.changing, .execute, .reading]
-        let (network, scopes) = unused
-        let raw = posix_landlock_create(
-            files.intersection(.known(version)).rawValue,
-            version >= 4 ? network.rawValue : 0,
-            version >= 6 ? scopes.rawValue : 0
-        )
+        let (network, scopes) = unused(version)
+        let raw = posix_landlock_create(files.intersection(.known(version)).rawValue, network, scopes)
         guard raw >= 0 else { return try tolerate("landlock", errno, report) }
         let rules = FileDescriptor(taking: raw)
         if let writable {
@@ -89,12 +85,14 @@ package struct Sandbox: Sendable {
         if code != 0 { try tolerate("seccomp", code, report) }
     }
 
-    /// What Landlock can refuse beyond files, given the sockets that this process may have.
-    private var unused: (LandlockNetwork, LandlockScopes) {
+    /// What a version of Landlock can refuse beyond files, given the sockets that this process may have: binding and
+    /// connecting TCP sockets (`LANDLOCK_ACCESS_NET_*`), and abstract sockets and signals outside of the sandbox
+    /// (`LANDLOCK_SCOPE_*`).
+    private func unused(_ version: Int32) -> (network: UInt64, scopes: UInt64) {
         let hasTCP = socketFamilies.contains(AF_INET) || socketFamilies.contains(AF_INET6)
-        // X servers listen on an abstract socket, and its clients do not try the other one if it is refused.
-        let hasUnix = socketFamilies.contains(AF_UNIX)
-        return (hasTCP ? [] : .all, hasUnix ? .signals : [.signals, .abstractSockets])
+        // X servers listen on an abstract socket, and their clients do not try the other one if it is refused.
+        let (abstractSockets, signals): (UInt64, UInt64) = (socketFamilies.contains(AF_UNIX) ? 0 : 1 << 0, 1 << 1)
+        return (version < 4 || hasTCP ? 0 : 0b11, version < 6 ? 0 : abstractSockets | signals)
     }
 
     private func allow(
@@ -143,19 +141,4 @@ private struct LandlockFiles: OptionSet {
         if version >= 5 { rights.insert(.ioctlDevice) }
         return rights
     }
-}
-
-/// `LANDLOCK_ACCESS_NET_*`, since version 4: binding and connecting TCP sockets.
-private struct LandlockNetwork: OptionSet {
-    let rawValue: UInt64
-
-    static let all = Self(rawValue: 0b11)
-}
-
-/// `LANDLOCK_SCOPE_*`, since version 6: what does not leave the sandbox.
-private struct LandlockScopes: OptionSet {
-    let rawValue: UInt64
-
-    static let abstractSockets = Self(rawValue: 1 << 0)
-    static let signals = Self(rawValue: 1 << 1)
 }

@@ -56,10 +56,7 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
             throw UnresolvedHost(host: host, reason: String(cString: gai_strerror(status)))
         }
         defer { freeaddrinfo(list) }
-        var address = SocketAddress { (target, length: inout socklen_t) in
-            UnsafeMutableRawPointer(target).copyMemory(from: found, byteCount: Int(first.ai_addrlen))
-            length = first.ai_addrlen
-        }
+        var address = SocketAddress(copying: found, isIPv6: first.ai_family == AF_INET6)
         address.port = port
         return address
     }

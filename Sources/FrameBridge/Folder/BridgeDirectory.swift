@@ -43,8 +43,10 @@ public final class BridgeDirectory: Sendable {
         let slash = path.lastIndex(of: "/")
         let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         if create {
-            try Self.makeParent(parent)
-            if mkdir(path, 0o700) != 0, errno != EEXIST { throw .noRuntimeDirectory(path: path, SystemError("mkdir")) }
+            try Self.make(parent)
+            // Others could swap our folder in one that they can write.
+            try Self.checkUnshared(parent)
+            try Self.make(path)
         }
         do {
             descriptor = try FileDescriptor.open(path, O_RDONLY | O_DIRECTORY)
@@ -58,13 +60,12 @@ public final class BridgeDirectory: Sendable {
         try Self.checkPrivate(descriptor, path: path, type: S_IFDIR)
     }
 
-    /// Makes the folder that holds all broadcasts, unless it is there, and refuses one in which others could swap ours.
-    private static func makeParent(_ path: String) throws(BridgeError) {
-        let made = mkdir(path, 0o700) == 0
-        if !made, errno != EEXIST { throw .noRuntimeDirectory(path: path, SystemError("mkdir")) }
-        try checkUnshared(path)
+    /// Makes a folder unless it is there.
+    private static func make(_ path: String) throws(BridgeError) {
+        if mkdir(path, 0o700) != 0, errno != EEXIST { throw .noRuntimeDirectory(path: path, SystemError("mkdir")) }
     }
 
+    /// Refuses a folder in which other users could rename or remove what it holds.
     static func checkUnshared(_ path: String) throws(BridgeError) {
         var info = stat()
         guard stat(path, &info) == 0 else { throw .noRuntimeDirectory(path: path, SystemError("stat")) }

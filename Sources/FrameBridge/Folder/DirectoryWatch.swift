@@ -19,7 +19,11 @@ public struct DirectoryWatch: ~Copyable {
 
     /// Whether anything happened since the last call. The kernel tells of a reader's end an instant before it lets go of
     /// its lock: look again after `unlockTime`.
-    public borrowing func take() -> Bool {
+    public borrowing func take() -> Bool { Self.takeNotices(of: descriptor) }
+
+    /// Reads all that inotify has to tell. Returns whether there was anything.
+    @discardableResult
+    static func takeNotices(of descriptor: Int32) -> Bool {
         withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 8) { buffer in
             var found = false
             while Glibc.read(descriptor, buffer.baseAddress, buffer.count) > 0 { found = true }

@@ -39,18 +39,12 @@ package final class WriterWatch {
         var items = [PollItem(end), PollItem(notices), PollItem(signals)]
         while (try? poll(&items, until: nil)) != nil, !items[0].isReadable {
             if items.count > 2, items[2].isReadable { items.removeLast() }
-            drain(notices)
+            DirectoryWatch.takeNotices(of: notices)
             bell.ring()
             guard items[1].isReadable else { continue }
             // The kernel tells that a file is closed an instant before it lets go of its lock.
             MonotonicClock.sleep(for: DirectoryWatch.unlockTime)
             bell.ring()
-        }
-    }
-
-    private static func drain(_ notices: Int32) {
-        withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 8) { buffer in
-            while Glibc.read(notices, buffer.baseAddress, buffer.count) > 0 {}
         }
     }
 }
