@@ -8,9 +8,9 @@ internal import CYUV
 /// falls, 2/3 in one column or 1/3 in each of two. Bilinear, (3, 1) and (1, 3), would give the second kind of line only
 /// two thirds the weight of the first: strokes of one letter would differ.
 package struct Rescaler: Sendable {
-    /// Of the pictures that come in.
+    /// The size of the pictures that come in.
     package let input: PixelSize
-    /// Of the pictures that go out.
+    /// The size of the pictures that go out.
     package let output: PixelSize
     /// Where in the output the input appears; even. Outside of it nothing is ever written.
     package let target: PixelRect

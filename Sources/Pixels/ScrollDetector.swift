@@ -5,7 +5,7 @@ package struct ScrollDetector: Sendable {
     /// The least number of rows that must agree: fewer may agree by chance.
     private static let leastRows = 12
 
-    /// For each row of the old picture that is like no other, by its hash, where it is; -1 for rows that are alike.
+    /// For each hash, the row of the old picture that has it; -1 where several rows do.
     private var places: [UInt64: Int] = [:]
     private var votes: [Int] = []
 
@@ -16,7 +16,7 @@ package struct ScrollDetector: Sendable {
     ///
     /// - Parameters:
     ///   - region: of both pictures, which have the same size.
-    ///   - range: of what is looked for.
+    ///   - range: the distances that are looked for.
     package mutating func rows(
         from old: borrowing NV12Picture,
         to new: borrowing NV12Picture,
@@ -59,8 +59,8 @@ extension NV12Picture {
     ///   - region: of the picture; nothing from outside of it counts.
     ///   - old: of the same size.
     ///   - rows: negative for further up. With an odd number, two rows of chroma must agree.
-    ///   - moved: gets all of them, in place of what it held.
-    ///   - tinted: gets those whose chroma differs.
+    ///   - moved: gets all of these macroblocks, in place of what it held.
+    ///   - tinted: gets those of them whose chroma differs, in place of what it held.
     package func findBlocksMoved(
         in region: PixelRect,
         from old: borrowing NV12Picture,
@@ -87,7 +87,7 @@ extension NV12Picture {
         }
     }
 
-    /// The largest difference of chroma that one overlooks while the picture moves.
+    /// The largest difference of chroma that people overlook while the picture moves.
     private static var mostTint: Int { 24 }
 
     /// The largest difference of chroma in a macroblock from that some rows further down; nil if luma differs.

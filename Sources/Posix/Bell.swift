@@ -17,7 +17,7 @@ package final class Bell: Sendable {
         word.deallocate()
     }
 
-    /// How often it was rung. Read it before looking for work, and sleep while it stays so: then no ring is lost.
+    /// How often it was rung. Read this before looking for work, and sleep while it stays the same: then no ring is lost.
     package var count: UInt32 { word.pointee.load(ordering: .acquiring) }
 
     package func ring() {

@@ -20,12 +20,12 @@ package final class ChildProcess {
 
     /// How the program is tied to this one.
     package enum Tie {
-        /// It ends with this one (SIGTERM), which has one thread, and ignores what this one ignores. In a process group of its
-        /// own: what the terminal sends goes to this one, which ends its children in order.
+        /// The program ends with this one (SIGTERM), which must have one thread, and ignores the signals that this one ignores.
+        /// It has a process group of its own: signals of the terminal reach this one alone, which ends its children in order.
         case child
-        /// It is in a session of its own, and outlives this one.
+        /// The program has a session of its own, and outlives this one.
         case session
-        /// It is in the process group of this one, and ignores no signal.
+        /// The program is in the process group of this one, and ignores no signal.
         case group
 
         fileprivate var raw: posix_tie {
@@ -47,7 +47,7 @@ package final class ChildProcess {
     ///   - path: looked up in PATH if it has no slash.
     ///   - arguments: what the program sees, its own name first.
     ///   - environment: variables on top of this program's own.
-    ///   - descriptors: what become its descriptors, from 0 on, 16 at the most; nil for `/dev/null`.
+    ///   - descriptors: the descriptors that the program gets as 0, 1, and so on, 16 at the most; nil for `/dev/null`.
     package init(
         _ path: String,
         arguments: [String],

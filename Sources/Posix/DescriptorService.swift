@@ -16,8 +16,8 @@ package final class DescriptorService {
     /// Starts to serve, on a thread of its own.
     ///
     /// - Parameters:
-    ///   - gift: what is given away.
-    ///   - name: where to ask, in `directory`; made with mode 0600, and left there in the end.
+    ///   - gift: the descriptor that clients get copies of.
+    ///   - name: of the socket in `directory`, which is made with mode 0600, and left there in the end.
     package init(
         giving gift: consuming FileDescriptor,
         at name: String,

@@ -56,8 +56,8 @@ package struct FileDescriptor: ~Copyable {
         return Array(buffer[..<(try read(into: buffer, at: offset))])
     }
 
-    /// Makes room for the first bytes of a file whose blocks are all there, so that a full file system is an error now and not
-    /// when they are written.
+    /// Allocates the blocks for the first bytes of a file, so that a full file system is an error now and not when they are
+    /// written.
     package func allocate(_ bytes: Int) throws(SystemError) {
         var code = EINTR
         while code == EINTR { code = posix_fallocate(raw, 0, off_t(bytes)) }

@@ -10,7 +10,7 @@ package import Time
 package final class Mapping {
     package let base: UnsafeMutableRawPointer
     package let size: Int
-    /// Once a page was gone the mapping is private zeros, and stays so.
+    /// Whether a page was gone: then the mapping is private zeros for good.
     private var lost = false
 
     package init(_ file: borrowing FileDescriptor, size: Int, writable: Bool) throws(SystemError) {

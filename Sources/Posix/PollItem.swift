@@ -60,7 +60,7 @@ package func waitReadable(_ descriptors: borrowing Span<Int32>, until deadline: 
     }
 }
 
-/// The same for up to three descriptors.
+/// Waits likewise for up to three descriptors.
 @discardableResult
 package func waitReadable(_ first: Int32, _ second: Int32 = -1, _ third: Int32 = -1, until deadline: Instant?) -> Bool {
     let descriptors: InlineArray<3, Int32> = [first, second, third]

@@ -36,13 +36,13 @@ package struct Sandbox: Sendable {
         self.sharesSegments = sharesSegments
     }
 
-    /// Both of the below. Enter it before the first thread starts.
+    /// Restricts files and filters calls. Enter the sandbox before the first thread starts.
     package func enter(report: (String) -> Void) throws(SystemError) {
         try restrictFiles(report: report)
         try filterCalls(report: report)
     }
 
-    /// Files by Landlock; signals to others, abstract sockets and TCP too where they are not needed. Only the calling
+    /// Restricts files by Landlock, and signals to others, abstract sockets and TCP where they are not needed. Only the calling
     /// thread and those that it starts later are bound.
     ///
     /// - Parameter report: gets a sentence if the kernel, or the container around it, offers no Landlock.
@@ -69,8 +69,8 @@ package struct Sandbox: Sendable {
         if posix_landlock_enter(raw) != 0 { try tolerate("landlock", errno, report) }
     }
 
-    /// Everything else by seccomp, for all threads: no other program, no other process, no other sockets, nothing that
-    /// reaches beyond through a terminal, a device or the modes of files.
+    /// Refuses by seccomp, for all threads, what Landlock does not: to start programs and touch other processes, to open sockets
+    /// of other families, and to reach beyond through a terminal, a device or the modes of files.
     ///
     /// - Parameter report: gets a sentence if the kernel, or the container around it, offers no seccomp.
     package func filterCalls(report: (String) -> Void) throws(SystemError) {
@@ -110,7 +110,7 @@ package struct Sandbox: Sendable {
         FileDescriptor(taking: try check("open") { posix_open_path(path) })
     }
 
-    /// Old kernels do not know a part, and containers refuse it. Going on without it beats not going on.
+    /// Goes on without a part that an old kernel does not know or a container refuses: that is better than to stop.
     private func tolerate(_ part: String, _ code: Int32, _ report: (String) -> Void) throws(SystemError) {
         let error = SystemError(part, code: code)
         guard [ENOSYS, EOPNOTSUPP, EPERM, EACCES].contains(code) else { throw error }

@@ -1,18 +1,18 @@
 import CPosix
 
-/// Anonymous memory that other processes may map, and that nobody can shrink, grow, or, but for who made it, write
+/// Anonymous memory that other processes may map, that nobody can shrink or grow, and that only its maker can write
 /// (memfd_create, F_ADD_SEALS).
 extension FileDescriptor {
-    /// Makes some, empty and not yet sealed.
+    /// Makes such memory, empty and not yet sealed.
     ///
     /// - Parameter name: for people who look into `/proc`.
     package static func memory(_ name: String) throws(SystemError) -> FileDescriptor {
         FileDescriptor(taking: try check("memfd_create") { posix_memory_create(name) })
     }
 
-    /// Seals it for ever. Writable mappings that are there stay so.
+    /// Seals the memory for ever. Writable mappings that exist stay writable.
     package func seal() throws(SystemError) { try check("F_ADD_SEALS") { posix_memory_seal(raw) } }
 
-    /// Whether it is memory that was sealed so.
+    /// Whether this is memory that `seal` has sealed, in whichever process.
     package var isSealed: Bool { posix_memory_is_sealed(raw) }
 }

@@ -7,9 +7,9 @@ package struct Scroll: Sendable {
 
     /// How many rows further down each macroblock of `blocks` was before; not 0, negative for further up.
     package var rows: Int
-    /// Macroblocks whose pixels are those that were there.
+    /// The macroblocks that show what stood there before.
     package var blocks: BlockSet
-    /// Those of them whose colour is not exactly the same, as chroma samples stand for two rows.
+    /// Those of `blocks` whose colour is not exactly the same, because a chroma sample stands for two rows.
     package var tinted: BlockSet
 
     package init(rows: Int, blocks: BlockSet, tinted: BlockSet) {

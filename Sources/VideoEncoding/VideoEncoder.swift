@@ -46,8 +46,8 @@ package struct VideoEncoder: ~Copyable {
     ///   - presentationTime: By any clock; later than that of every frame before.
     ///   - forceKeyframe: Whether the frame must be decodable on its own.
     ///   - coarsest: The largest quantizer that the frame may have, 0...63, whatever that costs; nil leaves it to rate control.
-    ///   - active: The macroblocks to encode; the others stay as they were in the last frame. None makes a frame of some 100
-    ///     bytes; nil encodes all. A keyframe has all.
+    ///   - active: The macroblocks to encode; the others stay as they were in the last frame. An empty set makes a frame of
+    ///     about 100 bytes; nil encodes all of them, and so does a keyframe.
     ///   - body: Gets the frame; the data is valid until it returns.
     /// - Returns: What `body` returns, or nil when rate control dropped the frame.
     /// - Throws: `presentationTime` when it is not later, `library` when encoding fails.
@@ -96,7 +96,7 @@ package struct VideoEncoder: ~Copyable {
     /// Gives the last keyframe once more, byte for byte, and goes on from the picture that it shows.
     ///
     /// Patches since then do not matter: the encoder has never learnt of them, and a keyframe of VP8 settles all that a
-    /// decoder knows (RFC 6386 §9.3 to §9.11). A frame of the encoder itself does, and none is to be repeated then.
+    /// decoder knows (RFC 6386 §9.3 to §9.11). After another frame of the encoder itself there is no keyframe to repeat.
     ///
     /// - Parameters:
     ///   - presentationTime: As for `encode`.
@@ -118,7 +118,7 @@ package struct VideoEncoder: ~Copyable {
         if case .libvpx(let encoder) = library { encoder.canPatch } else { false }
     }
 
-    /// What patches have changed, and `encode` has to encode anew; nil when there is nothing of it.
+    /// The macroblocks that patches have changed, which `encode` has to encode anew; nil when there are none.
     package var patchedBlocks: BlockSet? {
         if case .libvpx(let encoder) = library { encoder.patchedBlocks } else { nil }
     }
@@ -141,8 +141,8 @@ package struct VideoEncoder: ~Copyable {
     ///   - picture: Of the configured size.
     ///   - presentationTime: As for `encode`.
     ///   - blocks: The macroblocks to encode; with none the frame repeats the picture.
-    ///   - scroll: What has moved, besides.
-    ///   - limit: Of the frame in bytes.
+    ///   - scroll: The macroblocks that have moved; nil for none.
+    ///   - limit: The largest size of the frame, in bytes.
     ///   - body: Gets the frame; the data is valid until it returns.
     /// - Returns: What `body` returns, or nil when the frame would be too large: then use `encode`.
     /// - Precondition: `canPatch`.

@@ -4,13 +4,13 @@ package import Pixels
 /// What a `VideoEncoder` is asked for.
 package struct VideoEncoderConfiguration: Sendable {
     package var codec: VideoCodec
-    /// Even, no side longer than 16383.
+    /// Both sides are even, from 2 to 16382 pixels.
     package var size: PixelSize
     /// In bits per second, at least 1000.
     package var targetBitrate: Int
-    /// What rate control plans with. Frames may come at any other pace.
+    /// The rate that rate control plans with, 1 to 1000. Frames may come at any other.
     package var framesPerSecond: Int
-    /// Below how much of its reserve, in percent, rate control drops frames; 0 means never.
+    /// Rate control drops frames while its reserve is below so many percent; 0 means never.
     package var dropThreshold: Int
     /// The version of VP8's bitstream (RFC 6386 §9.1): 0, which every encoder writes, or 1, which is cheaper.
     package var vp8Profile: Int
@@ -35,7 +35,7 @@ package struct VideoEncoderConfiguration: Sendable {
         self.allowsPatches = allowsPatches
     }
 
-    /// libvpx itself lets some of these through and then divides by zero.
+    /// Refuses values that no library can work with: libvpx accepts some of them and then divides by zero.
     func validate() throws(VideoEncoderError) {
         guard !size.isEmpty, size.isEven, max(size.width, size.height) <= 16383 else {
             throw .configuration("the size is \(size); both sides must be even, from 2 to 16382")

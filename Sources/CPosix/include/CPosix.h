@@ -15,7 +15,7 @@ int posix_futex_wait_either(
     const uint32_t *word, uint32_t expected, const uint32_t *own_word, uint32_t own_expected,
     const struct timespec *deadline);
 
-/// Wakes so many waiters on `word` at most, in all processes. Returns how many were woken.
+/// Wakes at most `most` waiters on `word`, in all processes. Returns how many were woken.
 int posix_futex_wake(const uint32_t *word, int most);
 
 /// Open file description locks (fcntl F_OFD_SETLK, F_OFD_GETLK) over the whole file. Return 0 or an errno value;
@@ -42,9 +42,9 @@ void posix_guard_enter(struct posix_guard *guard, void *base, size_t size);
 /// Ends the guard. Returns whether a fault happened inside; the mapping then holds zeros and must be unmapped.
 bool posix_guard_leave(struct posix_guard *guard);
 
-/// Blocks SIGINT, SIGTERM and, unless it is ignored, SIGHUP, and returns a descriptor that becomes readable when one comes; -1 and errno on
-/// failure. Ignores SIGPIPE and SIGTTOU: a line that nobody reads, or that a terminal wants from its foreground alone
-/// (stty tostop), ends and stops nothing.
+/// Blocks SIGINT, SIGTERM and, unless it is ignored, SIGHUP, and returns a descriptor that becomes readable when one comes; -1
+/// with errno set on failure. Ignores SIGPIPE and SIGTTOU: a line that nobody reads, or that a terminal wants from its
+/// foreground alone (stty tostop), ends and stops nothing.
 int posix_termination_signals(void);
 /// Whether a signal waited there; takes one.
 bool posix_take_signal(int descriptor);

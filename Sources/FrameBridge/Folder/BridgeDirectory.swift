@@ -176,14 +176,14 @@ public final class BridgeDirectory: Sendable {
         }
     }
 
-    /// Anything but a file of our own of that name is removed.
+    /// Opens a file of our own for writing, or makes it. Anything else of that name is removed.
     private func openSpare(_ name: String) throws(SystemError) -> FileDescriptor {
         if let found = try? open(name, O_WRONLY) { return found }
         unlinkat(descriptor.raw, name, 0)
         return try descriptor.open(name, O_WRONLY | O_CREAT | O_EXCL)
     }
 
-    /// Returns whether there is no such file any more.
+    /// Removes a file. Returns whether there is no such file any more.
     @discardableResult
     func remove(_ file: String) -> Bool { unlinkat(descriptor.raw, file, 0) == 0 || errno == ENOENT }
 

@@ -15,7 +15,7 @@ public enum BridgeRequest: Sendable, Equatable {
     /// Show something else, named in the words of the capture process: one line.
     case show(String)
 
-    /// Whether it asks that the screen is looked at no more.
+    /// Whether it asks the capture process not to look at the screen any more.
     var pauses: Bool { self == .pause || self == .freeze }
 
     /// Whether it asks for something else to be shown.
@@ -109,14 +109,14 @@ extension BridgeDirectory {
         }
     }
 
-    /// Returns the answer if there is one all the same.
+    /// Takes a request back. Returns the answer if one has come all the same.
     private func takeBack(_ request: ControlFile.Record) throws(BridgeError) -> BridgeAnswer? {
         guard let control = try ControlFile(in: self, O_RDWR) else { return nil }
         if control.read(.request) == request { try? control.write("", to: .request) }
         return control.answer(to: request)
     }
 
-    /// Closing the file tells the capture process (inotify).
+    /// Writes a request into the control file. Closing that tells the capture process (inotify).
     private func write(_ request: ControlFile.Record) throws(BridgeError) {
         guard let control = try ControlFile(in: self, O_WRONLY) else { return }
         do { try control.write(request, to: .request) } catch {

@@ -41,7 +41,9 @@ final class ControlFile {
         self.file = file
     }
 
-    /// Makes it anew, with all its blocks. Throws `noSpace`, or `system`.
+    /// Makes the file anew, with all its blocks.
+    ///
+    /// - Throws: `noSpace`, or `system`.
     init(makingIn directory: BridgeDirectory, pause: String, source: String) throws(BridgeError) {
         let temporary = "." + Self.fileName
         directory.remove(temporary)
@@ -75,10 +77,10 @@ final class ControlFile {
         return record
     }
 
-    /// The same; nil if its text is no known request.
+    /// The request of `waitingRecord`; nil if its text is no known request.
     var waitingRequest: BridgeRequest? { waitingRecord.flatMap { BridgeRequest(text: $0.text) } }
 
-    /// Nil while there is none.
+    /// The answer to a request; nil while there is none.
     func answer(to request: Record) -> BridgeAnswer? {
         guard let answer = read(.answer), answer.number == request.number else { return nil }
         return answer.text.isEmpty ? .granted : .refused(answer.text)
@@ -90,7 +92,7 @@ final class ControlFile {
         return directory.attributes(of: Self.fileName)?.st_ino == mine.st_ino
     }
 
-    /// Nil for a page that was never written, or is damaged.
+    /// The text of a page and its number; nil for a page that was never written, or is damaged.
     func read(_ page: Page) -> Record? {
         guard let bytes = try? file.readBytes(Layout.page, at: page.rawValue * Layout.page), bytes.count == Layout.page
         else { return nil }

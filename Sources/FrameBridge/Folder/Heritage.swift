@@ -3,7 +3,8 @@ import Posix
 
 /// The state that a writer leaves to its successor if it did not say goodbye.
 struct Heritage {
-    /// Whether it was paused, or was asked to be. Where that cannot be known it was: nobody shall see what was hidden.
+    /// Whether it was paused, or was asked to be. Where that cannot be known, it counts as paused, so that nobody sees what was
+    /// hidden.
     let isPaused: Bool
 
     init(in directory: BridgeDirectory) {

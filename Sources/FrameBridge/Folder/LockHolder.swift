@@ -10,11 +10,11 @@ public struct LockHolder: Sendable, Equatable {
 }
 
 extension BridgeDirectory {
-    /// Who holds the writer's lock: one process at the most that is seen here. The kernel tells of locks in `/proc` (proc(5),
-    /// `fdinfo`), for processes of this user.
+    /// The processes that hold the writer's lock: one at the most, and none if that cannot be seen from here. The kernel lists
+    /// locks in `/proc` (proc(5), `fdinfo`), for processes of this user.
     public func writers() -> [LockHolder] { holders(of: BroadcastFolder.lockFile) }
 
-    /// Who holds a reader's lock.
+    /// The processes that hold a reader's lock.
     public func readers() -> [LockHolder] { holders(of: FrameReader.lockFile) }
 
     private func holders(of file: String) -> [LockHolder] {

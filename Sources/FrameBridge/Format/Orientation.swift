@@ -1,5 +1,5 @@
-/// How a monitor shows its part of the screen: turned, and perhaps mirrored, one of eight ways. Pictures are as people see
-/// them, upright, however the monitor is mounted; this is for who wants to know how it is.
+/// How a monitor shows its part of the screen: turned, and perhaps mirrored, in one of eight ways. Pictures are upright, as
+/// people see them, however the monitor is mounted; this is for programs that want to know how that is.
 public struct Orientation: Sendable, Hashable {
     /// The picture of a monitor that is not turned.
     public static let upright = Orientation(quarterTurns: 0, isMirrored: false)

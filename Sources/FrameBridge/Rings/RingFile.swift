@@ -6,7 +6,8 @@ import Posix
 ///
 /// A ring owns what stands in its file, but for the words of `RingHeader`, and the order in which that is stored.
 final class RingFile {
-    /// The readers that the writer wakes by itself. Each takes it three microseconds and more, so a thread wakes the others.
+    /// How many readers the writer wakes by itself. That takes it three microseconds and more for each, so a thread wakes the
+    /// others.
     private static let wokenAtOnce: Int32 = 4
 
     /// The whole file, writable.

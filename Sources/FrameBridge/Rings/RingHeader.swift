@@ -13,8 +13,8 @@ struct RingHeader {
     init(_ mapping: Mapping) { self.mapping = mapping }
 
     /// Opens the header page of a file that a killed writer left, and tells its readers that nothing more comes in it. What
-    /// stands in the file is shown until the successor has a generation. Nil for what is no file, as the socket of sealed
-    /// memory, and for what cannot be written.
+    /// stands in the file is shown until the successor has a generation. Nil if that is no file, such as the socket of sealed
+    /// memory, or cannot be written.
     init?(retiring name: String, in directory: BridgeDirectory) {
         guard let file = try? directory.open(name, O_RDWR),
             let mapping = try? Mapping(file, size: Layout.page, writable: true)

@@ -7,7 +7,7 @@ final class AV1Encoder {
     private let configuration: VideoEncoderConfiguration
     private let context: AV1Context
     private var libaomConfiguration: aom_codec_enc_cfg_t
-    /// One byte a macroblock, row by row; heeded while `isRestricted`.
+    /// One byte per macroblock, row by row. The library heeds it while `isRestricted`.
     private var activeMap: [UInt8]
     private var isRestricted = false
     private var clock = AV1Clock()
@@ -70,7 +70,7 @@ final class AV1Encoder {
         try context.check("aom_codec_enc_config_set") { aom_codec_enc_config_set($0, &changed) }
     }
 
-    /// Lets the encoder look at some macroblocks only, or at all again.
+    /// Restricts the encoder to some macroblocks; nil lifts the restriction.
     private func setActive(_ blocks: BlockSet?) throws(VideoEncoderError) {
         if blocks == nil, !isRestricted { return }
         isRestricted = blocks != nil

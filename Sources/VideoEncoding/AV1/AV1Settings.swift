@@ -20,12 +20,12 @@ extension VideoEncoderConfiguration {
 
         configuration.rc_end_usage = AOM_CBR
         configuration.rc_target_bitrate = UInt32(targetBitrate / 1000)
-        // Text is then 51 dB from the original; a lower one costs a third more bits and gains nothing that one sees.
+        // Text then has a PSNR of 51 dB. A lower quantizer costs a third more bits and gains nothing visible.
         configuration.rc_min_quantizer = 16
         configuration.rc_max_quantizer = 56
         configuration.rc_undershoot_pct = 50
         configuration.rc_overshoot_pct = 50
-        // Milliseconds.
+        // In milliseconds.
         configuration.rc_buf_sz = 1000
         configuration.rc_buf_initial_sz = 600
         configuration.rc_buf_optimal_sz = 600
@@ -34,9 +34,9 @@ extension VideoEncoderConfiguration {
     }
 
     func applyControls(to context: borrowing AV1Context) throws(VideoEncoderError) {
-        // 10 would not be cheaper on text, and coarser; 8 costs twice as much on scrolled text.
+        // 10 is coarser on text, and no cheaper; 8 costs twice as much on scrolled text.
         try context.set("AOME_SET_CPUUSED", AOME_SET_CPUUSED, 9)
-        // Palettes: a page of text takes half the bits.
+        // With palettes a page of text takes half the bits.
         try context.set("AV1E_SET_TUNE_CONTENT", AV1E_SET_TUNE_CONTENT, Int(AOM_CONTENT_SCREEN.rawValue))
         try context.set("AV1E_SET_ENABLE_PALETTE", AV1E_SET_ENABLE_PALETTE, 1)
         // Cyclic refresh does not heed the map of active macroblocks.
@@ -51,7 +51,7 @@ extension VideoEncoderConfiguration {
         )
         try context.set("AV1E_SET_MATRIX_COEFFICIENTS", AV1E_SET_MATRIX_COEFFICIENTS, Int(AOM_CICP_MC_BT_709.rawValue))
         try context.set("AV1E_SET_COLOR_RANGE", AV1E_SET_COLOR_RANGE, Int(AOM_CR_STUDIO_RANGE.rawValue))
-        // As libwebrtc has it: tools that cost time and gain nothing on screens.
+        // As in libwebrtc: these tools cost time and gain nothing on screens.
         try context.set("AV1E_SET_COEFF_COST_UPD_FREQ", AV1E_SET_COEFF_COST_UPD_FREQ, 3)
         try context.set("AV1E_SET_MODE_COST_UPD_FREQ", AV1E_SET_MODE_COST_UPD_FREQ, 3)
         try context.set("AV1E_SET_MV_COST_UPD_FREQ", AV1E_SET_MV_COST_UPD_FREQ, 3)

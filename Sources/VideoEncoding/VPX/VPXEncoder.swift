@@ -8,7 +8,7 @@ final class VPXEncoder {
     private let configuration: VideoEncoderConfiguration
     private let context: VPXContext
     private var libvpxConfiguration: vpx_codec_enc_cfg_t
-    /// One byte a macroblock, row by row; heeded while `isRestricted`.
+    /// One byte per macroblock, row by row. The library heeds it while `isRestricted`.
     private var activeMap: [UInt8]
     private var isRestricted = false
     private(set) var patcher: PatchEncoder?
@@ -120,7 +120,7 @@ final class VPXEncoder {
         try context.check("vpx_codec_enc_config_set") { vpx_codec_enc_config_set($0, &changed) }
     }
 
-    /// Lets the encoder look at some macroblocks only, or at all again.
+    /// Restricts the encoder to some macroblocks; nil lifts the restriction.
     private func setActive(_ blocks: BlockSet?) throws(VideoEncoderError) {
         if blocks == nil, !isRestricted { return }
         // Cyclic refresh ignores the map.

@@ -25,12 +25,12 @@ extension VideoEncoderConfiguration {
 
         configuration.rc_end_usage = VPX_CBR
         configuration.rc_target_bitrate = UInt32(targetBitrate / 1000)
-        // Below this a picture at rest costs bits, and gains nothing that one sees.
+        // A lower quantizer costs bits on a picture at rest and gains nothing visible.
         configuration.rc_min_quantizer = codec == .vp8 ? 8 : 4
         configuration.rc_max_quantizer = 56
         configuration.rc_undershoot_pct = 100
         configuration.rc_overshoot_pct = 15
-        // Milliseconds.
+        // In milliseconds.
         configuration.rc_buf_sz = 720
         configuration.rc_buf_initial_sz = 500
         configuration.rc_buf_optimal_sz = 600
@@ -39,9 +39,9 @@ extension VideoEncoderConfiguration {
         return configuration
     }
 
-    /// VP8 without its third reference, which only look-ahead makes good use of: a twelfth cheaper. Patches have the second
-    /// one for themselves; without it text that scrolls by fractions of rows is 1.5 dB coarser, and letters typed are as much
-    /// finer.
+    /// The encoder does without VP8's third reference, which only look-ahead makes good use of; that saves a twelfth of the time.
+    /// Where patches are allowed, they have the second reference to themselves; text that scrolls by fractions of rows is then
+    /// 1.5 dB coarser, and typed letters are 1.5 dB finer.
     var interFrameFlags: vpx_enc_frame_flags_t {
         guard codec == .vp8 else { return 0 }
         let alternate = VP8_EFLAG_NO_REF_ARF | VP8_EFLAG_NO_UPD_ARF
@@ -50,7 +50,7 @@ extension VideoEncoderConfiguration {
     }
 
     func applyControls(to context: borrowing VPXContext) throws(VideoEncoderError) {
-        // The change below which a block is skipped: saves an eighth of the time on a picture at rest.
+        // A block that changed by less is skipped, which saves an eighth of the time on a picture at rest.
         try context.set("VP8E_SET_STATIC_THRESHOLD", VP8E_SET_STATIC_THRESHOLD, 100)
         if codec == .vp8 { try applyVP8Controls(to: context) } else { try applyVP9Controls(to: context) }
     }
@@ -60,7 +60,7 @@ extension VideoEncoderConfiguration {
         // when it moves by whole macroblocks, 10 dB.
         try context.set("VP8E_SET_CPUUSED", VP8E_SET_CPUUSED, -6)
         // Mode 1 gains 0.1 dB on a page of text and loses 0.6 dB on video. Mode 2 drops the first frame after a change of
-        // the whole screen and sends the rest of it in crumbs.
+        // the whole screen and sends that change in many small frames.
         try context.set("VP8E_SET_SCREEN_CONTENT_MODE", VP8E_SET_SCREEN_CONTENT_MODE, 0)
         let one = Int(VP8_ONE_TOKENPARTITION.rawValue)
         try context.set("VP8E_SET_TOKEN_PARTITIONS", VP8E_SET_TOKEN_PARTITIONS, one)
@@ -69,9 +69,9 @@ extension VideoEncoderConfiguration {
     private func applyVP9Controls(to context: borrowing VPXContext) throws(VideoEncoderError) {
         // 9 would save a fifth of the time on scrolled text and lose 1.8 dB.
         try context.set("VP8E_SET_CPUUSED", VP8E_SET_CPUUSED, 8)
-        // Without it, the frame after a change of the whole screen is 13 times as large: most of a second of silence.
+        // Without it, the frame after a change of the whole screen is 13 times as large, and takes most of a second to send.
         try context.set("VP9E_SET_TUNE_CONTENT", VP9E_SET_TUNE_CONTENT, Int(VP9E_CONTENT_SCREEN.rawValue))
-        // Cyclic refresh: sharp a quarter of a second earlier after such a change.
+        // With cyclic refresh the picture is sharp a quarter of a second earlier after such a change.
         try setCyclicRefresh(true, of: context)
         try context.set("VP9E_SET_ROW_MT", VP9E_SET_ROW_MT, 0)
         try context.set("VP9E_SET_TILE_COLUMNS", VP9E_SET_TILE_COLUMNS, 0)

@@ -1,5 +1,5 @@
-/// The transforms of VP8 on blocks of 4x4 numbers, row by row, in place (RFC 6386 §14). What decoders do is exact here;
-/// the ways there are its inverses as nearly as integers allow.
+/// The transforms of VP8 on blocks of 4x4 numbers, row by row, in place (RFC 6386 §14). The inverse ones are exactly those of
+/// decoders; the forward ones undo them as nearly as integers allow.
 ///
 /// Invariant: every pointer has 16 numbers.
 enum BlockTransform {
@@ -8,7 +8,7 @@ enum BlockTransform {
     /// Differences to coefficients: a discrete cosine transform, twice the orthonormal one.
     @inline(__always)
     static func forwardCosine(_ block: Block) {
-        // In 1/4096: sqrt(2) times the cosine and the sine of pi/8; eight times in all for the first direction.
+        // In 1/4096: sqrt(2) times the cosine and the sine of pi/8. Rows keep three more bits for the columns to round.
         let (cosine, sine): (Int32, Int32) = (5352, 2217)
         for row in 0..<4 {
             let line = block + 4 * row
@@ -59,7 +59,7 @@ enum BlockTransform {
     @inline(__always)
     private static func timesSine(_ value: Int32) -> Int32 { (value * 35468) >> 16 }
 
-    /// Times sqrt(2) cos(pi/8), of which 1 is added apart.
+    /// Times sqrt(2) cos(pi/8): once the value, and the fraction in 1/65536.
     @inline(__always)
     private static func timesCosine(_ value: Int32) -> Int32 { value + (value * 20091) >> 16 }
 
@@ -69,7 +69,7 @@ enum BlockTransform {
         for index in 0..<16 { block[index] = (block[index] + (block[index] < 0 ? 0 : 1)) >> 1 }
     }
 
-    /// And back (§14.3).
+    /// The inverse of `forwardWalsh` (§14.3).
     static func inverseWalsh(_ block: Block) {
         walsh(block)
         for index in 0..<16 { block[index] = (block[index] + 3) >> 3 }

@@ -16,7 +16,7 @@ struct BoolEncoder {
         pending = 0
     }
 
-    /// - Parameter probability: of false, in 1/256; 0 counts as next to nothing.
+    /// - Parameter probability: of false, in 1/256; 0 counts as 1.
     @inline(__always)
     mutating func write(_ bit: Bool, _ probability: UInt8) {
         let split = 1 + ((range - 1) * UInt32(probability)) >> 8

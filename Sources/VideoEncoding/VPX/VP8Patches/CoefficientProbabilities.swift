@@ -1,10 +1,10 @@
 /// The probabilities that VP8 codes coefficients with: for 4 kinds of block, 8 bands of positions, 3 contexts and 11 nodes
 /// of the token tree, in this order (RFC 6386 §13.3).
 enum CoefficientProbabilities {
-    /// Where the 11 nodes begin.
+    /// The index of the first of the 11 nodes.
     static func offset(block: Int, band: Int, context: Int) -> Int { ((block * 8 + band) * 3 + context) * 11 }
 
-    /// Those of a keyframe before its own changes (RFC 6386 §13.5).
+    /// The probabilities of a keyframe before its own changes (RFC 6386 §13.5).
     static let defaults: [UInt8] = [
         128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128,
         128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128,
@@ -104,7 +104,7 @@ enum CoefficientProbabilities {
         238, 1, 255, 128, 128, 128, 128, 128, 128, 128, 128,
     ]
 
-    /// How probable it is that a frame changes none of each, in 1/256 (RFC 6386 §13.4).
+    /// For each, the probability that a frame does not change it, in 1/256 (RFC 6386 §13.4).
     static let unchanged: [UInt8] = [
         255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
         255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,

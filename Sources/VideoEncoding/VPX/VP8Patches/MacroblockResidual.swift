@@ -21,12 +21,12 @@ final class MacroblockResidual {
         let chroma: UnsafeRawPointer
         let layout: NV12Layout
 
-        /// From a pixel on.
+        /// The luma plane from a pixel on.
         func luma(_ x: Int, _ y: Int) -> UnsafePointer<UInt8> {
             (luma + y * layout.lumaStride + x).assumingMemoryBound(to: UInt8.self)
         }
 
-        /// From the pair of a row of chroma on that stands under a pixel.
+        /// The chroma plane from the pair on that belongs to column `x`, which is even, in a row of chroma.
         func chroma(_ x: Int, _ row: Int) -> UnsafePointer<UInt8> {
             (chroma + row * layout.chromaStride + x).assumingMemoryBound(to: UInt8.self)
         }

@@ -80,7 +80,7 @@ struct PatchEncoder {
     /// Whether there is a frame to patch.
     var canPatch: Bool { isFollowing && !isSpoiled }
 
-    /// The encoder has made a frame, which is the decoder's last one now.
+    /// Notes that the encoder has made a frame, which is the decoder's last one now.
     mutating func noteFrame(_ data: Span<UInt8>) {
         let isKeyframe = data.count > 0 && data[0] & 1 == 0
         // Once lost, the probabilities are known again after a keyframe.
@@ -95,10 +95,10 @@ struct PatchEncoder {
     ///
     /// - Parameters:
     ///   - blocks: macroblocks to change; with none the frame repeats the picture.
-    ///   - scroll: macroblocks that are moved; those that are in `blocks`, too, get the difference then. The other ones of
-    ///     `blocks` may be predicted from there as well.
+    ///   - scroll: macroblocks that are moved; those that are also in `blocks` get the difference after that. The other ones
+    ///     of `blocks` may be predicted with the same motion.
     ///   - base: the decoder's last frame, as the encoder has it.
-    ///   - limit: of the frame in bytes.
+    ///   - limit: the largest size of the frame, in bytes.
     ///   - body: gets the frame; the data is valid until it returns.
     /// - Returns: what `body` returns; nil when VP8 cannot code the scroll, or the frame would be larger: then the next one
     ///   must be the encoder's.
@@ -207,7 +207,7 @@ struct PatchEncoder {
 
     /// Whether a macroblock resembles the picture some rows further down more than the picture in its own place.
     private func isNearer(_ column: Int, _ row: Int, _ rows: Int, to source: MacroblockResidual.Source) -> Bool {
-        // No vector may reach further beyond the edge than decoders keep a border.
+        // No vector may reach beyond the border that decoders keep around the picture.
         if abs(rows) > 16 { return false }
         residual.predict(from: reconstruction.planes, column, row, rows: rows)
         let distance = residual.distance(to: source, column, row)

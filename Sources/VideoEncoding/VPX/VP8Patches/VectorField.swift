@@ -1,7 +1,7 @@
 /// The motion of a frame's macroblocks, each of which stands still or moves by the same number of rows, and the way VP8
 /// codes it: by what the neighbours do (RFC 6386 §16.3).
 struct VectorField {
-    /// How far beyond the picture a macroblock may be predicted from, in pixels: where all of it is border. Vectors of
+    /// How far, in pixels, a vector may reach beyond the picture: a macroblock is then predicted from border alone. Vectors of
     /// neighbours that reach further are cut.
     private static let border = 16
 
@@ -26,7 +26,7 @@ struct VectorField {
 
     /// Codes the motion of the next macroblock, from left to right and from top to bottom.
     ///
-    /// - Parameter motion: where it is predicted from, in rows further down: within `Scroll.range`, and at most just beyond
+    /// - Parameter motion: how many rows further down it is predicted from: within `Scroll.range`, and at most just beyond
     ///   the picture.
     mutating func write(
         _ motion: Int,
@@ -59,7 +59,7 @@ struct VectorField {
         let isNearest = moving > 0 && motion == nearest
         encoder.write(!isNearest, Self.contexts[moving][1])
         if isNearest { return }
-        // Neither the second nearest, which is none, nor split.
+        // There is no second nearest vector, and the macroblock is not split.
         encoder.write(true, Self.contexts[0][2])
         encoder.write(false, Self.contexts[0][3])
         encoder.write(component: (motion - best) * 4, probabilities, from: VectorProbabilities.rows)

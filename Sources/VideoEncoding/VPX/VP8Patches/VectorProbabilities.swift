@@ -1,21 +1,21 @@
 /// The probabilities that VP8 codes motion vectors with: 19 for rows, then 19 for columns (RFC 6386 §17.2).
 enum VectorProbabilities {
-    /// Those of a keyframe.
+    /// The probabilities of a keyframe.
     static let defaults: [UInt8] = [
         162, 128, 225, 146, 172, 147, 214, 39, 156, 128, 129, 132, 75, 145, 178, 206, 239, 254, 254,
         164, 128, 204, 170, 119, 235, 140, 230, 228, 128, 130, 130, 74, 148, 180, 203, 236, 254, 254,
     ]
 
-    /// How probable it is that a frame changes none of each, in 1/256.
+    /// For each, the probability that a frame does not change it, in 1/256.
     static let unchanged: [UInt8] = [
         237, 246, 253, 253, 254, 254, 254, 254, 254, 254, 254, 254, 254, 254, 250, 250, 252, 254, 254,
         231, 243, 245, 253, 254, 254, 254, 254, 254, 254, 254, 254, 254, 254, 251, 251, 254, 254, 254,
     ]
 
-    /// Where the 19 of a direction begin.
+    /// The indices of the first of 19 for each direction.
     static let rows = 0
     static let columns = 19
-    /// Within those: that a number is short, its sign, the tree of short numbers, the bits of long ones.
+    /// Offsets from there: whether a number is short, its sign, the tree of short numbers, the bits of long ones.
     static let isShort = 0
     static let sign = 1
     static let short = 2
