@@ -31,12 +31,15 @@ final class SenderCommands: Sendable {
         case .status:
             let now: Instant = MonotonicClock.now()
             let viewers = (peers?.statuses ?? []).map { SenderStatus.Viewer($0, now: now) }
-            return .status(SenderStatus(calls: calls, bitrateBps: bitrate.load(ordering: .relaxed), viewers: viewers))
+            let bitrate = bitrate.load(ordering: .relaxed)
+            return .status(report: SenderStatus(calls: calls, bitrateBps: bitrate, viewers: viewers))
         case .kick(let number):
-            guard let web else { return .refused("nobody can be sent away from \(calls.joined(separator: ", "))") }
-            return web.kick(number) ? .done : .refused("no viewer \(number) looks in")
+            guard let web else {
+                return .refused(reason: "nobody can be sent away from \(calls.joined(separator: ", "))")
+            }
+            return web.kick(number) ? .done : .refused(reason: "no viewer \(number) looks in")
         case .setBitrate(let bitrate):
-            guard Bitrate.range ~= bitrate else { return .refused("\(bitrate) bits a second are out of range") }
+            guard Bitrate.range ~= bitrate else { return .refused(reason: "\(bitrate) bits a second are out of range") }
             for call in plain { call.setTargetBitrate(UInt64(bitrate)) }
             peers?.setTargetBitrate(bitrate)
             self.bitrate.store(bitrate, ordering: .relaxed)

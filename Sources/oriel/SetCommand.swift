@@ -18,6 +18,6 @@ struct SetCommand: ParsableCommand {
     @OptionGroup var choice: SenderChoice
 
     func run() throws {
-        try Senders(of: broadcast.directory()).ask(choice.pid, for: .setBitrate(bitrate.bitsPerSecond))
+        try Senders(of: broadcast.directory()).ask(choice.pid, for: .setBitrate(bitrateBps: bitrate.bitsPerSecond))
     }
 }

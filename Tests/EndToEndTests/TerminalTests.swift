@@ -79,8 +79,8 @@ import Time
         let numbers = ["id", "since_s", "bitrate_bps", "frames_sent", "nacks", "plis"].map { "\"\($0)\":1" }
         let texts = ["address", "codec", "state"].map { "\"\($0)\":\(words)" }
         let viewer = (numbers + texts).joined(separator: ",")
-        let lie = "{\"status\":{\"_0\":{\"calls\":[\(words)],\"bitrate_bps\":1,\"viewers\":[{\(viewer)}]}}}"
-        let refusal = "{\"refused\":{\"_0\":\(words)}}"
+        let lie = "{\"status\":{\"report\":{\"calls\":[\(words)],\"bitrate_bps\":1,\"viewers\":[{\(viewer)}]}}}"
+        let refusal = "{\"refused\":{\"reason\":\(words)}}"
         let thread = try Thread {
             for answer in [lie, lie, refusal] {
                 guard waitReadable(listener.raw, until: MonotonicClock.now() + .seconds(60)) else { return }

@@ -16,7 +16,7 @@ import WebRTC
     ])
     func aBitrateBeyondTheRangeIsRefused(bitrate: Int, isTaken: Bool) throws {
         let commands = SenderCommands(["web"], plain: [], peers: nil, web: nil, bitrate: 2_500_000)
-        switch commands.reply(to: .setBitrate(bitrate)) {
+        switch commands.reply(to: .setBitrate(bitrateBps: bitrate)) {
         case .done: #expect(isTaken)
         case .refused: #expect(!isTaken)
         case .status: Issue.record("it was not asked")

@@ -27,12 +27,14 @@ import Time
         let control = try SenderControl(try folder.listen()) { request in
             asked.withLock { $0.append(request) }
             return switch request {
-            case .status: .status(Self.status)
-            case .kick(let viewer): viewer == 7 ? .done : .refused("no viewer \(viewer) looks in")
+            case .status: .status(report: Self.status)
+            case .kick(let viewer): viewer == 7 ? .done : .refused(reason: "no viewer \(viewer) looks in")
             case .setBitrate: .done
             }
         }
-        let requests: [SenderRequest] = [.status, .kick(viewer: 7), .kick(viewer: .max), .setBitrate(30_000)]
+        let requests: [SenderRequest] = [
+            .status, .kick(viewer: 7), .kick(viewer: .max), .setBitrate(bitrateBps: 30_000),
+        ]
         let answers = try requests.map { try ask($0) }
         #expect(asked.withLock { $0 } == requests)
         guard case .status(let status) = answers[0], case .done = answers[1], case .refused(let reason) = answers[2],
@@ -52,7 +54,8 @@ import Time
     /// Those who ask nothing, or what cannot be understood, cost the next one no more than a second each.
     @Test(arguments: [
         "", "status", "{}", "{\"status\":{}", "{\"end\":{}}", "{\"kick\":{}}", "{\"kick\":{\"viewer\":\"7\"}}",
-        "{\"kick\":{\"viewer\":1e400}}", "{\"set_bitrate\":{\"_0\":0.5}}", "{\"status\":{},\"kick\":{\"viewer\":7}}",
+        "{\"kick\":{\"viewer\":1e400}}", "{\"set_bitrate\":{\"bitrate_bps\":0.5}}",
+        "{\"status\":{},\"kick\":{\"viewer\":7}}",
         "[[[[", "\u{0}", "\u{FFFD}",
         String(repeating: "[", count: 4096), "null",
     ])
@@ -62,7 +65,7 @@ import Time
         let asker = try folder.connect(until: late)
         try asker.send(line, until: late)
         #expect(
-            try asker.receive(limit: 1000, until: late) == "{\"refused\":{\"_0\":\"the request makes no sense\"}}"
+            try asker.receive(limit: 1000, until: late) == "{\"refused\":{\"reason\":\"the request makes no sense\"}}"
         )
         withExtendedLifetime(silent) {}
         #expect(try isDone(ask(.status)))
@@ -144,9 +147,9 @@ import Time
     /// A sender that was taken over may answer anything.
     @Test(arguments: [
         "", "{}", "{\"done\":1}", "{\"status\":{}}",
-        "{\"status\":{\"_0\":{\"calls\":1,\"bitrate_bps\":1,\"viewers\":[]}}}",
-        "{\"status\":{\"_0\":{\"calls\":[],\"bitrate_bps\":1e99,\"viewers\":[]}}}", "{\"refused\":7}",
-        "{\"refused\":{\"_0\":7}}", "[]", "nonsense",
+        "{\"status\":{\"report\":{\"calls\":1,\"bitrate_bps\":1,\"viewers\":[]}}}",
+        "{\"status\":{\"report\":{\"calls\":[],\"bitrate_bps\":1e99,\"viewers\":[]}}}", "{\"refused\":7}",
+        "{\"refused\":{\"reason\":7}}", "[]", "nonsense",
         String(repeating: "[", count: 100_000), String(repeating: "x", count: 4 << 20 + 1),
     ])
     func aSenderThatLiesIsToldOf(answer: String) throws {

@@ -51,7 +51,8 @@ package final class SenderControl: Sendable {
         // A command that asks several senders may wait for one that hangs before it reads this reply.
         let deadline: Instant = MonotonicClock.now() + SenderConnection.patience
         let request = try? SenderRequest(jsonLine: line)
-        try asker.send(try (request.map(reply) ?? .refused("the request makes no sense")).jsonLine(), until: deadline)
+        let reply = request.map(reply) ?? .refused(reason: "the request makes no sense")
+        try asker.send(try reply.jsonLine(), until: deadline)
     }
 
     /// Ends the thread. Further calls do nothing.

@@ -4,13 +4,13 @@ package enum SenderRequest: Codable, Sendable, Equatable {
     /// Sends away the viewer of this number.
     case kick(viewer: Int)
     /// From now on, renditions have this target of rate control, in bits a second.
-    case setBitrate(Int)
+    case setBitrate(bitrateBps: Int)
 }
 
 /// What a sender replies: one JSON object on one line, with one key.
 package enum SenderReply: Codable, Sendable {
     case done
     /// The request was refused: the reason, as a sentence without a full stop.
-    case refused(String)
-    case status(SenderStatus)
+    case refused(reason: String)
+    case status(report: SenderStatus)
 }
