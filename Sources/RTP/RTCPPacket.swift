@@ -7,6 +7,8 @@ package enum RTCPPacket: Equatable, Sendable {
     case pictureLoss(PictureLossIndication)
     case fullIntra(FullIntraRequest)
     case genericNACK(GenericNACK)
+    case transportFeedback(TransportFeedback)
+    case maximumBitrate(ReceiverEstimatedMaximumBitrate)
 }
 
 /// What a receiver saw of one stream (RFC 3550 §6.4.1).
@@ -89,6 +91,13 @@ package struct FullIntraRequest: Equatable, Sendable {
 
     package var sender: UInt32
     package var commands: [Command]
+}
+
+/// What the receiver believes that its link carries (draft-alvestrand-rmcat-remb-03 §2.2).
+package struct ReceiverEstimatedMaximumBitrate: Equatable, Sendable {
+    package var sender: UInt32
+    /// Bits a second, of all streams together.
+    package var bitrate: Double
 }
 
 /// RFC 4585 §6.2.1.

@@ -45,10 +45,24 @@ extension RTCPPacket {
         case (202, _): return .sourceDescription(try SourceDescription.chunks(&body, count))
         case (203, _): return .goodbye(Goodbye(ssrcs: try (0..<count).map { _ in try body.uint32() }))
         case (205, 1): return .genericNACK(try GenericNACK(&body))
+        case (205, 15): return .transportFeedback(try TransportFeedback(&body))
         case (206, 1): return .pictureLoss(PictureLossIndication(sender: try body.uint32(), media: try body.uint32()))
         case (206, 4): return .fullIntra(try FullIntraRequest(&body))
+        case (206, 15): return try ReceiverEstimatedMaximumBitrate(&body).map { .maximumBitrate($0) }
         default: return nil
         }
+    }
+}
+
+extension ReceiverEstimatedMaximumBitrate {
+    /// Nil for other feedback of the application layer (RFC 4585 §6.4).
+    fileprivate init?(_ reader: inout ByteReader) throws {
+        sender = try reader.uint32()
+        try reader.skip(4)
+        guard reader.count >= 8, try reader.array(4) == Array("REMB".utf8) else { return nil }
+        // 8 bits of a count of SSRCs, 6 of an exponent, and 18 of a mantissa. The SSRCs add nothing.
+        let fields = try reader.uint32()
+        bitrate = Double(sign: .plus, exponent: Int(fields >> 18 & 0x3F), significand: Double(fields & 0x3FFFF))
     }
 }
 
