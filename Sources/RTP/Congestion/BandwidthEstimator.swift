@@ -1,0 +1,266 @@
+package import Time
+
+/// Estimates from a peer's feedback what its link carries. Sans-IO: instants come from outside.
+///
+/// It learns from trains of packets, which arrive no faster than the link is; from the trend of the delay, which rises when
+/// more is sent than the link carries; and from loss. Trend and decrease are those of Google's congestion control
+/// (draft-ietf-rmcat-gcc-02). A screen sends in bursts and is silent in between: so every burst is a measurement, and silence
+/// changes nothing.
+package struct BandwidthEstimator: Sendable {
+    /// Packets to send faster than usual, in order to measure the link; padding where nothing else is to be sent.
+    package struct Probe: Sendable, Equatable {
+        /// Bits a second.
+        package var rate: Double
+        /// The fewest bytes and packets that are left to send.
+        package private(set) var size: Int
+        package private(set) var packets: Int
+
+        fileprivate init(rate: Double) {
+            self.rate = rate
+            size = Int(rate / 8 * probeTime)
+            packets = PacketTrains.fewestPackets + 2
+        }
+
+        /// What is left when a packet of `size` bytes has left; nil for nothing.
+        package func after(packetOf size: Int) -> Probe? {
+            var rest = self
+            (rest.size, rest.packets) = (self.size - size, packets - 1)
+            return rest.size > 0 || rest.packets > 0 ? rest : nil
+        }
+    }
+
+    /// Bits a second that any link is taken to carry.
+    package static let floor = 50_000.0
+    /// The share of what arrives that is sent after a decrease: meanwhile the queue empties.
+    private static let decrease = 0.85
+    /// The share of a link's measured speed that is used.
+    private static let use = 0.95
+    /// Bits a second by which the estimate grows in a second, while what is sent nearly fills it: anywhere, and near the speed
+    /// that was measured in the last `speedLifetime`. Steps that do not depend on the rate bring flows that share a link to
+    /// equal parts of it.
+    private static let (growth, slowGrowth) = (60_000.0, 20_000.0)
+    private static let speedLifetime = Duration.seconds(10)
+    /// A train that shows so many times the estimate, as a probe does, is believed at once.
+    private static let jump = 1.5
+    /// What a train that shows another speed of a full link changes the estimate by, of the difference.
+    private static let trust = 0.3
+    /// The share of the estimate below which what is sent does not show whether the link carries it.
+    private static let applicationLimit = 0.65
+    /// How long packets may wait on their way.
+    private static let queueLimit = Duration.milliseconds(100)
+    /// What may be on its way before anything has been heard, in bytes, and at the least later.
+    private static let (firstWindow, leastWindow) = (32_000, 6000)
+    /// A packet of which nothing is heard for so long does not hold up others.
+    private static let patience = Duration.seconds(1)
+    /// The round trip that is assumed where none is known.
+    private static let usualRoundTrip = Duration.milliseconds(100)
+    private static let probeInterval = Duration.seconds(2)
+    /// Seconds that a probe takes at the least.
+    private static let probeTime = 0.015
+    /// Bits a second by which packets leave faster than a share of the estimate says. It is more to a small flow than to a large
+    /// one, which brings them to equal parts too.
+    private static let lead = 120_000.0
+    /// Milliseconds by which no queue grows from one packet to the next: the receiver has set its clock.
+    private static let largestJump = 3000.0
+    /// A train is cut at this length, so that a long one is measured while it lasts.
+    private static let longestTrain = Duration.milliseconds(60)
+
+    /// Bits a second that nobody needs more than.
+    private var ceiling: Double
+    private var packets = SentPackets()
+    private var trainStart: UInt64 = 0
+    private var trainBeganAt: Instant?
+    private var firstSentAt: Instant?
+    private var lastSentAt: Instant?
+    private var rate: Double
+    private var clock = ReceiverClock()
+    private var trend = DelayTrend()
+    /// The shortest delay of the last seconds, and of the last quarter of a minute: a queue that other flows keep filled is in the
+    /// first. In milliseconds, with the unknown difference of the clocks.
+    private var fastest = RecentMinimum(interval: 2000)
+    private var base = RecentMinimum(interval: 15_000)
+    /// By how much the last packet that arrived was slower than the fastest of the last seconds, in milliseconds.
+    private var queued = 0.0
+    private var trains = PacketTrains()
+    private var delivery = DeliveryRate()
+    private var lossLimit = LossLimit()
+    private var lastDelay: Double?
+    private var decreasedAt: Instant?
+    /// The link's speed as a train showed it last, in bits a second.
+    private var speed: (value: Double, at: Instant)?
+    private var grownAt: Instant?
+    private var probedAt: Instant?
+    /// The peer's own estimate, in bits a second (REMB); nil if it sends none.
+    private var cap: Double?
+    /// The time from sending to feedback, in milliseconds.
+    private var trips = RecentMinimum(interval: 2000)
+    private var shortestTrip: Duration? { trips.value.map { .milliseconds($0) } }
+    private var hasFeedback: Bool { trips.value != nil }
+
+    /// - Parameters:
+    ///   - start: what is assumed before anything is known, in bits a second.
+    ///   - ceiling: what nobody needs more than, in bits a second.
+    package init(start: Double, ceiling: Double) {
+        self.ceiling = max(ceiling, Self.floor)
+        rate = min(max(start, Self.floor), self.ceiling)
+    }
+
+    /// Changes what nobody needs more than, in bits a second.
+    package mutating func setCeiling(_ ceiling: Double) { self.ceiling = max(ceiling, Self.floor) }
+
+    // MARK: - What it tells
+
+    /// What the link carries, in bits a second.
+    package var estimate: Double {
+        max(Self.floor, min(rate, lossLimit.limit ?? rate, cap ?? rate, ceiling))
+    }
+
+    /// How long the last packet that is known to have arrived has waited on its way.
+    package var queueDelay: Duration { .milliseconds(queued) }
+
+    /// The share of packets that were lost lately, 0…1.
+    package var loss: Double { lossLimit.loss }
+
+    /// The rate at which packets shall leave, in bits a second: a bit more than the estimate, so that a faster link shows; less
+    /// while a queue is there.
+    package var pace: Double {
+        let factor = queued <= 25 ? 1.15 : queued <= 60 ? 1 : 0.8
+        return factor * estimate + min(Self.lead, 0.2 * estimate)
+    }
+
+    /// When the next packet may leave, as so many bytes are on their way that the link and a short queue are full; nil for now.
+    /// Feedback may make room earlier.
+    package func roomAt(_ now: Instant) -> Instant? {
+        guard packets.inFlight >= window, let firstSentAt, let lastSentAt else { return nil }
+        // A peer may send no feedback after all, or be gone for a while.
+        let end = (hasFeedback ? lastSentAt : firstSentAt) + Self.patience
+        return now < end ? end : nil
+    }
+
+    private var window: Int {
+        guard let shortestTrip else { return Self.firstWindow }
+        return max(Self.leastWindow, Int(estimate / 8 * (shortestTrip + Self.queueLimit).seconds))
+    }
+
+    /// What to send in order to learn whether the link carries more; nil if that is known, or cannot be asked now. The answer is
+    /// given once.
+    ///
+    /// - Parameter wanted: what would be sent if it could, in bits a second.
+    package mutating func takeProbe(for wanted: Double, at now: Instant) -> Probe? {
+        guard hasFeedback, wanted > estimate, estimate < ceiling, queued < 25, trend.signal != .overuse,
+            now - (probedAt ?? .start) >= Self.probeInterval, now - (decreasedAt ?? .start) >= Self.probeInterval / 2
+        else { return nil }
+        probedAt = now
+        return Probe(rate: min(2 * estimate, ceiling * 1.25))
+    }
+
+    // MARK: - What it learns from
+
+    /// A packet leaves.
+    ///
+    /// - Parameters:
+    ///   - size: bytes of the datagram.
+    ///   - followsAtOnce: whether the packet had to wait for the one before it, at the same rate.
+    package mutating func noteSent(size: Int, followsAtOnce: Bool, at now: Instant) {
+        if !followsAtOnce || trainBeganAt.map({ now - $0 > Self.longestTrain }) ?? true {
+            trainStart = packets.end
+            trainBeganAt = now
+        }
+        packets.add(size: size, train: trainStart, at: now)
+        firstSentAt = firstSentAt ?? now
+        lastSentAt = now
+    }
+
+    /// The transport-wide number of the next packet.
+    package var nextNumber: UInt16 { UInt16(truncatingIfNeeded: packets.end) }
+
+    /// The peer tells what has arrived.
+    package mutating func receive(_ feedback: TransportFeedback, now: Instant) {
+        var newest: SentPackets.Packet?
+        for (offset, ticks) in feedback.arrivals.enumerated() {
+            let number = feedback.first &+ UInt16(truncatingIfNeeded: offset)
+            guard let ticks, let packet = packets[number], packets.noteArrival(of: packet) else { continue }
+            newest = packet
+            lossLimit.noteArrival()
+            learn(from: packet, arrivedAt: clock.milliseconds(at: ticks), now: now)
+        }
+        packets.giveUpOvertaken { _ in lossLimit.noteLoss() }
+        if let newest { trips.add((now - newest.sentAt).milliseconds, at: Double(now.nanoseconds) / 1e6) }
+        lossLimit.judge(delivery.rate ?? rate, at: now)
+        if trend.signal == .overuse { backOff(at: now) } else { grow(at: now) }
+        rate = min(max(rate, Self.floor), ceiling)
+    }
+
+    /// The peer has an estimate of its own, in bits a second (draft-alvestrand-rmcat-remb-03); it is a cap and no more.
+    package mutating func receive(cap: Double) { self.cap = cap }
+
+    private mutating func learn(from packet: SentPackets.Packet, arrivedAt: Double, now: Instant) {
+        let arrival = Arrival(
+            sentAt: Double(packet.sentAt.nanoseconds) / 1e6,
+            arrivedAt: arrivedAt,
+            size: packet.size
+        )
+        if let lastDelay, abs(arrival.delay - lastDelay) > Self.largestJump {
+            (trend, trains, delivery) = (DelayTrend(), PacketTrains(), DeliveryRate())
+            (fastest, base) = (RecentMinimum(interval: 2000), RecentMinimum(interval: 15_000))
+        }
+        lastDelay = arrival.delay
+        trend.add(arrival)
+        fastest.add(arrival.delay, at: arrival.sentAt)
+        base.add(arrival.delay, at: arrival.sentAt)
+        queued = arrival.delay - (fastest.value ?? arrival.delay)
+        delivery.add(arrival)
+        if let measurement = trains.add(arrival, ofTrainFrom: packet.train) { follow(measurement, at: now) }
+    }
+
+    private mutating func follow(_ measurement: PacketTrains.Measurement, at now: Instant) {
+        let isSaturated = measurement.isSaturated(base: base.value ?? 0)
+        if isSaturated { speed = (measurement.arrived, now) }
+        let found = isSaturated ? measurement.arrived * Self.use : min(measurement.sent, measurement.arrived)
+        if isSaturated, queue > 15 {
+            // A single train may have been held up by chance; much of a queue was not.
+            let isDrop = found < Self.decrease * rate && queued > 30
+            rate += (isDrop ? 1 : Self.trust) * (found - rate)
+            if isDrop { decreasedAt = now }
+        } else if found > Self.jump * rate {
+            // The next probe may show more.
+            probedAt = nil
+            rate = min(found, 2 * rate)
+        }
+    }
+
+    private mutating func backOff(at now: Instant) {
+        let pause = (shortestTrip ?? Self.usualRoundTrip) + .milliseconds(50)
+        guard queue > 25, now - (decreasedAt ?? .start) >= pause else { return }
+        decreasedAt = now
+        let delivered = delivery.rate ?? rate
+        // What is sent in bursts with pauses between says little about the link.
+        rate = delivered > Self.applicationLimit * rate ? min(rate, Self.decrease * delivered) : Self.decrease * rate
+    }
+
+    /// By how much the last packet was slower than the fastest of many seconds, in milliseconds.
+    private var queue: Double { (lastDelay ?? 0) - (base.value ?? lastDelay ?? 0) }
+
+    private mutating func grow(at now: Instant) {
+        defer { grownAt = now }
+        guard let grownAt, let delivered = delivery.rate, delivered > Self.applicationLimit * rate,
+            trend.signal == .normal
+        else { return }
+        let isNear = speed.map { now - $0.at < Self.speedLifetime && rate > 0.9 * $0.value } ?? false
+        let growth = isNear ? min(Self.slowGrowth, 0.02 * rate) : min(Self.growth + 0.02 * rate, 0.08 * rate)
+        rate = min(rate + growth * min((now - grownAt).seconds, 0.5), max(rate, 1.5 * delivered + 10_000))
+    }
+}
+
+/// Arrival times without wrapping.
+private struct ReceiverClock: Sendable {
+    private var last: UInt32?
+    private var total: Int64 = 0
+
+    /// - Parameter ticks: of 250 µs, modulo 2³²; not far from the time before.
+    mutating func milliseconds(at ticks: UInt32) -> Double {
+        total += Int64(Int32(bitPattern: ticks &- (last ?? ticks)))
+        last = ticks
+        return Double(total) / 4
+    }
+}

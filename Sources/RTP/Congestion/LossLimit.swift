@@ -1,0 +1,68 @@
+import Time
+
+/// Limits the rate where packets are lost because they are too many: a queue that is too short to delay anything tells of
+/// itself by nothing else.
+///
+/// On a radio link packets are lost at any rate. So a rate that was cut and has not made the loss smaller is taken back, and
+/// that much loss counts as the link's own from then on.
+struct LossLimit: Sendable {
+    /// Loss up to this share, beyond the link's own, is never congestion.
+    private static let tolerance = 0.05
+    /// Loss that is still this share of what it was did not come from the rate.
+    private static let persistence = 0.7
+    /// A judgement needs so much time and so many packets.
+    private static let shortestTime = Duration.milliseconds(250)
+    private static let fewestPackets = 20
+    /// By how much the limit rises in a second while hardly anything is lost.
+    private static let growth = 1.25
+
+    /// A cut whose effect is not known yet.
+    private struct Cut {
+        var loss: Double
+        var before: Double
+    }
+
+    /// Bits a second; nil for none.
+    private(set) var limit: Double?
+    /// The share that is lost at any rate.
+    private var inherent = 0.0
+    private var cut: Cut?
+    private var arrived = 0
+    private var lost = 0
+    private var beganAt: Instant?
+    /// The share of the last judgement that was lost, 0…1.
+    private(set) var loss = 0.0
+
+    mutating func noteArrival() { arrived += 1 }
+    mutating func noteLoss() { lost += 1 }
+
+    /// Judges what was noted since the last time, if that is enough.
+    ///
+    /// - Parameter delivered: what arrived, in bits a second.
+    mutating func judge(_ delivered: Double, at now: Instant) {
+        let began = beganAt ?? now
+        beganAt = began
+        let count = arrived + lost
+        guard now - began >= Self.shortestTime, count >= Self.fewestPackets else { return }
+        loss = Double(lost) / Double(count)
+        let elapsed = min((now - began).seconds, 1)
+        (arrived, lost, beganAt) = (0, 0, now)
+        // What chance makes of few packets does not count: two standard deviations.
+        let chance = 2 * (loss * (1 - loss) / Double(count)).squareRoot()
+        guard loss - chance > inherent + Self.tolerance else {
+            cut = nil
+            inherent = min(inherent, loss + Self.tolerance)
+            limit = limit.map { $0 * (1 + (Self.growth - 1) * elapsed) }
+            if let limit, limit > 2 * delivered { self.limit = nil }
+            return
+        }
+        if let cut, loss > Self.persistence * cut.loss {
+            inherent = loss
+            limit = cut.before
+            self.cut = nil
+        } else {
+            cut = Cut(loss: loss, before: delivered / max(1 - loss, 0.1))
+            limit = delivered / (1 - min(inherent, 0.9))
+        }
+    }
+}

@@ -1,0 +1,81 @@
+/// Packets that left one right after the other. What the link makes of such a train tells how fast it is: if they arrive
+/// as fast as they left, it carries that much at least; if they arrive slower, they arrive as fast as it is.
+///
+/// Every burst of pictures is such a measurement, and padding makes one where nothing else is to be sent.
+struct PacketTrains: Sendable {
+    /// What a train tells.
+    struct Measurement {
+        /// Bits a second.
+        var sent: Double
+        var arrived: Double
+        /// The delays of the first and the last packet, in milliseconds.
+        var delays: (first: Double, last: Double)
+
+        /// Whether the link could not carry what was sent, or had been filled before.
+        ///
+        /// - Parameter base: the delay of a packet that does not wait.
+        func isSaturated(base: Double) -> Bool {
+            arrived < 0.9 * sent && delays.last > delays.first + 5 || min(delays.first, delays.last) > base + 15
+        }
+    }
+
+    private struct Train {
+        /// The number of its first packet.
+        var start: UInt64
+        var first: Arrival
+        var last: Arrival
+        var lastArrivedAt: Double
+        var packets = 1
+        var size: Int
+
+        init(_ start: UInt64, _ arrival: Arrival) {
+            (self.start, first, last, lastArrivedAt, size) = (start, arrival, arrival, arrival.arrivedAt, arrival.size)
+        }
+    }
+
+    /// Fewer packets say too little …
+    static let fewestPackets = 5
+    /// … and so do those that were sent in less time than this, in milliseconds.
+    private static let shortestTime = 8.0
+    /// Most of the packets must have arrived.
+    private static let leastShare = 0.8
+    /// What held packets up and let them go together makes them arrive faster than any link is.
+    private static let largestRatio = 2.0
+
+    private var train: Train?
+
+    /// Adds a packet, in the order of sending.
+    ///
+    /// - Parameter start: the number of the first packet of its train.
+    /// - Returns: what the train before tells, if that ends here and is long enough.
+    mutating func add(_ arrival: Arrival, ofTrainFrom start: UInt64) -> Measurement? {
+        guard var train, train.start <= start else {
+            if train == nil { train = Train(start, arrival) }
+            return nil
+        }
+        guard train.start == start else {
+            self.train = Train(start, arrival)
+            return Self.measure(train, sentCount: start - train.start)
+        }
+        train.packets += 1
+        train.size += arrival.size
+        train.last = arrival
+        train.lastArrivedAt = max(train.lastArrivedAt, arrival.arrivedAt)
+        self.train = train
+        return nil
+    }
+
+    private static func measure(_ train: Train, sentCount: UInt64) -> Measurement? {
+        let (sendTime, arrivalTime) = (
+            train.last.sentAt - train.first.sentAt, train.lastArrivedAt - train.first.arrivedAt
+        )
+        guard train.packets >= fewestPackets, Double(train.packets) >= leastShare * Double(sentCount),
+            sendTime >= shortestTime, arrivalTime > 0
+        else { return nil }
+        // Of n packets, n - 1 leave and arrive in these times.
+        let sent = Double(train.size - train.last.size) * 8000 / sendTime
+        let arrived = Double(train.size - train.first.size) * 8000 / arrivalTime
+        guard arrived <= largestRatio * sent else { return nil }
+        return Measurement(sent: sent, arrived: arrived, delays: (train.first.delay, train.last.delay))
+    }
+}

@@ -1,0 +1,95 @@
+import Time
+
+/// The packets of all streams to one peer, by their transport-wide numbers, until it is known what became of them.
+struct SentPackets: Sendable {
+    struct Packet: Sendable {
+        /// 0 for the first packet.
+        var number: UInt64
+        var sentAt: Instant
+        /// Bytes of the datagram, without the headers of UDP and IP.
+        var size: Int
+        /// The number of the first packet of its train.
+        var train: UInt64
+        fileprivate(set) var fate: Fate
+    }
+
+    enum Fate: Sendable {
+        case inFlight, arrived, lost
+    }
+
+    /// As many packets of 1200 bytes as 20 Mb/s carry in two seconds.
+    static let capacity = 4096
+    /// A packet is lost when one that was sent so many later has arrived (RFC 9002 §6.1.1) …
+    private static let reorderedPackets: UInt64 = 3
+    /// … and so much later (§6.1.2).
+    private static let reorderingTime = Duration.milliseconds(10)
+
+    private var ring: [Packet] = []
+    /// The number of the next packet.
+    private(set) var end: UInt64 = 0
+    /// Packets before this one are no longer in flight.
+    private var settled: UInt64 = 0
+    /// The packet that arrived and was sent last.
+    private var newest: Packet?
+    /// Bytes of the packets that may still arrive.
+    private(set) var inFlight = 0
+
+    init() { ring.reserveCapacity(Self.capacity) }
+
+    /// Takes note of a packet that leaves.
+    ///
+    /// - Parameter train: the number of the first packet of its train.
+    mutating func add(size: Int, train: UInt64, at now: Instant) {
+        let packet = Packet(number: end, sentAt: now, size: size, train: train, fate: .inFlight)
+        let slot = Int(end % UInt64(Self.capacity))
+        if slot == ring.count {
+            ring.append(packet)
+        } else {
+            if ring[slot].fate == .inFlight { inFlight -= ring[slot].size }
+            ring[slot] = packet
+        }
+        inFlight += size
+        end += 1
+    }
+
+    /// The packet that a peer calls by a number; nil if none was sent, or it is long gone.
+    subscript(number: UInt16) -> Packet? {
+        let distance = UInt64(UInt16(truncatingIfNeeded: end &- 1) &- number)
+        guard distance < min(end, UInt64(Self.capacity)) else { return nil }
+        return ring[Int((end - 1 - distance) % UInt64(Self.capacity))]
+    }
+
+    /// Takes note of an arrival. Returns false if it is known already.
+    mutating func noteArrival(of packet: Packet) -> Bool {
+        let slot = Int(packet.number % UInt64(Self.capacity))
+        guard ring[slot].number == packet.number, ring[slot].fate != .arrived else { return false }
+        if ring[slot].fate == .inFlight { inFlight -= packet.size }
+        ring[slot].fate = .arrived
+        if newest.map({ packet.number > $0.number }) ?? true { newest = packet }
+        return true
+    }
+
+    /// Gives up the packets that should have arrived by now, as later ones have.
+    ///
+    /// - Parameter body: gets each of them once.
+    mutating func giveUpOvertaken(_ body: (Packet) -> Void) {
+        guard let newest else { return }
+        giveUp(body) {
+            $0.number + Self.reorderedPackets <= newest.number && newest.sentAt - $0.sentAt >= Self.reorderingTime
+        }
+    }
+
+    private mutating func giveUp(_ body: (Packet) -> Void, while condition: (Packet) -> Bool) {
+        settled = max(settled, end - min(end, UInt64(Self.capacity)))
+        while settled < end {
+            let slot = Int(settled % UInt64(Self.capacity))
+            guard ring[slot].fate != .inFlight || condition(ring[slot]) else { return }
+            if ring[slot].fate == .inFlight {
+                ring[slot].fate = .lost
+                inFlight -= ring[slot].size
+                body(ring[slot])
+            }
+            settled += 1
+        }
+    }
+}
