@@ -15,7 +15,7 @@ struct Arrival: Sendable {
 /// Between groups, and not between packets, the delay is compared: what leaves in one burst queues behind itself.
 struct ArrivalGroups: Sendable {
     /// What a group came later than the one before.
-    struct Step: Equatable {
+    struct Step {
         /// Milliseconds between the last packets of both, as sent and as arrived.
         var sent: Double
         var arrived: Double

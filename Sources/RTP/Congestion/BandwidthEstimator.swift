@@ -66,7 +66,7 @@ package struct BandwidthEstimator: Sendable {
     private static let longestTrain = Duration.milliseconds(60)
 
     /// Bits a second that nobody needs more than.
-    private var ceiling: Double
+    private let ceiling: Double
     private var packets = SentPackets()
     private var trainStart: UInt64 = 0
     private var trainBeganAt: Instant?
@@ -105,21 +105,12 @@ package struct BandwidthEstimator: Sendable {
         rate = min(max(start, Self.floor), self.ceiling)
     }
 
-    /// Changes what nobody needs more than, in bits a second.
-    package mutating func setCeiling(_ ceiling: Double) { self.ceiling = max(ceiling, Self.floor) }
-
     // MARK: - What it tells
 
     /// What the link carries, in bits a second.
     package var estimate: Double {
         max(Self.floor, min(rate, lossLimit.limit ?? rate, cap ?? rate, ceiling))
     }
-
-    /// How long the last packet that is known to have arrived has waited on its way.
-    package var queueDelay: Duration { .milliseconds(queued) }
-
-    /// The share of packets that were lost lately, 0…1.
-    package var loss: Double { lossLimit.loss }
 
     /// The rate at which packets shall leave, in bits a second: a bit more than the estimate, so that a faster link shows; less
     /// while a queue is there.
@@ -181,6 +172,7 @@ package struct BandwidthEstimator: Sendable {
             let number = feedback.first &+ UInt16(truncatingIfNeeded: offset)
             guard let ticks, let packet = packets[number], packets.noteArrival(of: packet) else { continue }
             newest = packet
+            if packet.fate == .lost { lossLimit.takeBackLoss() }
             lossLimit.noteArrival()
             learn(from: packet, arrivedAt: clock.milliseconds(at: ticks), now: now)
         }

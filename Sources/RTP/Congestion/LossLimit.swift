@@ -30,11 +30,11 @@ struct LossLimit: Sendable {
     private var arrived = 0
     private var lost = 0
     private var beganAt: Instant?
-    /// The share of the last judgement that was lost, 0…1.
-    private(set) var loss = 0.0
 
     mutating func noteArrival() { arrived += 1 }
     mutating func noteLoss() { lost += 1 }
+    /// A packet that was given up has arrived after all, unless that was judged already.
+    mutating func takeBackLoss() { lost = max(lost - 1, 0) }
 
     /// Judges what was noted since the last time, if that is enough.
     ///
@@ -44,7 +44,7 @@ struct LossLimit: Sendable {
         beganAt = began
         let count = arrived + lost
         guard now - began >= Self.shortestTime, count >= Self.fewestPackets else { return }
-        loss = Double(lost) / Double(count)
+        let loss = Double(lost) / Double(count)
         let elapsed = min((now - began).seconds, 1)
         (arrived, lost, beganAt) = (0, 0, now)
         // What chance makes of few packets does not count: two standard deviations.

@@ -12,7 +12,6 @@ struct NetworkSimulation {
         case video(framesPerSecond: Int, most: Double)
         /// Pictures of this many bytes at once, so far apart.
         case pages(bytes: Int, every: Duration)
-        case nothing
     }
 
     /// What happened to a flow in a second.
@@ -20,7 +19,6 @@ struct NetworkSimulation {
         var estimate = 0.0
         var queueDelays: [Duration] = []
         var bytesArrived = 0
-        var framesSkipped = 0
     }
 
     struct Flow {
@@ -120,18 +118,12 @@ struct NetworkSimulation {
         guard now >= flows[index].frameAt else { return }
         let bytes: Int
         switch flows[index].source {
-        case .nothing: return
         case .video(let framesPerSecond, let most):
             flows[index].frameAt += .seconds(1) / framesPerSecond
             let estimate = flows[index].estimator.estimate
             bytes = Int(min(estimate, most) / 8 / Double(framesPerSecond))
             let backlog = Double(flows[index].waiting.reduce(0, +)) * 8 / estimate
-            if backlog > Self.backlogLimit.seconds {
-                if !flows[index].seconds.isEmpty {
-                    flows[index].seconds[flows[index].seconds.count - 1].framesSkipped += 1
-                }
-                return
-            }
+            if backlog > Self.backlogLimit.seconds { return }
         case .pages(let size, let interval):
             flows[index].frameAt += interval
             bytes = size

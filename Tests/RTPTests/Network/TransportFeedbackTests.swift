@@ -52,6 +52,14 @@ import Testing
         #expect(throws: (any Error).self) { try parse(body) }
     }
 
+    /// A report covers up to 8192 packets, by runs of up to 8191, and as few as none.
+    @Test func theLongestAndTheShortestAreRead() throws {
+        let longest = try parse([0, 0, 0x20, 0, 0, 0, 0, 0, 0x1F, 0xFF, 0, 1])
+        #expect(longest.arrivals.count == TransportFeedback.limit)
+        #expect(throws: MalformedRTCP.inconsistent) { try parse([0, 0, 0x20, 1, 0, 0, 0, 0, 0x1F, 0xFF, 0, 2]) }
+        #expect(try parse([0, 0, 0, 0, 0, 0, 0, 0]).arrivals == [])
+    }
+
     /// What a naive encoder wrote is read again.
     @Test func anythingIsReadAgain() throws {
         var random = SplitMix(seed: 3)
