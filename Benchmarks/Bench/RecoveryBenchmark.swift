@@ -160,7 +160,8 @@ private final class RecoveryScene {
         case .sender: sender.crash()
         case .server: stage?.crash()
         }
-        sleep(seconds: 0.3)
+        // The capture process looks for the X server at fixed times after its loss: a fixed pause would always meet the same one.
+        sleep(seconds: .random(in: 0.3...0.7))
         let start: Instant = MonotonicClock.now()
         switch victim {
         case .capture: capture = try Contender.startCapture(display, in: folder)
