@@ -9,6 +9,8 @@ package struct HeaderExtensions: Equatable, Sendable {
     package var playoutDelay: UInt8?
     /// http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time
     package var captureTime: UInt8?
+    /// http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01
+    package var transportNumber: UInt8?
     /// https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension; sent with AV1.
     package var dependencyDescriptor: UInt8?
 
@@ -16,11 +18,13 @@ package struct HeaderExtensions: Equatable, Sendable {
         mid: UInt8? = nil,
         playoutDelay: UInt8? = nil,
         captureTime: UInt8? = nil,
+        transportNumber: UInt8? = nil,
         dependencyDescriptor: UInt8? = nil
     ) {
         self.mid = mid
         self.playoutDelay = playoutDelay
         self.captureTime = captureTime
+        self.transportNumber = transportNumber
         self.dependencyDescriptor = dependencyDescriptor
     }
 }
@@ -33,11 +37,13 @@ struct HeaderExtensionValues {
     var asksForImmediatePlayout = false
     /// When the picture was on the screen, on the sender's clock.
     var captureTime: NTPTime?
+    /// One more with each packet of all streams to the peer, modulo 65536.
+    var transportNumber: UInt16?
     var dependency: DependencyDescriptor?
 
-    /// Bytes that extensions may take at most: the header, a mid of 16 bytes, playout delay, capture time and dependency
-    /// descriptor.
-    static let maximumSize = 4 + 17 + 4 + 9 + (1 + DependencyDescriptor.longest)
+    /// Bytes that extensions may take at most: the header, a mid of 16 bytes, playout delay, capture time, transport-wide
+    /// number and dependency descriptor.
+    static let maximumSize = 4 + (17 + 4 + 9 + 3 + (1 + DependencyDescriptor.longest) + 3) / 4 * 4
 
     /// Appends the extension header and its elements, if there are any (RFC 8285 §4.2).
     ///
@@ -57,6 +63,10 @@ struct HeaderExtensionValues {
         if let identifier = identifiers.captureTime, let captureTime {
             packet.append(identifier << 4 | 7)
             packet.append(bigEndian: captureTime.rawValue)
+        }
+        if let identifier = identifiers.transportNumber, let transportNumber {
+            packet.append(identifier << 4 | 1)
+            packet.append(bigEndian: transportNumber)
         }
         if let identifier = identifiers.dependencyDescriptor, let dependency {
             let size = dependency.structure == nil ? 3 : DependencyDescriptor.longest

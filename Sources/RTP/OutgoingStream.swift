@@ -84,19 +84,32 @@ package struct OutgoingStream {
         return history.size(from: index)
     }
 
-    /// Appends the next packet, of which there must be one.
-    mutating func writeNext(at now: Instant, roundTripTime: Duration?, clock: ClockReading, to bytes: inout [UInt8]) {
+    /// Appends the next packet, of which there must be one. Returns its number in the history.
+    ///
+    /// - Parameter transportNumber: the number of the packet among those of all streams; nil where none goes out.
+    mutating func writeNext(
+        at now: Instant,
+        _ roundTripTime: Duration?,
+        _ clock: ClockReading,
+        transportNumber: UInt16?,
+        to bytes: inout [UInt8]
+    ) -> UInt64 {
         if let index = retransmissions.next(in: history) {
             retransmissions.noteSent(index, at: now)
             statistics.retransmissions += 1
-            return writeRetransmission(of: history[index], index, clock, to: &bytes)
+            writeRetransmission(of: history[index], index, clock, transportNumber, to: &bytes)
+            return index
         }
         guard case .at(let index) = position else { preconditionFailure("nothing is next") }
-        write(history[index], index, clock, to: &bytes)
+        write(history[index], index, clock, transportNumber, to: &bytes)
         if index == history.entry?.index { keyframeNeed?.beginKeyframe() }
         if history[index].isLast { keyframeNeed?.endFrame(at: now, roundTripTime: roundTripTime) }
         position = .at(index + 1)
+        return index
     }
+
+    /// Sends a packet again that was sent, if it is still there.
+    mutating func repeatPacket(_ index: UInt64) { if history.contains(index) { retransmissions.add(index) } }
 
     /// What was sent so far, and where the capture timeline stands against the wall clock.
     func report(at now: Instant, clock: ClockReading) -> SenderReport { numbers.senderReport(at: now, clock: clock) }
@@ -222,9 +235,10 @@ package struct OutgoingStream {
         _ packet: PacketHistory.Packet,
         _ index: UInt64,
         _ clock: ClockReading,
+        _ transportNumber: UInt16?,
         to bytes: inout [UInt8]
     ) {
-        append(header(of: packet, index), of: packet, index, clock, to: &bytes)
+        append(header(of: packet, index), of: packet, index, clock, transportNumber, to: &bytes)
         packet.write(to: &bytes)
         sentEnd = index + 1
         sentTicks = packet.frame.ticks
@@ -240,14 +254,35 @@ package struct OutgoingStream {
         of packet: PacketHistory.Packet,
         _ index: UInt64,
         _ clock: ClockReading,
+        _ transportNumber: UInt16?,
         to bytes: inout [UInt8]
     ) {
         let original = header(of: packet, index)
         let own = retransmissionNumbers?.nextHeader(timestamp: original.timestamp, marker: original.marker)
-        append(own ?? original, of: packet, index, clock, to: &bytes)
+        append(own ?? original, of: packet, index, clock, transportNumber, to: &bytes)
         if own != nil { bytes.append(bigEndian: original.sequenceNumber) }
         packet.write(to: &bytes)
         retransmissionNumbers?.notePacketSent(payloadSize: packet.payloadSize + 2)
+    }
+
+    /// Bytes of a packet of padding, without its header.
+    static let paddingSize = 240
+
+    /// Whether packets of padding can be sent: in the stream of retransmissions, where they disturb no numbers.
+    var canPad: Bool { hasSent && retransmissionNumbers != nil }
+
+    /// Appends a packet of nothing but padding (RFC 3550 §5.1), which receivers count and throw away.
+    mutating func writePadding(transportNumber: UInt16?, to bytes: inout [UInt8]) {
+        let start = bytes.count
+        let timestamp = numbers.header(sequenceNumber: 0, ticks: sentTicks, marker: false).timestamp
+        guard let header = retransmissionNumbers?.nextHeader(timestamp: timestamp, marker: false) else { return }
+        header.write(to: &bytes)
+        bytes[start] |= 0x20
+        let values = HeaderExtensionValues(mid: nil, transportNumber: transportNumber)
+        if values.write(parameters.extensions, to: &bytes) { bytes[start] |= 0x10 }
+        bytes.append(contentsOf: repeatElement(0, count: Self.paddingSize - 1))
+        bytes.append(UInt8(Self.paddingSize))
+        retransmissionNumbers?.notePacketSent(payloadSize: 0)
     }
 
     private func append(
@@ -255,6 +290,7 @@ package struct OutgoingStream {
         of packet: PacketHistory.Packet,
         _ index: UInt64,
         _ clock: ClockReading,
+        _ transportNumber: UInt16?,
         to bytes: inout [UInt8]
     ) {
         let start = bytes.count
@@ -263,6 +299,7 @@ package struct OutgoingStream {
             mid: midEnd.map { index < $0 } ?? true ? parameters.mid : nil,
             asksForImmediatePlayout: packet.isFirst,
             captureTime: packet.isFirst ? clock.ntpTime(at: packet.frame.capturedAt) : nil,
+            transportNumber: transportNumber,
             dependency: DependencyDescriptor(
                 isFirst: packet.isFirst,
                 isLast: packet.isLast,

@@ -18,11 +18,21 @@ package struct Pacer: Sendable {
             self.burst = burst
         }
 
+        /// How many times the encoder's target packets leave at the most.
+        static let lead: UInt64 = 5
+
         /// Five times the encoder's target in bits a second; at once 20 packets of 1200 bytes, about two frames of a lively screen at
         /// 2.5 Mb/s, or 5 ms, whichever is more.
         package static func video(targetBitrate: UInt64) -> Pace {
-            let rate = min(max(targetBitrate, 1), 1 << 40) * 5
+            let rate = min(max(targetBitrate, 1), 1 << 40) * lead
             return Pace(rate: rate, burst: max(20 * 1200, Int(rate / 8 / 200)))
+        }
+
+        /// - Parameters:
+        ///   - rate: bits a second.
+        ///   - burst: the time for which so much may leave at once, but a packet at the least.
+        static func steady(rate: Double, burst: Duration) -> Pace {
+            Pace(rate: UInt64(max(rate, 1)), burst: max(1200, Int(rate / 8 * burst.seconds)))
         }
 
         /// How long `bytes` take; up to 1 GiB.

@@ -36,6 +36,9 @@ struct Retransmissions: Sendable {
         waiting.append(index)
     }
 
+    /// Notes a packet that is to be sent again, whether or not the peer asked for it.
+    mutating func add(_ index: UInt64) { if !waiting.contains(index) { waiting.append(index) } }
+
     /// Packets before `start` are gone.
     mutating func forget(before start: UInt64) {
         guard start != self.start else { return }

@@ -15,6 +15,15 @@ package struct StreamBundle {
     /// Nil before a report tells it.
     package private(set) var roundTripTime: Duration?
     private let clock: ClockReading
+    /// What the link carries, by the peer's feedback; nil where packets have no numbers that it could name.
+    package private(set) var estimator: BandwidthEstimator?
+    /// What the encoder makes if the link carries it, in bits a second.
+    private var targetBitrate: Double
+    private var probe: BandwidthEstimator.Probe?
+    /// The last packet, if none came after it by which the peer would notice that it is lost.
+    private var tail: Tail?
+    /// Whether a packet waited when the last one left.
+    private var hasWaiting = false
     private var pacer: Pacer
     private var repairBudget: Pacer
     private var reports: ReportSchedule
@@ -23,9 +32,24 @@ package struct StreamBundle {
     /// The stream whose packet goes first if several wait.
     private var turn = 0
 
+    private struct Tail {
+        /// Its transport-wide number.
+        let number: UInt64
+        /// The place of its stream, and its number in the history there.
+        let stream: Int
+        let index: UInt64
+        /// How often it was sent.
+        let times: Int
+        /// When to send it again.
+        let repeatAt: Instant
+    }
+
+    /// The last packet is sent no more often than this: by then, ten lost in a row are over.
+    private static let mostTimes = 10
+
     /// - Parameters:
     ///   - streams: what was negotiated for each, and its packets; 1…`limit`.
-    ///   - pace: of all together.
+    ///   - pace: of all together, at the most. What the peer's feedback tells of the link slows it down.
     ///   - judgesReach: whether a peer that falls silent is lost.
     ///   - clock: the capture clock and the wall clock at one instant; reports tie them together.
     package init(
@@ -46,10 +70,16 @@ package struct StreamBundle {
             self.streams.append(stream)
         }
         self.clock = clock
+        targetBitrate = Double(pace.rate / Pacer.Pace.lead)
         pacer = Pacer(pace: pace)
         repairBudget = Pacer(pace: Retransmissions.budget(of: pace))
         reports = ReportSchedule(seed: random.next())
         if judgesReach { reachability = Reachability(streamCount: streams.count) }
+        if streams.contains(where: { $0.parameters.extensions.transportNumber != nil }) {
+            // The first packets show whether the link is as fast.
+            estimator = BandwidthEstimator(start: Double(pace.rate), ceiling: Double(pace.rate))
+            followEstimate()
+        }
     }
 
     /// The stream of a media description; nil if there is none.
@@ -63,12 +93,84 @@ package struct StreamBundle {
     /// was lost goes before what is new.
     package mutating func writeNext(at now: Instant, to bytes: inout [UInt8]) -> Bool {
         for index in streams.indices { streams[index].catchUp(at: now) }
-        guard let (index, size) = next, pacer.earliest(forPacketOf: size) <= now else { return false }
+        repeatTail(at: now)
+        guard let (index, size) = next ?? padding else { return false }
+        if estimator?.roomAt(now) != nil {
+            // The next packet leaves when the peer has told of others: that is another train.
+            hasWaiting = false
+            return false
+        }
+        guard pacer.earliest(forPacketOf: size) <= now else { return false }
+        let (start, number) = (bytes.count, estimator?.nextNumber)
+        if next == nil {
+            streams[index].writePadding(transportNumber: number, to: &bytes)
+        } else {
+            let sent = streams[index].writeNext(at: now, roundTripTime, clock, transportNumber: number, to: &bytes)
+            turn = (index + 1) % streams.count
+            noteTail(sent, of: index, at: now)
+        }
         pacer.note(packetOf: size, at: now)
         reports.packetSent(at: now)
-        streams[index].writeNext(at: now, roundTripTime: roundTripTime, clock: clock, to: &bytes)
-        turn = (index + 1) % streams.count
+        noteSent(bytes.count - start, at: now)
         return true
+    }
+
+    /// The packet that leaves now is the last one, until another follows.
+    private mutating func noteTail(_ packet: UInt64, of stream: Int, at now: Instant) {
+        guard let estimator, estimator.lastArrived != nil else { return }
+        let isRepeated = tail.map { $0.stream == stream && $0.index == packet } ?? false
+        tail = Tail(
+            number: (estimator.lastSent ?? 0) + 1,
+            stream: stream,
+            index: packet,
+            times: isRepeated ? tail!.times + 1 : 1,
+            repeatAt: now + estimator.probeTimeout
+        )
+    }
+
+    /// Has the last packet sent again if nobody has told of it for long.
+    private mutating func repeatTail(at now: Instant) {
+        guard let tail, now >= tail.repeatAt, next == nil else { return }
+        guard tail.times < Self.mostTimes else {
+            self.tail = nil
+            return
+        }
+        streams[tail.stream].repeatPacket(tail.index)
+        if next == nil { self.tail = nil }
+    }
+
+    private mutating func noteSent(_ size: Int, at now: Instant) {
+        guard estimator != nil else { return }
+        estimator?.noteSent(size: size, followsAtOnce: hasWaiting, at: now)
+        let rest = probe?.after(packetOf: size)
+        // Only while something is sent anyway, so that silence costs nothing.
+        let wanted = wantedRate(at: now)
+        let first = probe == nil ? estimator?.takeProbe(for: wanted, at: now) : nil
+        // What leaves at another rate is another train.
+        hasWaiting = (next != nil || rest != nil) && first == nil && (rest == nil) == (probe == nil)
+        probe = rest ?? first
+        followEstimate()
+    }
+
+    /// What would be sent if the link carried it, in bits a second: the encoder's target with headers and repair, and while much
+    /// waits as much as there may be.
+    private func wantedRate(at now: Instant) -> Double {
+        backlog(at: now) > .milliseconds(100) ? .infinity : 1.3 * targetBitrate
+    }
+
+    private mutating func followEstimate() {
+        guard let estimator else { return }
+        // What leaves at once measures nothing; but packets that are woken late must not leave slower.
+        let burst = Duration.milliseconds(estimator.isMeasured && probe == nil ? 15 : 3)
+        let pace = Pacer.Pace.steady(rate: probe?.rate ?? estimator.pace, burst: burst)
+        if pace != pacer.pace { pacer.pace = pace }
+        repairBudget.pace.rate = UInt64(max(estimator.estimate / 2, 1))
+    }
+
+    /// The stream that carries padding, and the size of its packets; nil while the link is not probed.
+    private var padding: (index: Int, size: Int)? {
+        guard probe != nil, let index = streams.firstIndex(where: \.canPad) else { return nil }
+        return (index, OutgoingStream.paddingSize)
     }
 
     /// The stream whose packet is next, and that packet's size in bytes.
@@ -86,12 +188,14 @@ package struct StreamBundle {
     /// A single stream waits for three quarters of a burst, if there is as much: packets one by one would cost more for waking
     /// up than for sending, and the last one would leave no earlier. Of several streams, none waits for a burst of another.
     package var nextDeadline: Instant? {
-        let packet = next.map { next in
+        let packet = (next ?? padding).map { next in
             let burst = streams.count > 1 ? 0 : min(streams[0].waitingSize, pacer.pace.burst * 3 / 4)
-            return pacer.earliest(forPacketOf: max(next.size, burst))
+            let earliest = pacer.earliest(forPacketOf: max(next.size, burst))
+            return max(earliest, estimator?.roomAt(earliest) ?? earliest)
         }
+        let tail = packet == nil ? tail?.repeatAt : nil
         let keyframe = streams.lazy.compactMap { $0.keyframeNeed?.deadline }.min()
-        return earliest(packet, reports.nextDeadline, keyframe, reachability?.deadline)
+        return earliest(packet ?? tail, reports.nextDeadline, keyframe, reachability?.deadline)
     }
 
     /// How long until the last of what waits may leave.
@@ -145,6 +249,7 @@ package struct StreamBundle {
     package mutating func change(to parameters: OutgoingStream.Parameters, from history: PacketHistory) {
         guard let index = index(of: parameters.mid) else { return }
         streams[index].change(to: parameters, from: history)
+        if tail?.stream == index { tail = nil }
     }
 
     /// Keeps only those streams of an offer that the peer has accepted. Nothing of them has been sent yet.
@@ -164,6 +269,9 @@ package struct StreamBundle {
     package mutating func setPace(_ pace: Pacer.Pace) {
         pacer.pace = pace
         repairBudget.pace = Retransmissions.budget(of: pace)
+        targetBitrate = Double(pace.rate / Pacer.Pace.lead)
+        estimator?.setCeiling(Double(pace.rate))
+        followEstimate()
     }
 
     // MARK: - In
@@ -174,6 +282,13 @@ package struct StreamBundle {
         switch packet {
         case .senderReport(let report): note(report.reports, now: now)
         case .receiverReport(let report): note(report.reports, now: now)
+        case .transportFeedback(let feedback):
+            estimator?.receive(feedback, now: now)
+            if let tail, let arrived = estimator?.lastArrived, arrived >= tail.number { self.tail = nil }
+            followEstimate()
+        case .maximumBitrate(let maximum):
+            estimator?.receive(cap: maximum.bitrate)
+            followEstimate()
         default:
             for index in streams.indices {
                 streams[index].receive(packet, roundTripTime: roundTripTime, budget: &repairBudget, now: now)

@@ -4,7 +4,13 @@ import Testing
 @testable import RTP
 
 @Suite struct HeaderExtensionsTests {
-    private let all = HeaderExtensions(mid: 3, playoutDelay: 14, captureTime: 1, dependencyDescriptor: 2)
+    private let all = HeaderExtensions(
+        mid: 3,
+        playoutDelay: 14,
+        captureTime: 1,
+        transportNumber: 7,
+        dependencyDescriptor: 2
+    )
 
     private func bytes(_ values: HeaderExtensionValues, _ identifiers: HeaderExtensions) -> [UInt8]? {
         var bytes: [UInt8] = [9]
@@ -23,6 +29,8 @@ import Testing
         #expect(bytes(playout, all) == [0xBE, 0xDE, 0, 1, 0xE2, 0, 0, 0])
         let time = HeaderExtensionValues(captureTime: NTPTime(rawValue: 0x0102_0304_8000_0001))
         #expect(bytes(time, all) == [0xBE, 0xDE, 0, 3, 0x17, 1, 2, 3, 4, 0x80, 0, 0, 1, 0, 0, 0])
+        let number = HeaderExtensionValues(transportNumber: 0x1234)
+        #expect(bytes(number, all) == [0xBE, 0xDE, 0, 1, 0x71, 0x12, 0x34, 0])
         let dependency = HeaderExtensionValues(
             dependency: DependencyDescriptor(
                 isFirst: true,
@@ -77,6 +85,7 @@ import Testing
             mid: String(repeating: "m", count: 16),
             asksForImmediatePlayout: true,
             captureTime: NTPTime(rawValue: .max),
+            transportNumber: .max,
             dependency: DependencyDescriptor(
                 isFirst: true,
                 isLast: true,

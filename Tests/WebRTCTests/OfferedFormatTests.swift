@@ -124,7 +124,7 @@ import WebRTC
             "a=rtcp-fb:97 nack"
         ).negotiate()
         let lines = negotiation.answer.media[0].attributes.filter { $0.name == "rtcp-fb" }.compactMap(\.value)
-        #expect(lines == ["96 ccm fir", "96 nack pli"])
+        #expect(lines == ["96 ccm fir", "96 goog-remb", "96 nack pli"])
     }
 
     @Test func reducedSizeReportsAreMirrored() throws {

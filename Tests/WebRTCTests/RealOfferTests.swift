@@ -19,10 +19,12 @@ import WebRTC
 
     private static let midURI = "urn:ietf:params:rtp-hdrext:sdes:mid"
     private static let playoutURI = "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay"
-    private static let chromium = HeaderExtensions(mid: 9, playoutDelay: 5)
-    private static let chromiumLines = ["5 \(playoutURI)", "9 \(midURI)"]
-    private static let firefox = HeaderExtensions(mid: 3, playoutDelay: 6)
-    private static let firefoxLines = ["3 \(midURI)", "6/sendonly \(playoutURI)"]
+    private static let numberURI =
+        "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
+    private static let chromium = HeaderExtensions(mid: 9, playoutDelay: 5, transportNumber: 4)
+    private static let chromiumLines = ["4 \(numberURI)", "5 \(playoutURI)", "9 \(midURI)"]
+    private static let firefox = HeaderExtensions(mid: 3, playoutDelay: 6, transportNumber: 7)
+    private static let firefoxLines = ["3 \(midURI)", "6/sendonly \(playoutURI)", "7 \(numberURI)"]
 
     static let all = [
         Expected(
@@ -113,7 +115,9 @@ import WebRTC
         func values(_ name: String) -> [String] { media.attributes.filter { $0.name == name }.compactMap(\.value) }
         #expect(values("mid") == [expected.mid])
         #expect(values("extmap") == expected.extensionLines)
-        #expect(values("rtcp-fb") == ["ccm fir", "nack", "nack pli"].map { "\(expected.payloadType) \($0)" })
+        let isNumbered = expected.extensions.transportNumber != nil
+        let feedback = ["ccm fir", "nack", "nack pli"] + (isNumbered ? ["transport-cc"] : [])
+        #expect(values("rtcp-fb") == feedback.map { "\(expected.payloadType) \($0)" })
         #expect(values("setup") == ["active"])
         for flag in ["sendonly", "rtcp-mux", "rtcp-rsize", "end-of-candidates"] {
             #expect(media.attributes.contains(.init(flag)), "\(flag)")

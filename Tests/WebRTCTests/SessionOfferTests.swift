@@ -82,7 +82,7 @@ import Testing
             "a=fingerprint:sha-256 " + Array(repeating: "AB", count: 32).joined(separator: ":"), "a=setup:actpass",
         ]
         func video(_ payloadType: Int) -> [String] {
-            ["ccm fir", "nack", "nack pli"].map { "a=rtcp-fb:\(payloadType) \($0)" } + [
+            ["ccm fir", "goog-remb", "nack", "nack pli", "transport-cc"].map { "a=rtcp-fb:\(payloadType) \($0)" } + [
                 "a=rtpmap:\(payloadType + 1) rtx/90000", "a=fmtp:\(payloadType + 1) apt=\(payloadType)",
             ]
         }
@@ -96,7 +96,7 @@ import Testing
             + ["a=rtpmap:100 AV1/90000", "a=fmtp:100 level-idx=8;profile=0;tier=0"] + video(100)
         let camera =
             ["m=video 9 UDP/TLS/RTP/SAVPF 96 97", "c=IN IP4 0.0.0.0", "a=mid:1"] + transport
-            + uris.prefix(3).enumerated().map { "a=extmap:\($0 + 1) \($1)" }
+            + uris.prefix(4).enumerated().map { "a=extmap:\($0 + 1) \($1)" }
             + ["a=sendonly", "a=msid:oriel camera", "a=rtcp-mux", "a=rtcp-rsize", "a=rtpmap:96 VP8/90000"] + video(96)
         let sound =
             ["m=audio 9 UDP/TLS/RTP/SAVPF 111", "c=IN IP4 0.0.0.0", "a=mid:2"] + transport + [
@@ -129,8 +129,8 @@ import Testing
         // Not the camera; of the screen only AV1, without retransmissions; the extension of the mid, and one renumbered.
         let answer = Answer(to: text)
             .replacing("m=", in: 0, with: "m=video 9 UDP/TLS/RTP/SAVPF 100")
-            .replacing("a=extmap:2", in: 0, with: "a=extmap:5 \(HeaderExtensions.uris[1].uri)")
-            .replacing("a=extmap:3", in: 0).replacing("a=extmap:4", in: 0)
+            .replacing("a=extmap:2", in: 0, with: "a=extmap:6 \(HeaderExtensions.uris[1].uri)")
+            .replacing("a=extmap:3", in: 0).replacing("a=extmap:4", in: 0).replacing("a=extmap:5", in: 0)
             .replacing("m=", in: 1, with: "m=video 0 UDP/TLS/RTP/SAVPF 96 97")
             .replacing("a=group", with: "a=group:BUNDLE 0 2").replacing("v=0", with: "v=0", "a=ice-lite")
         let agreement = try agreement(answer)
@@ -271,7 +271,8 @@ extension Negotiation.Stream {
                     codec: format.codec,
                     parameters: parameters,
                     specifics: format.codec == .opus ? nil : format.specifics,
-                    feedback: format.feedback
+                    // What has numbers of its own needs no estimate of the peer's.
+                    feedback: format.feedback.filter { $0 != "goog-remb" }
                 )
             },
             extensions: extensions,

@@ -48,8 +48,8 @@ package struct BandwidthEstimator: Sendable {
     private static let applicationLimit = 0.65
     /// How long packets may wait on their way.
     private static let queueLimit = Duration.milliseconds(100)
-    /// What may be on its way before anything has been heard, in bytes, and at the least later.
-    private static let (firstWindow, leastWindow) = (32_000, 6000)
+    /// What may be on its way before the link was measured, in bytes, and at the least later.
+    private static let (firstWindow, leastWindow) = (24_000, 6000)
     /// A packet of which nothing is heard for so long does not hold up others.
     private static let patience = Duration.seconds(1)
     /// The round trip that is assumed where none is known.
@@ -66,7 +66,7 @@ package struct BandwidthEstimator: Sendable {
     private static let longestTrain = Duration.milliseconds(60)
 
     /// Bits a second that nobody needs more than.
-    private let ceiling: Double
+    private var ceiling: Double
     private var packets = SentPackets()
     private var trainStart: UInt64 = 0
     private var trainBeganAt: Instant?
@@ -96,6 +96,8 @@ package struct BandwidthEstimator: Sendable {
     private var trips = RecentMinimum(interval: 2000)
     private var shortestTrip: Duration? { trips.value.map { .milliseconds($0) } }
     private var hasFeedback: Bool { trips.value != nil }
+    /// Whether a train has told how fast the link is. Before, `estimate` is an assumption.
+    package private(set) var isMeasured = false
 
     /// - Parameters:
     ///   - start: what is assumed before anything is known, in bits a second.
@@ -103,6 +105,12 @@ package struct BandwidthEstimator: Sendable {
     package init(start: Double, ceiling: Double) {
         self.ceiling = max(ceiling, Self.floor)
         rate = min(max(start, Self.floor), self.ceiling)
+    }
+
+    /// - Parameter ceiling: what nobody needs more than from now on, in bits a second.
+    package mutating func setCeiling(_ ceiling: Double) {
+        self.ceiling = max(ceiling, Self.floor)
+        rate = min(rate, self.ceiling)
     }
 
     // MARK: - What it tells
@@ -129,7 +137,7 @@ package struct BandwidthEstimator: Sendable {
     }
 
     private var window: Int {
-        guard let shortestTrip else { return Self.firstWindow }
+        guard let shortestTrip, isMeasured else { return Self.firstWindow }
         return max(Self.leastWindow, Int(estimate / 8 * (shortestTrip + Self.queueLimit).seconds))
     }
 
@@ -162,6 +170,14 @@ package struct BandwidthEstimator: Sendable {
         lastSentAt = now
     }
 
+    /// The number of the packet that was sent last, and of the one of those that arrived that was sent last.
+    package var lastSent: UInt64? { packets.end == 0 ? nil : packets.end - 1 }
+    package var lastArrived: UInt64? { packets.newest?.number }
+
+    /// After so long, a packet that nobody has told of is taken for lost, if none was sent after it that would show that
+    /// (as the probe timeout of RFC 9002 §6.2): a round trip, and the time between two reports.
+    package var probeTimeout: Duration { (shortestTrip ?? Self.usualRoundTrip) + .milliseconds(70) }
+
     /// The transport-wide number of the next packet.
     package var nextNumber: UInt16 { UInt16(truncatingIfNeeded: packets.end) }
 
@@ -178,6 +194,7 @@ package struct BandwidthEstimator: Sendable {
         }
         packets.giveUpOvertaken { _ in lossLimit.noteLoss() }
         if let newest { trips.add((now - newest.sentAt).milliseconds, at: Double(now.nanoseconds) / 1e6) }
+        if !isMeasured, let measurement = trains.measurement { follow(measurement, at: now) }
         lossLimit.judge(delivery.rate ?? rate, at: now)
         if trend.signal == .overuse { backOff(at: now) } else { grow(at: now) }
         rate = min(max(rate, Self.floor), ceiling)
@@ -206,6 +223,7 @@ package struct BandwidthEstimator: Sendable {
     }
 
     private mutating func follow(_ measurement: PacketTrains.Measurement, at now: Instant) {
+        isMeasured = true
         let isSaturated = measurement.isSaturated(base: base.value ?? 0)
         if isSaturated { speed = (measurement.arrived, now) }
         let found = isSaturated ? measurement.arrived * Self.use : min(measurement.sent, measurement.arrived)

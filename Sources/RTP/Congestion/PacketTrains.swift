@@ -35,7 +35,7 @@ struct PacketTrains: Sendable {
 
     /// Fewer packets say too little …
     static let fewestPackets = 5
-    /// … and so do those that were sent in less time than this, in milliseconds.
+    /// … and so do those that were sent and arrived in less time than this, in milliseconds.
     private static let shortestTime = 8.0
     /// Most of the packets must have arrived.
     private static let leastShare = 0.8
@@ -65,15 +65,18 @@ struct PacketTrains: Sendable {
         return nil
     }
 
+    /// What the train that has not ended tells so far.
+    var measurement: Measurement? { train.flatMap { Self.measure($0, sentCount: UInt64($0.packets)) } }
+
     private static func measure(_ train: Train, sentCount: UInt64) -> Measurement? {
         let (sendTime, arrivalTime) = (
             train.last.sentAt - train.first.sentAt, train.lastArrivedAt - train.first.arrivedAt
         )
         guard train.packets >= fewestPackets, Double(train.packets) >= leastShare * Double(sentCount),
-            sendTime >= shortestTime, arrivalTime > 0
+            max(sendTime, arrivalTime) >= shortestTime, arrivalTime > 0
         else { return nil }
         // Of n packets, n - 1 leave and arrive in these times.
-        let sent = Double(train.size - train.last.size) * 8000 / sendTime
+        let sent = sendTime > 0 ? Double(train.size - train.last.size) * 8000 / sendTime : .infinity
         let arrived = Double(train.size - train.first.size) * 8000 / arrivalTime
         guard arrived <= largestRatio * sent else { return nil }
         return Measurement(sent: sent, arrived: arrived, delays: (train.first.delay, train.last.delay))

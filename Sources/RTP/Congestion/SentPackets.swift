@@ -30,7 +30,7 @@ struct SentPackets: Sendable {
     /// Packets before this one are no longer in flight.
     private var settled: UInt64 = 0
     /// The packet that arrived and was sent last.
-    private var newest: Packet?
+    private(set) var newest: Packet?
     /// Bytes of the packets that may still arrive.
     private(set) var inFlight = 0
 

@@ -33,9 +33,16 @@ extension SessionDescription.Media {
             group.lazy.compactMap { codec in described.first { $0.codec == codec } }.first
         }
         if agreed.isEmpty { return nil }
-        let (extensions, lines) = extensions(of: description, for: agreed.map(\.codec))
+        // Numbers and feedback on them go together. What is repeated in its own stream cannot have another number: two packets
+        // that differ under one sequence number would give away a key.
+        let isNumbered = agreed.allSatisfy {
+            $0.feedback.contains("transport-cc") && $0.parameters.retransmissionPayloadType != nil
+        }
+        let (extensions, lines) = extensions(of: description, for: agreed.map(\.codec), isNumbered: isNumbered)
+        let unused = extensions.transportNumber == nil ? "transport-cc" : "goog-remb"
         let mid = attributes.first("mid") ?? ""
         for index in agreed.indices {
+            agreed[index].feedback.removeAll { $0 == unused }
             agreed[index].parameters.mid = mid
             agreed[index].parameters.extensions = extensions.suiting(agreed[index].codec)
         }
@@ -113,7 +120,7 @@ extension SessionDescription.Media {
                     payloadType: encoding.payloadType,
                     retransmissionPayloadType: feedback.contains("nack")
                         ? retransmissions["\(encoding.payloadType)"] : nil,
-                    canAskForRepair: !feedback.isEmpty
+                    canAskForRepair: feedback.contains { StreamCodec.repairs.contains($0) }
                 ),
                 specifics: specifics == "" ? nil : specifics,
                 feedback: feedback
@@ -122,9 +129,11 @@ extension SessionDescription.Media {
     }
 
     /// The header extensions in use, and the values of `extmap` lines that answer them (RFC 8285 §5).
-    private func extensions(of offer: SessionDescription, for codecs: [StreamCodec]) -> (
-        HeaderExtensions, lines: [String]
-    ) {
+    private func extensions(
+        of offer: SessionDescription,
+        for codecs: [StreamCodec],
+        isNumbered: Bool
+    ) -> (HeaderExtensions, lines: [String]) {
         var extensions = HeaderExtensions()
         var lines: [String] = []
         for line in attributes.all("extmap") + offer.attributes.all("extmap") {
@@ -134,7 +143,8 @@ extension SessionDescription.Media {
             guard let identifier = key.first.flatMap({ UInt8(digits: $0) }), HeaderExtensions.identifiers ~= identifier,
                 key.count == 1 || key[1] == "recvonly" || key[1] == "sendrecv",
                 let (slot, uri) = HeaderExtensions.uris.first(where: { $0.uri == words[1] }),
-                slot != \.dependencyDescriptor || codecs.contains(.video(.av1)), extensions[keyPath: slot] == nil
+                slot != \.dependencyDescriptor || codecs.contains(.video(.av1)), extensions[keyPath: slot] == nil,
+                slot != \.transportNumber || isNumbered
             else { continue }
             extensions[keyPath: slot] = identifier
             lines.append("\(identifier)\(key.count == 1 ? "" : "/sendonly") \(uri)")
@@ -161,7 +171,12 @@ extension SessionDescription.Media {
 
 extension StreamCodec {
     /// The kinds of feedback that a stream of the codec takes (RFC 4585 §4.2).
-    var feedback: [String] { kind == "video" ? ["ccm fir", "nack", "nack pli"] : ["nack"] }
+    var feedback: [String] {
+        kind == "video" ? ["ccm fir", "goog-remb", "nack", "nack pli", "transport-cc"] : ["nack"]
+    }
+
+    /// The kinds by which a receiver asks for what it has lost.
+    static let repairs = ["ccm fir", "nack", "nack pli"]
 }
 
 extension HeaderExtensions {
@@ -178,6 +193,7 @@ extension HeaderExtensions {
             (\.mid, "urn:ietf:params:rtp-hdrext:sdes:mid"),
             (\.playoutDelay, "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay"),
             (\.captureTime, "http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time"),
+            (\.transportNumber, "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"),
             (
                 \.dependencyDescriptor,
                 "https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension"

@@ -48,7 +48,7 @@ package struct Negotiation: Equatable, Sendable {
         package internal(set) var parameters: OutgoingStream.Parameters
         /// The value of its `fmtp` line; nil where it has none.
         let specifics: String?
-        let feedback: [String]
+        var feedback: [String]
     }
 
     /// A media description with a stream in it.

@@ -105,12 +105,18 @@ package struct SessionOffer: Equatable, Sendable {
 
 extension Negotiation.Stream {
     /// The identifiers that this side gives to header extensions, the same in all descriptions of a bundle.
-    private static let extensions = HeaderExtensions(mid: 1, playoutDelay: 2, captureTime: 3, dependencyDescriptor: 4)
+    private static let extensions = HeaderExtensions(
+        mid: 1,
+        playoutDelay: 2,
+        captureTime: 3,
+        transportNumber: 4,
+        dependencyDescriptor: 5
+    )
 
     fileprivate init(offering local: LocalStream, in section: Int) {
         let codecs = Array(local.codecs.joined())
         var used = Self.extensions
-        if local.kind == "audio" { used.playoutDelay = nil }
+        if local.kind == "audio" { (used.playoutDelay, used.transportNumber) = (nil, nil) }
         if !codecs.contains(.video(.av1)) { used.dependencyDescriptor = nil }
         mid = "\(section)"
         track = local.track

@@ -1,0 +1,110 @@
+import Media
+import TestSupport
+import Testing
+import Time
+
+@testable import RTP
+
+/// The streams of a peer with the estimate of its link, over links in virtual time.
+@Suite struct StackTests {
+    private static let page = 60_000
+
+    /// One that has sent a first picture.
+    private func begin(_ conditions: VirtualLink.Conditions, seed: UInt64 = 1) -> StackSimulation {
+        var stack = StackSimulation(conditions, seed: seed)
+        stack.append(bytes: Self.page, isKeyframe: true)
+        stack.run(for: .seconds(5))
+        return stack
+    }
+
+    @Test func packetsOfAllKindsHaveOneSequenceOfNumbers() {
+        var stack = begin(.init(rate: 2e6, loss: .random(0.05)))
+        stack.run(for: .seconds(20), each: .milliseconds(200)) { $0.append(bytes: 20_000) }
+        #expect(stack.packetsRepeated > 10)
+        #expect(stack.transportNumbers == stack.transportNumbers.indices.map { UInt16(truncatingIfNeeded: $0) })
+    }
+
+    /// Nothing is known of a link, and it is measured by what is sent anyway: the queue stays short.
+    @Test(arguments: [0.3e6, 1e6, 3e6, 20e6]) func theFirstPictureMeasuresTheLink(rate: Double) throws {
+        let stack = begin(.init(rate: rate, queue: .seconds(2)))
+        let estimator = try #require(stack.bundle.estimator)
+        #expect(estimator.isMeasured)
+        #expect(estimator.estimate <= 1.05 * rate)
+        #expect(estimator.estimate >= 0.7 * min(rate, Double(StackSimulation.target)))
+        let ideal = Duration.seconds(Double(Self.page) * 8 / rate)
+        let latency = try #require(stack.latencies[0])
+        #expect(latency <= ideal * 1.5 + .milliseconds(250), "\(latency)")
+    }
+
+    /// A page after rest takes about as long as the link needs for it.
+    @Test(arguments: [0.3e6, 1e6, 3e6, 10e6], [10, 100])
+    func aPageAfterRestIsSentAsFastAsTheLinkIs(rate: Double, delay: Int) throws {
+        var stack = begin(.init(rate: rate, queue: .seconds(1), delay: .milliseconds(delay)))
+        for _ in 0..<3 {
+            stack.append(bytes: Self.page)
+            stack.run(for: .seconds(8))
+        }
+        let latency = try #require(stack.latencies.last ?? nil)
+        let ideal = Duration.seconds(Double(Self.page) * 8 / rate) + .milliseconds(delay)
+        #expect(latency <= ideal * 1.35 + .milliseconds(50), "\(latency), not \(ideal)")
+    }
+
+    /// After the last packet nothing comes that would show that it is lost.
+    @Test(arguments: 1...20) func aLostTailIsSentAgain(seed: UInt64) {
+        var stack = begin(.init(rate: 2e6), seed: seed)
+        stack.link.conditions.loss = .bursts(good: 20, bad: 4)
+        stack.run(for: .seconds(20), each: .seconds(1)) { $0.append(bytes: 500) }
+        stack.run(for: .seconds(3))
+        #expect(stack.latencies.allSatisfy { $0 != nil })
+        #expect(stack.latencies.count { $0 ?? .seconds(9) > .milliseconds(900) } <= 2)
+    }
+
+    /// A peer that is gone is not sent the last packet for ever.
+    @Test func aTailIsSentAgainNoMoreThanTenTimes() {
+        var stack = begin(.init(rate: 2e6))
+        stack.link.conditions.loss = .random(1)
+        stack.append(bytes: 500)
+        stack.run(for: .seconds(60))
+        #expect(1...9 ~= stack.packetsRepeated)
+    }
+
+    /// A still screen costs nothing, whatever is known of the link.
+    @Test func nothingIsSentWhileNothingIsNew() {
+        var stack = begin(.init(rate: 1e6))
+        let before = stack.bytesSent
+        stack.run(for: .seconds(60))
+        #expect(stack.bytesSent == before)
+    }
+
+    /// A link that carries more than before is found by what waits for it.
+    @Test func aFasterLinkIsFoundByAPage() throws {
+        var stack = begin(.init(rate: 0.5e6, queue: .seconds(1)))
+        stack.link.conditions.rate = 10e6
+        stack.run(for: .seconds(30), each: .seconds(3)) { $0.append(bytes: Self.page) }
+        #expect(try #require(stack.bundle.estimator).estimate >= 5e6)
+        #expect(try #require(stack.latencies.last ?? nil) <= .milliseconds(150))
+    }
+
+    /// While little is sent, padding measures the link, and it is little too.
+    @Test func aFasterLinkIsFoundWithPadding() throws {
+        var stack = begin(.init(rate: 0.5e6, queue: .seconds(1)))
+        stack.link.conditions.rate = 10e6
+        stack.run(for: .seconds(20), each: .milliseconds(50)) { $0.append(bytes: 1000) }
+        #expect(try #require(stack.bundle.estimator).estimate >= 1.2 * Double(StackSimulation.target))
+        #expect(1...60_000 ~= stack.paddingSent)
+    }
+
+    @Test func aPeerWithoutNumbersIsSentAtItsPace() {
+        var random = SplitMix64(seed: 1)
+        let history = PacketHistory(codec: .vp8, maximumPayloadSize: 1100, capacity: 100, using: &random)
+        let parameters = OutgoingStream.Parameters(payloadType: 96, retransmissionPayloadType: 97, mid: "0")
+        let clock = ClockReading(monotonic: .seconds(1), wall: 0)
+        let bundle = StreamBundle(
+            [(parameters, history)],
+            pace: .video(targetBitrate: 1000),
+            clock: clock,
+            using: &random
+        )
+        #expect(bundle.estimator == nil)
+    }
+}
