@@ -34,12 +34,21 @@ package struct Demand: Sendable, Equatable {
     package var isFullUntil: Instant?
     /// Target of rate control that suits the receivers, in bits a second; nil leaves it as it is.
     package var bitrate: Int?
+    /// What the receivers' links carry, in bits a second: how soon a large frame is there. Nil where nothing tells.
+    package var linkRate: Int?
 
-    package init(isWanted: Bool, keyframeAt: Instant? = nil, isFullUntil: Instant? = nil, bitrate: Int? = nil) {
+    package init(
+        isWanted: Bool,
+        keyframeAt: Instant? = nil,
+        isFullUntil: Instant? = nil,
+        bitrate: Int? = nil,
+        linkRate: Int? = nil
+    ) {
         self.isWanted = isWanted
         self.keyframeAt = keyframeAt
         self.isFullUntil = isFullUntil
         self.bitrate = bitrate
+        self.linkRate = linkRate
     }
 
     package static let none = Demand(isWanted: false)

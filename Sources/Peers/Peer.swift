@@ -180,6 +180,12 @@ package final class Peer {
     /// When the peer must be looked at; nil if only an event changes it.
     var nextDeadline: Instant? { earliest(deadline, hasToldLocal ? nil : since + Self.gatheringLimit) }
 
+    /// Its link; nil where nothing tells what that carries.
+    func link(at now: Instant) -> RenditionCapacity.Link? {
+        guard isConnected, let estimator = session.streams.estimator, estimator.isMeasured else { return nil }
+        return RenditionCapacity.Link(estimate: estimator.estimate, backlog: session.streams.backlog(at: now))
+    }
+
     func setPace(_ pace: Pacer.Pace) {
         session.streams.setPace(pace)
         deadline = .start

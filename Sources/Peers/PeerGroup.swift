@@ -50,6 +50,7 @@ package final class PeerGroup: MediaSink {
         /// Renditions that somebody receives, or will as soon as there is a path.
         var renditionsInUse: Set<Rendition.ID> = []
         var keyframeRequests: [Rendition.ID: KeyframeRequests] = [:]
+        var capacities: [Rendition.ID: RenditionCapacity] = [:]
         var wakeSender: (@Sendable () -> Void)?
         var statuses: [PeerStatus] = []
         var totals = PeerTotals()
@@ -79,14 +80,16 @@ package final class PeerGroup: MediaSink {
 
     package func setWaker(_ wake: @escaping @Sendable () -> Void) { shared.withLock { $0.wakeSender = wake } }
 
-    /// Each peer has a pace of its own, and none holds up the encoder.
+    /// Each peer has a pace of its own. The encoder follows the links of most of them.
     package func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
         shared.withLock { shared in
             guard shared.renditionsInUse.contains(rendition) else { return .none }
             return Demand(
                 isWanted: true,
                 keyframeAt: shared.keyframeRequests[rendition]?.nextDeadline,
-                bitrate: shared.work.targetBitrate
+                isFullUntil: shared.capacities[rendition]?.isFullUntil,
+                bitrate: shared.capacities[rendition]?.bitrate ?? shared.work.targetBitrate,
+                linkRate: shared.capacities[rendition]?.linkRate
             )
         }
     }
@@ -175,6 +178,16 @@ package final class PeerGroup: MediaSink {
             shared.statuses = statuses
             shared.totals = totals
             shared.renditionsInUse = renditions
+            return isNews ? shared.wakeSender : nil
+        }
+        wakeSender?()
+    }
+
+    func publish(_ capacities: [Rendition.ID: RenditionCapacity]) {
+        let wakeSender = shared.withLock { shared in
+            defer { shared.capacities = capacities }
+            // Full or not, a sender that has something to encode looks by itself.
+            let isNews = capacities.contains { $1.bitrate != shared.capacities[$0]?.bitrate }
             return isNews ? shared.wakeSender : nil
         }
         wakeSender?()

@@ -7,6 +7,7 @@ package import WebRTC
 /// The network thread's work: all peers and the histories that they read.
 package final class PeerLoop {
     private static let statusInterval = Duration.seconds(1)
+    private static let capacityInterval = Duration.milliseconds(20)
     /// Seconds of packets that can be sent again, at the target bitrate.
     private static let historyLength = 2
 
@@ -35,6 +36,8 @@ package final class PeerLoop {
     /// Whether frames were appended in this round.
     private var hasNewFrames = false
     private var requestedKeyframes: [Rendition.ID] = []
+    /// When the links were looked at last.
+    private var capacitiesAt = Instant.start
     /// What became of peers in this round.
     private var signals: [(peer: Peer, signal: Peer.Signal)] = []
 
@@ -54,13 +57,14 @@ package final class PeerLoop {
             follow(work.preferred)
             for task in work.tasks { task(self) }
             for (bytes, frame) in work.frames { append(bytes, frame) }
+            let hasSentFrames = hasNewFrames
             if work.isClosed {
                 for peer in peers { peer.close(at: now, .closed, in: &batch) }
             } else {
                 poll()
             }
             removeEnded()
-            publish(to: group)
+            publish(to: group, hasSentFrames: hasSentFrames)
             tellSignals()
             if work.isClosed { return loop.finish(from: now) }
             loop.run(until: peers.isEmpty ? nil : peers.lazy.compactMap(\.nextDeadline).reduce(statusAt, min))
@@ -244,9 +248,23 @@ package final class PeerLoop {
         hasChanged = true
     }
 
+    /// What the links allow of each rendition that is sent.
+    private var capacities: [Rendition.ID: RenditionCapacity] {
+        var links: [Rendition.ID: [RenditionCapacity.Link]] = [:]
+        for peer in peers {
+            if let link = peer.link(at: now) { links[renditionID(of: peer.videoCodec), default: []].append(link) }
+        }
+        return Dictionary(
+            uniqueKeysWithValues: renditionsInUse.map { id in
+                let most = targetBitrate ?? configuration.rendition(id).bitrate
+                return (id, RenditionCapacity(links[id] ?? [], most: most, at: now))
+            }
+        )
+    }
+
     // MARK: - What others see
 
-    private func publish(to group: PeerGroup) {
+    private func publish(to group: PeerGroup, hasSentFrames: Bool) {
         if now >= statusAt {
             for peer in peers { peer.measure(over: now - statusBefore) }
             statusBefore = now
@@ -259,6 +277,10 @@ package final class PeerLoop {
             group.publish(peers.map(\.status), totals, renditionsInUse)
         }
         if !requestedKeyframes.isEmpty { group.request(requestedKeyframes) }
+        if hasSentFrames || now >= capacitiesAt + Self.capacityInterval {
+            capacitiesAt = now
+            group.publish(capacities)
+        }
         hasChanged = false
         requestedKeyframes.removeAll()
     }

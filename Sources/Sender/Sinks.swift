@@ -43,7 +43,7 @@ package final class Sinks: Sendable {
         return wasThere
     }
 
-    /// What all sinks together want of a rendition. They are full as long as all that want it are, and the bitrate is that of the
+    /// What all sinks together want of a rendition. They are full as long as all that want it are, and the rates are those of the
     /// sink that can take most.
     package func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
         var sum = Demand.none
@@ -54,6 +54,10 @@ package final class Sinks: Sendable {
                 sum.isWanted
                 ? sum.isFullUntil.flatMap { one in demand.isFullUntil.map { min(one, $0) } }
                 : demand.isFullUntil
+            sum.linkRate =
+                sum.isWanted
+                ? sum.linkRate.flatMap { one in demand.linkRate.map { max(one, $0) } }
+                : demand.linkRate
             sum.isWanted = true
             if let bitrate = demand.bitrate { sum.bitrate = max(sum.bitrate ?? 0, bitrate) }
             // A sink that is full cannot take the keyframe that it demands.

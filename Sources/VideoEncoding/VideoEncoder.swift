@@ -45,7 +45,8 @@ package struct VideoEncoder: ~Copyable {
     ///   - picture: Of the configured size.
     ///   - presentationTime: By any clock; later than that of every frame before.
     ///   - forceKeyframe: Whether the frame must be decodable on its own.
-    ///   - coarsest: The largest quantizer that the frame may have, 0...63, whatever that costs; nil leaves it to rate control.
+    ///   - quantizers: Those that the frame may have, of 0...63, whatever that costs; nil leaves them to rate control. None is
+    ///     finer than what the codec has use for, unless all are.
     ///   - active: The macroblocks to encode; the others stay as they were in the last frame. An empty set makes a frame of
     ///     about 100 bytes; nil encodes all of them, and so does a keyframe.
     ///   - body: Gets the frame; the data is valid until it returns.
@@ -55,7 +56,7 @@ package struct VideoEncoder: ~Copyable {
         _ picture: borrowing NV12Picture,
         presentationTime: Instant,
         forceKeyframe: Bool = false,
-        coarsest: Int? = nil,
+        quantizers: ClosedRange<Int>? = nil,
         active: BlockSet? = nil,
         _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
@@ -70,7 +71,7 @@ package struct VideoEncoder: ~Copyable {
                 picture,
                 presentationTime: presentationTime,
                 forceKeyframe: forceKeyframe,
-                coarsest: coarsest,
+                quantizers: quantizers,
                 active: active,
                 body
             )
@@ -79,7 +80,7 @@ package struct VideoEncoder: ~Copyable {
                 picture,
                 presentationTime: presentationTime,
                 forceKeyframe: forceKeyframe,
-                coarsest: coarsest,
+                quantizers: quantizers,
                 active: active,
                 body
             )

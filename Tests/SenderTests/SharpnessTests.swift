@@ -81,7 +81,7 @@ import VideoEncoding
         var chosen = blocks(0..<40, 0..<1)
         chosen.insert(columns: 0..<40, rows: refined)
         #expect(sharpness.active == chosen)
-        sharpness.noteEncoded(quantizer: 3, isPatch: true)
+        sharpness.noteEncoded(quantizer: 3, byRateControl: false)
         #expect(sharpness.coarseCount == 18 * 40)
     }
 
@@ -116,7 +116,7 @@ import VideoEncoding
         var polished = 0
         while sharpness.choosePolishing(most: 1000) {
             polished += sharpness.active.count
-            sharpness.noteEncoded(quantizer: 3, isPatch: true)
+            sharpness.noteEncoded(quantizer: 3, byRateControl: false)
         }
         #expect(polished == 800 && sharpness.isFine)
     }
@@ -146,7 +146,7 @@ import VideoEncoding
         var sharpness = sharpness(40)
         sharpness.noteChanges(blocks(0..<2, 0..<2))
         sharpness.choose(isRefinement: false)
-        sharpness.noteEncoded(quantizer: 3, isPatch: true)
+        sharpness.noteEncoded(quantizer: 3, byRateControl: false)
         #expect(sharpness.coarseCount == 796)
         // At a quantizer of 3 all the rest would be worth refining.
         sharpness.choose(isRefinement: false)
@@ -230,7 +230,7 @@ import VideoEncoding
         sharpness.noteKeyframe(quantizer: 40)
         for _ in 0..<width / 16 {
             sharpness.chooseRefinement()
-            sharpness.noteEncoded(quantizer: 8, isPatch: true)
+            sharpness.noteEncoded(quantizer: 8, byRateControl: false)
         }
         #expect(sharpness.isFine)
     }

@@ -12,21 +12,35 @@ package final class Network {
 
     private let name: String
     private let family: Family
+    private let isParted: Bool
     private static let count = Atomic(0)
 
-    /// - Parameter family: of the addresses at both ends. While IPv6 addresses are new, Chromium often gathers nothing unless
-    ///   it is told not to hide its addresses (mDNS).
-    package init(_ family: Family = .ipv4) throws {
+    /// - Parameters:
+    ///   - family: of the addresses at both ends. While IPv6 addresses are new, Chromium often gathers nothing unless it is told
+    ///     not to hide its addresses (mDNS).
+    ///   - isParted: whether the wire is cut in the middle, where a program has to pass on what comes: `atMiddle` runs it
+    ///     between the interfaces `left`, at the sender's end, and `right`.
+    package init(_ family: Family = .ipv4, isParted: Bool = false) throws {
         self.family = family
+        self.isParted = isParted
         name = "oriel\(getpid())x\(Self.count.wrappingAdd(1, ordering: .relaxed).newValue)"
-        for end in [sender, viewer] {
+        for end in namespaces {
             try ip("netns", "add", end)
             if family == .ipv4 {
                 try ip("netns", "exec", end, "sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
             }
             try ip("-n", end, "link", "set", "lo", "up")
         }
-        try ip("link", "add", "wire", "netns", sender, "type", "veth", "peer", "name", "wire", "netns", viewer)
+        if isParted {
+            for (end, side) in [(sender, "left"), (viewer, "right")] {
+                try ip("link", "add", "wire", "netns", end, "type", "veth", "peer", "name", side, "netns", middle)
+                // Datagrams that were sent in one piece are parted before they are on the wire.
+                try ip("-n", end, "link", "set", "wire", "gso_max_segs", "1")
+                try ip("-n", middle, "link", "set", side, "up")
+            }
+        } else {
+            try ip("link", "add", "wire", "netns", sender, "type", "veth", "peer", "name", "wire", "netns", viewer)
+        }
         let ends =
             family == .ipv4
             ? [(sender, Self.senderAddress, Self.viewerAddress), (viewer, Self.viewerAddress, Self.senderAddress)]
@@ -48,10 +62,12 @@ package final class Network {
         for (end, _, other) in ends { try ip("-n", end, "route", "add", "default", "via", other) }
     }
 
-    deinit { for end in [sender, viewer] { try? ip("netns", "del", end) } }
+    deinit { for end in namespaces { try? ip("netns", "del", end) } }
 
     private var sender: String { "\(name)s" }
     private var viewer: String { "\(name)v" }
+    private var middle: String { "\(name)m" }
+    private var namespaces: [String] { isParted ? [sender, viewer, middle] : [sender, viewer] }
 
     /// The sender's address as a URL has it.
     package var senderHost: String { family == .ipv4 ? Self.senderAddress : "[\(Self.senderAddress6)]" }
@@ -61,6 +77,9 @@ package final class Network {
 
     /// A command line that runs in the viewers' namespace.
     package func atViewer(_ command: [String]) -> [String] { ["ip", "netns", "exec", viewer] + command }
+
+    /// A command line that runs in the middle of a parted wire.
+    package func atMiddle(_ command: [String]) -> [String] { ["ip", "netns", "exec", middle] + command }
 
     /// Loses part of what the sender sends by UDP, at most 999 of 1000, from now on; 0 ends that.
     package func loseFromSender(perThousand: Int) throws {

@@ -49,12 +49,19 @@ final class EncodeLoop {
             // The bell is read first, so that no ring is lost.
             let rings = sinks.bell.count
             if encode.mustStop { return }
-            readPicture(for: stream)
-            // A picture that the horizon hides is not encoded any more.
-            if let capturedAt, reader.horizon.hides(capturedAt) { self.capturedAt = nil }
-            let now: Instant = MonotonicClock.now()
+            var now: Instant = MonotonicClock.now()
             let demand = sinks.demand(for: rendition.id, at: now)
-            if demand.isWanted { try self.encode(stream, demand, at: now, for: encode) }
+            if let isFullUntil = demand.isFullUntil, now < isFullUntil, demand.isWanted {
+                // When there is room again, the newest picture goes out, as changed from the one that went out last.
+                statistics.ticksSkipped += 1
+                retryAt = min(now + rendition.interval, isFullUntil)
+            } else {
+                readPicture(for: stream)
+                // A picture that the horizon hides is not encoded any more.
+                if let capturedAt, reader.horizon.hides(capturedAt) { self.capturedAt = nil }
+                now = MonotonicClock.now()
+                if demand.isWanted { try self.encode(stream, demand, at: now, for: encode) }
+            }
             if encode.note(statistics, reading) { sinks.bell.ring() }
             wait(from: now, stream, demand, while: rings)
         }
@@ -96,16 +103,11 @@ final class EncodeLoop {
         for encode: Encode
     ) throws(VideoEncoderError) {
         if let bitrate = demand.bitrate { try stream.setBitrate(bitrate) }
+        stream.setLinkRate(demand.linkRate)
         guard let capturedAt else { return }
         if let keyframeAt = demand.keyframeAt, now >= keyframeAt { stream.noteKeyframeRequest() }
         let action = stream.action(at: now)
         guard action != .nothing else { return }
-        // When there is room again, the newest picture goes out instead of this one.
-        if let isFullUntil = demand.isFullUntil, now < isFullUntil {
-            statistics.ticksSkipped += 1
-            retryAt = min(now + rendition.interval, isFullUntil)
-            return
-        }
         let (begin, sentBefore): (Duration, Duration) = (MonotonicClock.threadTime(), statistics.sendTime)
         let result = try stream.encode(picture.nv12, capturedAt: capturedAt, action, now: now, &statistics) {
             [sinks] bytes, frame in

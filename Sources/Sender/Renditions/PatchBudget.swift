@@ -6,7 +6,7 @@ import Time
 /// Patches have one fine quantizer whatever they cost, and rate control knows nothing of them.
 struct PatchBudget {
     /// Above this many macroblocks, motion compensation and rate control are worth their price.
-    private static let mostBlocks = 400
+    static let mostBlocks = 400
     /// For how long credit is saved up.
     private static let burst = Duration.milliseconds(250)
     /// About the bytes of a polished macroblock.

@@ -27,6 +27,9 @@ struct Sharpness {
     private var quantizers: [UInt8]
     /// The quantizers of before, while those of a scrolled picture are worked out.
     private var past: [UInt8]
+    /// When each macroblock changed last, row by row: the count of changes so far.
+    private var changedAt: [UInt32]
+    private var changeCount: UInt32 = 0
     /// How often each macroblock has been encoded with about the finest quantizer that rate control chooses, row by row.
     private var passes: [UInt8]
     private let columns: Int
@@ -45,6 +48,7 @@ struct Sharpness {
         quantizers = Array(repeating: Self.unknown, count: coarseCount)
         past = quantizers
         passes = Array(repeating: 0, count: coarseCount)
+        changedAt = Array(repeating: 0, count: coarseCount)
     }
 
     /// Whether more encodings would gain nothing.
@@ -59,8 +63,10 @@ struct Sharpness {
 
     /// These macroblocks have changed.
     mutating func noteChanges(_ changed: BlockSet) {
+        changeCount &+= 1
         changed.forEachBlock { index, _, _ in
             if isFine(index) { coarseCount += 1 }
+            changedAt[index] = changeCount
             quantizers[index] = Self.unknown
             passes[index] = 0
         }
@@ -99,9 +105,11 @@ struct Sharpness {
         insert(beyond: limit, most: .max)
     }
 
-    /// Chooses the macroblocks that have changed, and no others.
-    mutating func chooseChanged() {
-        active.removeAll()
+    /// Chooses the macroblocks that have changed.
+    ///
+    /// - Parameter besideChosen: whether those that were chosen before remain so.
+    mutating func chooseChanged(besideChosen: Bool = false) {
+        if !besideChosen { active.removeAll() }
         insert(beyond: Int(Self.unknown) - 1, most: .max)
     }
 
@@ -121,6 +129,21 @@ struct Sharpness {
         insert(beyond: limit - 1, most: .max)
         // The next coarser class has too many macroblocks: only as many are added as the limit allows.
         insert(beyond: limit - 2, most: most)
+    }
+
+    /// How many macroblocks there are.
+    var count: Int { quantizers.count }
+
+    /// The quantizer of the coarsest macroblock.
+    var coarsest: Int { Int(quantizers.max() ?? 0) }
+
+    /// Chooses macroblocks that are coarser than a limit, no more than `most`: first those that changed last, of these the
+    /// upper ones.
+    mutating func chooseLatest(beyond limit: Int, most: Int) {
+        active.removeAll()
+        let coarse = quantizers.indices.filter { quantizers[$0] > limit && !isFine($0) }
+        let latest = coarse.sorted { (changedAt[$1], $0) < (changedAt[$0], $1) }
+        for index in latest.prefix(most) { active.insert(column: index % columns, row: index / columns) }
     }
 
     /// Chooses a few macroblocks to be polished, about `most`, if all are nearly fine; otherwise none. Returns whether it did.
@@ -173,11 +196,11 @@ struct Sharpness {
     /// The chosen macroblocks were encoded.
     ///
     /// - Parameters:
-    ///   - isPatch: whether rate control did not choose the quantizer.
+    ///   - byRateControl: whether rate control chose the quantizer.
     ///   - isFiltered: whether the loop filter went over the other macroblocks too. If the frame is coarse, those that were fine
     ///     are polished when the picture is at rest.
-    mutating func noteEncoded(quantizer: Int, isPatch: Bool = false, isFiltered: Bool = false) {
-        if !isPatch { lastQuantizer = quantizer }
+    mutating func noteEncoded(quantizer: Int, byRateControl: Bool = true, isFiltered: Bool = false) {
+        if byRateControl { lastQuantizer = quantizer }
         if isFiltered, !isAtFinest {
             for index in quantizers.indices where isFine(index) {
                 quantizers[index] = UInt8(clamping: fineQuantizer + 1)
@@ -188,7 +211,7 @@ struct Sharpness {
         active.forEachBlock { index, _, _ in
             let wasFine = isFine(index)
             quantizers[index] = min(quantizers[index], UInt8(clamping: quantizer))
-            if !isPatch, isAtFinest, passes[index] < Self.mostPasses { passes[index] += 1 }
+            if byRateControl, isAtFinest, passes[index] < Self.mostPasses { passes[index] += 1 }
             if !wasFine, isFine(index) { coarseCount -= 1 }
         }
     }

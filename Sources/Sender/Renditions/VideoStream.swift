@@ -27,6 +27,7 @@ package final class VideoStream {
     private var cadence: Cadence
     private var sharpness: Sharpness
     private var patchBudget: PatchBudget
+    private var linkBudget: LinkBudget
     private var pictureIsNew = true
     /// Whether the last keyframe shows the picture.
     private var keyframeIsCurrent = false
@@ -59,6 +60,7 @@ package final class VideoStream {
             from: lastInstant
         )
         patchBudget = PatchBudget(bitrate: rendition.bitrate)
+        linkBudget = LinkBudget(rendition.codec, bitrate: rendition.bitrate)
         let codec = rendition.codec
         sharpness = Sharpness(
             rendition.size,
@@ -88,8 +90,12 @@ package final class VideoStream {
         try encoder.setBitrate(bitrate)
         self.bitrate = bitrate
         patchBudget.setBitrate(bitrate)
+        linkBudget.setBitrate(bitrate)
         keyframeQuantizer = suitableKeyframeQuantizer
     }
+
+    /// Says what the receivers' links carry, in bits a second; nil if nothing tells.
+    package func setLinkRate(_ linkRate: Int?) { linkBudget.setLinkRate(linkRate) }
 
     /// Copies the picture that decoders show now, by the encoder's account. Returns false when there is none.
     package func copyReference(into picture: inout PlanarPicture) -> Bool { encoder.copyReference(into: &picture) }
@@ -134,9 +140,11 @@ package final class VideoStream {
         let instant = isLater ? min(capturedAt, now) : max(now, lastInstant + .nanoseconds(1))
         lastInstant = instant
         let choice = choose(for: action, at: now)
-        if choice == .polish, patchBudget.limit(sharpness.active.count, at: now) == nil {
+        switch choice {
+        case .polish where patchBudget.limit(sharpness.active.count, at: now) == nil, .nothing:
             cadence.postpone(at: now)
             return nil
+        default: break
         }
         let rendition = rendition
         func deliver(_ frame: EncodingResult, _ data: Span<UInt8>) -> Delivery {
@@ -162,7 +170,7 @@ package final class VideoStream {
         if action == .keyframe, keyframeIsCurrent, encoder.repeatableQuantizer ?? .max <= coarsest ?? 63 {
             delivery = try encoder.repeatKeyframe(presentationTime: instant, deliver)
             statistics.keyframesRepeated += 1
-        } else if choice != .part, action != .keyframe, encoder.canPatch {
+        } else if choice == .all || choice == .polish, action != .keyframe, encoder.canPatch {
             if let scroll {
                 sharpness.noteMoved(scroll)
                 sharpness.chooseMoved(scroll, most: patchBudget.mostRefined(beside: sharpness.active.count, at: now))
@@ -174,7 +182,7 @@ package final class VideoStream {
                     blocks: sharpness.active,
                     scroll: scroll,
                     // A patch that is given up would also discard the macroblocks that were polished before.
-                    limit: choice == .polish ? .max : limit,
+                    limit: choice == .polish ? .max : min(limit, linkBudget.patchLimit ?? limit),
                     deliver
                 )
             }
@@ -187,23 +195,38 @@ package final class VideoStream {
             }
         }
         scroll = nil
+        var ownQuantizer: Int?
         if delivery == nil {
             // The encoder does not know the patched macroblocks.
             if let patched = encoder.patchedBlocks {
                 sharpness.noteChanges(patched)
-                if pictureIsNew { sharpness.choose(isRefinement: false) } else { sharpness.chooseRefinement() }
+                if choice.isRefinement {
+                    sharpness.chooseChanged(besideChosen: true)
+                } else if pictureIsNew {
+                    sharpness.choose(isRefinement: false)
+                } else {
+                    sharpness.chooseRefinement()
+                }
             }
+            ownQuantizer = quantizer(for: choice, action, at: now)
             delivery = try encoder.encode(
                 picture,
                 presentationTime: instant,
                 forceKeyframe: action == .keyframe,
-                coarsest: coarsest,
+                quantizers: ownQuantizer.map { $0...$0 } ?? coarsest.map { 0...$0 },
                 active: sharpness.active.isNearlyFull ? nil : sharpness.active,
                 deliver
             )
         }
         let frame = delivery?.frame
         if let frame {
+            linkBudget.note(
+                delivery?.byteCount ?? 0,
+                quantizer: frame.quantizer,
+                blocks: ownQuantizer == nil ? nil : frame.isKeyframe ? sharpness.count : sharpness.active.count,
+                isNews: pictureIsNew,
+                at: now
+            )
             if frame.isKeyframe {
                 keyframeIsCurrent = true
                 if coarsest == rendition.codec.fineQuantizer, delivery?.byteCount ?? 0 > keyframeLimit {
@@ -213,7 +236,7 @@ package final class VideoStream {
             } else {
                 sharpness.noteEncoded(
                     quantizer: frame.quantizer,
-                    isPatch: isPatch,
+                    byRateControl: !isPatch && ownQuantizer == nil,
                     isFiltered: !isPatch && encoder.canPatch
                 )
             }
@@ -236,19 +259,31 @@ package final class VideoStream {
     }
 
     /// Which macroblocks were chosen.
-    private enum Choice {
+    private enum Choice: Equatable {
         /// All that there is to encode.
         case all
         /// A part of what is coarse.
         case part
+        /// A part that gets this quantizer, as the link is thin.
+        case refinement(quantizer: Int)
         /// A few that are nearly fine.
         case polish
+        /// None, as the link is busy.
+        case nothing
+
+        var isRefinement: Bool { if case .refinement = self { true } else { false } }
     }
 
     /// Chooses the macroblocks of the next frame.
     private func choose(for action: Cadence.Action, at now: Instant) -> Choice {
         if action == .keepAlive {
             sharpness.chooseNone()
+        } else if action == .frame, !pictureIsNew, linkBudget.isThin,
+            sharpness.coarsest > rendition.codec.sharpQuantizer
+        {
+            guard let part = linkBudget.refinement(of: sharpness.coarsest, at: now) else { return .nothing }
+            sharpness.chooseLatest(beyond: part.quantizer, most: part.blocks)
+            return .refinement(quantizer: part.quantizer)
         } else if !encoder.canPatch {
             sharpness.choose(isRefinement: !pictureIsNew)
         } else if pictureIsNew {
@@ -260,6 +295,19 @@ package final class VideoStream {
             return sharpness.active.count < sharpness.coarseCount ? .part : .all
         }
         return .all
+    }
+
+    /// The quantizer of a frame of the encoder's own; nil leaves it to rate control.
+    private func quantizer(for choice: Choice, _ action: Cadence.Action, at now: Instant) -> Int? {
+        if case .refinement(let quantizer) = choice { return quantizer }
+        switch action {
+        case .keyframe: return linkBudget.isThin ? linkBudget.newsQuantizer(sharpness.count, at: now) : nil
+        case .frame where pictureIsNew:
+            let blocks = sharpness.active.count
+            let isLarge = blocks > PatchBudget.mostBlocks && !cadence.isSteady(at: now)
+            return isLarge || linkBudget.isThin ? linkBudget.newsQuantizer(blocks, at: now) : nil
+        default: return nil
+        }
     }
 
     private func chooseNews(at now: Instant) {

@@ -27,12 +27,12 @@ final class AV1Encoder {
         _ picture: borrowing NV12Picture,
         presentationTime: Instant,
         forceKeyframe: Bool,
-        coarsest: Int?,
+        quantizers: ClosedRange<Int>?,
         active: BlockSet?,
         _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
         try setActive(forceKeyframe ? nil : active)
-        if let coarsest { try setQuantizerLimit(coarsest) }
+        if let quantizers { try setQuantizers(quantizers) }
         let flags = forceKeyframe ? aom_enc_frame_flags_t(AOM_EFLAG_FORCE_KF) : 0
         let time = clock.ticks(presentationTime)
         let duration = UInt(max(AV1Clock.ticksPerSecond / configuration.framesPerSecond, 1))
@@ -43,7 +43,7 @@ final class AV1Encoder {
                 aom_codec_encode($0, &image, time, duration, flags)
             }
         }
-        if coarsest != nil { try setQuantizerLimit(nil) }
+        if quantizers != nil { try setQuantizers(nil) }
         return try takeFrame(presentationTime, body)
     }
 
@@ -63,10 +63,13 @@ final class AV1Encoder {
         libaomConfiguration = changed
     }
 
-    /// Limits the quantizer of the frames that follow; nil sets the usual limit.
-    private func setQuantizerLimit(_ limit: Int?) throws(VideoEncoderError) {
+    /// Sets the quantizers of the frames that follow; nil sets the usual ones.
+    private func setQuantizers(_ quantizers: ClosedRange<Int>?) throws(VideoEncoderError) {
         var changed = libaomConfiguration
-        if let limit { changed.rc_max_quantizer = max(UInt32(limit), changed.rc_min_quantizer) }
+        if let quantizers {
+            changed.rc_min_quantizer = max(changed.rc_min_quantizer, UInt32(quantizers.lowerBound))
+            changed.rc_max_quantizer = max(UInt32(quantizers.upperBound), changed.rc_min_quantizer)
+        }
         try context.check("aom_codec_enc_config_set") { aom_codec_enc_config_set($0, &changed) }
     }
 

@@ -32,13 +32,13 @@ final class VPXEncoder {
         _ picture: borrowing NV12Picture,
         presentationTime: Instant,
         forceKeyframe: Bool,
-        coarsest: Int?,
+        quantizers: ClosedRange<Int>?,
         active: BlockSet?,
         _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
         keyframe = nil
         try setActive(forceKeyframe ? nil : active)
-        if let coarsest { try setQuantizerLimit(coarsest) }
+        if let quantizers { try setQuantizers(quantizers) }
         let flags = forceKeyframe ? vpx_enc_frame_flags_t(VPX_EFLAG_FORCE_KF) : configuration.interFrameFlags
         let time = vpx_codec_pts_t(presentationTime.nanoseconds)
         let duration = UInt(1_000_000_000 / configuration.framesPerSecond)
@@ -49,7 +49,7 @@ final class VPXEncoder {
                 vpx_codec_encode($0, &image, time, duration, flags, UInt(VPX_DL_REALTIME))
             }
         }
-        if coarsest != nil { try setQuantizerLimit(nil) }
+        if quantizers != nil { try setQuantizers(nil) }
         return try takeFrame(presentationTime, body)
     }
 
@@ -110,12 +110,15 @@ final class VPXEncoder {
         libvpxConfiguration = changed
     }
 
-    /// Limits the quantizer of the frames that follow; nil sets the usual limit.
-    private func setQuantizerLimit(_ limit: Int?) throws(VideoEncoderError) {
+    /// Sets the quantizers of the frames that follow; nil sets the usual ones.
+    private func setQuantizers(_ quantizers: ClosedRange<Int>?) throws(VideoEncoderError) {
         var changed = libvpxConfiguration
-        if let limit {
-            changed.rc_max_quantizer = UInt32(limit)
-            changed.rc_min_quantizer = min(changed.rc_min_quantizer, UInt32(limit))
+        if let quantizers {
+            changed.rc_max_quantizer = UInt32(quantizers.upperBound)
+            changed.rc_min_quantizer = max(
+                min(changed.rc_min_quantizer, UInt32(quantizers.upperBound)),
+                UInt32(quantizers.lowerBound)
+            )
         }
         try context.check("vpx_codec_enc_config_set") { vpx_codec_enc_config_set($0, &changed) }
     }

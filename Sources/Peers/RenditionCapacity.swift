@@ -1,0 +1,48 @@
+import Glibc
+import Time
+
+/// What the links of a rendition's peers allow: one encode serves all of them.
+struct RenditionCapacity: Equatable, Sendable {
+    /// One peer's link.
+    struct Link {
+        /// What it carries, in bits a second.
+        var estimate: Double
+        /// How long until the last of what waits for it has left.
+        var backlog: Duration
+    }
+
+    /// The share of an estimate that goes to pictures: the rest is for headers and for what must be sent again.
+    private static let share = 0.85
+    /// A link that carries less than this share of what most carry does not slow down the others.
+    private static let leastShare = 0.5
+    /// Rates are this far apart, so that not every estimate changes the encoder.
+    private static let step = 1.05
+    /// While so much waits, the next picture had better wait too: it would be old when it leaves.
+    private static let longestBacklog = Duration.milliseconds(100)
+
+    /// The target of rate control, in bits a second.
+    let bitrate: Int
+    /// What of pictures the slowest link carries that counts, in bits a second; nil if no link was measured.
+    let linkRate: Int?
+    /// Until when no peer can take a frame; nil if one can.
+    let isFullUntil: Instant?
+
+    /// - Parameters:
+    ///   - links: those of the peers that get the rendition, as far as they were measured.
+    ///   - most: the target without limit, in bits a second.
+    init(_ links: [Link], most: Int, at now: Instant) {
+        if links.isEmpty {
+            (bitrate, linkRate, isFullUntil) = (most, nil, nil)
+            return
+        }
+        let median = links.map(\.estimate).sorted()[links.count / 2]
+        let counting = links.filter { $0.estimate >= Self.leastShare * median }
+        let rate = Self.rounded(counting.map(\.estimate).min()! * Self.share)
+        linkRate = rate
+        bitrate = min(rate, most)
+        let backlog = counting.map(\.backlog).min()!
+        isFullUntil = backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil
+    }
+
+    private static func rounded(_ rate: Double) -> Int { Int(pow(step, (log(rate) / log(step)).rounded(.down))) }
+}

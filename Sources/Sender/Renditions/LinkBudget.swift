@@ -1,0 +1,128 @@
+import Media
+import Time
+import VideoEncoding
+
+/// Chooses quantizers by what the receivers' links carry, so that news is soon at the far end. Sans-IO: instants come from
+/// outside.
+///
+/// Rate control plans with frames of about the same size. A page of text after rest is a hundred of these: so it is sent whole,
+/// as fine as the link carries in a moment but never too coarse to be read, and on a thin link it is then refined in parts.
+/// Rate control goes on where pictures follow each other too fast for that.
+struct LinkBudget {
+    /// How long news may take to send.
+    private static let newsTime = Duration.milliseconds(300)
+    /// The share of the bitrate that news takes which follows news.
+    private static let steadyShare = 0.9
+    /// News after so long a time without any is to be read at once.
+    private static let rest = Duration.milliseconds(700)
+    /// News that follows news goes on for a while: no refinement may come between.
+    private static let quiet = Duration.milliseconds(200)
+    /// How long a part of a refinement may take: news waits for it.
+    private static let partTime = Duration.milliseconds(100)
+    /// How long a patch may take to send.
+    private static let patchTime = Duration.milliseconds(50)
+    /// On a link that carries this many times the bitrate, refinement needs no care.
+    private static let amplitude = 2.0
+    /// What a refined macroblock takes of the bytes of one that is encoded anew, at first.
+    private static let refinedShare = 0.8
+
+    private let codec: VideoCodec
+    /// The rendition's bitrate without limit, in bits a second.
+    private let usualBitrate: Double
+    /// In bits a second.
+    private var bitrate: Double
+    /// Nil where nothing tells.
+    private var linkRate: Double?
+    /// Bytes that may be sent beside what rate control plans with, as of `updatedAt`.
+    private var credit = 0.0
+    private var updatedAt: Instant?
+    private var newsAt: Instant?
+    /// How long no news must have come before something is refined.
+    private var quiet = Duration.zero
+    /// When the link has carried what was sent.
+    private var busyUntil = Instant.start
+    /// Bytes of macroblocks, in proportion to those of dense text: of news, and of refinements.
+    private var density = 1.0
+    private var refinedDensity = Self.refinedShare
+
+    /// - Parameter bitrate: of the rendition, in bits a second.
+    init(_ codec: VideoCodec, bitrate: Int) {
+        self.codec = codec
+        usualBitrate = Double(bitrate)
+        self.bitrate = Double(bitrate)
+    }
+
+    mutating func setBitrate(_ bitrate: Int) { self.bitrate = Double(bitrate) }
+
+    /// - Parameter linkRate: what the receivers' links carry, in bits a second; nil if nothing tells.
+    mutating func setLinkRate(_ linkRate: Int?) {
+        let wasKnown = self.linkRate != nil
+        self.linkRate = linkRate.map { Double(max($0, 1)) }
+        if !wasKnown { credit = most }
+    }
+
+    /// Whether every byte of a refinement delays what comes after it.
+    var isThin: Bool { linkRate.map { $0 < Self.amplitude * usualBitrate } ?? false }
+
+    /// The largest patch, in bytes: a larger one is better encoded less finely. Nil for no limit.
+    var patchLimit: Int? { isThin ? linkRate.map { Int($0 / 8 * Self.patchTime.seconds) } : nil }
+
+    /// The quantizer of a picture of which so many macroblocks are new; nil leaves it to rate control.
+    mutating func newsQuantizer(_ blocks: Int, at now: Instant) -> Int? {
+        guard linkRate != nil, blocks > 0 else { return nil }
+        update(now)
+        let rest = newsAt.map { now - $0 } ?? Self.rest
+        let isAfterRest = rest >= Self.rest
+        var bytes = isThin ? most : min(most, credit)
+        // Where news follows news, what is sent must not grow behind.
+        if !isAfterRest { bytes = min(bytes, Self.steadyShare * bitrate / 8 * rest.seconds) }
+        bytes /= Double(blocks) * density
+        let coarsest = isAfterRest ? codec.readableQuantizer : 63
+        let finest = isAfterRest ? codec.sharpQuantizer : codec.clearQuantizer
+        if let fitting = (finest...coarsest).first(where: { codec.textBytes($0) <= bytes }) { return fitting }
+        return isThin ? coarsest : nil
+    }
+
+    /// Which quantizer to refine with next, and how many macroblocks; nil while the link is busy.
+    ///
+    /// - Parameter coarsest: the quantizer of the coarsest macroblock.
+    func refinement(of coarsest: Int, at now: Instant) -> (quantizer: Int, blocks: Int)? {
+        guard let linkRate, now >= busyUntil - Self.partTime / 2, now >= (newsAt ?? .start) + quiet else { return nil }
+        let quantizer = coarsest > codec.clearQuantizer ? codec.clearQuantizer : codec.sharpQuantizer
+        let bytes = linkRate / 8 * Self.partTime.seconds
+        return (quantizer, max(Int(bytes / (codec.textBytes(quantizer) * refinedDensity)), 1))
+    }
+
+    /// A frame was sent.
+    ///
+    /// - Parameters:
+    ///   - blocks: how many macroblocks were encoded with a quantizer that this budget chose; nil for a frame with another one.
+    ///   - isNews: whether it shows a new picture.
+    mutating func note(_ byteCount: Int, quantizer: Int, blocks: Int?, isNews: Bool, at now: Instant) {
+        update(now)
+        credit = max(credit - Double(byteCount), -most)
+        if let linkRate { busyUntil = max(busyUntil, now) + .seconds(Double(byteCount) * 8 / linkRate) }
+        let isAfterRest = newsAt.map { now - $0 >= Self.rest } ?? true
+        if isNews {
+            quiet = isAfterRest ? .zero : Self.quiet
+            newsAt = now
+        }
+        guard let blocks, blocks > 0 else { return }
+        let ratio = min(max(Double(byteCount) / (Double(blocks) * codec.textBytes(quantizer)), 0.05), 4)
+        if !isNews {
+            refinedDensity += (ratio - refinedDensity) / 2
+        } else if isAfterRest {
+            // What was easy once may be dense text the next time.
+            density += (ratio - density) / (ratio > density ? 1 : 3)
+        } else {
+            density += (ratio - density) / 2
+        }
+    }
+
+    private var most: Double { (linkRate ?? 0) / 8 * Self.newsTime.seconds }
+
+    private mutating func update(_ now: Instant) {
+        credit = min(most, credit + bitrate / 8 * max(0, (now - (updatedAt ?? now)).seconds))
+        updatedAt = now
+    }
+}
