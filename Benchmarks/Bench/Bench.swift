@@ -9,7 +9,7 @@ struct Bench: ParsableCommand {
         subcommands: [
             All.self, KernelsCommand.self, BridgeCommand.self, EncodeCommand.self, PipelineCommand.self,
             QualityCommand.self, ChangeCommand.self, RecoveryCommand.self, WebCommand.self, SoakCommand.self,
-            DifferentialCommand.self, BridgeReader.self,
+            DifferentialCommand.self, BridgeReader.self, NetworkCommand.self, WireCommand.self,
         ],
         defaultSubcommand: All.self
     )
@@ -128,6 +128,19 @@ struct WebCommand: ParsableCommand {
     @OptionGroup var options: RunOptions
 
     func run() { show(webSections, options) }
+}
+
+struct NetworkCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "network",
+        abstract: "From the screen to browsers over thin, lossy and changing links."
+    )
+    @OptionGroup var options: RunOptions
+
+    @Option(help: "Only the links whose names contain this.")
+    var only = ""
+
+    func run() { show({ networkSections($0, only: only) }, options) }
 }
 
 private func show(_ measure: (RunOptions) -> [Section], _ options: RunOptions) {

@@ -9,13 +9,23 @@ final class WebStage {
 
     let stage: Stage
     let network: Network
+    let wire: WireProcess?
     let sender: ChildProcess
     private let capture: ChildProcess
     private let folder: TemporaryFolder
 
-    init(_ kind: String, rate: Double? = nil, codec: String = "vp8", capturingOutput: Bool = false) throws {
+    /// - Parameter link: what lies between the sender and its viewers; nil for nothing but a wire.
+    init(
+        _ kind: String,
+        rate: Double? = nil,
+        codec: String = "vp8",
+        link: Link? = nil,
+        capturingOutput: Bool = false
+    ) throws {
         stage = try Stage(kind, rate.map { ["--rate", "\($0)"] } ?? [], capturingOutput: capturingOutput)
-        network = try Network()
+        network = try Network(isParted: link != nil)
+        let network = network
+        wire = try link.map { try WireProcess($0, in: network) }
         folder = try TemporaryFolder()
         capture = try Contender.startCapture(stage.display, in: folder)
         let command = network.atSender([

@@ -1,4 +1,6 @@
 import Glibc
+import Posix
+import Time
 
 /// A film without end in which every pixel changes: clouds of light that move through each other.
 ///
@@ -23,14 +25,7 @@ func drawWindow(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
 func play(_ place: Desktop.Frame, on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
     let bytes = screen.format.bytesPerRow(place.width) * place.height
     let count = max(4, min(30, 250_000_000 / bytes))
-    var frames: [Canvas] = []
-    for index in 0..<count {
-        let frame = screen.makePixmap(width: place.width, height: place.height)
-        let film = Film(phase: 2 * .pi * Double(index) / Double(count), width: place.width, height: place.height)
-        frame.paint(0, 0, place.width, place.height, film.colour)
-        try screen.synchronize()
-        frames.append(frame)
-    }
+    let frames = try film(of: count, width: place.width, height: place.height, on: screen)
     var index = 0
     pace.restart()
     repeat {
@@ -38,6 +33,39 @@ func play(_ place: Desktop.Frame, on screen: Screen, _ pace: inout Pace) throws(
         try screen.flush()
         index = (index + 1) % count
     } while pace.wait()
+}
+
+/// The film at 20 frames a second with a number strip in the corner, which counts them. Prints `NUMBER NANOSECONDS` as the counter
+/// does.
+func drawFilm(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
+    let frames = try film(of: 20, width: screen.width, height: screen.height, on: screen)
+    let strip = NumberStrip(screenWidth: screen.width)
+    let picture = screen.makePixmap(width: screen.width, height: screen.height)
+    var number: UInt32 = 0
+    pace.restart()
+    repeat {
+        let frame = frames[Int(number) % frames.count]
+        picture.copy(from: frame, 0, 0, screen.width, screen.height, toX: 0, toY: 0)
+        strip.draw(number, on: picture, x: 0, y: 0)
+        try screen.synchronize()
+        let asked: Instant = MonotonicClock.now()
+        screen.window.copy(from: picture, 0, 0, screen.width, screen.height, toX: 0, toY: 0)
+        try screen.synchronize()
+        printLine("\(number) \(asked.nanoseconds)")
+        number &+= 1
+    } while pace.wait()
+}
+
+private func film(of count: Int, width: Int, height: Int, on screen: Screen) throws(WorkloadError) -> [Canvas] {
+    var frames: [Canvas] = []
+    for index in 0..<count {
+        let frame = screen.makePixmap(width: width, height: height)
+        let film = Film(phase: 2 * .pi * Double(index) / Double(count), width: width, height: height)
+        frame.paint(0, 0, width, height, film.colour)
+        try screen.synchronize()
+        frames.append(frame)
+    }
+    return frames
 }
 
 /// One picture of the film. Each row and column is worked out once; a pixel is a sum of them.

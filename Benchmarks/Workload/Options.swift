@@ -1,12 +1,13 @@
 /// What to draw.
 enum Scene: String {
-    case still, typing, scrolling, motion, window, pointer, area, counter, news, pattern, pages, demo
+    case still, typing, scrolling, motion, window, pointer, area, counter, news, pattern, pages, film, demo
 
     /// Changes a second, unless told otherwise.
     var defaultRate: Double {
         switch self {
         case .still: 1
         case .pages: 0.25
+        case .film: 20
         case .typing: 16
         case .counter, .news: 7
         case .pointer: 60

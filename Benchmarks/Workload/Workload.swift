@@ -4,7 +4,7 @@ import Glibc
 @main
 enum Workload {
     static let usage = """
-        usage: workload still|typing|scrolling|motion|window|pointer|area|counter|news|pattern|pages|demo \
+        usage: workload still|typing|scrolling|motion|window|pointer|area|counter|news|pattern|pages|film|demo \
         [--display :0] [--fps N | --rate N] [--seconds N] [--share 0.01]
         """
 
@@ -25,6 +25,7 @@ enum Workload {
             case .news: try drawNews(on: screen, &pace)
             case .pattern: try drawPattern(on: screen, &pace)
             case .pages: try drawPages(on: screen, &pace)
+            case .film: try drawFilm(on: screen, &pace)
             case .demo: try drawDemo(on: screen, &pace)
             }
         } catch {

@@ -1,0 +1,362 @@
+import Foundation
+import Glibc
+import Pixels
+import Posix
+import TestSupport
+import Time
+
+private let networkCommand = "tools/bench network"
+
+/// The way from the screen to Chromium over links that are thin, lossy or change, by the viewer's own decoder.
+func networkSections(_ options: RunOptions, only name: String) -> [Section] {
+    let sections: [(String, (RunOptions) -> Section)] = [
+        ("thin", thinSection), ("switch", switchSection), ("far", farSection), ("lossy", lossySection),
+        ("drop", dropSection), ("typing", typingSection),
+    ]
+    return sections.filter { name.isEmpty || $0.0.contains(name) }.map { $0.1(options) }
+}
+
+// MARK: - Pages of text
+
+private struct PageLink {
+    let title: String
+    let link: Link
+    let goals: [(measure: String, codec: String, column: Int, limit: Double)]
+}
+
+func thinSection(_ options: RunOptions) -> Section {
+    pageSection(
+        PageLink(
+            title: "300 kb/s, RTT 50 ms: a new page of dense text each 10 s",
+            link: Link(rate: 300_000, roundTrip: .milliseconds(50)),
+            goals: [
+                ("≥ 30 dB", "vp8", 0, 1000), ("≥ 36 dB", "vp8", 1, 3500), ("≥ 36 dB", "av1", 1, 2000),
+                ("longest freeze", "vp8", 4, 1000),
+            ]
+        ),
+        codecs: ["vp8", "vp9", "av1"],
+        options
+    )
+}
+
+func switchSection(_ options: RunOptions) -> Section {
+    pageSection(
+        PageLink(
+            title: "2 Mb/s, RTT 50 ms: another page after 10 s of rest",
+            link: Link(rate: 2_000_000, roundTrip: .milliseconds(50)),
+            goals: [("≥ 36 dB", "vp8", 1, 600)]
+        ),
+        codecs: ["vp8", "av1"],
+        options
+    )
+}
+
+func farSection(_ options: RunOptions) -> Section {
+    pageSection(
+        PageLink(
+            title: "20 Mb/s, RTT 200 ms, 1 % loss: another page after 10 s of rest",
+            link: Link(rate: 20_000_000, roundTrip: .milliseconds(200), loss: 0.01),
+            goals: [("≥ 36 dB, median", "vp8", 1, 500), ("≥ 36 dB, worst", "vp8", 2, 900)]
+        ),
+        codecs: ["vp8", "av1"],
+        options
+    )
+}
+
+private func pageSection(_ pages: PageLink, codecs: [String], _ options: RunOptions) -> Section {
+    var samples = codecs.map { _ in Samples() }
+    for (index, codec) in codecs.enumerated() {
+        samples[index].record { try turnPages(over: pages.link, codec, count: options.rounds) }
+    }
+    var table = Table(["codec", "≥ 30 dB after ms", "≥ 36 dB after ms", "worst", "dB after 9 s", "longest freeze ms"])
+    for (codec, sample) in zip(codecs, samples) {
+        let cells = (0..<5).map { sample.median($0)?.text($0 == 3 ? 1 : 0) ?? sample.failureText }
+        table.rows.append([codec] + cells)
+    }
+    return Section(
+        title: pages.title,
+        table: table,
+        goals: pages.goals.compactMap { goal in
+            codecs.firstIndex(of: goal.codec).map { index in
+                Goal(
+                    "\(pages.title): \(goal.measure), \(goal.codec)",
+                    samples[index].median(goal.column),
+                    atMost: goal.limit,
+                    unit: "ms",
+                    digits: 0,
+                    command: networkCommand
+                )
+            }
+        }
+    )
+}
+
+/// Keeps every fourth row of the luma of each decoded frame, and when it was decoded.
+private let watchLuma = watchFrames(
+    """
+    const luma = new Uint8Array(1280 * 180);
+    for (let row = 0; row < 180; ++row) luma.set(bytes.subarray(row * 4 * stride, row * 4 * stride + 1280), row * 1280);
+    seen.push({at, luma});
+    if (seen.length > 120) seen.shift();
+    """
+)
+
+private struct LumaFrame: Decodable {
+    let at: Double
+    let luma: Data
+}
+
+/// Medians of the times to 30 and 36 dB, the longest time to 36 dB, the median quality in the end, and the longest time without
+/// a new picture before 36 dB.
+private func turnPages(over link: Link, _ codec: String, count: Int) throws -> [Double] {
+    let web = try WebStage(
+        "pages",
+        rate: 0.1,
+        codec: codec,
+        link: link,
+        capturingOutput: true
+    )
+    let painted = Sightings()
+    let output = web.stage.workload.outputDescriptor
+    _ = try Thread { readCounterLines(output, into: painted) }
+    let browser = try web.viewer()
+    let _: Bool? = try browser.evaluateOptional(watchLuma)
+    let rescaler = Rescaler(from: Stage.size, to: EncoderSettings.size)
+    var rows: [[Double]] = []
+    // The first page shows what the link carries.
+    for round in 0...count {
+        let known = painted.all.keys.max() ?? 0
+        try wait(until: "the next page is there", timeout: .seconds(15)) { painted.all.keys.max() ?? 0 > known }
+        let time = Double(painted.all[known + 1]!.nanoseconds) / 1e6 + wallClockAtMonotonicZero()
+        sleep(seconds: 8.5)
+        let source = Picture(size: Stage.size)
+        try web.stage.grab(count: 1) { source.convert($0) }
+        let wanted = Picture(size: EncoderSettings.size)
+        wanted.rescale(source, by: rescaler)
+        let frames = try browser.evaluate(
+            takeFrames(since: time, for: 9000),
+            as: [LumaFrame].self
+        )
+        if round == 0 { continue }
+        let seen = frames.map { (after: $0.at - time, quality: wanted.lumaPSNR(ofEveryFourthRow: Array($0.luma))) }
+        if ProcessInfo.processInfo.environment["BENCH_TRACE"] != nil {
+            print(codec, seen.map { "\($0.after.text(0)):\($0.quality.text(1))" }.joined(separator: " "))
+        }
+        let clear = seen.first { $0.quality >= 36 }?.after ?? 9000
+        let times = [0] + seen.map(\.after).filter { $0 < clear } + [clear]
+        rows.append([
+            seen.first { $0.quality >= 30 }?.after ?? 9000, clear, seen.last?.quality ?? 0,
+            zip(times.dropFirst(), times).map { $0 - $1 }.max()!,
+        ])
+    }
+    func column(_ index: Int) -> [Double] { rows.map { $0[index] } }
+    return [column(0).median!, column(1).median!, column(1).max()!, column(2).median!, column(3).max()!]
+}
+
+private func takeFrames(since time: Double, for milliseconds: Int) -> String {
+    """
+    (() => seen.filter(({at}) => at > \(time) && at < \(time) + \(milliseconds)).map(({at, luma}) => {
+        let text = '';
+        for (let i = 0; i < luma.length; i += 8192) text += String.fromCharCode(...luma.subarray(i, i + 8192));
+        return {at, luma: btoa(text)};
+    }))()
+    """
+}
+
+// MARK: - Motion
+
+/// Reads each decoded frame's number in the page, and when it was decoded.
+private let watchNumbers = watchFrames(
+    """
+    let number = 0;
+    for (let bit = 0; bit < 32; ++bit) number = number * 2 + (bytes[8 * stride + bit * 16 + 8] > 128 ? 1 : 0);
+    seen.push([number, at]);
+    """
+)
+
+/// A scene that counts its pictures, and what a browser sees of it.
+private final class CountedScene {
+    struct Sight {
+        let paintedAt: Double
+        /// Milliseconds from paint to decoded; nil if it never was.
+        let latency: Double?
+    }
+
+    let web: WebStage
+    let browser: Browser
+    private let painted = Sightings()
+
+    init(_ kind: String, rate: Double, codec: String, over link: Link) throws {
+        web = try WebStage(
+            kind,
+            rate: rate,
+            codec: codec,
+            link: link,
+            capturingOutput: true
+        )
+        let (output, painted) = (web.stage.workload.outputDescriptor, painted)
+        _ = try Thread { readCounterLines(output, into: painted) }
+        browser = try web.viewer()
+        let _: Bool? = try browser.evaluateOptional(watchNumbers)
+    }
+
+    /// What was painted between two instants, in order.
+    func sights(from: Instant, to: Instant) throws -> [Sight] {
+        let zero = wallClockAtMonotonicZero()
+        let decoded = try browser.evaluate("seen", as: [[Double]].self).map { (Int($0[0]), $0[1] - zero) }
+        let first = Dictionary(decoded) { earlier, _ in earlier }
+        return painted.all.filter { (from..<to).contains($0.value) }.sorted { $0.key < $1.key }.map { value, time in
+            let at = Double(time.nanoseconds) / 1e6
+            return Sight(paintedAt: at, latency: first[value].map { $0 - at })
+        }
+    }
+}
+
+extension [CountedScene.Sight] {
+    fileprivate var latencies: [Double] { compactMap(\.latency) }
+
+    /// Seconds during which no picture that was due came for more than half a second.
+    fileprivate var frozen: Double {
+        let times = compactMap { sight in sight.latency.map { sight.paintedAt + $0 } }.sorted()
+        return zip(times.dropFirst(), times).map { $0 - $1 }.filter { $0 > 500 }.reduce(0, +) / 1000
+    }
+}
+
+func dropSection(_ options: RunOptions) -> Section {
+    let codecs = (ProcessInfo.processInfo.environment["BENCH_CODECS"] ?? "vp8 av1").split(separator: " ").map(
+        String.init
+    )
+    var samples = codecs.map { _ in Samples() }
+    for _ in 0..<options.rounds {
+        for (index, codec) in codecs.enumerated() { samples[index].record { try drop(codec) } }
+    }
+    let title = "5, 0.5 and 5 Mb/s, RTT 40 ms: motion with a counter at 20 Hz"
+    var table = Table(["codec", "in the drop p50 ms", "p95", "shown of 400", "after it shown", "frozen s"])
+    for (codec, sample) in zip(codecs, samples) {
+        table.rows.append([codec] + (0..<5).map { sample.median($0)?.text($0 == 4 ? 1 : 0) ?? sample.failureText })
+    }
+    let vp8 = samples[0]
+    return Section(
+        title: title,
+        table: table,
+        goals: [
+            Goal(
+                "\(title): in the drop, p95",
+                vp8.median(1),
+                atMost: 400,
+                unit: "ms",
+                digits: 0,
+                command: networkCommand
+            ),
+            Goal("\(title): shown in it", vp8.median(2), atLeast: 300, unit: "", digits: 0, command: networkCommand),
+            Goal("\(title): shown after it", vp8.median(3), atLeast: 370, unit: "", digits: 0, command: networkCommand),
+            Goal("\(title): frozen", vp8.median(4), atMost: 0.5, unit: "s", digits: 1, command: networkCommand),
+        ]
+    )
+}
+
+private func drop(_ codec: String) throws -> [Double] {
+    let scene = try CountedScene(
+        "film",
+        rate: 20,
+        codec: codec,
+        over: Link(rate: 5_000_000, roundTrip: .milliseconds(40))
+    )
+    sleep(seconds: 20)
+    try scene.web.wire!.setRate(500_000)
+    let dropAt: Instant = MonotonicClock.now()
+    sleep(seconds: 20)
+    try scene.web.wire!.setRate(5_000_000)
+    let endAt: Instant = MonotonicClock.now()
+    sleep(seconds: 22)
+    let during = try scene.sights(from: dropAt, to: endAt)
+    let after = try scene.sights(from: endAt, to: endAt + .seconds(20))
+    return [
+        during.latencies.median ?? 20_000, during.latencies.percentile(95) ?? 20_000, Double(during.latencies.count),
+        Double(after.latencies.count), (during + after).frozen,
+    ]
+}
+
+func lossySection(_ options: RunOptions) -> Section {
+    let codecs = (ProcessInfo.processInfo.environment["BENCH_CODECS"] ?? "vp8 av1").split(separator: " ").map(
+        String.init
+    )
+    var samples = codecs.map { _ in Samples() }
+    for _ in 0..<options.rounds {
+        for (index, codec) in codecs.enumerated() { samples[index].record { try scroll(codec) } }
+    }
+    let title = "1 Mb/s, RTT 40 ms, 3 % loss: text that scrolls"
+    var table = Table(["codec", "fps", "frozen s of 30", "keyframes"])
+    for (codec, sample) in zip(codecs, samples) {
+        table.rows.append([codec] + (0..<3).map { sample.median($0)?.text($0 == 2 ? 0 : 1) ?? sample.failureText })
+    }
+    return Section(
+        title: title,
+        table: table,
+        goals: [
+            Goal("\(title): fps", samples[0].median(0), atLeast: 27, unit: "fps", digits: 1, command: networkCommand),
+            Goal("\(title): frozen", samples[0].median(1), atMost: 0.5, unit: "s", digits: 1, command: networkCommand),
+        ]
+    )
+}
+
+private func scroll(_ codec: String) throws -> [Double] {
+    let link = Link(rate: 1_000_000, roundTrip: .milliseconds(40), loss: 0.03)
+    let web = try WebStage("scrolling", codec: codec, link: link)
+    let browser = try web.viewer()
+    let _: Bool? = try browser.evaluateOptional(watchFrames("seen.push(at);"))
+    sleep(seconds: 5)
+    let begin = try browser.evaluate("performance.timeOrigin + performance.now()", as: Double.self)
+    let keyframes = "(async () => (await oriel.stats()).keyFramesDecoded ?? 0)()"
+    let before = try browser.evaluate(keyframes, as: Double.self)
+    sleep(seconds: 30)
+    let times = try browser.evaluate("seen", as: [Double].self).filter { $0 > begin && $0 < begin + 30_000 }
+    let ends = [begin] + times + [begin + 30_000]
+    let gaps = zip(ends.dropFirst(), ends).map { $0 - $1 }
+    let after = try browser.evaluate(keyframes, as: Double.self)
+    return [Double(times.count) / 30, gaps.filter { $0 > 200 }.reduce(0, +) / 1000, after - before]
+}
+
+func typingSection(_ options: RunOptions) -> Section {
+    var samples = Samples()
+    for _ in 0..<options.rounds {
+        samples.record {
+            let link = Link(rate: 2_000_000, roundTrip: .milliseconds(40), loss: 0.02, burst: 10)
+            let scene = try CountedScene("counter", rate: 7, codec: "vp8", over: link)
+            sleep(seconds: 5)
+            let from: Instant = MonotonicClock.now()
+            sleep(seconds: 30)
+            let to: Instant = MonotonicClock.now()
+            sleep(seconds: 1)
+            let sights = try scene.sights(from: from, to: to)
+            let keyframes = try scene.browser.evaluate(
+                "(async () => (await oriel.stats()).keyFramesDecoded ?? 0)()",
+                as: Double.self
+            )
+            // A letter that never was decoded by itself was there with the next one.
+            var (latencies, next): ([Double], Double) = ([], .infinity)
+            for sight in sights.reversed() {
+                next = min(next, sight.latency.map { sight.paintedAt + $0 } ?? next)
+                latencies.append(next - sight.paintedAt)
+            }
+            return [latencies.median ?? 0, latencies.percentile(95) ?? 0, keyframes]
+        }
+    }
+    let title = "2 Mb/s, RTT 40 ms, bursts of 10 lost packets: typing"
+    var table = Table(["", "p50 ms", "p95", "keyframes"])
+    table.rows.append(["vp8"] + (0..<3).map { samples.median($0)?.text(0) ?? samples.failureText })
+    return Section(
+        title: title,
+        table: table,
+        goals: [
+            Goal(
+                "\(title): a letter, p95",
+                samples.median(1),
+                atMost: 150,
+                unit: "ms",
+                digits: 0,
+                command: networkCommand
+            )
+        ]
+    )
+}

@@ -1,0 +1,186 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import Posix
+import TestSupport
+import Time
+
+/// What lies between a sender and its viewers; the same in both directions but for the rate, which holds for what the sender
+/// sends.
+struct Link {
+    /// Bits a second, with all headers; nil for no limit.
+    var rate: Double?
+    /// There and back.
+    var roundTrip = Duration.zero
+    /// 0…1, of what the sender sends.
+    var loss = 0.0
+    /// The mean number of packets lost one after the other.
+    var burst = 1.0
+    /// Packets that wait for the link at the most.
+    var queue = 200
+
+    fileprivate var arguments: [String] {
+        [
+            "--rate", "\(rate ?? 0)", "--delay", "\(roundTrip.milliseconds / 2)", "--loss", "\(loss)", "--burst",
+            "\(burst)", "--queue", "\(queue)",
+        ]
+    }
+}
+
+/// A wire at work in the middle of a network.
+final class WireProcess {
+    private let process: ChildProcess
+    private let rateFile: TemporaryFolder
+
+    init(_ link: Link, in network: Network, seed: UInt64 = 1) throws {
+        rateFile = try TemporaryFolder()
+        let command = network.atMiddle(
+            [try sibling("bench"), "wire", "--seed", "\(seed)", "--rate-file", rateFile.path + "/rate"] + link.arguments
+        )
+        process = try ChildProcess(command[0], Array(command.dropFirst()))
+        sleep(seconds: 0.2)
+        try process.requireRunning()
+    }
+
+    /// Sets another rate, in bits a second.
+    func setRate(_ rate: Double) throws {
+        try "\(rate)".write(toFile: rateFile.path + "/rate", atomically: true, encoding: .utf8)
+    }
+}
+
+/// Passes frames of Ethernet between two interfaces, as a link of some rate, delay and loss would.
+struct WireCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "wire",
+        abstract: "A link between the interfaces left and right of this network namespace.",
+        shouldDisplay: false
+    )
+
+    @Option(help: "Bits a second from left to right; 0 for no limit.") var rate = 0.0
+    @Option(help: "Milliseconds in each direction.") var delay = 0.0
+    @Option(help: "The share of frames from left to right that is lost.") var loss = 0.0
+    @Option(help: "The mean number of frames lost one after the other.") var burst = 1.0
+    @Option(help: "Frames that wait at the most.") var queue = 200
+    @Option var seed: UInt64 = 1
+    @Option(help: "A file from which another rate is read when it is there.") var rateFile: String?
+
+    func run() throws {
+        var wire = Wire(self)
+        try wire.run()
+    }
+}
+
+private struct Wire {
+    /// Frames of one direction on their way; none overtakes another.
+    private struct Direction {
+        var frames: [(at: Instant, bytes: [UInt8])] = []
+        var first = 0
+        var freeAt = Instant.start
+        /// When those that wait for the link get it.
+        var starts: [Instant] = []
+    }
+
+    private let options: WireCommand
+    private var rate: Double
+    private var random: SplitMix
+    private var isBad = false
+    private var directions = [Direction(), Direction()]
+
+    init(_ options: WireCommand) {
+        self.options = options
+        rate = options.rate
+        random = SplitMix(seed: options.seed)
+    }
+
+    mutating func run() throws {
+        let sockets = try ["left", "right"].map { try Self.open($0) }
+        var buffer = [UInt8](repeating: 0, count: 70_000)
+        var lookedAt = Instant.start
+        while true {
+            let deadline = directions.compactMap { $0.first < $0.frames.count ? $0.frames[$0.first].at : nil }.min()
+            let now: Instant = MonotonicClock.now()
+            var items = sockets.map { PollItem($0) }
+            try Posix.poll(&items, until: min(deadline ?? now + .milliseconds(100), now + .milliseconds(100)))
+            let woken: Instant = MonotonicClock.now()
+            if let file = options.rateFile, woken - lookedAt > .milliseconds(50) {
+                lookedAt = woken
+                if let text = try? String(contentsOfFile: file, encoding: .utf8), let rate = Double(text) {
+                    self.rate = rate
+                }
+            }
+            for side in 0..<2 {
+                while true {
+                    let count = recv(sockets[side], &buffer, buffer.count, Int32(MSG_DONTWAIT))
+                    if count <= 0 { break }
+                    take(Array(buffer[..<count]), side, at: woken)
+                }
+            }
+            for side in 0..<2 { send(side, to: sockets[1 - side]) }
+        }
+    }
+
+    private mutating func take(_ frame: [UInt8], _ side: Int, at now: Instant) {
+        var at = now
+        if side == 0 {
+            // Ten bytes before the frame are the kernel's, and ARP shall not be lost.
+            let isIPv4 = frame.count > 24 && frame[22] == 8 && frame[23] == 0
+            directions[0].starts.removeAll { $0 <= now }
+            if isIPv4, isLost() || directions[0].starts.count >= options.queue { return }
+            if rate > 0 {
+                let start = max(directions[0].freeAt, now)
+                directions[0].starts.append(start)
+                at = start + .seconds(Double((frame.count - 10) * 8) / rate)
+                directions[0].freeAt = at
+            }
+        }
+        directions[side].frames.append((at + .milliseconds(options.delay), frame))
+    }
+
+    private mutating func isLost() -> Bool {
+        guard options.loss > 0 else { return false }
+        let chance = Double.random(in: 0..<1, using: &random)
+        if options.burst <= 1 { return chance < options.loss }
+        let good = options.burst * (1 - options.loss) / options.loss
+        if chance < 1 / (isBad ? options.burst : good) { isBad.toggle() }
+        return isBad
+    }
+
+    private mutating func send(_ side: Int, to socket: Int32) {
+        let now: Instant = MonotonicClock.now()
+        while directions[side].first < directions[side].frames.count {
+            let (at, bytes) = directions[side].frames[directions[side].first]
+            if at > now { break }
+            _ = Glibc.send(socket, bytes, bytes.count, Int32(MSG_DONTWAIT))
+            directions[side].first += 1
+        }
+        if directions[side].first > 256 {
+            directions[side].frames.removeFirst(directions[side].first)
+            directions[side].first = 0
+        }
+    }
+
+    /// A packet socket that sees all frames that come in, with the kernel's header before each: checksums may be left to the
+    /// hardware.
+    private static func open(_ interface: String) throws -> Int32 {
+        let (afPacket, solPacket, vnetHeader, ignoreOutgoing): (Int32, Int32, Int32, Int32) = (17, 263, 15, 23)
+        let socket = Glibc.socket(afPacket, Int32(SOCK_RAW.rawValue), 0)
+        guard socket >= 0 else { throw BenchError("no packet socket: \(String(cString: strerror(errno)))") }
+        var on: Int32 = 1
+        var room: Int32 = 8 << 20
+        setsockopt(socket, solPacket, vnetHeader, &on, socklen_t(MemoryLayout<Int32>.size))
+        setsockopt(socket, solPacket, ignoreOutgoing, &on, socklen_t(MemoryLayout<Int32>.size))
+        setsockopt(socket, SOL_SOCKET, SO_RCVBUFFORCE, &room, socklen_t(MemoryLayout<Int32>.size))
+        setsockopt(socket, SOL_SOCKET, SO_SNDBUFFORCE, &room, socklen_t(MemoryLayout<Int32>.size))
+        // struct sockaddr_ll, for all protocols (ETH_P_ALL).
+        var address = [UInt8](repeating: 0, count: 20)
+        address[0] = UInt8(afPacket)
+        address[3] = 3
+        let index = if_nametoindex(interface)
+        for byte in 0..<4 { address[4 + byte] = UInt8(truncatingIfNeeded: index >> (8 * UInt32(byte))) }
+        let bound = address.withUnsafeBytes {
+            bind(socket, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
+        }
+        guard index > 0, bound == 0 else { throw BenchError("there is no interface \(interface)") }
+        return socket
+    }
+}
