@@ -269,7 +269,7 @@ package struct OutgoingStream {
     static let paddingSize = 240
 
     /// Whether packets of padding can be sent: in the stream of retransmissions, where they disturb no numbers.
-    var canPad: Bool { hasSent && retransmissionNumbers != nil }
+    var canPad: Bool { hasSent && retransmissionNumbers != nil && parameters.extensions.transportNumber != nil }
 
     /// Appends a packet of nothing but padding (RFC 3550 §5.1), which receivers count and throw away.
     mutating func writePadding(transportNumber: UInt16?, to bytes: inout [UInt8]) {

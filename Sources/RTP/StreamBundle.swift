@@ -101,17 +101,19 @@ package struct StreamBundle {
             return false
         }
         guard pacer.earliest(forPacketOf: size) <= now else { return false }
-        let (start, number) = (bytes.count, estimator?.nextNumber)
+        let start = bytes.count
+        let isNumbered = streams[index].parameters.extensions.transportNumber != nil
+        let number = isNumbered ? estimator?.nextNumber : nil
         if next == nil {
             streams[index].writePadding(transportNumber: number, to: &bytes)
         } else {
             let sent = streams[index].writeNext(at: now, roundTripTime, clock, transportNumber: number, to: &bytes)
             turn = (index + 1) % streams.count
-            noteTail(sent, of: index, at: now)
+            if isNumbered { noteTail(sent, of: index, at: now) }
         }
         pacer.note(packetOf: size, at: now)
         reports.packetSent(at: now)
-        noteSent(bytes.count - start, at: now)
+        if isNumbered { noteSent(bytes.count - start, at: now) }
         return true
     }
 

@@ -182,12 +182,12 @@ import Time
 
 extension NetworkSimulation.Flow {
     /// What arrived in some seconds, in bits a second.
-    fileprivate func rate(over seconds: Range<Int>) -> Double {
+    func rate(over seconds: Range<Int>) -> Double {
         Double(self.seconds[seconds].reduce(0) { $0 + $1.bytesArrived }) * 8 / Double(seconds.count)
     }
 
     /// What no more than a share of the packets waited for the link.
-    fileprivate func queueDelay(over seconds: Range<Int>, share: Double) -> Duration {
+    func queueDelay(over seconds: Range<Int>, share: Double) -> Duration {
         let delays = self.seconds[seconds].flatMap(\.queueDelays).sorted()
         if delays.isEmpty { return .zero }
         return delays[min(delays.count - 1, Int(Double(delays.count) * share))]

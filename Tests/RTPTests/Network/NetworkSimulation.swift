@@ -31,6 +31,8 @@ struct NetworkSimulation {
         var sendAt = Instant.start
         var hasWaiting = false
         var frameAt: Instant
+        /// How much longer than the link's delay the flow's own way is, there and back.
+        var extraDelay = Duration.zero
         var number: UInt64 = 0
         var seconds: [Second] = []
     }
@@ -83,7 +85,8 @@ struct NetworkSimulation {
                 makeFrames(of: index)
                 send(from: index)
                 if now.nanoseconds % 50_000_000 == 0, let report = flows[index].receiver.takeReport() {
-                    events.append(Event(at: now + feedbackDelay, kind: .report(flow: index, report)))
+                    let at = now + feedbackDelay + flows[index].extraDelay
+                    events.append(Event(at: at, kind: .report(flow: index, report)))
                 }
             }
             tcp?.step(at: now, over: &link)
@@ -108,7 +111,8 @@ struct NetworkSimulation {
                 guard !flows[flow].seconds.isEmpty else { continue }
                 let last = flows[flow].seconds.count - 1
                 flows[flow].seconds[last].bytesArrived += size
-                flows[flow].seconds[last].queueDelays.append(event.at - sentAt - link.conditions.delay)
+                let delay = link.conditions.delay + flows[flow].extraDelay
+                flows[flow].seconds[last].queueDelays.append(event.at - sentAt - delay)
             case .report(let flow, let report): flows[flow].estimator.receive(report, now: now)
             }
         }
@@ -150,7 +154,7 @@ struct NetworkSimulation {
             flows[index].probe = rest ?? first
             for arrival in link.send(size, at: now) {
                 let kind = Event.Kind.arrival(flow: index, number: flows[index].number, size: size, sentAt: now)
-                events.append(Event(at: arrival, kind: kind))
+                events.append(Event(at: arrival + flows[index].extraDelay, kind: kind))
             }
             flows[index].number += 1
             flows[index].sendAt = max(flows[index].sendAt, now - .milliseconds(1)) + .seconds(Double(size) * 8 / rate)

@@ -94,6 +94,42 @@ import Time
         #expect(1...60_000 ~= stack.paddingSent)
     }
 
+    /// Sound without numbers takes none from the picture beside it: the peer would take them for lost.
+    @Test func aStreamWithoutNumbersLeavesNoGaps() {
+        var random = SplitMix64(seed: 1)
+        let now = Instant.seconds(1)
+        let sound = PacketHistory(soundOf: 1000, capacity: 100)
+        let video = PacketHistory(codec: .vp8, maximumPayloadSize: 1100, capacity: 100, using: &random)
+        let extensions = HeaderExtensions(transportNumber: 5)
+        var bundle = StreamBundle(
+            [
+                (.init(payloadType: 111, retransmissionPayloadType: nil, mid: "0"), sound),
+                (.init(payloadType: 96, retransmissionPayloadType: 97, extensions: extensions, mid: "1"), video),
+            ],
+            pace: .video(targetBitrate: 2_500_000),
+            clock: ClockReading(monotonic: now, wall: 0),
+            using: &random
+        )
+        for _ in 0..<5 { sound.append(sound: [1, 2, 3], capturedAt: now, now: now) }
+        video.append(
+            frame: [UInt8](repeating: 7, count: 8000),
+            isKeyframe: true,
+            dimensions: (64, 64),
+            capturedAt: now,
+            now: now
+        )
+        var numbers: [UInt8] = []
+        var (bytes, later): ([UInt8], Instant) = ([], now)
+        while later < now + .milliseconds(100) {
+            later += .milliseconds(1)
+            while bundle.writeNext(at: later, to: &bytes) {
+                if let number = extensionElements(of: bytes)[5] { numbers.append(number[1]) }
+                bytes.removeAll()
+            }
+        }
+        #expect(numbers.count == 8 && numbers == Array(0..<8))
+    }
+
     @Test func aPeerWithoutNumbersIsSentAtItsPace() {
         var random = SplitMix64(seed: 1)
         let history = PacketHistory(codec: .vp8, maximumPayloadSize: 1100, capacity: 100, using: &random)
