@@ -59,6 +59,7 @@ package final class Peer {
     private var deadline: Instant? = .start
     private var bytesBefore: UInt64 = 0
     private var lastBitrate = 0
+    private var lastBacklog = Duration.zero
 
     /// - Returns: nil if no UDP port is free, the machine has no address, or OpenSSL has no memory.
     init?(
@@ -236,8 +237,9 @@ package final class Peer {
 
     // MARK: - What others see
 
-    /// Takes the bitrate over the time since the last call.
-    func measure(over elapsed: Duration) {
+    /// Takes the bitrate over the time since the last call, and what waits now.
+    func measure(over elapsed: Duration, at now: Instant) {
+        lastBacklog = session.streams.backlog(at: now)
         let bytes = statistics.bytes
         if elapsed > .zero { lastBitrate = Int(Double(bytes - bytesBefore) * 8e9 / Double(elapsed.nanoseconds)) }
         bytesBefore = bytes
@@ -254,6 +256,8 @@ package final class Peer {
             profile: session.profile,
             path: agent.path.map { ($0.local.kind, $0.remote.kind) },
             statistics: statistics,
+            estimate: session.streams.estimator.flatMap { $0.isMeasured ? Int($0.estimate) : nil },
+            backlog: lastBacklog,
             roundTripTime: session.streams.roundTripTime
         )
     }

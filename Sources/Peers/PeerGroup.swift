@@ -61,12 +61,14 @@ package final class PeerGroup: MediaSink {
     /// The most frames that wait for the network thread; others are dropped.
     private static let frameLimit = 16
 
+    private let configuration: Configuration
     private let shared = Mutex(Shared())
     private let waker: ICELoop.Waker
     private let thread = Mutex<Thread?>(nil)
 
     /// Starts the network thread.
     package init(_ configuration: Configuration) throws {
+        self.configuration = configuration
         let identity = try DTLSIdentity()
         let loop = ICELoop()
         waker = loop.waker
@@ -115,6 +117,12 @@ package final class PeerGroup: MediaSink {
         }
         wakeSender?()
         waker.wake()
+    }
+
+    /// The target of the encoder of a codec's rendition, in bits a second, as the links allow it; nil if nobody gets it.
+    package func targetBitrate(of codec: VideoCodec) -> Int? {
+        guard let id = configuration.renditions.first(where: { $0.codec == codec })?.id else { return nil }
+        return shared.withLock { $0.capacities[id]?.bitrate }
     }
 
     /// Changes what it demands of the encoder, and the pace of each peer with that: bits a second.

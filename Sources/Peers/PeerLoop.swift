@@ -266,7 +266,7 @@ package final class PeerLoop {
 
     private func publish(to group: PeerGroup, hasSentFrames: Bool) {
         if now >= statusAt {
-            for peer in peers { peer.measure(over: now - statusBefore) }
+            for peer in peers { peer.measure(over: now - statusBefore, at: now) }
             statusBefore = now
             statusAt = now + Self.statusInterval
             hasChanged = true

@@ -19,6 +19,10 @@ package struct PeerStatus: Sendable {
     /// Kinds of the candidates at both ends, such as `host` and `relay`.
     package let path: (local: Candidate.Kind, remote: Candidate.Kind)?
     package let statistics: StreamStatistics
+    /// What its link carries, in bits a second; nil where nothing tells.
+    package let estimate: Int?
+    /// How long the last of what waits for it had to wait a moment ago.
+    package let backlog: Duration
     /// Nil before it is known.
     package let roundTripTime: Duration?
 }

@@ -65,7 +65,8 @@ extension Attach {
         return try loop.run(until: signals) { condition in
             served?.status.note(condition)
         } eachSecond: { statistics in
-            log?.append(statistics, plain.map(\.statistics), served?.peers)
+            let work = commands.note(statistics)
+            log?.append(statistics, work, plain.map(\.statistics), served?.peers)
         }
     }
 

@@ -16,6 +16,7 @@ final class SenderCommands: Sendable {
     let peers: PeerGroup?
     let web: WebCall?
     private let bitrate: Atomic<Int>
+    private let work = Mutex(SenderWork())
 
     /// - Parameter bitrate: the encoders' target, in bits a second.
     init(_ calls: [String], plain: [PlainRTPCall], peers: PeerGroup?, web: WebCall?, bitrate: Int) {
@@ -26,13 +27,35 @@ final class SenderCommands: Sendable {
         self.bitrate = Atomic(bitrate)
     }
 
+    /// What the encoders did in the last second; called once a second.
+    func note(_ statistics: SenderStatistics) -> SenderWork {
+        let bitrate = bitrate.load(ordering: .relaxed)
+        let isThin = VideoCodec.allCases.contains { codec in
+            peers?.targetBitrate(of: codec).map { $0 < bitrate } ?? false
+        }
+        return work.withLock { work in
+            work.note(statistics, isThin: isThin, at: MonotonicClock.now())
+            return work
+        }
+    }
+
     func reply(to request: SenderRequest) -> SenderReply {
         switch request {
         case .status:
             let now: Instant = MonotonicClock.now()
-            let viewers = (peers?.statuses ?? []).map { SenderStatus.Viewer($0, now: now) }
-            let bitrate = bitrate.load(ordering: .relaxed)
-            return .status(report: SenderStatus(calls: calls, bitrateBps: bitrate, viewers: viewers))
+            let viewers = (peers?.statuses ?? []).map { status in
+                SenderStatus.Viewer(status, target: peers?.targetBitrate(of: status.codec), now: now)
+            }
+            let work = work.withLock { $0 }
+            return .status(
+                report: SenderStatus(
+                    calls: calls,
+                    bitrateBps: bitrate.load(ordering: .relaxed),
+                    quantizer: work.quantizer,
+                    limit: work.limit,
+                    viewers: viewers
+                )
+            )
         case .kick(let number):
             guard let web else {
                 return .refused(reason: "nobody can be sent away from \(calls.joined(separator: ", "))")
@@ -48,8 +71,36 @@ final class SenderCommands: Sendable {
     }
 }
 
+/// What the encoders did in the last second.
+struct SenderWork {
+    /// Encoding takes more of a core than this where the processor is too slow.
+    private static let largestLoad = 0.85
+
+    private var last: (statistics: SenderStatistics, at: Instant)?
+    private(set) var quantizer: Int?
+    private(set) var limit: SenderStatus.Limit?
+
+    /// Takes note of a second's work.
+    ///
+    /// - Parameter isThin: whether links keep an encoder below the bitrate that was set.
+    mutating func note(_ statistics: SenderStatistics, isThin: Bool, at now: Instant) {
+        defer { last = (statistics, now) }
+        guard let last else { return }
+        let time = statistics.encodeTime + statistics.scaleTime - last.statistics.encodeTime - last.statistics.scaleTime
+        let frames = statistics.framesEncoded - last.statistics.framesEncoded
+        quantizer = statistics.framesEncoded > 0 ? statistics.quantizer : nil
+        if time > (now - last.at) * Self.largestLoad {
+            limit = .processor
+        } else if frames <= 1, statistics.ticksSkipped == last.statistics.ticksSkipped {
+            limit = .still
+        } else {
+            limit = isThin ? .link : nil
+        }
+    }
+}
+
 extension SenderStatus.Viewer {
-    fileprivate init(_ status: PeerStatus, now: Instant) {
+    fileprivate init(_ status: PeerStatus, target: Int?, now: Instant) {
         let statistics = status.statistics
         self.init()
         id = status.number
@@ -58,6 +109,9 @@ extension SenderStatus.Viewer {
         codec = status.codec.rawValue.lowercased()
         state = status.isConnected ? "connected" : "connecting"
         bitrateBps = status.bitrate
+        estimateBps = status.estimate
+        targetBps = target
+        queueMs = milliseconds(status.backlog)
         rttMs = status.roundTripTime.map { milliseconds($0) }
         lossRatio = statistics.lossFraction
         framesSent = statistics.frames

@@ -13,7 +13,7 @@ final class StatisticsLog {
 
     /// Appends a line about the sender and its calls. `fps` and `bitrate_bps` count from the line before, all other sums from the
     /// sender's beginning.
-    func append(_ sender: SenderStatistics, _ plain: [PlainRTPStatistics], _ peers: PeerGroup?) {
+    func append(_ sender: SenderStatistics, _ work: SenderWork, _ plain: [PlainRTPStatistics], _ peers: PeerGroup?) {
         let totals = peers?.totals
         func sum(_ figure: KeyPath<PlainRTPStatistics, UInt64>, _ ofPeers: UInt64?) -> UInt64 {
             plain.reduce(ofPeers ?? 0) { $0 + $1[keyPath: figure] }
@@ -49,9 +49,17 @@ final class StatisticsLog {
                 line["jitter_ms"] = first.jitter.map { milliseconds($0) }
                 line["rtt_ms"] = first.roundTripTime.map { milliseconds($0) }
             }
+            line["limit"] = work.limit?.rawValue
             if let peers {
+                let viewers = peers.statuses
                 line["packets_repeated"] = totals?.retransmissions
-                line["viewers"] = peers.statuses.count
+                line["viewers"] = viewers.count
+                // Of several viewers, the one with the worst link counts.
+                line["estimate_bps"] = viewers.compactMap(\.estimate).min()
+                line["target_bps"] = Set(viewers.map(\.codec)).compactMap { peers.targetBitrate(of: $0) }.min()
+                line["queue_ms"] = viewers.map(\.backlog).max().map { milliseconds($0) }
+                line["rtt_ms"] = line["rtt_ms"] ?? viewers.compactMap(\.roundTripTime).max().map { milliseconds($0) }
+                line["loss_ratio"] = line["loss_ratio"] ?? viewers.compactMap(\.statistics.lossFraction).max()
             }
             return line
         }

@@ -107,6 +107,8 @@ struct StatusReport: Encodable {
             parts.append("\(framesPublished) frames")
             if let frameAgeMs { parts.append("the last \(rounded(frameAgeMs)) ms ago") }
             parts.append(hasSender ? "a sender is attached" : "no sender is attached")
+            let limits = Set(senders.compactMap(\.limit?.rawValue)).sorted()
+            if !viewers.isEmpty, !limits.isEmpty { parts.append("limit: " + limits.joined(separator: ", ")) }
             if !viewers.isEmpty { parts.append(viewers.count == 1 ? "1 viewer" : "\(viewers.count) viewers") }
         }
         return parts.joined(separator: ", ")
@@ -129,14 +131,20 @@ struct SenderEntry: Encodable {
     let pid: Int32
     let calls: [String]?
     let bitrateBps: Int?
+    let quantizer: Int?
+    let limit: SenderStatus.Limit?
     /// Why nothing else is known of the sender; nil if it answered.
     let problem: String?
 
     init(pid: Int32, _ report: Result<SenderStatus, SenderControlError>) {
         self.pid = pid
         switch report {
-        case .success(let report): (calls, bitrateBps, problem) = (report.calls, report.bitrateBps, nil)
-        case .failure(let error): (calls, bitrateBps, problem) = (nil, nil, "\(error)")
+        case .success(let report):
+            (calls, bitrateBps, problem) = (report.calls, report.bitrateBps, nil)
+            (quantizer, limit) = (report.quantizer, report.limit)
+        case .failure(let error):
+            (calls, bitrateBps, problem) = (nil, nil, "\(error)")
+            (quantizer, limit) = (nil, nil)
         }
     }
 }
@@ -156,12 +164,15 @@ struct ViewerEntry: Encodable {
     }
 
     static let head = [
-        "viewer", "from", "for", "codec", "kb/s", "round trip", "loss", "frames", "nacks", "plis", "sender",
+        "viewer", "from", "for", "codec", "kb/s", "target", "link", "queue", "round trip", "loss", "frames", "nacks",
+        "plis", "sender",
     ]
 
     var row: [String] {
         [
             "\(viewer.id)", viewer.address, "\(rounded(viewer.sinceS)) s", viewer.codec, "\(viewer.bitrateBps / 1000)",
+            viewer.targetBps.map { "\($0 / 1000)" } ?? "-", viewer.estimateBps.map { "\($0 / 1000)" } ?? "-",
+            viewer.queueMs.map { "\(rounded($0)) ms" } ?? "-",
             viewer.rttMs.map { "\(rounded($0)) ms" } ?? "-", viewer.lossRatio.map { "\(rounded($0 * 100)) %" } ?? "-",
             "\(viewer.framesSent)", "\(viewer.nacks)", "\(viewer.plis)", "\(sender)",
         ]

@@ -1,10 +1,13 @@
+import FoundationEssentials
 import Media
 import Peers
-import Sender
+import TestSupport
 import Testing
+import Time
 import WebRTC
 
 @testable import Calls
+@testable import Sender
 @testable import oriel
 
 /// What a sender does for commands. A command checks its own options; who asks at the socket may ask anything.
@@ -43,6 +46,38 @@ import WebRTC
         #expect(!call.wasKicked("0") && call.wasKicked("1") && call.wasKicked("64"))
         #expect(!call.hasSession("0") && call.hasSession("1") && !call.hasSession("x"))
         peers.close()
+    }
+
+    /// A second's work, as the encoders' statistics tell of it.
+    @Test(arguments: [
+        (frames: 30, cost: 0.2, isThin: false, nil), (30, 0.2, true, SenderStatus.Limit.link),
+        (30, 0.9, true, .processor), (1, 0.01, true, .still), (0, 0, false, .still),
+    ])
+    func oneWordTellsWhatLimitsThePicture(frames: Int, cost: Double, isThin: Bool, limit: SenderStatus.Limit?) {
+        var work = SenderWork()
+        #expect(work.limit == nil && work.quantizer == nil)
+        var statistics = SenderStatistics()
+        work.note(statistics, isThin: isThin, at: .seconds(1))
+        #expect(work.limit == nil)
+        statistics.framesEncoded = frames
+        statistics.encodeTime = .seconds(cost)
+        statistics.quantizer = 33
+        work.note(statistics, isThin: isThin, at: .seconds(2))
+        #expect(work.limit == limit)
+        #expect(work.quantizer == (frames > 0 ? 33 : nil))
+    }
+
+    /// A sender that lies is not believed.
+    @Test func onlyThreeWordsDo() throws {
+        let text = #"{"calls":[],"bitrateBps":1,"viewers":[],"limit":"NAME"}"#
+        let decoder = JSONDecoder()
+        for name in ["still", "processor", "link"] {
+            let status = try decoder.decode(SenderStatus.self, from: Data(text.replacing("NAME", with: name).utf8))
+            #expect(status.limit?.rawValue == name)
+        }
+        #expect(throws: DecodingError.self) {
+            try decoder.decode(SenderStatus.self, from: Data(text.replacing("NAME", with: "rain").utf8))
+        }
     }
 
     private struct Unexpected: Error {}

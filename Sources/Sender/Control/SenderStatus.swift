@@ -9,6 +9,12 @@ package struct SenderStatus: Codable, Sendable {
         package var codec = ""
         package var state = ""
         package var bitrateBps = 0
+        /// What its link carries; absent where nothing tells.
+        package var estimateBps: Int?
+        /// The target of its encoder, as the links allow it.
+        package var targetBps: Int?
+        /// How long the last of what waits for it has to wait.
+        package var queueMs: Double?
         package var rttMs: Double?
         package var lossRatio: Double?
         package var framesSent: UInt64 = 0
@@ -20,15 +26,37 @@ package struct SenderStatus: Codable, Sendable {
         package init() {}
     }
 
+    /// What keeps the picture from being better or newer.
+    package enum Limit: String, Codable, Sendable {
+        /// Nothing changes.
+        case still
+        /// Encoding takes all of a core.
+        case processor
+        /// Viewers' links carry less than the bitrate that was set.
+        case link
+    }
+
     /// The calls, as the command line names them.
     package var calls: [String]
     /// The target of rate control, in bits a second.
     package var bitrateBps: Int
+    /// The quantizer of the last frame, 0 (best) to 63; absent before the first second is over.
+    package var quantizer: Int?
+    /// Absent if nothing but the bitrate limits the picture.
+    package var limit: Limit?
     package var viewers: [Viewer]
 
-    package init(calls: [String], bitrateBps: Int, viewers: [Viewer]) {
+    package init(
+        calls: [String],
+        bitrateBps: Int,
+        quantizer: Int? = nil,
+        limit: Limit? = nil,
+        viewers: [Viewer]
+    ) {
         self.calls = calls
         self.bitrateBps = bitrateBps
+        self.quantizer = quantizer
+        self.limit = limit
         self.viewers = viewers
     }
 }
