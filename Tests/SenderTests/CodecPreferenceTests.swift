@@ -36,6 +36,38 @@ import Time
         #expect(work.preference.codec == .vp8)
     }
 
+    @Test func onAThinLinkAV1ComesAtOnceAndStays() {
+        var work = Work()
+        work.preference.noteLink(isThin: false, of: .vp8, at: work.now)
+        #expect(work.preference.codec == .vp8)
+        work.preference.noteLink(isThin: true, of: .vp8, at: work.now)
+        #expect(work.preference.codec == .av1)
+        for _ in 0..<60 {
+            work.go(1, share: 0, quantizer: 24)
+            work.preference.noteLink(isThin: true, of: .av1, at: work.now)
+        }
+        #expect(work.preference.codec == .av1)
+        work.go(25, share: 0, quantizer: 24)
+        #expect(work.preference.codec == .vp8, "the link is wide again")
+    }
+
+    /// The link of those who get another codec says nothing of AV1's.
+    @Test func filmStaysWithVP8OnAThinLinkToo() {
+        var work = Work()
+        work.go(5, share: 1, quantizer: 50)
+        work.preference.noteLink(isThin: true, of: .vp8, at: work.now)
+        #expect(work.preference.codec == .vp8)
+        work.go(10, share: 0, quantizer: 12)
+        work.preference.noteLink(isThin: true, of: .vp8, at: work.now)
+        #expect(work.preference.codec == .av1)
+        for _ in 0..<15 {
+            work.go(1, share: 0, quantizer: 24)
+            work.preference.noteLink(isThin: true, of: .vp8, at: work.now)
+        }
+        work.go(6, share: 0, quantizer: 24)
+        #expect(work.preference.codec == .vp8)
+    }
+
     @Test func coarseTextMovesToAV1() {
         var work = Work()
         work.go(0.9, share: 0.2, quantizer: 50)

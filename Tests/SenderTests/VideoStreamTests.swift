@@ -218,4 +218,50 @@ import VideoEncoding
         #expect(scene.call.frames[count...].count(where: \.isKeyframe) == 1)
         #expect(scene.sharpness(rows: 64) > 47)
     }
+
+    /// A page over a thin link: one frame that can be read, small parts after it, and in the end all is fine.
+    @Test(arguments: [300_000, 1_000_000, 4_000_000])
+    func overAThinLinkAPageIsThereAtOnceAndThenGetsSharp(linkRate: Int) throws {
+        var scene = try Scene(keyframeInterval: nil)
+        try scene.stream.setBitrate(min(linkRate, 2_500_000))
+        scene.stream.setLinkRate(linkRate)
+        scene.write(PixelRect(x: 16, y: 16, width: 16, height: 16))
+        try scene.run(until: scene.start + .seconds(20))
+        let count = scene.call.frames.count
+        scene.write(PixelRect(Scene.size))
+        try scene.run(until: scene.now + .milliseconds(2))
+        #expect(scene.call.frames.count == count + 1)
+        let first = scene.sharpness(rows: Scene.size.height)
+        #expect(first > 12, "it is another page")
+        try scene.run(until: scene.now + .seconds(120))
+        let parts = scene.call.frames[(count + 1)...].map(\.bytes.count)
+        #expect(parts.max()! <= max(linkRate / 8 / 3, 4000), "\(parts.max()!) bytes")
+        #expect(scene.sharpness(rows: Scene.size.height) > 40)
+        #expect(parts.last! < 100)
+        // What is sent fits through.
+        let rate = Double(parts.reduce(0, +) * 8) / 120
+        #expect(rate <= Double(linkRate))
+        #expect(scene.statistics.keyframes == 1)
+    }
+
+    /// Motion over a thin link goes on at the frame rate, as coarse as it must be.
+    @Test func overAThinLinkMotionIsCoarse() throws {
+        var scene = try Scene(keyframeInterval: nil)
+        try scene.stream.setBitrate(300_000)
+        scene.stream.setLinkRate(300_000)
+        scene.write(PixelRect(Scene.size))
+        try scene.run(until: scene.start + .seconds(20))
+        for _ in 0..<30 {
+            scene.write(PixelRect(x: 32, y: 32, width: 160, height: 96))
+            try scene.run(until: scene.now + .seconds(1) / 30)
+        }
+        let count = scene.call.frames.count
+        for _ in 0..<90 {
+            scene.write(PixelRect(x: 32, y: 32, width: 160, height: 96))
+            try scene.run(until: scene.now + .seconds(1) / 30)
+        }
+        let frames = scene.call.frames[count...]
+        #expect(frames.count == 90)
+        #expect(frames.reduce(0) { $0 + $1.bytes.count * 8 } / 3 <= 1_000_000)
+    }
 }

@@ -25,8 +25,8 @@ final class SharedPreference: Sendable {
 /// whose tools for text need half the bits or less and cost three to eight times as much. Sans-IO: instants
 /// come from outside.
 ///
-/// AV1 takes over when text has stayed coarse for long, and gives way to film, when it costs too much, and when the
-/// picture has become so calm that VP8 would do as well.
+/// AV1 takes over when text has stayed coarse for long, and on a thin link at once; it gives way to film, when it costs too
+/// much, and when the link is not thin and the picture has become so calm that VP8 would do as well.
 struct CodecPreference {
     /// A page of text that is coded with a larger quantizer, of 0...63, looks blurred.
     static let coarseQuantizer = 32
@@ -86,6 +86,19 @@ struct CodecPreference {
         }
     }
 
+    /// Whether the link of those who get a codec is thin: half the bits are half the time then.
+    mutating func noteLink(isThin: Bool, of codec: VideoCodec, at now: Instant) {
+        guard isThin else { return }
+        switch state {
+        case .vp8:
+            if codec != .av1, change < Self.filmRate, mayBegin(at: now) { begin(.av1(busyAt: now, load: 0)) }
+        case .av1(_, let load):
+            if codec == .av1 { state = .av1(busyAt: now, load: load) }
+        }
+    }
+
+    private func mayBegin(at now: Instant) -> Bool { restsUntil.map { now >= $0 } ?? true }
+
     /// A frame was encoded.
     ///
     /// - Parameter cost: processor time.
@@ -99,8 +112,7 @@ struct CodecPreference {
             let kept = coarse * Self.remainder(of: elapsed, .seconds(10))
             let total = kept + (isCoarse && change < Self.filmRate ? elapsed : .zero)
             state = .vp8(coarse: total)
-            let mayBegin = restsUntil.map { now >= $0 } ?? true
-            if total > Self.longestCoarseTime, mayBegin { begin(.av1(busyAt: now, load: 0)) }
+            if total > Self.longestCoarseTime, mayBegin(at: now) { begin(.av1(busyAt: now, load: 0)) }
         case .av1(let busyAt, let load):
             var smooth = load
             // Keyframes are costly and rare, and would distort the load.

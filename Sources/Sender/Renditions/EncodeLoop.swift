@@ -104,6 +104,7 @@ final class EncodeLoop {
     ) throws(VideoEncoderError) {
         if let bitrate = demand.bitrate { try stream.setBitrate(bitrate) }
         stream.setLinkRate(demand.linkRate)
+        if preference.update({ $0.noteLink(isThin: stream.isThin, of: rendition.codec, at: now) }) { sinks.bell.ring() }
         guard let capturedAt else { return }
         if let keyframeAt = demand.keyframeAt, now >= keyframeAt { stream.noteKeyframeRequest() }
         let action = stream.action(at: now)

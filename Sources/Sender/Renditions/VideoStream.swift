@@ -97,6 +97,9 @@ package final class VideoStream {
     /// Says what the receivers' links carry, in bits a second; nil if nothing tells.
     package func setLinkRate(_ linkRate: Int?) { linkBudget.setLinkRate(linkRate) }
 
+    /// Whether the receivers' links carry so little that every byte counts.
+    var isThin: Bool { linkBudget.isThin }
+
     /// Copies the picture that decoders show now, by the encoder's account. Returns false when there is none.
     package func copyReference(into picture: inout PlanarPicture) -> Bool { encoder.copyReference(into: &picture) }
 
