@@ -11,7 +11,7 @@ private let networkCommand = "tools/bench network"
 func networkSections(_ options: RunOptions, only name: String) -> [Section] {
     let sections: [(String, (RunOptions) -> Section)] = [
         ("thin", thinSection), ("switch", switchSection), ("far", farSection), ("lossy", lossySection),
-        ("drop", dropSection), ("typing", typingSection),
+        ("drop", dropSection), ("typing", typingSection), ("shared", sharedSection), ("bulk", bulkSection),
     ]
     return sections.filter { name.isEmpty || $0.0.contains(name) }.map { $0.1(options) }
 }
@@ -34,7 +34,7 @@ func thinSection(_ options: RunOptions) -> Section {
                 ("longest freeze", "vp8", 4, 1000),
             ]
         ),
-        codecs: ["vp8", "vp9", "av1"],
+        codecs: ["auto", "vp8", "vp9", "av1"],
         options
     )
 }
@@ -46,7 +46,7 @@ func switchSection(_ options: RunOptions) -> Section {
             link: Link(rate: 2_000_000, roundTrip: .milliseconds(50)),
             goals: [("≥ 36 dB", "vp8", 1, 600)]
         ),
-        codecs: ["vp8", "av1"],
+        codecs: ["auto", "vp8", "av1"],
         options
     )
 }
@@ -58,7 +58,7 @@ func farSection(_ options: RunOptions) -> Section {
             link: Link(rate: 20_000_000, roundTrip: .milliseconds(200), loss: 0.01),
             goals: [("≥ 36 dB, median", "vp8", 1, 500), ("≥ 36 dB, worst", "vp8", 2, 900)]
         ),
-        codecs: ["vp8", "av1"],
+        codecs: ["auto", "vp8", "av1"],
         options
     )
 }
@@ -139,9 +139,6 @@ private func turnPages(over link: Link, _ codec: String, count: Int) throws -> [
         )
         if round == 0 { continue }
         let seen = frames.map { (after: $0.at - time, quality: wanted.lumaPSNR(ofEveryFourthRow: Array($0.luma))) }
-        if ProcessInfo.processInfo.environment["BENCH_TRACE"] != nil {
-            print(codec, seen.map { "\($0.after.text(0)):\($0.quality.text(1))" }.joined(separator: " "))
-        }
         let clear = seen.first { $0.quality >= 36 }?.after ?? 9000
         let times = [0] + seen.map(\.after).filter { $0 < clear } + [clear]
         rows.append([
@@ -223,9 +220,7 @@ extension [CountedScene.Sight] {
 }
 
 func dropSection(_ options: RunOptions) -> Section {
-    let codecs = (ProcessInfo.processInfo.environment["BENCH_CODECS"] ?? "vp8 av1").split(separator: " ").map(
-        String.init
-    )
+    let codecs = ["auto", "vp8", "av1"]
     var samples = codecs.map { _ in Samples() }
     for _ in 0..<options.rounds {
         for (index, codec) in codecs.enumerated() { samples[index].record { try drop(codec) } }
@@ -235,7 +230,7 @@ func dropSection(_ options: RunOptions) -> Section {
     for (codec, sample) in zip(codecs, samples) {
         table.rows.append([codec] + (0..<5).map { sample.median($0)?.text($0 == 4 ? 1 : 0) ?? sample.failureText })
     }
-    let vp8 = samples[0]
+    let vp8 = samples[1]
     return Section(
         title: title,
         table: table,
@@ -278,9 +273,7 @@ private func drop(_ codec: String) throws -> [Double] {
 }
 
 func lossySection(_ options: RunOptions) -> Section {
-    let codecs = (ProcessInfo.processInfo.environment["BENCH_CODECS"] ?? "vp8 av1").split(separator: " ").map(
-        String.init
-    )
+    let codecs = ["auto", "vp8", "av1"]
     var samples = codecs.map { _ in Samples() }
     for _ in 0..<options.rounds {
         for (index, codec) in codecs.enumerated() { samples[index].record { try scroll(codec) } }
@@ -294,8 +287,8 @@ func lossySection(_ options: RunOptions) -> Section {
         title: title,
         table: table,
         goals: [
-            Goal("\(title): fps", samples[0].median(0), atLeast: 27, unit: "fps", digits: 1, command: networkCommand),
-            Goal("\(title): frozen", samples[0].median(1), atMost: 0.5, unit: "s", digits: 1, command: networkCommand),
+            Goal("\(title): fps", samples[1].median(0), atLeast: 27, unit: "fps", digits: 1, command: networkCommand),
+            Goal("\(title): frozen", samples[1].median(1), atMost: 0.5, unit: "s", digits: 1, command: networkCommand),
         ]
     )
 }
@@ -358,5 +351,93 @@ func typingSection(_ options: RunOptions) -> Section {
                 command: networkCommand
             )
         ]
+    )
+}
+
+// MARK: - Shared links
+
+private func bytesReceived(_ browser: Browser) throws -> Double {
+    try browser.evaluate(
+        """
+        (async () => [...(await oriel.pc.getStats()).values()].find(
+            entry => entry.type === 'inbound-rtp' && entry.kind === 'video').bytesReceived)()
+        """
+    )
+}
+
+func sharedSection(_ options: RunOptions) -> Section {
+    var samples = Samples()
+    for _ in 0..<options.rounds {
+        samples.record {
+            let web = try WebStage("film", rate: 20, link: Link(rate: 3_000_000, roundTrip: .milliseconds(40)))
+            let browsers = try (0..<3).map { _ in try web.viewer() }
+            sleep(seconds: 15)
+            let before = try browsers.map(bytesReceived)
+            sleep(seconds: 20)
+            let rates = zip(try browsers.map(bytesReceived), before).map { ($0 - $1) * 8 / 20 / 1e6 }
+            let mean = rates.reduce(0, +) / 3
+            return [mean, rates.map { abs($0 / mean - 1) * 100 }.max()!]
+        }
+    }
+    let title = "3 Mb/s, three viewers, motion"
+    var table = Table(["each Mb/s, mean", "farthest from it, %"])
+    table.rows.append([samples.median(0)?.text(2) ?? samples.failureText, samples.median(1)?.text(1) ?? ""])
+    return Section(
+        title: title,
+        table: table,
+        goals: [
+            Goal(
+                "\(title): from the mean",
+                samples.median(1),
+                atMost: 25,
+                unit: "%",
+                digits: 1,
+                command: networkCommand
+            )
+        ]
+    )
+}
+
+/// What a viewer gets beside a transfer that takes all it can, over 30 s.
+func bulkSection(_ options: RunOptions) -> Section {
+    var samples = Samples()
+    for _ in 0..<options.rounds {
+        samples.record {
+            let web = try WebStage("film", rate: 20, link: Link(rate: 4_000_000, roundTrip: .milliseconds(40)))
+            let browser = try web.viewer()
+            sleep(seconds: 8)
+            let sink = """
+                import socket
+                server = socket.create_server(("\(Network.viewerAddress)", 9000))
+                connection, _ = server.accept()
+                while connection.recv(1 << 16): pass
+                """
+            let source = """
+                import socket
+                connection = socket.create_connection(("\(Network.viewerAddress)", 9000))
+                while True: connection.sendall(bytes(1 << 16))
+                """
+            let commands = [
+                web.network.atViewer(["/usr/bin/python3", "-c", sink]),
+                web.network.atSender(["/usr/bin/python3", "-c", source]),
+            ]
+            let receiver = try ChildProcess(commands[0][0], Array(commands[0].dropFirst()))
+            sleep(seconds: 1)
+            let transfer = try ChildProcess(commands[1][0], Array(commands[1].dropFirst()))
+            defer { for process in [transfer, receiver] { process.stop() } }
+            sleep(seconds: 10)
+            let before = try bytesReceived(browser)
+            sleep(seconds: 30)
+            try transfer.requireRunning()
+            return [(try bytesReceived(browser) - before) * 8 / 30 / 4_000_000 * 100]
+        }
+    }
+    let title = "4 Mb/s beside a bulk transfer by TCP, motion"
+    var table = Table(["share of the link, %"])
+    table.rows.append([samples.median(0)?.text(1) ?? samples.failureText])
+    return Section(
+        title: title,
+        table: table,
+        goals: [Goal("\(title): share", samples.median(0), atLeast: 30, unit: "%", digits: 1, command: networkCommand)]
     )
 }
