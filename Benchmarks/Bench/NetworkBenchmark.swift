@@ -91,21 +91,6 @@ private func pageSection(_ pages: PageLink, codecs: [String], _ options: RunOpti
     )
 }
 
-/// Keeps every fourth row of the luma of each decoded frame, and when it was decoded.
-private let watchLuma = watchFrames(
-    """
-    const luma = new Uint8Array(1280 * 180);
-    for (let row = 0; row < 180; ++row) luma.set(bytes.subarray(row * 4 * stride, row * 4 * stride + 1280), row * 1280);
-    seen.push({at, luma});
-    if (seen.length > 120) seen.shift();
-    """
-)
-
-private struct LumaFrame: Decodable {
-    let at: Double
-    let luma: Data
-}
-
 /// Medians of the times to 30 and 36 dB, the longest time to 36 dB, the median quality in the end, and the longest time without
 /// a new picture before 36 dB.
 private func turnPages(over link: Link, _ codec: String, count: Int) throws -> [Double] {
@@ -150,26 +135,7 @@ private func turnPages(over link: Link, _ codec: String, count: Int) throws -> [
     return [column(0).median!, column(1).median!, column(1).max()!, column(2).median!, column(3).max()!]
 }
 
-private func takeFrames(since time: Double, for milliseconds: Int) -> String {
-    """
-    (() => seen.filter(({at}) => at > \(time) && at < \(time) + \(milliseconds)).map(({at, luma}) => {
-        let text = '';
-        for (let i = 0; i < luma.length; i += 8192) text += String.fromCharCode(...luma.subarray(i, i + 8192));
-        return {at, luma: btoa(text)};
-    }))()
-    """
-}
-
 // MARK: - Motion
-
-/// Reads each decoded frame's number in the page, and when it was decoded.
-private let watchNumbers = watchFrames(
-    """
-    let number = 0;
-    for (let bit = 0; bit < 32; ++bit) number = number * 2 + (bytes[8 * stride + bit * 16 + 8] > 128 ? 1 : 0);
-    seen.push([number, at]);
-    """
-)
 
 /// A scene that counts its pictures, and what a browser sees of it.
 private final class CountedScene {

@@ -5,7 +5,7 @@ import TestSupport
 import Time
 
 /// Reads each decoded frame's number in the page, and when it was decoded.
-private let watchNumbers = watchFrames(
+let watchNumbers = watchFrames(
     """
     let number = 0;
     for (let bit = 0; bit < 32; ++bit) number = number * 2 + (bytes[8 * stride + bit * 16 + 8] > 128 ? 1 : 0);

@@ -84,25 +84,25 @@ private let joinAgain = """
     })()
     """
 
-private struct LumaFrame: Decodable {
+struct LumaFrame: Decodable {
     let at: Double
     let luma: Data
 }
 
 /// Keeps every fourth row of the luma of each decoded frame, and when it was decoded.
-private let watchLuma = watchFrames(
+let watchLuma = watchFrames(
     """
     const luma = new Uint8Array(1280 * 180);
     for (let row = 0; row < 180; ++row) luma.set(bytes.subarray(row * 4 * stride, row * 4 * stride + 1280), row * 1280);
     seen.push({at, luma});
-    if (seen.length > 60) seen.shift();
+    if (seen.length > 120) seen.shift();
     """
 )
 
-/// Hands over the frames decoded from a time on, for a second and a half.
-private func takeFrames(since time: Double) -> String {
+/// Hands over the frames decoded from a time on, for some milliseconds.
+func takeFrames(since time: Double, for milliseconds: Int = 1500) -> String {
     """
-    (() => seen.filter(({at}) => at > \(time) && at < \(time) + 1500).map(({at, luma}) => {
+    (() => seen.filter(({at}) => at > \(time) && at < \(time) + \(milliseconds)).map(({at, luma}) => {
         let text = '';
         for (let i = 0; i < luma.length; i += 8192) text += String.fromCharCode(...luma.subarray(i, i + 8192));
         return {at, luma: btoa(text)};

@@ -130,7 +130,7 @@ import Time
         #expect(numbers.count == 8 && numbers == Array(0..<8))
     }
 
-    @Test func aPeerWithoutNumbersIsSentAtItsPace() {
+    @Test func aPeerWithoutNumbersHasNoEstimate() {
         var random = SplitMix64(seed: 1)
         let history = PacketHistory(codec: .vp8, maximumPayloadSize: 1100, capacity: 100, using: &random)
         let parameters = OutgoingStream.Parameters(payloadType: 96, retransmissionPayloadType: 97, mid: "0")
