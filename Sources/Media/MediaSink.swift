@@ -20,8 +20,9 @@ package protocol MediaSink: AnyObject, Sendable {
     /// - Throws: anything if the sink is broken. The sender then reports it and gives it no more frames.
     func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) throws
 
-    /// Tells that the rendition suits the picture best. A sink may move receivers to it that take several renditions.
-    func prefer(_ rendition: Rendition.ID)
+    /// Tells that of the renditions of its rung, this one suits the picture best. A sink may move receivers to it that take
+    /// several codecs.
+    func prefer(_ rendition: Rendition)
 }
 
 /// What a sink wants of a rendition.

@@ -10,6 +10,9 @@ package struct Rendition: Sendable, Equatable, Identifiable {
 
     package let id: ID
     package let codec: VideoCodec
+    /// Its place on the ladder: 0 for the receivers whose links carry most, and a step further down for each group of those that
+    /// cannot follow. All rungs have one size and one bitrate at the most; links alone make the lower ones smaller.
+    package let rung: Int
     /// Pixels, even.
     package let width: Int
     package let height: Int
@@ -18,9 +21,18 @@ package struct Rendition: Sendable, Equatable, Identifiable {
     /// The target of rate control, in bits a second.
     package let bitrate: Int
 
-    package init(id: ID, codec: VideoCodec, width: Int, height: Int, framesPerSecond: Int, bitrate: Int) {
+    package init(
+        id: ID,
+        codec: VideoCodec,
+        rung: Int = 0,
+        width: Int,
+        height: Int,
+        framesPerSecond: Int,
+        bitrate: Int
+    ) {
         self.id = id
         self.codec = codec
+        self.rung = rung
         self.width = width
         self.height = height
         self.framesPerSecond = framesPerSecond

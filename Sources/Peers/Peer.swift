@@ -16,6 +16,13 @@ package final class Peer {
         case ended(PeerSession.End, PeerStatus)
     }
 
+    /// Names a rendition that the peer can get.
+    struct Choice: Equatable {
+        /// The place of a format among those of the peer's stream.
+        var format: Int
+        var rung: Int
+    }
+
     /// How long STUN and TURN servers are waited for.
     private static let gatheringLimit = Duration.seconds(2)
 
@@ -51,9 +58,9 @@ package final class Peer {
     private var hasPath = false
     private var wantsFirstKeyframe = false
     private(set) var isConnected = false
-    /// The format that the peer gets, and the one that it changes to at a keyframe: places among those of its stream.
-    private(set) var format: Int
-    private(set) var wantedFormat: Int
+    /// What the peer gets, and what it changes to at a keyframe.
+    private(set) var choice: Choice
+    private(set) var wanted: Choice
     private var changeAskedAt: Instant?
     /// When the session must be polled.
     private var deadline: Instant? = .start
@@ -67,7 +74,7 @@ package final class Peer {
         from address: String,
         _ agreement: Agreement,
         _ codecs: [VideoCodec],
-        format: Int,
+        _ choice: Choice,
         _ streams: StreamBundle,
         identity: DTLSIdentity,
         in loop: ICELoop,
@@ -98,13 +105,13 @@ package final class Peer {
         self.address = address
         self.agreement = agreement
         self.codecs = codecs
-        self.format = format
+        self.choice = choice
         self.agent = agent
         self.session = session
         self.identity = identity
         self.mailbox = mailbox
         self.signalled = signalled
-        wantedFormat = format
+        wanted = choice
         since = now
         agent.setRemote(agreement.remote.credentials)
     }
@@ -143,8 +150,8 @@ package final class Peer {
     var end: PeerSession.End? { session.end }
     var streams: StreamBundle { session.streams }
     var statistics: StreamStatistics { video.statistics }
-    var videoCodec: VideoCodec { codecs[format] }
-    var wantedCodec: VideoCodec { codecs[wantedFormat] }
+
+    func codec(of choice: Choice) -> VideoCodec { codecs[choice.format] }
 
     /// Its only stream.
     private var video: OutgoingStream { session.streams.streams[0] }
@@ -198,16 +205,18 @@ package final class Peer {
         deadline = .start
     }
 
-    /// Has the peer change to a codec at a keyframe, if it takes that codec.
-    func prefer(_ codec: VideoCodec) { wantedFormat = agreement.format(preferring: codec) }
+    /// Has the peer change to a rendition at a keyframe: of the rung, and of the codec if it takes that.
+    func want(rung: Int, preferring codec: VideoCodec) {
+        wanted = Choice(format: agreement.format(preferring: codec), rung: rung)
+    }
 
-    /// Goes on with the codec that is wanted, if there is a keyframe to begin with.
+    /// Goes on with the rendition that is wanted, if there is a keyframe to begin with.
     ///
-    /// - Returns: whether to ask for one: where others receive that codec already, none comes by itself.
+    /// - Returns: whether to ask for one: where others receive that rendition already, none comes by itself.
     func change(to history: PacketHistory, at now: Instant) -> Bool {
         if history.canBegin(at: now) {
-            format = wantedFormat
-            session.streams.change(to: agreement.streams[0].formats[format].parameters, from: history)
+            choice = wanted
+            session.streams.change(to: agreement.streams[0].formats[choice.format].parameters, from: history)
             deadline = .start
             return false
         }
@@ -250,7 +259,8 @@ package final class Peer {
             number: number,
             address: address,
             since: since,
-            codec: videoCodec,
+            codec: codec(of: choice),
+            rung: choice.rung,
             isConnected: isConnected,
             bitrate: lastBitrate,
             profile: session.profile,

@@ -11,8 +11,8 @@ package import WebRTC
 /// there too, with `perform`. Close the group: until then its thread keeps it alive.
 package final class PeerGroup: MediaSink {
     package struct Configuration: Sendable {
-        /// What may be sent: one rendition of a codec at the most, one at least. Packets leave at up to five times the rendition's
-        /// bitrate.
+        /// What may be sent: of each codec the same number of rungs, and one at least. Packets leave at up to five times the
+        /// rendition's bitrate.
         package var renditions: [Rendition]
         package var ice: ICEAgent.Configuration
         /// The instant before which no picture may have been taken that is sent now, also again or to somebody new; nil for
@@ -29,7 +29,9 @@ package final class PeerGroup: MediaSink {
             self.horizon = horizon
         }
 
-        func rendition(of codec: VideoCodec) -> Rendition { renditions.first { $0.codec == codec }! }
+        func rendition(of codec: VideoCodec, rung: Int) -> Rendition {
+            renditions.first { $0.codec == codec && $0.rung == rung }!
+        }
 
         func rendition(_ id: Rendition.ID) -> Rendition { renditions.first { $0.id == id }! }
     }
@@ -39,7 +41,8 @@ package final class PeerGroup: MediaSink {
         var tasks: [@Sendable (PeerLoop) -> Void] = []
         var frames: [(bytes: [UInt8], frame: EncodedFrame)] = []
         var isClosed = false
-        var preferred: Rendition.ID?
+        /// The codecs that suit the picture best, by rungs.
+        var preferred: [Int: VideoCodec] = [:]
         /// The encoders' target, in bits a second, if another one than the renditions' own was set.
         var targetBitrate: Int?
     }
@@ -82,7 +85,7 @@ package final class PeerGroup: MediaSink {
 
     package func setWaker(_ wake: @escaping @Sendable () -> Void) { shared.withLock { $0.wakeSender = wake } }
 
-    /// Each peer has a pace of its own. The encoder follows the links of most of them.
+    /// Each peer has a pace of its own. The encoder follows the links of most of those on its rung.
     package func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
         shared.withLock { shared in
             guard shared.renditionsInUse.contains(rendition) else { return .none }
@@ -119,10 +122,12 @@ package final class PeerGroup: MediaSink {
         waker.wake()
     }
 
-    /// The target of the encoder of a codec's rendition, in bits a second, as the links allow it; nil if nobody gets it.
-    package func targetBitrate(of codec: VideoCodec) -> Int? {
-        guard let id = configuration.renditions.first(where: { $0.codec == codec })?.id else { return nil }
-        return shared.withLock { $0.capacities[id]?.bitrate }
+    /// The targets of the encoders at work, in bits a second, as the links allow them.
+    package var targetBitrates: [Rendition.ID: Int] { shared.withLock { $0.capacities.mapValues(\.bitrate) } }
+
+    /// The target of the encoder whose frames a peer gets, in bits a second; nil if that has not begun.
+    package func targetBitrate(for peer: PeerStatus) -> Int? {
+        targetBitrates[configuration.rendition(of: peer.codec, rung: peer.rung).id]
     }
 
     /// Changes what it demands of the encoder, and the pace of each peer with that: bits a second.
@@ -135,9 +140,9 @@ package final class PeerGroup: MediaSink {
         wakeSender?()
     }
 
-    /// Peers that take the rendition's codec go on with it, at a keyframe.
-    package func prefer(_ rendition: Rendition.ID) {
-        shared.withLock { $0.work.preferred = rendition }
+    /// Peers on the rendition's rung that take its codec go on with it, at a keyframe.
+    package func prefer(_ rendition: Rendition) {
+        shared.withLock { $0.work.preferred[rendition.rung] = rendition.codec }
         waker.wake()
     }
 

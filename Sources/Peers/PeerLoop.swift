@@ -7,7 +7,7 @@ package import WebRTC
 /// The network thread's work: all peers and the histories that they read.
 package final class PeerLoop {
     private static let statusInterval = Duration.seconds(1)
-    private static let capacityInterval = Duration.milliseconds(20)
+    private static let linkInterval = Duration.milliseconds(20)
     /// Seconds of packets that can be sent again, at the target bitrate.
     private static let historyLength = 2
 
@@ -20,8 +20,9 @@ package final class PeerLoop {
     private var peers: [Peer] = []
     /// Where all peers' datagrams are written.
     private var batch = DatagramBatch()
-    /// The codec that suits the picture best.
-    private var preferred = VideoCodec.vp8
+    /// The codecs that suit the picture best, by rungs; VP8 where nothing was said.
+    private var preferred: [Int: VideoCodec] = [:]
+    private var ladder: RenditionLadder
     /// The encoders' target in bits a second; nil for the renditions' own.
     private var targetBitrate: Int?
     private var departed = PeerTotals()
@@ -37,7 +38,7 @@ package final class PeerLoop {
     private var hasNewFrames = false
     private var requestedKeyframes: [Rendition.ID] = []
     /// When the links were looked at last.
-    private var capacitiesAt = Instant.start
+    private var linksAt = Instant.start
     /// What became of peers in this round.
     private var signals: [(peer: Peer, signal: Peer.Signal)] = []
 
@@ -45,6 +46,7 @@ package final class PeerLoop {
         self.configuration = configuration
         self.identity = identity
         self.loop = loop
+        ladder = RenditionLadder(count: configuration.renditions.map(\.rung).max()! + 1)
         let now: Instant = MonotonicClock.now()
         (self.now, statusAt, statusBefore) = (now, now, now)
     }
@@ -55,6 +57,11 @@ package final class PeerLoop {
             now = MonotonicClock.now()
             follow(bitrate: work.targetBitrate)
             follow(work.preferred)
+            let looksAtLinks = now >= linksAt + Self.linkInterval
+            if looksAtLinks {
+                linksAt = now
+                followLinks()
+            }
             for task in work.tasks { task(self) }
             for (bytes, frame) in work.frames { append(bytes, frame) }
             let hasSentFrames = hasNewFrames
@@ -64,7 +71,8 @@ package final class PeerLoop {
                 poll()
             }
             removeEnded()
-            publish(to: group, hasSentFrames: hasSentFrames)
+            publish(to: group)
+            if hasSentFrames || looksAtLinks { group.publish(capacities) }
             tellSignals()
             if work.isClosed { return loop.finish(from: now) }
             loop.run(until: peers.isEmpty ? nil : peers.lazy.compactMap(\.nextDeadline).reduce(statusAt, min))
@@ -86,11 +94,11 @@ package final class PeerLoop {
         signalled: @escaping (Peer.Signal) -> Void
     ) -> Peer? {
         guard let codecs = agreement.videoCodecs else { return nil }
-        let format = agreement.format(preferring: preferred)
-        let codec = codecs[format]
+        let choice = Peer.Choice(format: agreement.format(preferring: preferredCodec(on: 0)), rung: 0)
+        let rendition = configuration.rendition(of: codecs[choice.format], rung: choice.rung)
         let streams = StreamBundle(
-            [(agreement.streams[0].formats[format].parameters, history(of: configuration.rendition(of: codec)))],
-            pace: pace(of: codec),
+            [(agreement.streams[0].formats[choice.format].parameters, history(of: rendition))],
+            pace: pace(of: rendition),
             clock: clock,
             using: &random
         )
@@ -99,7 +107,7 @@ package final class PeerLoop {
             from: address,
             agreement,
             codecs,
-            format: format,
+            choice,
             streams,
             identity: identity,
             in: loop,
@@ -110,8 +118,8 @@ package final class PeerLoop {
         guard let peer else { return nil }
         lastNumber += 1
         // If others get this rendition, a peer that never finds a path shall not cost them a keyframe.
-        if !peers.contains(where: { $0.isConnected && $0.videoCodec == codec }) {
-            requestedKeyframes.append(renditionID(of: codec))
+        if !peers.contains(where: { $0.isConnected && self.rendition(of: $0) == rendition }) {
+            requestedKeyframes.append(rendition.id)
         }
         peers.append(peer)
         hasChanged = true
@@ -158,31 +166,55 @@ package final class PeerLoop {
 
     /// The renditions that peers get, and those that they wait for.
     private var renditionsInUse: Set<Rendition.ID> {
-        Set(peers.flatMap { [renditionID(of: $0.videoCodec), renditionID(of: $0.wantedCodec)] })
+        Set(peers.flatMap { [rendition(of: $0).id, wantedRendition(of: $0).id] })
     }
 
-    private func renditionID(of codec: VideoCodec) -> Rendition.ID { configuration.rendition(of: codec).id }
+    private func rendition(of peer: Peer) -> Rendition {
+        configuration.rendition(of: peer.codec(of: peer.choice), rung: peer.choice.rung)
+    }
 
-    /// Prefers the codec of the rendition that the sender prefers.
-    private func follow(_ preferred: Rendition.ID?) {
-        guard let codec = configuration.renditions.first(where: { $0.id == preferred })?.codec,
-            codec != self.preferred
-        else { return }
-        self.preferred = codec
-        for peer in peers { peer.prefer(codec) }
-        hasChanged = true
+    private func wantedRendition(of peer: Peer) -> Rendition {
+        configuration.rendition(of: peer.codec(of: peer.wanted), rung: peer.wanted.rung)
+    }
+
+    private func preferredCodec(on rung: Int) -> VideoCodec { preferred[rung] ?? .vp8 }
+
+    /// Prefers the codecs that the sender prefers.
+    private func follow(_ preferred: [Int: VideoCodec]) {
+        guard preferred != self.preferred else { return }
+        self.preferred = preferred
+        chooseRenditions()
+    }
+
+    /// Gives each peer the rung that its link carries.
+    private func followLinks() {
+        let most = configuration.renditions.map { Double(targetBitrate ?? $0.bitrate) }.max()!
+        ladder.place(
+            peers.map { ($0.number, $0.link(at: now)?.estimate) },
+            need: most / RenditionCapacity.share,
+            at: now
+        )
+        if peers.contains(where: { ladder.rung(of: $0.number) != $0.wanted.rung }) { chooseRenditions() }
+    }
+
+    private func chooseRenditions() {
+        for peer in peers {
+            let (before, rung) = (peer.wanted, ladder.rung(of: peer.number))
+            peer.want(rung: rung, preferring: preferredCodec(on: rung))
+            if peer.wanted != before { hasChanged = true }
+        }
     }
 
     /// Sets another target bitrate of the encoders; nil leaves the renditions' own.
     private func follow(bitrate: Int?) {
         guard let bitrate, bitrate != targetBitrate else { return }
         targetBitrate = bitrate
-        for peer in peers { peer.setPace(pace(of: peer.videoCodec)) }
+        for peer in peers { peer.setPace(pace(of: rendition(of: peer))) }
         for (id, history) in histories { history.setCapacity(capacity(of: configuration.rendition(id))) }
     }
 
-    private func pace(of codec: VideoCodec) -> Pacer.Pace {
-        .video(targetBitrate: UInt64(targetBitrate ?? configuration.rendition(of: codec).bitrate))
+    private func pace(of rendition: Rendition) -> Pacer.Pace {
+        .video(targetBitrate: UInt64(targetBitrate ?? rendition.bitrate))
     }
 
     private func history(of rendition: Rendition) -> PacketHistory {
@@ -210,10 +242,10 @@ package final class PeerLoop {
         for peer in peers where peer.end == nil {
             // A pause may come at any time, also while packets go to other peers.
             forgetPast()
-            if peer.wantedFormat != peer.format { change(peer) }
+            if peer.wanted != peer.choice { change(peer) }
             if hasNewFrames || peer.mustPoll(at: now) {
                 let needsKeyframe = peer.poll(at: now, in: &batch)
-                if needsKeyframe { requestedKeyframes.append(renditionID(of: peer.videoCodec)) }
+                if needsKeyframe { requestedKeyframes.append(rendition(of: peer).id) }
                 if peer.takeConnection() { signals.append((peer, .connected(peer.status))) }
             }
             if peer.takeGathered(at: now) {
@@ -228,10 +260,10 @@ package final class PeerLoop {
     }
 
     private func change(_ peer: Peer) {
-        let wanted = configuration.rendition(of: peer.wantedCodec)
+        let wanted = wantedRendition(of: peer)
         if peer.change(to: history(of: wanted), at: now) { requestedKeyframes.append(wanted.id) }
-        guard peer.format == peer.wantedFormat else { return }
-        peer.setPace(pace(of: peer.videoCodec))
+        guard peer.choice == peer.wanted else { return }
+        peer.setPace(pace(of: wanted))
         hasChanged = true
     }
 
@@ -252,7 +284,12 @@ package final class PeerLoop {
     private var capacities: [Rendition.ID: RenditionCapacity] {
         var links: [Rendition.ID: [RenditionCapacity.Link]] = [:]
         for peer in peers {
-            if let link = peer.link(at: now) { links[renditionID(of: peer.videoCodec), default: []].append(link) }
+            guard var link = peer.link(at: now) else { continue }
+            links[rendition(of: peer).id, default: []].append(link)
+            if peer.wanted == peer.choice { continue }
+            // What waits is dropped at the change.
+            link.backlog = .zero
+            links[wantedRendition(of: peer).id, default: []].append(link)
         }
         return Dictionary(
             uniqueKeysWithValues: renditionsInUse.map { id in
@@ -264,7 +301,7 @@ package final class PeerLoop {
 
     // MARK: - What others see
 
-    private func publish(to group: PeerGroup, hasSentFrames: Bool) {
+    private func publish(to group: PeerGroup) {
         if now >= statusAt {
             for peer in peers { peer.measure(over: now - statusBefore, at: now) }
             statusBefore = now
@@ -277,10 +314,6 @@ package final class PeerLoop {
             group.publish(peers.map(\.status), totals, renditionsInUse)
         }
         if !requestedKeyframes.isEmpty { group.request(requestedKeyframes) }
-        if hasSentFrames || now >= capacitiesAt + Self.capacityInterval {
-            capacitiesAt = now
-            group.publish(capacities)
-        }
         hasChanged = false
         requestedKeyframes.removeAll()
     }

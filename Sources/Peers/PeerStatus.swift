@@ -12,6 +12,8 @@ package struct PeerStatus: Sendable {
     /// When it was added.
     package let since: Instant
     package let codec: VideoCodec
+    /// Of the rendition that it gets.
+    package let rung: Int
     package let isConnected: Bool
     /// Bits a second, protocol headers not counted.
     package let bitrate: Int

@@ -12,7 +12,7 @@ struct RenditionCapacity: Equatable, Sendable {
     }
 
     /// The share of an estimate that goes to pictures: the rest is for headers and for what must be sent again.
-    private static let share = 0.85
+    static let share = 0.85
     /// A link that carries less than this share of what most carry does not slow down the others.
     private static let leastShare = 0.5
     /// Rates are this far apart, so that not every estimate changes the encoder.

@@ -10,8 +10,8 @@ struct SenderEngine {
     enum Action: Equatable {
         case begin(Rendition)
         case end(Rendition.ID)
-        /// Tell the sinks which rendition suits the picture best.
-        case prefer(Rendition.ID)
+        /// Tell the sinks which rendition of its rung suits the picture best.
+        case prefer(Rendition)
         /// Tell the sinks how the broadcast is.
         case note(BroadcastCondition)
         /// Tell a person.
@@ -34,7 +34,7 @@ struct SenderEngine {
     private var reportAt: Instant
     private var liveness: Liveness?
     private var problem: BridgeError?
-    private var preferredCodec = VideoCodec.vp8
+    private var preferredCodecs: [VideoCodec] = []
 
     /// - Parameters:
     ///   - renditions: those that sinks may want.
@@ -82,10 +82,11 @@ struct SenderEngine {
     /// - Parameters:
     ///   - wanted: the renditions that somebody receives.
     ///   - readings: how the renditions that are encoded read the bridge.
+    ///   - codecs: those that suit the picture best, by rungs.
     mutating func turn(
         wanted: Set<Rendition.ID>,
         readings: [Encode.Reading],
-        preferredCodec codec: VideoCodec,
+        preferredCodecs codecs: [VideoCodec],
         at now: Instant
     ) -> [Action] {
         var actions: [Action] = []
@@ -95,11 +96,12 @@ struct SenderEngine {
             case .end(let id): actions.append(.end(id))
             }
         }
-        if codec != preferredCodec {
-            preferredCodec = codec
-            let preferred = renditions.first { $0.codec == codec }
-            if let preferred { actions.append(.prefer(preferred.id)) }
+        for (rung, codec) in codecs.enumerated()
+        where codec != (rung < preferredCodecs.count ? preferredCodecs[rung] : .vp8) {
+            let preferred = renditions.first { $0.codec == codec && $0.rung == rung }
+            if let preferred { actions.append(.prefer(preferred)) }
         }
+        preferredCodecs = codecs
         if let problem = newProblem(readings) { actions.append(.tell("\(problem)")) }
         if now >= reportAt {
             actions.append(.reportStatistics)

@@ -16,7 +16,8 @@ package struct SenderLoop: ~Copyable {
     private let settings: SenderSettings
     private let sinks: Sinks
     private let report: (String) -> Void
-    private let preference: SharedPreference
+    /// By rungs.
+    private let preferences: [SharedPreference]
     private var reader: FrameReader
     private var encodes: [Encode] = []
     /// Encodes that were told to stop, until none of their frames can come to the sinks.
@@ -39,7 +40,8 @@ package struct SenderLoop: ~Copyable {
         self.reader = reader
         self.sinks = sinks
         self.report = report
-        preference = SharedPreference(interval: renditions[0].interval)
+        preferences = (0...renditions.map(\.rung).max()!).map { _ in SharedPreference(interval: renditions[0].interval)
+        }
     }
 
     /// Runs until a signal comes or the broadcast says `stopped`.
@@ -63,7 +65,7 @@ package struct SenderLoop: ~Copyable {
             var actions = engine.turn(
                 wanted: Set(renditions.map(\.id).filter { [sinks] id in sinks.demand(for: id, at: now).isWanted }),
                 readings: encodes.map(\.progress.reading),
-                preferredCodec: preference.codec,
+                preferredCodecs: preferences.map(\.codec),
                 at: now
             )
             if engine.mustLook(at: now, isRung: isRung) {
@@ -73,7 +75,7 @@ package struct SenderLoop: ~Copyable {
                 switch action {
                 case .begin(let rendition): begin(rendition, &engine, at: now)
                 case .end(let id): end(id)
-                case .prefer(let id): sinks.prefer(id)
+                case .prefer(let rendition): sinks.prefer(rendition)
                 case .note(let condition): note(condition)
                 case .tell(let sentence): report(sentence)
                 case .reportStatistics: eachSecond(statistics)
@@ -102,7 +104,7 @@ package struct SenderLoop: ~Copyable {
                 settings,
                 reader: try reader.another(),
                 sinks: sinks,
-                preference: preference
+                preference: preferences[rendition.rung]
             )
             encodes.append(encode)
         } catch {

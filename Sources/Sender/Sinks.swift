@@ -12,8 +12,8 @@ package final class Sinks: Sendable {
 
     private struct State {
         var members: [any MediaSink] = []
-        /// The preference that all were told last, for sinks that come later.
-        var preferred: Rendition.ID?
+        /// The preferences that all were told last, by rungs, for sinks that come later.
+        var preferred: [Int: Rendition] = [:]
     }
 
     /// - Parameter report: gets a sentence about a sink that broke.
@@ -25,7 +25,7 @@ package final class Sinks: Sendable {
             state.members.append(sink)
             return state.preferred
         }
-        if let preferred { sink.prefer(preferred) }
+        for rendition in preferred.values { sink.prefer(rendition) }
         bell.ring()
     }
 
@@ -75,8 +75,8 @@ package final class Sinks: Sendable {
         }
     }
 
-    func prefer(_ rendition: Rendition.ID) {
-        state.withLock { $0.preferred = rendition }
+    func prefer(_ rendition: Rendition) {
+        state.withLock { $0.preferred[rendition.rung] = rendition }
         for sink in all { sink.prefer(rendition) }
     }
 

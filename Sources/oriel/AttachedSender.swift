@@ -32,10 +32,12 @@ extension Attach {
             socketFamilies: [AF_INET, AF_INET6] + (preparation == nil ? [] : [AF_NETLINK]),
             mayListen: preparation != nil
         )
-        let plain = try beginPlainCalls(with: renditions[0][0], horizon, restrictingFilesBy: sandbox)
+        let plain = try beginPlainCalls(with: renditions[0], horizon, restrictingFilesBy: sandbox)
         defer { for call in plain { call.close() } }
         try enterSandbox(by: sandbox.filterCalls)
-        let served = try preparation.map { try ServedWebCall($0, renditions, horizon: horizon) }
+        let served = try preparation.map {
+            try ServedWebCall($0, renditions, codecs: video.codec.codecs, horizon: horizon)
+        }
         defer { served?.close() }
         let sinks = Sinks(report: Console.note)
         for call in plain { sinks.add(call) }
@@ -53,7 +55,7 @@ extension Attach {
         }
         defer { control?.close() }
         var loop = SenderLoop(
-            preparation == nil ? [renditions[0][0]] : renditions.flatMap(\.self),
+            preparation == nil ? [renditions[0]] : renditions,
             video.settings(
                 wakesEarly: sender.wake,
                 keyframeInterval: plain.isEmpty ? nil : Self.plainKeyframeInterval

@@ -30,9 +30,7 @@ final class SenderCommands: Sendable {
     /// What the encoders did in the last second; called once a second.
     func note(_ statistics: SenderStatistics) -> SenderWork {
         let bitrate = bitrate.load(ordering: .relaxed)
-        let isThin = VideoCodec.allCases.contains { codec in
-            peers?.targetBitrate(of: codec).map { $0 < bitrate } ?? false
-        }
+        let isThin = peers?.targetBitrates.values.contains { $0 < bitrate } ?? false
         return work.withLock { work in
             work.note(statistics, isThin: isThin, at: MonotonicClock.now())
             return work
@@ -44,7 +42,7 @@ final class SenderCommands: Sendable {
         case .status:
             let now: Instant = MonotonicClock.now()
             let viewers = (peers?.statuses ?? []).map { status in
-                SenderStatus.Viewer(status, target: peers?.targetBitrate(of: status.codec), now: now)
+                SenderStatus.Viewer(status, target: peers?.targetBitrate(for: status), now: now)
             }
             let work = work.withLock { $0 }
             return .status(
@@ -107,6 +105,7 @@ extension SenderStatus.Viewer {
         address = status.address
         sinceS = milliseconds(now - status.since) / 1000
         codec = status.codec.rawValue.lowercased()
+        rendition = status.rung + 1
         state = status.isConnected ? "connected" : "connecting"
         bitrateBps = status.bitrate
         estimateBps = status.estimate

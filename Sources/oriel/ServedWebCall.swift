@@ -34,7 +34,14 @@ final class ServedWebCall {
     private let listener: HTTPServer.Listener
 
     /// Begins to serve, and prints the addresses.
-    init(_ preparation: WebCallPreparation, _ renditions: [[Rendition]], horizon: Horizon) throws {
+    ///
+    /// - Parameter codecs: in groups; of each group, a viewer gets the first that it takes.
+    init(
+        _ preparation: WebCallPreparation,
+        _ renditions: [Rendition],
+        codecs: [[VideoCodec]],
+        horizon: Horizon
+    ) throws {
         let (options, status) = (preparation.options, status)
         server = HTTPServer(
             limits: HTTPServer.Limits(files: FileLimit.raise(), viewers: options.maxViewers),
@@ -42,12 +49,12 @@ final class ServedWebCall {
         )
         peers = try PeerGroup(
             PeerGroup.Configuration(
-                renditions: renditions.flatMap(\.self),
+                renditions: renditions,
                 ice: preparation.ice,
                 horizon: { horizon.instant }
             )
         )
-        call = WebCall(peers, codecs: renditions.map { $0.map(\.codec) }, viewerLimit: options.maxViewers) { event in
+        call = WebCall(peers, codecs: codecs, viewerLimit: options.maxViewers) { event in
             Console.note("\(event)")
             status.note(event)
         }

@@ -56,7 +56,8 @@ final class StatisticsLog {
                 line["viewers"] = viewers.count
                 // Of several viewers, the one with the worst link counts.
                 line["estimate_bps"] = viewers.compactMap(\.estimate).min()
-                line["target_bps"] = Set(viewers.map(\.codec)).compactMap { peers.targetBitrate(of: $0) }.min()
+                line["target_bps"] = peers.targetBitrates.values.min()
+                line["renditions"] = peers.targetBitrates.count
                 line["queue_ms"] = viewers.map(\.backlog).max().map { milliseconds($0) }
                 line["rtt_ms"] = line["rtt_ms"] ?? viewers.compactMap(\.roundTripTime).max().map { milliseconds($0) }
                 line["loss_ratio"] = line["loss_ratio"] ?? viewers.compactMap(\.statistics.lossFraction).max()

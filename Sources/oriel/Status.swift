@@ -164,13 +164,15 @@ struct ViewerEntry: Encodable {
     }
 
     static let head = [
-        "viewer", "from", "for", "codec", "kb/s", "target", "link", "queue", "round trip", "loss", "frames", "nacks",
+        "viewer", "from", "for", "codec", "rendition", "kb/s", "target", "link", "queue", "round trip", "loss",
+        "frames", "nacks",
         "plis", "sender",
     ]
 
     var row: [String] {
         [
-            "\(viewer.id)", viewer.address, "\(rounded(viewer.sinceS)) s", viewer.codec, "\(viewer.bitrateBps / 1000)",
+            "\(viewer.id)", viewer.address, "\(rounded(viewer.sinceS)) s", viewer.codec,
+            viewer.rendition.map { "\($0)" } ?? "-", "\(viewer.bitrateBps / 1000)",
             viewer.targetBps.map { "\($0 / 1000)" } ?? "-", viewer.estimateBps.map { "\($0 / 1000)" } ?? "-",
             viewer.queueMs.map { "\(rounded($0)) ms" } ?? "-",
             viewer.rttMs.map { "\(rounded($0)) ms" } ?? "-", viewer.lossRatio.map { "\(rounded($0 * 100)) %" } ?? "-",

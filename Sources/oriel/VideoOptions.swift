@@ -28,6 +28,15 @@ struct VideoOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "Encodes of one codec at the most, 1 to 3: viewers whose links carry less than half of what others' do get one of "
+                + "their own, which is made only then.",
+            valueName: "count"
+        )
+    )
+    var renditions = 2
+
+    @Option(
+        help: ArgumentHelp(
             "Seconds between keyframes that nobody asked for, 0 for none: 5 if not given for rtp://, else 0.",
             valueName: "seconds"
         )
@@ -49,6 +58,9 @@ struct VideoOptions: ParsableArguments {
     var patches = true
 
     func validate() throws {
+        guard 1...3 ~= renditions else {
+            throw ValidationError("--renditions \(renditions) is out of range: give 1 to 3.")
+        }
         guard 0...1 ~= vp8Profile else { throw ValidationError("--vp8-profile is 0 or 1, not \(vp8Profile).") }
         if let keyframeInterval, !(0...3600 ~= keyframeInterval) {
             throw ValidationError("--keyframe-interval \(keyframeInterval) is out of range: give 0 to 3600.")
@@ -59,27 +71,26 @@ struct VideoOptions: ParsableArguments {
     var arguments: [String] {
         [
             "--size=\(size)", "--codec=\(codec.rawValue)", "--bitrate=\(bitrate.bitsPerSecond)",
+            "--renditions=\(renditions)",
             "--vp8-profile=\(vp8Profile)", patches ? "--patches" : "--no-patches",
         ] + (keyframeInterval.map { ["--keyframe-interval=\($0)"] } ?? [])
     }
 
-    /// The renditions that may be encoded, in groups: of each group, a viewer gets the first one that it takes.
+    /// The renditions that may be encoded; the first one is for receivers that cannot choose.
     ///
     /// - Parameter fps: frames a second at the most.
-    func renditions(fps: Int) -> [[Rendition]] {
-        var count = 0
-        return codec.codecs.map { group in
-            group.map { codec in
-                defer { count += 1 }
-                return Rendition(
-                    id: Rendition.ID(count),
-                    codec: codec,
-                    width: size.width,
-                    height: size.height,
-                    framesPerSecond: fps,
-                    bitrate: bitrate.bitsPerSecond
-                )
-            }
+    func renditions(fps: Int) -> [Rendition] {
+        let codecs = codec.codecs.flatMap(\.self)
+        return (0..<renditions * codecs.count).map { number in
+            Rendition(
+                id: Rendition.ID(number),
+                codec: codecs[number % codecs.count],
+                rung: number / codecs.count,
+                width: size.width,
+                height: size.height,
+                framesPerSecond: fps,
+                bitrate: bitrate.bitsPerSecond
+            )
         }
     }
 

@@ -76,7 +76,7 @@ final class QueuedSink: MediaSink {
         bell.ring()
     }
 
-    func prefer(_ rendition: Rendition.ID) { sink.prefer(rendition) }
+    func prefer(_ rendition: Rendition) { sink.prefer(rendition) }
 
     /// Ends the thread after the frame at hand; what waits is dropped.
     func close() {

@@ -28,7 +28,7 @@ import Time
         var now = Instant.seconds(100)
         var wanted: [Rendition] = []
         var readings: [Encode.Reading] = []
-        var preferredCodec = VideoCodec.vp8
+        var preferredCodecs = [VideoCodec.vp8]
 
         init(isWatched: Bool = true) {
             engine = SenderEngine([vp8, other, av1], isWatched: isWatched, at: now)
@@ -41,7 +41,7 @@ import Time
             engine.turn(
                 wanted: Set(wanted.map(\.id)),
                 readings: readings,
-                preferredCodec: preferredCodec,
+                preferredCodecs: preferredCodecs,
                 at: now
             )
         }
@@ -134,13 +134,34 @@ import Time
 
     @Test func aPreferenceIsToldOnce() {
         var scene = Scene()
-        scene.preferredCodec = .av1
-        #expect(scene.turn() == [.prefer(Self.av1.id)])
+        scene.preferredCodecs = [.av1]
+        #expect(scene.turn() == [.prefer(Self.av1)])
         #expect(scene.turn() == [])
-        scene.preferredCodec = .vp9
+        scene.preferredCodecs = [.vp9]
         #expect(scene.turn() == [], "there is no such rendition")
-        scene.preferredCodec = .vp8
-        #expect(scene.turn() == [.prefer(Self.vp8.id)])
+        scene.preferredCodecs = [.vp8]
+        #expect(scene.turn() == [.prefer(Self.vp8)])
+    }
+
+    /// What suits a thin link does not suit those that others have.
+    @Test func eachRungHasAPreferenceOfItsOwn() {
+        let lower = Rendition(
+            id: Rendition.ID(3),
+            codec: .av1,
+            rung: 1,
+            width: 64,
+            height: 64,
+            framesPerSecond: 60,
+            bitrate: 1_000_000
+        )
+        var engine = SenderEngine([Self.vp8, Self.av1, lower], isWatched: true, at: .seconds(100))
+        func turn(_ codecs: [VideoCodec]) -> [SenderEngine.Action] {
+            engine.turn(wanted: [], readings: [], preferredCodecs: codecs, at: .seconds(100))
+        }
+        #expect(turn([.vp8, .vp8]) == [])
+        #expect(turn([.vp8, .av1]) == [.prefer(lower)])
+        #expect(turn([.av1, .av1]) == [.prefer(Self.av1)])
+        #expect(turn([.av1, .av1]) == [])
     }
 
     // MARK: - The broadcast

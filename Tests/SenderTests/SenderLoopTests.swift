@@ -33,7 +33,7 @@ import VideoEncoding
                 if let writer = state.writer.take() { try writer.stop() }
             }
         }
-        func prefer(_ rendition: Rendition.ID) {}
+        func prefer(_ rendition: Rendition) {}
     }
 
     @Test func aPictureFromTheFutureIsOfNow() throws {

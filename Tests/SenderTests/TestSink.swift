@@ -67,6 +67,6 @@ final class TestSink: MediaSink {
         try onFrame(frame)
     }
 
-    func prefer(_ rendition: Rendition.ID) {}
+    func prefer(_ rendition: Rendition) {}
 
 }

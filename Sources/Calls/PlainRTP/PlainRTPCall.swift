@@ -141,7 +141,7 @@ package final class PlainRTPCall: MediaSink {
     }
 
     /// Does nothing: the session description of a plain receiver names one codec.
-    package func prefer(_ rendition: Rendition.ID) {}
+    package func prefer(_ rendition: Rendition) {}
 
     private func demand(_ state: inout State, at now: Instant) -> Demand {
         guard state.session.receiverListening, !state.isClosed else { return .none }

@@ -7,6 +7,8 @@ package struct SenderStatus: Codable, Sendable {
         /// Seconds since it joined.
         package var sinceS = 0.0
         package var codec = ""
+        /// 1 for what viewers with good links get; more for the encodes of worse ones.
+        package var rendition: Int?
         package var state = ""
         package var bitrateBps = 0
         /// What its link carries; absent where nothing tells.

@@ -3,7 +3,7 @@ import Synchronization
 import Time
 import VideoEncoding
 
-/// The codec preference that the threads of all renditions share.
+/// The codec preference that the threads of a rung's renditions share.
 final class SharedPreference: Sendable {
     private let state: Mutex<CodecPreference>
 
