@@ -12,6 +12,7 @@ func networkSections(_ options: RunOptions, only name: String) -> [Section] {
     let sections: [(String, (RunOptions) -> Section)] = [
         ("thin", thinSection), ("switch", switchSection), ("far", farSection), ("lossy", lossySection),
         ("drop", dropSection), ("typing", typingSection), ("shared", sharedSection), ("bulk", bulkSection),
+        ("bad", badSection),
     ]
     return sections.filter { name.isEmpty || $0.0.contains(name) }.map { $0.1(options) }
 }
@@ -406,4 +407,75 @@ func bulkSection(_ options: RunOptions) -> Section {
         table: table,
         goals: [Goal("\(title): share", samples.median(0), atLeast: 30, unit: "%", digits: 1, command: networkCommand)]
     )
+}
+
+/// What forty viewers with good links see, alone and beside ten with bad ones.
+func badSection(_ options: RunOptions) -> Section {
+    var samples = [Samples(), Samples()]
+    for _ in 0..<options.rounds {
+        for index in 0..<2 { samples[index].record { try beside(badViewers: 10 * index) } }
+    }
+    var table = Table([
+        "viewers", "to decoded p50 ms", "p95", "shown of 400", "of 40 each fps", "lost", "of 10 bad each fps",
+    ])
+    for (name, sample) in zip(["40", "40 and 10 at 500 kb/s"], samples) {
+        table.rows.append(
+            [name] + (0..<6).map { sample.median($0)?.text($0 == 3 || $0 == 5 ? 1 : 0) ?? sample.failureText }
+        )
+    }
+    let ratio = samples[1].median(1).flatMap { bad in samples[0].median(1).map { bad / $0 } }
+    return Section(
+        title: "Ten of fifty viewers at 500 kb/s, RTT 50 ms, motion at 20 Hz",
+        table: table,
+        goals: [
+            Goal(
+                "ten bad links: p95 of the others beside theirs alone",
+                ratio,
+                atMost: 1.3,
+                unit: "times",
+                command: networkCommand
+            ),
+            Goal(
+                "ten bad links: pictures the others see",
+                samples[1].median(2).flatMap { bad in samples[0].median(2).map { bad / $0 } },
+                atLeast: 0.97,
+                unit: "times",
+                command: networkCommand
+            ),
+        ],
+        notes: [
+            "All but one of the viewers are processes that count and decode nothing; the ten report once a second and no more."
+        ]
+    )
+}
+
+private func beside(badViewers count: Int) throws -> [Double] {
+    let ports: ClosedRange<UInt16> = 20_000...20_099
+    let link = Link(rate: 500_000, roundTrip: .milliseconds(50), ports: ports)
+    let scene = try CountedScene("film", rate: 20, codec: "vp8", over: link)
+    func load(_ viewers: Int, _ ports: [String]) throws -> Subprocess {
+        let arguments = [Counterparts.load, "\(scene.web.origin)/whep", WebStage.token, "\(viewers)", "40", "VP8"]
+        return try Subprocess(scene.web.network.atViewer(arguments + ports))
+    }
+    let good = try load(39, [])
+    let bad = count == 0 ? nil : try load(count, ["\(ports.lowerBound)", "\(ports.upperBound)"])
+    sleep(seconds: 15)
+    let from: Instant = MonotonicClock.now()
+    sleep(seconds: 20)
+    let sights = try scene.sights(from: from, to: MonotonicClock.now())
+    struct Report: Decodable {
+        let frames: Double
+        let lost: Double
+        let seconds: Double
+    }
+    func report(_ load: Subprocess) throws -> Report {
+        try load.wait(timeout: .seconds(60))
+        return try JSONDecoder().decode(Report.self, from: Data(load.output.utf8))
+    }
+    let seen = try report(good)
+    let bySlow = try bad.map { try report($0) }
+    return [
+        sights.latencies.median ?? 20_000, sights.latencies.percentile(95) ?? 20_000, Double(sights.latencies.count),
+        seen.frames / seen.seconds / 39, seen.lost, bySlow.map { $0.frames / $0.seconds / Double(count) } ?? 0,
+    ]
 }

@@ -18,12 +18,14 @@ struct Link {
     var burst = 1.0
     /// Packets that wait for the link at the most.
     var queue = 200
+    /// UDP ports of viewers with a link of their own each; all others share one without a limit. Nil has all share this one.
+    var ports: ClosedRange<UInt16>?
 
     fileprivate var arguments: [String] {
         [
             "--rate", "\(rate ?? 0)", "--delay", "\(roundTrip.milliseconds / 2)", "--loss", "\(loss)", "--burst",
             "\(burst)", "--queue", "\(queue)",
-        ]
+        ] + (ports.map { ["--ports", "\($0.lowerBound)", "\($0.upperBound)"] } ?? [])
     }
 }
 
@@ -61,6 +63,11 @@ struct WireCommand: ParsableCommand {
     @Option(help: "The share of frames from left to right that is lost.") var loss = 0.0
     @Option(help: "The mean number of frames lost one after the other.") var burst = 1.0
     @Option(help: "Frames that wait at the most.") var queue = 200
+    @Option(
+        parsing: .upToNextOption,
+        help: "UDP ports with a link of their own each, first and last; without them, all share one."
+    )
+    var ports: [UInt16] = []
     @Option var seed: UInt64 = 1
     @Option(help: "A file from which another rate is read when it is there.") var rateFile: String?
 
@@ -78,6 +85,34 @@ private struct Wire {
         var freeAt = Instant.start
         /// When those that wait for the link get it.
         var starts: [Instant] = []
+
+        mutating func pass(_ frame: [UInt8], _ options: WireCommand, rate: Double, mayDrop: Bool, at now: Instant) {
+            var at = now
+            if rate > 0 {
+                starts.removeAll { $0 <= now }
+                if mayDrop, starts.count >= options.queue { return }
+                let start = max(freeAt, now)
+                starts.append(start)
+                at = start + .seconds(Double((frame.count - 10) * 8) / rate)
+                freeAt = at
+            }
+            frames.append((at + .milliseconds(options.delay), frame))
+        }
+
+        var nextDeadline: Instant? { first < frames.count ? frames[first].at : nil }
+
+        mutating func send(to socket: Int32, at now: Instant) {
+            while first < frames.count {
+                let (at, bytes) = frames[first]
+                if at > now { break }
+                _ = Glibc.send(socket, bytes, bytes.count, Int32(MSG_DONTWAIT))
+                first += 1
+            }
+            if first > 256 {
+                frames.removeFirst(first)
+                first = 0
+            }
+        }
     }
 
     private let options: WireCommand
@@ -85,6 +120,8 @@ private struct Wire {
     private var random: SplitMix
     private var isBad = false
     private var directions = [Direction(), Direction()]
+    /// From left to right, by the UDP ports that have a link of their own.
+    private var links: [UInt16: Direction] = [:]
 
     init(_ options: WireCommand) {
         self.options = options
@@ -97,7 +134,7 @@ private struct Wire {
         var buffer = [UInt8](repeating: 0, count: 70_000)
         var lookedAt = Instant.start
         while true {
-            let deadline = directions.compactMap { $0.first < $0.frames.count ? $0.frames[$0.first].at : nil }.min()
+            let deadline = (directions + links.values).compactMap(\.nextDeadline).min()
             let now: Instant = MonotonicClock.now()
             var items = sockets.map { PollItem($0) }
             try Posix.poll(&items, until: min(deadline ?? now + .milliseconds(100), now + .milliseconds(100)))
@@ -115,25 +152,31 @@ private struct Wire {
                     take(Array(buffer[..<count]), side, at: woken)
                 }
             }
-            for side in 0..<2 { send(side, to: sockets[1 - side]) }
+            let end: Instant = MonotonicClock.now()
+            for side in 0..<2 { directions[side].send(to: sockets[1 - side], at: end) }
+            for port in links.keys { links[port]!.send(to: sockets[1], at: end) }
         }
     }
 
     private mutating func take(_ frame: [UInt8], _ side: Int, at now: Instant) {
-        var at = now
-        if side == 0 {
-            // Ten bytes before the frame are the kernel's, and ARP shall not be lost.
-            let isIPv4 = frame.count > 24 && frame[22] == 8 && frame[23] == 0
-            directions[0].starts.removeAll { $0 <= now }
-            if isIPv4, isLost() || directions[0].starts.count >= options.queue { return }
-            if rate > 0 {
-                let start = max(directions[0].freeAt, now)
-                directions[0].starts.append(start)
-                at = start + .seconds(Double((frame.count - 10) * 8) / rate)
-                directions[0].freeAt = at
-            }
+        // Ten bytes before the frame are the kernel's, and ARP shall not be lost.
+        let isIPv4 = frame.count > 24 && frame[22] == 8 && frame[23] == 0
+        if side == 0, let port = port(of: frame) {
+            if !isLost() { links[port, default: Direction()].pass(frame, options, rate: rate, mayDrop: true, at: now) }
+        } else if side == 0, options.ports.isEmpty {
+            if !isIPv4 || !isLost() { directions[0].pass(frame, options, rate: rate, mayDrop: isIPv4, at: now) }
+        } else {
+            directions[side].pass(frame, options, rate: 0, mayDrop: false, at: now)
         }
-        directions[side].frames.append((at + .milliseconds(options.delay), frame))
+    }
+
+    /// The UDP port to which a frame goes if that has a link of its own.
+    private func port(of frame: [UInt8]) -> UInt16? {
+        guard options.ports.count == 2, frame.count > 48, frame[22] == 8, frame[23] == 0, frame[33] == 17 else {
+            return nil
+        }
+        let port = UInt16(frame[46]) << 8 | UInt16(frame[47])
+        return options.ports[0]...options.ports[1] ~= port ? port : nil
     }
 
     private mutating func isLost() -> Bool {
@@ -143,20 +186,6 @@ private struct Wire {
         let good = options.burst * (1 - options.loss) / options.loss
         if chance < 1 / (isBad ? options.burst : good) { isBad.toggle() }
         return isBad
-    }
-
-    private mutating func send(_ side: Int, to socket: Int32) {
-        let now: Instant = MonotonicClock.now()
-        while directions[side].first < directions[side].frames.count {
-            let (at, bytes) = directions[side].frames[directions[side].first]
-            if at > now { break }
-            _ = Glibc.send(socket, bytes, bytes.count, Int32(MSG_DONTWAIT))
-            directions[side].first += 1
-        }
-        if directions[side].first > 256 {
-            directions[side].frames.removeFirst(directions[side].first)
-            directions[side].first = 0
-        }
     }
 
     /// A packet socket that sees all frames that come in, with the kernel's header before each: checksums may be left to the

@@ -190,8 +190,8 @@ package final class Peer {
 
     /// Its link; nil where nothing tells what that carries.
     func link(at now: Instant) -> RenditionCapacity.Link? {
-        guard isConnected, let estimator = session.streams.estimator, estimator.isMeasured else { return nil }
-        return RenditionCapacity.Link(estimate: estimator.estimate, backlog: session.streams.backlog(at: now))
+        guard isConnected, let rate = session.streams.linkRate else { return nil }
+        return RenditionCapacity.Link(estimate: rate, backlog: session.streams.backlog(at: now))
     }
 
     func setPace(_ pace: Pacer.Pace) {
@@ -266,7 +266,7 @@ package final class Peer {
             profile: session.profile,
             path: agent.path.map { ($0.local.kind, $0.remote.kind) },
             statistics: statistics,
-            estimate: session.streams.estimator.flatMap { $0.isMeasured ? Int($0.estimate) : nil },
+            estimate: session.streams.linkRate.map { Int($0) },
             backlog: lastBacklog,
             roundTripTime: session.streams.roundTripTime
         )

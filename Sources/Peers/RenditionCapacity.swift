@@ -1,14 +1,16 @@
 import Glibc
-import Time
+package import Time
 
 /// What the links of a rendition's peers allow: one encode serves all of them.
-struct RenditionCapacity: Equatable, Sendable {
+package struct RenditionCapacity: Equatable, Sendable {
     /// One peer's link.
-    struct Link {
+    package struct Link {
         /// What it carries, in bits a second.
         var estimate: Double
         /// How long until the last of what waits for it has left.
         var backlog: Duration
+
+        package init(estimate: Double, backlog: Duration) { (self.estimate, self.backlog) = (estimate, backlog) }
     }
 
     /// The share of an estimate that goes to pictures: the rest is for headers and for what must be sent again.
@@ -21,16 +23,16 @@ struct RenditionCapacity: Equatable, Sendable {
     private static let longestBacklog = Duration.milliseconds(100)
 
     /// The target of rate control, in bits a second.
-    let bitrate: Int
+    package let bitrate: Int
     /// What of pictures the slowest link carries that counts, in bits a second; nil if no link was measured.
-    let linkRate: Int?
+    package let linkRate: Int?
     /// Until when no peer can take a frame; nil if one can.
-    let isFullUntil: Instant?
+    package let isFullUntil: Instant?
 
     /// - Parameters:
     ///   - links: those of the peers that get the rendition, as far as they were measured.
     ///   - most: the target without limit, in bits a second.
-    init(_ links: [Link], most: Int, at now: Instant) {
+    package init(_ links: [Link], most: Int, at now: Instant) {
         if links.isEmpty {
             (bitrate, linkRate, isFullUntil) = (most, nil, nil)
             return

@@ -17,8 +17,10 @@ package struct StreamBundle {
     private let clock: ClockReading
     /// What the link carries, by the peer's feedback; nil where packets have no numbers that it could name.
     package private(set) var estimator: BandwidthEstimator?
-    /// What the encoder makes if the link carries it, in bits a second.
-    private var targetBitrate: Double
+    /// What the link carries by reports, where there is no estimator.
+    private var reported = ReportedRate()
+    /// Of all streams together, where the link sets no limit.
+    private var fullPace: Pacer.Pace
     private var probe: BandwidthEstimator.Probe?
     /// The last packet, if none came after it by which the peer would notice that it is lost.
     private var tail: Tail?
@@ -70,7 +72,7 @@ package struct StreamBundle {
             self.streams.append(stream)
         }
         self.clock = clock
-        targetBitrate = Double(pace.rate / Pacer.Pace.lead)
+        fullPace = pace
         pacer = Pacer(pace: pace)
         repairBudget = Pacer(pace: Retransmissions.budget(of: pace))
         reports = ReportSchedule(seed: random.next())
@@ -84,6 +86,12 @@ package struct StreamBundle {
 
     /// The stream of a media description; nil if there is none.
     package subscript(mid: String) -> OutgoingStream? { streams.first { $0.mid == mid } }
+
+    /// What the link carries, in bits a second; nil while nothing tells.
+    package var linkRate: Double? {
+        guard let estimator else { return reported.rate.map { min($0, Double(fullPace.rate)) } }
+        return estimator.isMeasured ? estimator.estimate : nil
+    }
 
     // MARK: - Out
 
@@ -157,16 +165,23 @@ package struct StreamBundle {
     /// What would be sent if the link carried it, in bits a second: the encoder's target with headers and repair, and while much
     /// waits as much as there may be.
     private func wantedRate(at now: Instant) -> Double {
-        backlog(at: now) > .milliseconds(100) ? .infinity : 1.3 * targetBitrate
+        backlog(at: now) > .milliseconds(100) ? .infinity : 1.3 * Double(fullPace.rate / Pacer.Pace.lead)
     }
 
     private mutating func followEstimate() {
-        guard let estimator else { return }
+        guard let estimator else { return followReports() }
         // What leaves at once measures nothing; but packets that are woken late must not leave slower.
         let burst = Duration.milliseconds(estimator.isMeasured && probe == nil ? 15 : 3)
         let pace = Pacer.Pace.steady(rate: probe?.rate ?? estimator.pace, burst: burst)
         if pace != pacer.pace { pacer.pace = pace }
         repairBudget.pace.rate = UInt64(max(estimator.estimate / 2, 1))
+    }
+
+    private mutating func followReports() {
+        let pace = linkRate.map { .steady(rate: 1.15 * $0, burst: .milliseconds(15)) } ?? fullPace
+        if pace == pacer.pace { return }
+        pacer.pace = pace
+        repairBudget.pace = Retransmissions.budget(of: pace)
     }
 
     /// The stream that carries padding, and the size of its packets; nil while the link is not probed.
@@ -271,7 +286,7 @@ package struct StreamBundle {
     package mutating func setPace(_ pace: Pacer.Pace) {
         pacer.pace = pace
         repairBudget.pace = Retransmissions.budget(of: pace)
-        targetBitrate = Double(pace.rate / Pacer.Pace.lead)
+        fullPace = pace
         estimator?.setCeiling(Double(pace.rate))
         followEstimate()
     }
@@ -282,14 +297,14 @@ package struct StreamBundle {
     package mutating func receive(_ packet: RTCPPacket, now: Instant) {
         reachability?.noteFeedback(now: now)
         switch packet {
-        case .senderReport(let report): note(report.reports, now: now)
-        case .receiverReport(let report): note(report.reports, now: now)
+        case .senderReport(let report): note(report.reports, of: report.ssrc, now: now)
+        case .receiverReport(let report): note(report.reports, of: report.ssrc, now: now)
         case .transportFeedback(let feedback):
             estimator?.receive(feedback, now: now)
             if let tail, let arrived = estimator?.lastArrived, arrived >= tail.number { self.tail = nil }
             followEstimate()
         case .maximumBitrate(let maximum):
-            estimator?.receive(cap: maximum.bitrate)
+            reported.receive(cap: maximum.bitrate)
             followEstimate()
         default:
             for index in streams.indices {
@@ -298,7 +313,7 @@ package struct StreamBundle {
         }
     }
 
-    private mutating func note(_ blocks: [ReportBlock], now: Instant) {
+    private mutating func note(_ blocks: [ReportBlock], of reporter: UInt32, now: Instant) {
         reachability?.noteReport(now: now)
         for index in streams.indices {
             let ssrc = streams[index].ssrc
@@ -310,7 +325,20 @@ package struct StreamBundle {
                 packetsSent: streams[index].statistics.packets,
                 now: now
             )
-            if let trip = block.roundTripTime(arrivedAt: clock.ntpTime(at: now)) { roundTripTime = trip }
+            let trip = block.roundTripTime(arrivedAt: clock.ntpTime(at: now))
+            if let trip { roundTripTime = trip }
+            // Of several streams, the first tells of the link.
+            if index > 0 || estimator != nil { continue }
+            let statistics = streams[index].statistics
+            reported.receive(
+                block,
+                from: reporter,
+                packets: statistics.packets,
+                bytes: statistics.bytes,
+                roundTrip: trip,
+                now: now
+            )
+            followReports()
         }
     }
 }

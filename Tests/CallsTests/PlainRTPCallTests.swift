@@ -128,6 +128,25 @@ struct Receiver: ~Copyable {
         } while last != .goodbye(Goodbye(ssrcs: [sender.ssrc]))
     }
 
+    /// Whether it is the receiver's own or shows in its reports.
+    @Test func theEncoderFollowsAnEstimateOfTheLink() throws {
+        let receiver = try Receiver.anywhere(family: AF_INET)
+        let call = try call("127.0.0.1", receiver.port)
+        defer { call.close() }
+        func demand() -> Demand { call.demand(for: id, at: MonotonicClock.now()) }
+        #expect(demand().bitrate == 2_500_000)
+        #expect(demand().linkRate == nil)
+        // 400 kb/s: 3125 times 2⁷.
+        let estimate: [UInt8] =
+            [0x8F, 206, 0, 5, 0, 0, 0, 1, 0, 0, 0, 0] + Array("REMB".utf8) + [0x01, 0x1C, 0x0C, 0x35, 0, 0, 0, 9]
+        try receiver.rtp.send(estimate[...], to: call.localAddress)
+        try wait(until: "the estimate is taken") { demand().linkRate != nil }
+        #expect(320_000...340_000 ~= demand().bitrate ?? 0)
+        #expect(demand().linkRate == demand().bitrate)
+        call.setTargetBitrate(200_000)
+        #expect(demand().bitrate == 200_000)
+    }
+
     /// Nothing can be decoded before the next keyframe then, and that is dropped too while there is no room.
     @Test func whatComesWhileTooMuchWaitsIsDropped() throws {
         let receiver = try Receiver.anywhere(family: AF_INET)

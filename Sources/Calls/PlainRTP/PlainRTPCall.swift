@@ -1,5 +1,6 @@
 import Glibc
 package import Media
+import Peers
 package import Posix
 import RTP
 import Synchronization
@@ -146,11 +147,19 @@ package final class PlainRTPCall: MediaSink {
     private func demand(_ state: inout State, at now: Instant) -> Demand {
         guard state.session.receiverListening, !state.isClosed else { return .none }
         let backlog = state.session.backlog(at: now)
+        let link = state.session.linkRate.map { RenditionCapacity.Link(estimate: $0, backlog: backlog) }
+        let capacity = RenditionCapacity(
+            link.map { [$0] } ?? [],
+            most: Int(clamping: state.session.configuration.targetBitrate),
+            at: now
+        )
+        let isFullUntil = backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil
         return Demand(
             isWanted: true,
             keyframeAt: state.session.keyframeAt,
-            isFullUntil: backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil,
-            bitrate: Int(clamping: state.session.configuration.targetBitrate)
+            isFullUntil: capacity.isFullUntil ?? isFullUntil,
+            bitrate: capacity.bitrate,
+            linkRate: capacity.linkRate
         )
     }
 
@@ -274,7 +283,7 @@ package final class PlainRTPCall: MediaSink {
                 let before = state.demand
                 state.demand = demand(&state, at: now)
                 let isNews =
-                    before.isWanted != state.demand.isWanted
+                    before.isWanted != state.demand.isWanted || before.bitrate != state.demand.bitrate
                     || (state.demand.keyframeAt != nil && state.demand.keyframeAt != before.keyframeAt)
                 return (state.isClosed, isBlocked, isNews, deadline)
             }

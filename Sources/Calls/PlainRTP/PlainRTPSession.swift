@@ -128,6 +128,9 @@ struct PlainRTPSession {
     /// How long until the last waiting packet has left.
     func backlog(at now: Instant) -> Duration { bundle.backlog(at: now) }
 
+    /// What the receiver's reports show that the link carries, in bits a second; nil while they show no limit.
+    var linkRate: Double? { bundle.linkRate }
+
     /// Changes the encoder's target, in bits a second, and the pace with it.
     mutating func setTargetBitrate(_ bitrate: UInt64) {
         configuration.targetBitrate = bitrate

@@ -90,8 +90,6 @@ package struct BandwidthEstimator: Sendable {
     private var speed: (value: Double, at: Instant)?
     private var grownAt: Instant?
     private var probedAt: Instant?
-    /// The peer's own estimate, in bits a second (REMB); nil if it sends none.
-    private var cap: Double?
     /// The time from sending to feedback, in milliseconds.
     private var trips = RecentMinimum(interval: 2000)
     private var shortestTrip: Duration? { trips.value.map { .milliseconds($0) } }
@@ -117,7 +115,7 @@ package struct BandwidthEstimator: Sendable {
 
     /// What the link carries, in bits a second.
     package var estimate: Double {
-        max(Self.floor, min(rate, lossLimit.limit ?? rate, cap ?? rate, ceiling))
+        max(Self.floor, min(rate, lossLimit.limit ?? rate, ceiling))
     }
 
     /// The rate at which packets shall leave, in bits a second: a bit more than the estimate, so that a faster link shows; less
@@ -199,9 +197,6 @@ package struct BandwidthEstimator: Sendable {
         if trend.signal == .overuse { backOff(at: now) } else { grow(at: now) }
         rate = min(max(rate, Self.floor), ceiling)
     }
-
-    /// The peer has an estimate of its own, in bits a second (draft-alvestrand-rmcat-remb-03); it is a cap and no more.
-    package mutating func receive(cap: Double) { self.cap = cap }
 
     private mutating func learn(from packet: SentPackets.Packet, arrivedAt: Double, now: Instant) {
         let arrival = Arrival(

@@ -13,13 +13,17 @@ struct LossLimit: Sendable {
     /// A judgement needs so much time and so many packets.
     private static let shortestTime = Duration.milliseconds(250)
     private static let fewestPackets = 20
-    /// By how much the limit rises in a second while hardly anything is lost.
-    private static let growth = 1.25
+    /// By what factor the limit rises in a second while hardly anything is lost.
+    private let growth: Double
+    /// How many judgements a cut takes to show its effect.
+    private let patience: Int
 
     /// A cut whose effect is not known yet.
     private struct Cut {
         var loss: Double
         var before: Double
+        /// Judgements since then.
+        var age = 0
     }
 
     /// Bits a second; nil for none.
@@ -31,8 +35,16 @@ struct LossLimit: Sendable {
     private var lost = 0
     private var beganAt: Instant?
 
+    init(growth: Double = 1.25, patience: Int = 1) { (self.growth, self.patience) = (growth, patience) }
+
     mutating func noteArrival() { arrived += 1 }
     mutating func noteLoss() { lost += 1 }
+
+    mutating func note(arrived: Int, lost: Int) {
+        self.arrived += arrived
+        self.lost += lost
+    }
+
     /// A packet that was given up has arrived after all, unless that was judged already.
     mutating func takeBackLoss() { lost = max(lost - 1, 0) }
 
@@ -52,10 +64,12 @@ struct LossLimit: Sendable {
         guard loss - chance > inherent + Self.tolerance else {
             cut = nil
             inherent = min(inherent, loss + Self.tolerance)
-            limit = limit.map { $0 * (1 + (Self.growth - 1) * elapsed) }
+            limit = limit.map { $0 * (1 + (growth - 1) * elapsed) }
             if let limit, limit > 2 * delivered { self.limit = nil }
             return
         }
+        cut?.age += 1
+        if let cut, cut.age < patience { return }
         if let cut, loss > Self.persistence * cut.loss {
             inherent = loss
             limit = cut.before

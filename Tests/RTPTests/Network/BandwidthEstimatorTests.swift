@@ -172,12 +172,6 @@ import Time
         #expect(delivery.arrivals.count == DeliveryRate.limit)
         #expect(delivery.rate == nil)
     }
-
-    @Test(arguments: [0, 1, 1e4, 3e5, .infinity, 9.3e18]) func aPeersOwnEstimateIsACap(cap: Double) {
-        var estimator = BandwidthEstimator(start: 1e6, ceiling: 12.5e6)
-        estimator.receive(cap: cap)
-        #expect(estimator.estimate == max(BandwidthEstimator.floor, min(cap, 1e6)))
-    }
 }
 
 extension NetworkSimulation.Flow {

@@ -7,14 +7,17 @@ import Time
 /// A bundle of one stream, a link, and a receiver that tells of arrivals and asks for what it has lost, in virtual time of a
 /// millisecond a step.
 struct StackSimulation {
-    /// A packet that arrived or is lost, by its number in the stream.
-    private enum Fate {
-        case arrived(Instant)
-        case missing(askedAt: Instant?)
+    /// How the receiver tells of arrivals.
+    enum Telling {
+        /// Of each packet, by transport-wide feedback.
+        case packets
+        /// By a receiver report each second.
+        case reports
     }
 
     private enum Event {
         case packet([UInt8], transport: UInt64)
+        case senderReport(NTPTime)
         case feedback(RTCPPacket)
     }
 
@@ -35,12 +38,21 @@ struct StackSimulation {
     private(set) var paddingSent = 0
     private(set) var packetsRepeated = 0
     private(set) var transportNumbers: [UInt16] = []
+    private var packetsSent: UInt64 = 0
     // What arrived.
-    private var fates: [UInt16: Fate] = [:]
+    /// Packets of the stream by their numbers.
+    private var arrivals: [UInt16: Instant] = [:]
+    /// Those that are lost, and when they were asked for.
+    private var missing: [UInt16: Instant?] = [:]
+    private var lostCount = 0
     private var newest: UInt16?
     private var feedbackAt = Instant.start
+    private var answers: (report: NTPTime, at: Instant)?
+    private let telling: Telling
+    private let clock: ClockReading
 
-    init(_ conditions: VirtualLink.Conditions, seed: UInt64 = 1) {
+    init(_ conditions: VirtualLink.Conditions, telling: Telling = .packets, seed: UInt64 = 1) {
+        self.telling = telling
         link = VirtualLink(conditions, seed: seed)
         roundTrip = conditions.delay * 2
         var random = SplitMix64(seed: seed)
@@ -48,14 +60,15 @@ struct StackSimulation {
         let parameters = OutgoingStream.Parameters(
             payloadType: 96,
             retransmissionPayloadType: 97,
-            extensions: HeaderExtensions(transportNumber: Self.transportID),
+            extensions: HeaderExtensions(transportNumber: telling == .packets ? Self.transportID : nil),
             mid: "0"
         )
+        clock = ClockReading(monotonic: now, wall: 1_700_000_000_000_000_000)
         bundle = StreamBundle(
             [(parameters, history)],
             pace: .video(targetBitrate: UInt64(Self.target)),
             judgesReach: false,
-            clock: ClockReading(monotonic: now, wall: 0),
+            clock: clock,
             using: &random
         )
     }
@@ -102,18 +115,23 @@ struct StackSimulation {
         var bytes: [UInt8] = []
         while bundle.writeNext(at: now, to: &bytes) {
             let number = extensionElements(of: bytes)[Self.transportID].map { UInt16($0[0]) << 8 | UInt16($0[1]) }
-            transportNumbers.append(number!)
+            if let number { transportNumbers.append(number) }
+            packetsSent += 1
             bytesSent += bytes.count
-            if transportNumbers.count == 1 { frames[0].number = UInt16(bytes[2]) << 8 | UInt16(bytes[3]) }
+            if packetsSent == 1 { frames[0].number = UInt16(bytes[2]) << 8 | UInt16(bytes[3]) }
             if bytes[0] & 0x20 != 0 {
                 paddingSent += bytes.count
             } else if bytes[1] & 0x7F == 97 {
                 packetsRepeated += 1
             }
-            let transport = UInt64(transportNumbers.count - 1)
-            for at in link.send(bytes.count, at: now) { events.append((at, .packet(bytes, transport: transport))) }
+            for at in link.send(bytes.count, at: now) {
+                events.append((at, .packet(bytes, transport: packetsSent - 1)))
+            }
             bytes.removeAll()
         }
+        guard telling == .reports, bundle.writeReport(at: now, to: &bytes) else { return }
+        let ntpTime = clock.ntpTime(at: now)
+        for at in link.send(bytes.count, at: now) { events.append((at, .senderReport(ntpTime))) }
     }
 
     private mutating func deliver() {
@@ -122,6 +140,7 @@ struct StackSimulation {
         for (at, event) in due {
             switch event {
             case .feedback(let packet): bundle.receive(packet, now: now)
+            case .senderReport(let ntpTime): answers = (ntpTime, at)
             case .packet(let bytes, let transport):
                 receiver.receive(transport, at: at)
                 if bytes[0] & 0x20 == 0 { note(bytes, at: at) }
@@ -134,31 +153,53 @@ struct StackSimulation {
         let isRepeated = packet.header.payloadType == 97
         let number =
             isRepeated ? UInt16(packet.payload[0]) << 8 | UInt16(packet.payload[1]) : packet.header.sequenceNumber
-        if case .arrived = fates[number] { return }
-        fates[number] = .arrived(at)
+        if arrivals[number] != nil { return }
+        arrivals[number] = at
+        missing[number] = nil
         guard let newest else {
             self.newest = number
             return
         }
         let distance = number &- newest
         guard distance < 0x8000, distance > 0 else { return }
-        for missing in 1..<max(distance, 1) { fates[newest &+ missing] = .missing(askedAt: nil) }
+        for lost in 1..<max(distance, 1) { missing[newest &+ lost] = .some(nil) }
+        lostCount += Int(distance) - 1
         self.newest = number
     }
 
     private mutating func report() {
-        let lost = fates.filter { _, fate in
-            guard case .missing(let askedAt) = fate else { return false }
-            return askedAt.map { now - $0 >= max(roundTrip, .milliseconds(100)) } ?? true
+        // A receiver gives up what nobody sends again.
+        for (number, askedAt) in missing where askedAt.map({ now - $0 < .milliseconds(99) }) ?? false {
+            if let newest, newest &- number < 0x8000, newest &- number > 1000 { missing[number] = nil }
+        }
+        let lost = missing.filter { _, askedAt in
+            askedAt.map { now - $0 >= max(roundTrip, .milliseconds(100)) } ?? true
         }.keys.sorted()
         if !lost.isEmpty {
-            for number in lost { fates[number] = .missing(askedAt: now) }
+            for number in lost { missing[number] = now }
             let nack = GenericNACK(sender: 1, media: bundle.streams[0].ssrc, lost: lost)
             events.append((now + roundTrip / 2, .feedback(.genericNACK(nack))))
         }
+        if telling == .reports { return reportOnStream() }
         guard now >= feedbackAt + ModelReceiver.interval, let feedback = receiver.takeReport() else { return }
         feedbackAt = now
         events.append((now + roundTrip / 2, .feedback(.transportFeedback(feedback))))
+    }
+
+    private mutating func reportOnStream() {
+        guard now >= feedbackAt + .seconds(1), let newest else { return }
+        feedbackAt = now
+        let block = ReportBlock(
+            ssrc: bundle.streams[0].ssrc,
+            fractionLost: 0,
+            cumulativeLost: Int32(lostCount),
+            highestSequenceNumber: UInt32(newest),
+            jitter: 0,
+            lastSenderReport: answers?.report.middle ?? 0,
+            delaySinceLastSenderReport: answers.map { UInt32((now - $0.at).seconds * 65536) } ?? 0
+        )
+        let report = ReceiverReport(ssrc: 9, reports: [block])
+        events.append((now + roundTrip / 2, .feedback(.receiverReport(report))))
     }
 
     // MARK: - Outcome
@@ -168,7 +209,7 @@ struct StackSimulation {
         frames.map { frame in
             var last = Instant.start
             for offset in 0..<frame.count {
-                guard case .arrived(let at) = fates[frame.number &+ UInt16(offset)] else { return nil }
+                guard let at = arrivals[frame.number &+ UInt16(offset)] else { return nil }
                 last = max(last, at)
             }
             return last - frame.madeAt

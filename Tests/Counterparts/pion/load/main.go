@@ -1,6 +1,6 @@
 // pion_load opens many WHEP viewers in one process and counts what they receive. They send receiver reports but neither
 // NACK nor PLI, and decode nothing: a packet that is lost stays lost. Counting begins when all are connected.
-// Usage: pion_load URL TOKEN COUNT SECONDS [VP8|VP9]
+// Usage: pion_load URL TOKEN COUNT SECONDS [VP8|VP9 [FIRST_PORT LAST_PORT]]
 package main
 
 import (
@@ -45,7 +45,7 @@ type report struct {
 
 func main() {
 	if len(os.Args) < 5 {
-		fmt.Fprintln(os.Stderr, "usage: pion_load URL TOKEN COUNT SECONDS [VP8|VP9]")
+		fmt.Fprintln(os.Stderr, "usage: pion_load URL TOKEN COUNT SECONDS [VP8|VP9 [FIRST_PORT LAST_PORT]]")
 		os.Exit(2)
 	}
 	count, countError := strconv.Atoi(os.Args[3])
@@ -57,6 +57,16 @@ func main() {
 	codecs := []string{"VP8", "VP9"}
 	if len(os.Args) > 5 {
 		codecs = os.Args[5:6]
+	}
+	if len(os.Args) > 7 {
+		for index := range whep.Ports {
+			port, err := strconv.ParseUint(os.Args[6+index], 10, 16)
+			if err != nil {
+				fmt.Fprintln(os.Stderr, "FIRST_PORT and LAST_PORT must be numbers")
+				os.Exit(2)
+			}
+			whep.Ports[index] = uint16(port)
+		}
 	}
 	report := run(os.Args[1], os.Args[2], count, seconds, codecs)
 	line, _ := json.Marshal(report)

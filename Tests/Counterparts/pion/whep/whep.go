@@ -21,6 +21,9 @@ type Session struct {
 	token    string
 }
 
+// Ports are the UDP ports of the media, first and last; any if they are 0.
+var Ports [2]uint16
+
 var client = &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{Proxy: nil}}
 
 // Post sends the offer and tells the status of the answer, 0 if there was none.
@@ -91,6 +94,11 @@ func NewAPI(codecs []string, feedback []webrtc.RTCPFeedback, intercept func(*web
 	settings := webrtc.SettingEngine{}
 	settings.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeUDP4})
 	settings.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
+	if Ports[0] > 0 {
+		if err := settings.SetEphemeralUDPPortRange(Ports[0], Ports[1]); err != nil {
+			return nil, err
+		}
+	}
 	return webrtc.NewAPI(webrtc.WithMediaEngine(media), webrtc.WithInterceptorRegistry(registry),
 		webrtc.WithSettingEngine(settings)), nil
 }

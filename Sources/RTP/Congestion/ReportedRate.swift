@@ -1,0 +1,124 @@
+import Time
+
+/// What a link carries where the peer does not tell of each packet: its own estimate (REMB), and what the loss and the round
+/// trips of its reports show. Sans-IO: instants come from outside.
+///
+/// Reports come about once a second and say little, so nothing is assumed before they tell of congestion. The rate goes down
+/// as in draft-ietf-rmcat-gcc-02 §5.5, to a share of what has arrived, and up again by a share in each second.
+struct ReportedRate: Sendable {
+    /// The share of what arrives that is sent after a decrease: meanwhile the queue empties.
+    private static let decrease = 0.85
+    /// By how much the rate rises in a second while packets do not wait: anywhere, and near the rate at which they did.
+    private static let (growth, slowGrowth) = (0.1, 0.02)
+    /// A round trip that is longer than the shortest by so much has waited in a queue.
+    private static let longestQueue = Duration.milliseconds(150)
+    /// Packets that are too few to tell how fast they arrived.
+    private static let fewestPackets: UInt32 = 10
+    /// More packets than this are not sent between two reports.
+    private static let mostPackets: UInt32 = 1 << 20
+    /// RTP, SRTP, UDP and IP add so much to a payload, in bytes.
+    private static let overhead = 50.0
+    private static let shortestInterval = Duration.milliseconds(250)
+
+    private struct Report {
+        var reporter: UInt32
+        var at: Instant
+        var highest: UInt32
+        var lost: Int32
+        var packets: UInt64
+        var bytes: UInt64
+        /// Which of the sender's reports it answers.
+        var answered: UInt32
+    }
+
+    private var last: Report?
+    private var lossLimit = LossLimit(growth: 1.04, patience: 3)
+    /// What long round trips allow, in bits a second; nil for anything.
+    private var delayLimit: Double?
+    /// What was sent when packets waited last.
+    private var fullRate = Double.infinity
+    /// The shortest round trip of minutes, in milliseconds.
+    private var shortest = RecentMinimum(interval: 120_000)
+    private var lastTrip: Duration?
+    /// How many round trips in a row were long.
+    private var longTrips = 0
+    /// The most that has arrived of late, negated, in bits a second: a peer that is sent little shows little.
+    private var mostDelivered = RecentMinimum(interval: 5000)
+    /// The peer's own estimate.
+    private var cap: Double?
+
+    /// Bits a second; nil while nothing tells of a limit.
+    var rate: Double? {
+        let limits = [lossLimit.limit, delayLimit, cap].compactMap(\.self)
+        return limits.min().map { max($0, BandwidthEstimator.floor) }
+    }
+
+    /// The peer has an estimate of its own, in bits a second (draft-alvestrand-rmcat-remb-03).
+    mutating func receive(cap: Double) { self.cap = cap }
+
+    /// A report on a stream came. Those of several receivers, as in a multicast group, are not compared with each other.
+    ///
+    /// - Parameters:
+    ///   - reporter: the peer's SSRC.
+    ///   - packets: sent in the stream so far, and their payload's bytes.
+    ///   - roundTrip: the one that the report shows; nil if it shows none.
+    mutating func receive(
+        _ block: ReportBlock,
+        from reporter: UInt32,
+        packets: UInt64,
+        bytes: UInt64,
+        roundTrip: Duration?,
+        now: Instant
+    ) {
+        let report = Report(
+            reporter: reporter,
+            at: now,
+            highest: block.highestSequenceNumber,
+            lost: block.cumulativeLost,
+            packets: packets,
+            bytes: bytes,
+            answered: block.lastSenderReport
+        )
+        guard let last, last.reporter == reporter else { return self.last = report }
+        guard now - last.at >= Self.shortestInterval else { return }
+        self.last = report
+        let expected = report.highest &- last.highest
+        guard expected <= Self.mostPackets, packets > last.packets, bytes >= last.bytes else { return }
+        let lost = UInt32(clamping: Int64(report.lost) - Int64(last.lost))
+        let size = Double(bytes - last.bytes) / Double(packets - last.packets) + Self.overhead
+        let elapsed = now - last.at
+        let arrived = expected - min(lost, expected)
+        let delivered = Double(arrived) * size * 8 / elapsed.seconds
+        mostDelivered.add(-delivered, at: now.milliseconds)
+        lossLimit.note(arrived: Int(arrived), lost: Int(min(lost, expected)))
+        lossLimit.judge(-Self.decrease * (mostDelivered.value ?? 0), at: now)
+        // The same round trip may be told of again.
+        if let roundTrip, report.answered != last.answered {
+            follow(roundTrip, isTelling: expected >= Self.fewestPackets, over: elapsed, at: now)
+        }
+    }
+
+    private mutating func follow(_ trip: Duration, isTelling: Bool, over elapsed: Duration, at now: Instant) {
+        shortest.add(trip.milliseconds, at: now.milliseconds)
+        defer { lastTrip = trip }
+        guard let shortest = shortest.value, trip > .milliseconds(shortest) + Self.longestQueue else {
+            longTrips = 0
+            delayLimit = delayLimit.map { limit in
+                let isNear = 0.7 * fullRate...1.1 * fullRate ~= limit
+                // After a silence, a minute's growth is not believed at once.
+                return limit * (1 + (isNear ? Self.slowGrowth : Self.growth) * min(elapsed.seconds, 5))
+            }
+            return
+        }
+        longTrips += 1
+        // One round trip may be long by chance, and a queue that grows shorter needs no other decrease.
+        guard isTelling, longTrips >= 2, let lastTrip, trip > lastTrip - .milliseconds(20) else { return }
+        let delivered = -(mostDelivered.value ?? 0)
+        fullRate = delivered
+        delayLimit = max(BandwidthEstimator.floor, Self.decrease * min(delivered, delayLimit ?? delivered))
+    }
+}
+
+extension Instant {
+    fileprivate var milliseconds: Double { Double(nanoseconds) / 1e6 }
+}
