@@ -12,7 +12,7 @@ func networkSections(_ options: RunOptions, only name: String) -> [Section] {
     let sections: [(String, (RunOptions) -> Section)] = [
         ("thin", thinSection), ("switch", switchSection), ("far", farSection), ("lossy", lossySection),
         ("drop", dropSection), ("typing", typingSection), ("shared", sharedSection), ("bulk", bulkSection),
-        ("bad", badSection),
+        ("bad", badSection), ("join", joinSection),
     ]
     return sections.filter { name.isEmpty || $0.0.contains(name) }.map { $0.1(options) }
 }
@@ -134,6 +134,48 @@ private func turnPages(over link: Link, _ codec: String, count: Int) throws -> [
     }
     func column(_ index: Int) -> [Double] { rows.map { $0[index] } }
     return [column(0).median!, column(1).median!, column(1).max()!, column(2).median!, column(3).max()!]
+}
+
+/// How soon a viewer sees a page that stands, from the opening of the link on.
+func joinSection(_ options: RunOptions) -> Section {
+    let links = [
+        ("300 kb/s, RTT 50 ms", Link(rate: 300_000, roundTrip: .milliseconds(50))),
+        ("20 Mb/s, RTT 200 ms, 1 % loss", Link(rate: 20_000_000, roundTrip: .milliseconds(200), loss: 0.01)),
+        ("no limit, RTT 1 ms", Link(roundTrip: .milliseconds(1))),
+    ]
+    var table = Table(["link", "codec", "page loaded ms", "≥ 30 dB", "≥ 36 dB"])
+    for (name, link) in links {
+        for codec in ["vp8", "av1"] {
+            var sample = Samples()
+            for _ in 0..<options.rounds { sample.record { try join(over: link, codec) } }
+            table.rows.append([name, codec] + (0..<3).map { sample.median($0)?.text(0) ?? sample.failureText })
+        }
+    }
+    return Section(title: "A viewer looks in on a page of dense text", table: table, goals: [])
+}
+
+private func join(over link: Link, _ codec: String) throws -> [Double] {
+    let web = try WebStage("pages", rate: 0.001, codec: codec, link: link)
+    let rescaler = Rescaler(from: Stage.size, to: EncoderSettings.size)
+    let source = Picture(size: Stage.size)
+    try web.stage.grab(count: 1) { source.convert($0) }
+    let wanted = Picture(size: EncoderSettings.size)
+    wanted.rescale(source, by: rescaler)
+    let browser = try web.browser(.chromium)
+    try browser.open(web.page)
+    try wait(until: "there is a connection") {
+        try browser.evaluate("!!(window.oriel && oriel.pc && oriel.pc.getReceivers()[0])", as: Bool.self)
+    }
+    let _: Bool? = try browser.evaluateOptional(watchLuma)
+    sleep(seconds: 9)
+    let start = try browser.evaluate("performance.timeOrigin", as: Double.self)
+    let loaded = try browser.evaluate(
+        "performance.timing.loadEventEnd - performance.timing.navigationStart",
+        as: Double.self
+    )
+    let frames = try browser.evaluate(takeFrames(since: start, for: 9000), as: [LumaFrame].self)
+    let seen = frames.map { (after: $0.at - start, quality: wanted.lumaPSNR(ofEveryFourthRow: Array($0.luma))) }
+    return [loaded, seen.first { $0.quality >= 30 }?.after ?? 9000, seen.first { $0.quality >= 36 }?.after ?? 9000]
 }
 
 // MARK: - Motion

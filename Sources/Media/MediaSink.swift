@@ -37,19 +37,23 @@ package struct Demand: Sendable, Equatable {
     package var bitrate: Int?
     /// What the receivers' links carry, in bits a second: how soon a large frame is there. Nil where nothing tells.
     package var linkRate: Int?
+    /// Whether the next frames show what the links carry, which nobody knows yet: they had better be small.
+    package var measuresLink: Bool
 
     package init(
         isWanted: Bool,
         keyframeAt: Instant? = nil,
         isFullUntil: Instant? = nil,
         bitrate: Int? = nil,
-        linkRate: Int? = nil
+        linkRate: Int? = nil,
+        measuresLink: Bool = false
     ) {
         self.isWanted = isWanted
         self.keyframeAt = keyframeAt
         self.isFullUntil = isFullUntil
         self.bitrate = bitrate
         self.linkRate = linkRate
+        self.measuresLink = measuresLink
     }
 
     package static let none = Demand(isWanted: false)

@@ -26,6 +26,9 @@ package final class Peer {
     /// How long STUN and TURN servers are waited for.
     private static let gatheringLimit = Duration.seconds(2)
 
+    /// How long a peer may take to tell of the first packets.
+    private static let measuringLimit = Duration.seconds(2)
+
     /// The time between two requests for a keyframe with which the codec can change.
     private static let changeInterval = Duration.seconds(1)
 
@@ -57,7 +60,8 @@ package final class Peer {
     private var hasToldLocal = false
     private var hasPath = false
     private var wantsFirstKeyframe = false
-    private(set) var isConnected = false
+    private var connectedAt: Instant?
+    var isConnected: Bool { connectedAt != nil }
     /// What the peer gets, and what it changes to at a keyframe.
     private(set) var choice: Choice
     private(set) var wanted: Choice
@@ -194,6 +198,12 @@ package final class Peer {
         return RenditionCapacity.Link(estimate: rate, backlog: session.streams.backlog(at: now))
     }
 
+    /// Whether the first packets are yet to show what its link carries.
+    func measuresLink(at now: Instant) -> Bool {
+        guard let estimator = session.streams.estimator, !estimator.isMeasured else { return false }
+        return connectedAt.map { now < $0 + Self.measuringLimit } ?? true
+    }
+
     func setPace(_ pace: Pacer.Pace) {
         session.streams.setPace(pace)
         deadline = .start
@@ -226,9 +236,9 @@ package final class Peer {
     }
 
     /// Whether keys came into use since the last call.
-    func takeConnection() -> Bool {
+    func takeConnection(at now: Instant) -> Bool {
         guard !isConnected, session.profile != nil else { return false }
-        isConnected = true
+        connectedAt = now
         return true
     }
 

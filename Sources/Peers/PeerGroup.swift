@@ -94,7 +94,8 @@ package final class PeerGroup: MediaSink {
                 keyframeAt: shared.keyframeRequests[rendition]?.nextDeadline,
                 isFullUntil: shared.capacities[rendition]?.isFullUntil,
                 bitrate: shared.capacities[rendition]?.bitrate ?? shared.work.targetBitrate,
-                linkRate: shared.capacities[rendition]?.linkRate
+                linkRate: shared.capacities[rendition]?.linkRate,
+                measuresLink: shared.capacities[rendition]?.measuresLink ?? false
             )
         }
     }
@@ -200,7 +201,10 @@ package final class PeerGroup: MediaSink {
         let wakeSender = shared.withLock { shared in
             defer { shared.capacities = capacities }
             // Full or not, a sender that has something to encode looks by itself.
-            let isNews = capacities.contains { $1.bitrate != shared.capacities[$0]?.bitrate }
+            let isNews = capacities.contains { id, capacity in
+                let before = shared.capacities[id]
+                return capacity.bitrate != before?.bitrate || capacity.measuresLink != before?.measuresLink
+            }
             return isNews ? shared.wakeSender : nil
         }
         wakeSender?()

@@ -246,7 +246,7 @@ package final class PeerLoop {
             if hasNewFrames || peer.mustPoll(at: now) {
                 let needsKeyframe = peer.poll(at: now, in: &batch)
                 if needsKeyframe { requestedKeyframes.append(rendition(of: peer).id) }
-                if peer.takeConnection() { signals.append((peer, .connected(peer.status))) }
+                if peer.takeConnection(at: now) { signals.append((peer, .connected(peer.status))) }
             }
             if peer.takeGathered(at: now) {
                 if let local = peer.local {
@@ -294,7 +294,10 @@ package final class PeerLoop {
         return Dictionary(
             uniqueKeysWithValues: renditionsInUse.map { id in
                 let most = targetBitrate ?? configuration.rendition(id).bitrate
-                return (id, RenditionCapacity(links[id] ?? [], most: most, at: now))
+                let isMeasuring = peers.allSatisfy { peer in
+                    peer.measuresLink(at: now) || rendition(of: peer).id != id && wantedRendition(of: peer).id != id
+                }
+                return (id, RenditionCapacity(links[id] ?? [], isMeasuring: isMeasuring, most: most, at: now))
             }
         )
     }

@@ -28,11 +28,15 @@ package struct RenditionCapacity: Equatable, Sendable {
     package let linkRate: Int?
     /// Until when no peer can take a frame; nil if one can.
     package let isFullUntil: Instant?
+    /// Whether no link was measured, and the first packets will do that.
+    let measuresLink: Bool
 
     /// - Parameters:
     ///   - links: those of the peers that get the rendition, as far as they were measured.
+    ///   - isMeasuring: whether the links of all others will be measured by what is sent first.
     ///   - most: the target without limit, in bits a second.
-    package init(_ links: [Link], most: Int, at now: Instant) {
+    package init(_ links: [Link], isMeasuring: Bool = false, most: Int, at now: Instant) {
+        measuresLink = links.isEmpty && isMeasuring
         if links.isEmpty {
             (bitrate, linkRate, isFullUntil) = (most, nil, nil)
             return

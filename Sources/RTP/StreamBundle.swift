@@ -80,6 +80,7 @@ package struct StreamBundle {
         if streams.contains(where: { $0.parameters.extensions.transportNumber != nil }) {
             // The first packets show whether the link is as fast.
             estimator = BandwidthEstimator(start: Double(pace.rate), ceiling: Double(pace.rate))
+            probe = estimator?.firstProbe
             followEstimate()
         }
     }
@@ -186,7 +187,7 @@ package struct StreamBundle {
 
     /// The stream that carries padding, and the size of its packets; nil while the link is not probed.
     private var padding: (index: Int, size: Int)? {
-        guard probe != nil, let index = streams.firstIndex(where: \.canPad) else { return nil }
+        guard probe != nil, estimator?.lastSent != nil, let index = streams.firstIndex(where: \.canPad) else { return nil }
         return (index, OutgoingStream.paddingSize)
     }
 

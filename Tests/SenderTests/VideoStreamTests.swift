@@ -224,7 +224,7 @@ import VideoEncoding
     func overAThinLinkAPageIsThereAtOnceAndThenGetsSharp(linkRate: Int) throws {
         var scene = try Scene(keyframeInterval: nil)
         try scene.stream.setBitrate(min(linkRate, 2_500_000))
-        scene.stream.setLinkRate(linkRate)
+        scene.stream.setLink(linkRate)
         scene.write(PixelRect(x: 16, y: 16, width: 16, height: 16))
         try scene.run(until: scene.start + .seconds(20))
         let count = scene.call.frames.count
@@ -244,11 +244,50 @@ import VideoEncoding
         #expect(scene.statistics.keyframes == 1)
     }
 
+    /// While nobody knows what the link carries, the first picture is small, and nothing is refined.
+    @Test(arguments: [300_000, 12_500_000])
+    func aLinkIsMeasuredByAPictureThatCanBeRead(linkRate: Int) throws {
+        var scene = try Scene(keyframeInterval: nil)
+        scene.stream.setLink(nil, isMeasuring: true)
+        scene.write(PixelRect(Scene.size))
+        try scene.run(until: scene.start + .milliseconds(400))
+        let first = try #require(scene.call.frames.first)
+        #expect(scene.call.frames.count == 1)
+        #expect(first.isKeyframe)
+        let (coarse, before) = (scene.sharpness(rows: Scene.size.height), first.bytes.count)
+        scene.stream.setLink(linkRate)
+        try scene.run(until: scene.now + .milliseconds(40))
+        let next = scene.call.frames[1...]
+        #expect(!next.isEmpty)
+        #expect(next.allSatisfy { !$0.isKeyframe })
+        if linkRate > 5_000_000 {
+            #expect(next.first!.bytes.count > before / 2, "the whole picture follows")
+            #expect(scene.sharpness(rows: Scene.size.height) > max(coarse + 5, 38))
+        } else {
+            #expect(next.allSatisfy { $0.bytes.count < linkRate / 8 / 3 })
+        }
+        try scene.run(until: scene.now + .seconds(60))
+        #expect(scene.sharpness(rows: Scene.size.height) > 40)
+        #expect(scene.statistics.keyframes == 1)
+    }
+
+    /// A receiver that never tells of the first packets gets a sharp picture too.
+    @Test func whereNothingIsMeasuredRateControlGoesOn() throws {
+        var scene = try Scene(keyframeInterval: nil)
+        scene.stream.setLink(nil, isMeasuring: true)
+        scene.write(PixelRect(Scene.size))
+        try scene.run(until: scene.start + .seconds(2))
+        #expect(scene.call.frames.count == 1)
+        scene.stream.setLink(nil)
+        try scene.run(until: scene.now + .seconds(20))
+        #expect(scene.sharpness(rows: Scene.size.height) > 40)
+    }
+
     /// Motion over a thin link goes on at the frame rate, as coarse as it must be.
     @Test func overAThinLinkMotionIsCoarse() throws {
         var scene = try Scene(keyframeInterval: nil)
         try scene.stream.setBitrate(300_000)
-        scene.stream.setLinkRate(300_000)
+        scene.stream.setLink(300_000)
         scene.write(PixelRect(Scene.size))
         try scene.run(until: scene.start + .seconds(20))
         for _ in 0..<30 {

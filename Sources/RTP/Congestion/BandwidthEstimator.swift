@@ -15,9 +15,9 @@ package struct BandwidthEstimator: Sendable {
         package private(set) var size: Int
         package private(set) var packets: Int
 
-        fileprivate init(rate: Double) {
+        fileprivate init(rate: Double, time: Double) {
             self.rate = rate
-            size = Int(rate / 8 * probeTime)
+            size = Int(rate / 8 * time)
             packets = PacketTrains.fewestPackets + 2
         }
 
@@ -56,7 +56,8 @@ package struct BandwidthEstimator: Sendable {
     private static let usualRoundTrip = Duration.milliseconds(100)
     private static let probeInterval = Duration.seconds(2)
     /// Seconds that a probe takes at the least.
-    private static let probeTime = 0.015
+    private static let (probeTime, firstProbeTime) = (0.015, 0.02)
+    private static let firstRate = 5_000_000.0
     /// Bits a second by which packets leave faster than a share of the estimate says. It is more to a small flow than to a large
     /// one, which brings them to equal parts too.
     private static let lead = 120_000.0
@@ -139,6 +140,9 @@ package struct BandwidthEstimator: Sendable {
         return max(Self.leastWindow, Int(estimate / 8 * (shortestTrip + Self.queueLimit).seconds))
     }
 
+    /// What to send first, with padding after a small picture: as fast as most links are, and for long enough to be measured.
+    package var firstProbe: Probe { Probe(rate: min(estimate, Self.firstRate), time: Self.firstProbeTime) }
+
     /// What to send in order to learn whether the link carries more; nil if that is known, or cannot be asked now. The answer is
     /// given once.
     ///
@@ -148,7 +152,7 @@ package struct BandwidthEstimator: Sendable {
             now - (probedAt ?? .start) >= Self.probeInterval, now - (decreasedAt ?? .start) >= Self.probeInterval / 2
         else { return nil }
         probedAt = now
-        return Probe(rate: min(2 * estimate, ceiling * 1.25))
+        return Probe(rate: min(2 * estimate, ceiling * 1.25), time: Self.probeTime)
     }
 
     // MARK: - What it learns from
@@ -218,11 +222,14 @@ package struct BandwidthEstimator: Sendable {
     }
 
     private mutating func follow(_ measurement: PacketTrains.Measurement, at now: Instant) {
+        let isFirst = !isMeasured
         isMeasured = true
         let isSaturated = measurement.isSaturated(base: base.value ?? 0)
         if isSaturated { speed = (measurement.arrived, now) }
         let found = isSaturated ? measurement.arrived * Self.use : min(measurement.sent, measurement.arrived)
-        if isSaturated, queue > 15 {
+        if isSaturated, isFirst {
+            rate = min(found, rate)
+        } else if isSaturated, queue > 15 {
             // A single train may have been held up by chance; much of a queue was not.
             let isDrop = found < Self.decrease * rate && queued > 30
             rate += (isDrop ? 1 : Self.trust) * (found - rate)

@@ -103,7 +103,7 @@ final class EncodeLoop {
         for encode: Encode
     ) throws(VideoEncoderError) {
         if let bitrate = demand.bitrate { try stream.setBitrate(bitrate) }
-        stream.setLinkRate(demand.linkRate)
+        stream.setLink(demand.linkRate, isMeasuring: demand.measuresLink)
         if preference.update({ $0.noteLink(isThin: stream.isThin, of: rendition.codec, at: now) }) { sinks.bell.ring() }
         guard let capturedAt else { return }
         if let keyframeAt = demand.keyframeAt, now >= keyframeAt { stream.noteKeyframeRequest() }

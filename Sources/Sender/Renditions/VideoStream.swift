@@ -29,6 +29,8 @@ package final class VideoStream {
     private var patchBudget: PatchBudget
     private var linkBudget: LinkBudget
     private var pictureIsNew = true
+    /// Whether the next frames show what the links carry.
+    private var measuresLink = false
     /// Whether the last keyframe shows the picture.
     private var keyframeIsCurrent = false
     /// The scroll of the new picture; nil if no part of it has only moved.
@@ -94,8 +96,22 @@ package final class VideoStream {
         keyframeQuantizer = suitableKeyframeQuantizer
     }
 
-    /// Says what the receivers' links carry, in bits a second; nil if nothing tells.
-    package func setLinkRate(_ linkRate: Int?) { linkBudget.setLinkRate(linkRate) }
+    /// Says what the receivers' links carry.
+    ///
+    /// - Parameters:
+    ///   - rate: bits a second; nil if nothing tells.
+    ///   - isMeasuring: whether the next frames show it.
+    package func setLink(_ rate: Int?, isMeasuring: Bool = false) {
+        linkBudget.setLinkRate(rate)
+        defer { measuresLink = isMeasuring }
+        // What was sent in order to be read has been: on a link that carries more, the whole picture follows as if it were new.
+        guard measuresLink, !isMeasuring, rate != nil, !isThin, keyframeIsCurrent else { return }
+        var all = BlockSet(rendition.size, side: BlockSet.macroblock)
+        all.insert(PixelRect(rendition.size))
+        sharpness.noteChanges(all)
+        pictureIsNew = true
+        cadence.noteNewPicture()
+    }
 
     /// Whether the receivers' links carry so little that every byte counts.
     var isThin: Bool { linkBudget.isThin }
@@ -170,7 +186,7 @@ package final class VideoStream {
         if action == .keyframe, now > capturedAt + Self.restTime || scroll != nil || sharpness.isMostlyFine {
             coarsest = keyframeQuantizer
         }
-        if action == .keyframe, keyframeIsCurrent, encoder.repeatableQuantizer ?? .max <= coarsest ?? 63 {
+        if action == .keyframe, keyframeIsCurrent, !measuresLink, encoder.repeatableQuantizer ?? .max <= coarsest ?? 63 {
             delivery = try encoder.repeatKeyframe(presentationTime: instant, deliver)
             statistics.keyframesRepeated += 1
         } else if choice == .all || choice == .polish, action != .keyframe, encoder.canPatch {
@@ -226,8 +242,8 @@ package final class VideoStream {
             linkBudget.note(
                 delivery?.byteCount ?? 0,
                 quantizer: frame.quantizer,
-                blocks: ownQuantizer == nil ? nil : frame.isKeyframe ? sharpness.count : sharpness.active.count,
-                isNews: pictureIsNew,
+                blocks: ownQuantizer == nil || measuresLink ? nil : frame.isKeyframe ? sharpness.count : sharpness.active.count,
+                isNews: pictureIsNew && !measuresLink,
                 at: now
             )
             if frame.isKeyframe {
@@ -281,6 +297,8 @@ package final class VideoStream {
     private func choose(for action: Cadence.Action, at now: Instant) -> Choice {
         if action == .keepAlive {
             sharpness.chooseNone()
+        } else if measuresLink, action == .frame, !pictureIsNew {
+            return .nothing
         } else if action == .frame, !pictureIsNew, linkBudget.isThin,
             sharpness.coarsest > rendition.codec.sharpQuantizer
         {
@@ -304,6 +322,7 @@ package final class VideoStream {
     private func quantizer(for choice: Choice, _ action: Cadence.Action, at now: Instant) -> Int? {
         if case .refinement(let quantizer) = choice { return quantizer }
         switch action {
+        case .keyframe where measuresLink: return rendition.codec.readableQuantizer
         case .keyframe: return linkBudget.isThin ? linkBudget.newsQuantizer(sharpness.count, at: now) : nil
         case .frame where pictureIsNew:
             let blocks = sharpness.active.count
