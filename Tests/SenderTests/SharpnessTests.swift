@@ -48,6 +48,18 @@ import VideoEncoding
         #expect(sharpness.isFine)
     }
 
+    /// However coarse rate control has become.
+    @Test(arguments: 0...63) func whatChangesIsAlwaysEncoded(quantizer: Int) {
+        var sharpness = sharpness(5)
+        let changed = blocks(0..<40, 0..<20)
+        for _ in 0..<3 {
+            sharpness.noteChanges(changed)
+            sharpness.choose(isRefinement: false)
+            #expect(sharpness.active == changed)
+            sharpness.noteEncoded(quantizer: quantizer)
+        }
+    }
+
     /// The loop filter of coarse frames goes over the rest too, which is still nearly fine.
     @Test(arguments: [(10, true), (11, false)])
     func halfAPictureBesideMotionIsMostlyFine(rows: Int, isMostlyFine: Bool) {

@@ -80,6 +80,7 @@ package struct BandwidthEstimator: Sendable {
     /// first. In milliseconds, with the unknown difference of the clocks.
     private var fastest = RecentMinimum(interval: 2000)
     private var base = RecentMinimum(interval: 15_000)
+    private var rivalry = Rivalry()
     /// By how much the last packet that arrived was slower than the fastest of the last seconds, in milliseconds.
     private var queued = 0.0
     private var trains = PacketTrains()
@@ -198,7 +199,8 @@ package struct BandwidthEstimator: Sendable {
         if let newest { trips.add((now - newest.sentAt).milliseconds, at: Double(now.nanoseconds) / 1e6) }
         if !isMeasured, let measurement = trains.measurement { follow(measurement, at: now) }
         lossLimit.judge(delivery.rate ?? rate, at: now)
-        if trend.signal == .overuse { backOff(at: now) } else { grow(at: now) }
+        let mustGiveWay = rivalry.share.map { rate > $0 } ?? true
+        if trend.signal == .overuse, mustGiveWay { backOff(at: now) } else { grow(at: now) }
         rate = min(max(rate, Self.floor), ceiling)
     }
 
@@ -211,11 +213,14 @@ package struct BandwidthEstimator: Sendable {
         if let lastDelay, abs(arrival.delay - lastDelay) > Self.largestJump {
             (trend, trains, delivery) = (DelayTrend(), PacketTrains(), DeliveryRate())
             (fastest, base) = (RecentMinimum(interval: 2000), RecentMinimum(interval: 15_000))
+            rivalry = Rivalry()
         }
         lastDelay = arrival.delay
         trend.add(arrival)
         fastest.add(arrival.delay, at: arrival.sentAt)
-        base.add(arrival.delay, at: arrival.sentAt)
+        rivalry.note((fastest.value ?? 0) - (base.value ?? arrival.delay), rate: rate, at: arrival.sentAt)
+        // What the way takes without a queue does not show then.
+        if !rivalry.isOn { base.add(arrival.delay, at: arrival.sentAt) }
         queued = arrival.delay - (fastest.value ?? arrival.delay)
         delivery.add(arrival)
         if let measurement = trains.add(arrival, ofTrainFrom: packet.train) { follow(measurement, at: now) }
@@ -224,6 +229,8 @@ package struct BandwidthEstimator: Sendable {
     private mutating func follow(_ measurement: PacketTrains.Measurement, at now: Instant) {
         let isFirst = !isMeasured
         isMeasured = true
+        // How fast packets arrive among those of others says nothing about the link.
+        if rivalry.isOn { return }
         let isSaturated = measurement.isSaturated(base: base.value ?? 0)
         if isSaturated { speed = (measurement.arrived, now) }
         let found = isSaturated ? measurement.arrived * Self.use : min(measurement.sent, measurement.arrived)
@@ -250,14 +257,23 @@ package struct BandwidthEstimator: Sendable {
         rate = delivered > Self.applicationLimit * rate ? min(rate, Self.decrease * delivered) : Self.decrease * rate
     }
 
-    /// By how much the last packet was slower than the fastest of many seconds, in milliseconds.
-    private var queue: Double { (lastDelay ?? 0) - (base.value ?? lastDelay ?? 0) }
+    /// By how much the last packet was slower than the fastest of many seconds, in milliseconds; of the last seconds while others
+    /// keep a queue.
+    private var queue: Double {
+        guard let lastDelay, let least = rivalry.isOn ? fastest.value : base.value else { return 0 }
+        return lastDelay - least
+    }
 
     private mutating func grow(at now: Instant) {
         defer { grownAt = now }
         guard let grownAt, let delivered = delivery.rate, delivered > Self.applicationLimit * rate,
-            trend.signal == .normal
+            trend.signal == .normal || rivalry.isOn
         else { return }
+        if let share = rivalry.share {
+            let growth = rate < share ? Self.growth + 0.1 * rate : 0.01 * rate
+            rate += growth * min((now - grownAt).seconds, 0.5)
+            return
+        }
         let isNear = speed.map { now - $0.at < Self.speedLifetime && rate > 0.9 * $0.value } ?? false
         let growth = isNear ? min(Self.slowGrowth, 0.02 * rate) : min(Self.growth + 0.02 * rate, 0.08 * rate)
         rate = min(rate + growth * min((now - grownAt).seconds, 0.5), max(rate, 1.5 * delivered + 10_000))

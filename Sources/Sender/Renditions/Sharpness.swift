@@ -100,7 +100,7 @@ struct Sharpness {
     ///
     /// - Parameter isRefinement: whether nothing has changed: then all macroblocks that are not fine are chosen.
     mutating func choose(isRefinement: Bool) {
-        let limit = isRefinement || isAtFinest ? fineQuantizer : lastQuantizer + Self.step - 1
+        let limit = isRefinement || isAtFinest ? fineQuantizer : min(lastQuantizer + Self.step, Int(Self.unknown)) - 1
         active.removeAll()
         insert(beyond: limit, most: .max)
     }

@@ -122,17 +122,6 @@ import Time
         #expect(mean * 3 >= 0.7 * 3e6)
     }
 
-    /// One that fills the queue until it overflows.
-    @Test(arguments: [100, 300]) func aBulkTransferStarvesNobody(queue: Int) {
-        var network = NetworkSimulation(
-            .init(rate: 4e6, queue: .milliseconds(queue)),
-            [Self.video],
-            tcp: true
-        )
-        network.run(for: .seconds(60))
-        #expect(0.05 * 4e6...0.7 * 4e6 ~= network.flows[0].rate(over: 20..<59))
-    }
-
     /// Feedback that lies ends in no crash, no more memory and no more than the ceiling.
     @Test func lyingFeedbackIsHarmless() {
         var random = SplitMix(seed: 7)

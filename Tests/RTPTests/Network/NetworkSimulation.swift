@@ -57,12 +57,12 @@ struct NetworkSimulation {
     var feedbackDelay = Duration.milliseconds(20)
     private(set) var now = Instant.start + .seconds(1)
     private var events: [Event] = []
-    private var tcp: ModelTCP?
+    /// A transfer beside the flows.
+    var tcp: ModelTCP?
 
     init(
         _ conditions: VirtualLink.Conditions,
         _ sources: [Source],
-        tcp: Bool = false,
         seed: UInt64 = 1
     ) {
         link = VirtualLink(conditions, seed: seed)
@@ -73,7 +73,6 @@ struct NetworkSimulation {
                 Flow(estimator: BandwidthEstimator(start: 1e6, ceiling: 12.5e6), source: source, frameAt: frameAt)
             )
         }
-        if tcp { self.tcp = ModelTCP() }
     }
 
     mutating func run(for duration: Duration) {
