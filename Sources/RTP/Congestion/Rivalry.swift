@@ -1,0 +1,37 @@
+/// Tells whether other flows keep the queue of the link filled, as a bulk transfer by TCP does until packets are lost: whoever
+/// gives way to a queue that does not go away, gives way for ever (Arun and Balakrishnan, "Copa: Practical Delay-Based
+/// Congestion Control for the Internet", NSDI 2018, §2.2).
+struct Rivalry: Sendable {
+    /// A queue that is always longer than this, in milliseconds, is kept by others, if it stays for so long though this flow gives
+    /// way…
+    private static let (longestOwn, patience) = (30.0, 3000.0)
+    /// …and one that has been shorter than this for a while is not: a transfer that has lost packets leaves it empty for a moment.
+    private static let (shortest, pause) = (15.0, 5000.0)
+
+    /// Since when the queue has been long, by the sender's clock in milliseconds.
+    private var since: Double?
+    /// Since when it has been short.
+    private var shortSince: Double?
+    private(set) var isOn = false
+    /// The largest rates of the last minute or two before, negated, in bits a second.
+    private var rates = RecentMinimum(interval: 60_000)
+
+    /// Half of what the flow had alone, in bits a second: what it takes beside others. Nil where there are none.
+    var share: Double? { isOn ? rates.value.map { -$0 / 2 } : nil }
+
+    /// - Parameters:
+    ///   - queue: how long each packet of the last seconds has waited at the least, in milliseconds.
+    ///   - rate: the flow's, in bits a second.
+    mutating func note(_ queue: Double, rate: Double, at now: Double) {
+        if queue > Self.longestOwn {
+            since = since ?? now
+            shortSince = nil
+        } else if queue < Self.shortest {
+            let began = shortSince ?? now
+            shortSince = began
+            if !isOn || now - began > Self.pause { since = nil }
+        }
+        isOn = since.map { now - $0 > Self.patience } ?? false
+        if !isOn { rates.add(-rate, at: now) }
+    }
+}
