@@ -95,14 +95,15 @@ let watchLuma = watchFrames(
     const luma = new Uint8Array(1280 * 180);
     for (let row = 0; row < 180; ++row) luma.set(bytes.subarray(row * 4 * stride, row * 4 * stride + 1280), row * 1280);
     seen.push({at, luma});
-    if (seen.length > 120) seen.shift();
+    if (seen.length > 300) seen.shift();
     """
 )
 
-/// Hands over the frames decoded from a time on, for some milliseconds.
+/// Hands over the frames decoded from a time on, for some milliseconds; after the first second, one in each tenth.
 func takeFrames(since time: Double, for milliseconds: Int = 1500) -> String {
     """
-    (() => seen.filter(({at}) => at > \(time) && at < \(time) + \(milliseconds)).map(({at, luma}) => {
+    (() => seen.filter(({at}, index) => at > \(time) && at < \(time) + \(milliseconds) && (at < \(time) + 1000 || index === 0
+            || Math.floor(at / 100) !== Math.floor(seen[index - 1].at / 100))).map(({at, luma}) => {
         let text = '';
         for (let i = 0; i < luma.length; i += 8192) text += String.fromCharCode(...luma.subarray(i, i + 8192));
         return {at, luma: btoa(text)};

@@ -38,7 +38,7 @@ extension VideoCodec {
         switch self {
         case .vp8: 50
         case .vp9: 46
-        case .av1: 55
+        case .av1: 58
         }
     }
 

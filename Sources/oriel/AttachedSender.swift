@@ -68,6 +68,7 @@ extension Attach {
             served?.status.note(condition)
         } eachSecond: { statistics in
             let work = commands.note(statistics)
+            served?.status.note(WebStatus.Work(quantizer: work.quantizer, limit: work.limit?.rawValue))
             log?.append(statistics, work, plain.map(\.statistics), served?.peers)
         }
     }

@@ -43,6 +43,25 @@ import WebRTC
         #expect(try web.request("DELETE", "/whep/").status == 404)
     }
 
+    /// What the page's panel shows.
+    @Test func theWayToAViewerIsTold() throws {
+        let (_, session, _) = try web.join()
+        web.status.note(WebStatus.Work(quantizer: 12, limit: "link"))
+        let path = "/api/viewers/" + session.dropFirst("/whep/".count)
+        let report = try web.request("GET", path)
+        #expect(report.status == 200)
+        #expect(report["content-type"] == "application/json")
+        let pattern = #/{"limit":"link","quantizer":12,"queue_ms":0,"rendition":1(,"target_bps":1000000)?}\s/#
+        #expect(try pattern.wholeMatch(in: report.text) != nil, "\(report.text)")
+        #expect(try web.connect().request("GET", path).status == 401)
+        for other in ["/api/viewers/", "/api/viewers/0123", path + "0"] {
+            #expect(try web.request("GET", other).status == 404, "\(other)")
+        }
+        #expect(try web.request("POST", path).status == 405)
+        #expect(try web.request("DELETE", session).status == 200)
+        #expect(try web.request("GET", path).status == 404)
+    }
+
     @Test func candidatesMayComeLater() throws {
         let (_, session, tag) = try web.join()
         let candidate = "m=video 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\na=candidate:1 1 udp 5 127.0.0.1 9 typ host\r\n"

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""Drives a headless browser by lines of JSON: Debian's Chromium over WebDriver, or Firefox over WebDriver BiDi.
+"""Drives a browser without a window by lines of JSON: Debian's Chromium over WebDriver, or Firefox over WebDriver BiDi.
 
 It prints {"ready": true, "version": ...}, then answers each command on standard input with one line, {"value": ...} or
 {"error": ...}:
     {"do": "open", "url": ...}                      waits until the page is loaded
     {"do": "evaluate", "script": ..., "timeout": 60} an expression, in which await works; its value must fit into JSON
+    {"do": "activate"}                              as if somebody had clicked, for what pages may do only then; Chromium
     {"do": "screenshot", "path": ...}               writes a PNG of the viewport
     {"do": "size", "width": ..., "height": ...}     sizes the viewport
     {"do": "quit"}
@@ -107,9 +108,10 @@ class Chromium(Browser):
         self.spawn(["/usr/bin/chromedriver", "--port=0"])
         self.port = int(self.wait_for(self.log, r"started successfully on port (\d+)")[1])
         # The profile is left to chromedriver, which makes it in TMPDIR: with one of ours the first page waits long.
+        shown = CHROMIUM_ARGUMENTS[1:] if self.arguments.window else CHROMIUM_ARGUMENTS
         options = {
             "binary": "/usr/bin/chromium",
-            "args": [*CHROMIUM_ARGUMENTS, *self.arguments.arg],
+            "args": [*shown, *self.arguments.arg],
             "prefs": dict(self.arguments.pref),
         }
         capabilities = {"alwaysMatch": {"goog:chromeOptions": options}}
@@ -144,6 +146,10 @@ class Chromium(Browser):
         if "error" in result:
             raise BrowserError(result["error"])
         return json.loads(result.get("text") or "null")
+
+    def activate(self):
+        command = {"cmd": "Runtime.evaluate", "params": {"expression": "0", "userGesture": True}}
+        self.request("POST", self.session + "/goog/cdp/execute", command)
 
     def screenshot(self):
         return self.request("GET", self.session + "/screenshot")
@@ -247,6 +253,8 @@ def perform(browser, command):
             return browser.open(command["url"])
         case "evaluate":
             return browser.evaluate(command["script"], command.get("timeout", COMMAND_TIMEOUT))
+        case "activate":
+            browser.activate()
         case "screenshot":
             with open(command["path"], "wb") as file:
                 file.write(base64.b64decode(browser.screenshot()))
@@ -276,6 +284,7 @@ def parse_arguments():
     parser.add_argument("browser", choices=["chromium", "firefox"])
     parser.add_argument("--arg", action="append", default=[], help="argument for the browser; write --arg=--flag")
     parser.add_argument("--pref", action="append", default=[], type=preference, metavar="NAME=VALUE")
+    parser.add_argument("--window", action="store_true", help="show Chromium on DISPLAY")
     parser.add_argument("--size", type=size, default=(1280, 720), metavar="WxH", help="of the viewport (1280x720)")
     return parser.parse_args()
 
@@ -326,7 +335,8 @@ def main():
     try:
         try:
             version = browser.start()
-            browser.size(*arguments.size)
+            if not arguments.window:
+                browser.size(*arguments.size)
         except Exception as error:
             say(ready=False, error=f"{type(error).__name__}: {error}")
             sys.exit(1)

@@ -21,6 +21,26 @@ extension WebTests {
             counter.stop()
         }
 
+        /// The viewer's panel tells what the sender knows too.
+        @Test func thePanelTellsOfTheLink() throws {
+            let web = try WebBroadcast()
+            let counter = try draw("counter", on: web.server)
+            let browser = try web.open(.chromium)
+            try browser.wait(forState: "live")
+            let _: Bool? = try browser.evaluateOptional("document.getElementById('statistics').click()")
+            func cell(_ name: String) throws -> String {
+                let find = "[...document.querySelectorAll('#panel dt')].find(term => term.textContent === '\(name)')"
+                return try browser.evaluate("\(find).nextElementSibling.textContent", as: String.self)
+            }
+            try wait(until: "the link was measured") { try cell("Link").hasSuffix("Mb/s") }
+            for name in ["Target", "Waiting", "Quantizer", "Round trip", "Loss"] {
+                #expect(try cell(name) != "–", "\(name)")
+            }
+            #expect(try cell("Rendition") == "1")
+            #expect(try ["–", "still", "link", "processor"].contains(cell("Limit")))
+            counter.stop()
+        }
+
         /// Text that VP8 cannot show sharply at such a bitrate moves everybody who takes it to AV1, and film moves them back,
         /// within one call.
         @Test(arguments: Browser.Kind.allCases)

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import Posix
 
-/// A real browser without a window, driven by `Tests/Counterparts/browser.py`.
+/// A real browser, driven by `Tests/Counterparts/browser.py`.
 package final class Browser {
     package enum Kind: String, Sendable, CaseIterable { case chromium, firefox }
 
@@ -19,14 +19,30 @@ package final class Browser {
     private let pipe: Pipe
     private var linesRead = 0
 
-    /// Starts a browser at the viewers' end of a network, and waits until it takes commands.
+    /// Starts a browser without a window at the viewers' end of a network, and waits until it takes commands.
     package init(_ kind: Kind, in network: Network, _ arguments: String...) throws {
-        let pipe = try Pipe()
-        let command = ["/usr/bin/python3", Counterparts.path("browser.py"), kind.rawValue] + arguments
-        process = try Subprocess(network.atViewer(command), input: pipe.reading.raw)
-        self.pipe = pipe
+        pipe = try Pipe()
+        process = try Subprocess(network.atViewer(Self.command(kind) + arguments), input: pipe.reading.raw)
         _ = try nextLine("the browser is ready")
     }
+
+    /// Starts Chromium with a window on a screen, at the sender's end of a network.
+    package init(on display: String, in network: Network, _ arguments: [String]) throws {
+        pipe = try Pipe()
+        process = try Subprocess(
+            network.atSender(Self.command(.chromium) + ["--window"] + arguments),
+            environment: ["DISPLAY": display],
+            input: pipe.reading.raw
+        )
+        _ = try nextLine("the browser is ready")
+    }
+
+    private static func command(_ kind: Kind) -> [String] {
+        ["/usr/bin/python3", Counterparts.path("browser.py"), kind.rawValue]
+    }
+
+    /// As if somebody had clicked on the page, for what it may do only then.
+    package func activate() throws { let _: Bool? = try command(["do": "activate"]) }
 
     deinit {
         try? pipe.writing.write("{\"do\":\"quit\"}\n")

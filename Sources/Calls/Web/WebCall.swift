@@ -245,6 +245,14 @@ package final class WebCall: Sendable {
         state.withLock { $0.sessions[id] != nil || $0.kicked.contains(id) }
     }
 
+    /// What is known of the way to a viewer, by the name of its session; nil if there is none.
+    func report(on id: String, _ work: WebStatus.Work) -> ViewerReport? {
+        guard let number = state.withLock({ $0.sessions[id]?.number }),
+            let peer = peers.statuses.first(where: { $0.number == number })
+        else { return nil }
+        return ViewerReport(peer, target: peers.targetBitrate(for: peer), work)
+    }
+
     /// Whether the viewer of a session was sent away lately.
     package func wasKicked(_ id: String) -> Bool { state.withLock { $0.kicked.contains(id) } }
 

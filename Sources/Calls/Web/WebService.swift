@@ -34,7 +34,11 @@ package final class WebService: Sendable {
 
     typealias Completion = @Sendable (HTTPResponse) -> Void
 
+    /// Before the name of a session.
+    private static let viewerPrefix = "/api/viewers/"
+
     private let configuration: Configuration
+    private let call: WebCall
     private let status: WebStatus
     private let access: Mutex<AccessGuard>
     private let origins: OriginGuard
@@ -43,6 +47,7 @@ package final class WebService: Sendable {
 
     package init(_ configuration: Configuration, call: WebCall, status: WebStatus) {
         self.configuration = configuration
+        self.call = call
         self.status = status
         access = Mutex(AccessGuard(token: configuration.token))
         origins = OriginGuard(names: configuration.names, allowed: configuration.origins)
@@ -72,11 +77,17 @@ package final class WebService: Sendable {
         switch request.path {
         case WHEPEndpoint.path: whep.join(request, completion)
         case "/snapshot.png": snapshot(completion)
-        case "/api/status":
-            completion(HTTPResponse(.ok, ["Content-Type": "application/json"], body: Array("\(status.json)\n".utf8)))
+        case "/api/status": completion(Self.json(status.json))
         case "/api/events": completion(eventStream)
+        case _ where request.path.hasPrefix(Self.viewerPrefix):
+            let report = call.report(on: String(request.path.dropFirst(Self.viewerPrefix.count)), status.work)
+            completion(report.map { Self.json($0.json) } ?? .sentence(.notFound, "there is no such session"))
         default: whep.change(request, completion)
         }
+    }
+
+    private static func json(_ text: String) -> HTTPResponse {
+        HTTPResponse(.ok, ["Content-Type": "application/json"], body: Array("\(text)\n".utf8))
     }
 
     /// The methods that a path takes, beside OPTIONS; nil for a path without a resource.
@@ -85,6 +96,7 @@ package final class WebService: Sendable {
         case WHEPEndpoint.path: WHEPEndpoint.methods
         case "/snapshot.png", "/api/status": [.GET, .HEAD]
         case "/api/events": [.GET]
+        case _ where path.hasPrefix(viewerPrefix): [.GET, .HEAD]
         case "*": []
         case _ where WHEPEndpoint.session(of: path) != nil: WHEPEndpoint.sessionMethods
         default: WebPage.response(to: path) == nil ? nil : [.GET, .HEAD]

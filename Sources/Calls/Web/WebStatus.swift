@@ -12,14 +12,29 @@ package final class WebStatus: Sendable {
         var viewers = 0
     }
 
+    /// What the encoders did in the last second.
+    package struct Work: Sendable {
+        /// Of the last frame, 0 (best) to 63; nil before the first.
+        package var quantizer: Int?
+        /// What keeps the picture from being better or newer, in a word; nil for nothing but the bitrate.
+        package var limit: String?
+
+        package init(quantizer: Int? = nil, limit: String? = nil) { (self.quantizer, self.limit) = (quantizer, limit) }
+    }
+
     /// Each change, as JSON.
     let events = EventHub()
     private let content = Mutex(Content())
+    private let lastWork = Mutex(Work())
 
     package init() { change { _ in } }
 
     /// Notes the broadcast's state.
     package func note(_ condition: BroadcastCondition) { change { $0.state = condition.rawValue } }
+
+    package func note(_ work: Work) { lastWork.withLock { $0 = work } }
+
+    var work: Work { lastWork.withLock { $0 } }
 
     /// Counts a viewer that comes or goes.
     package func note(_ event: WebCall.Event) {

@@ -186,7 +186,8 @@ package final class VideoStream {
         if action == .keyframe, now > capturedAt + Self.restTime || scroll != nil || sharpness.isMostlyFine {
             coarsest = keyframeQuantizer
         }
-        if action == .keyframe, keyframeIsCurrent, !measuresLink, encoder.repeatableQuantizer ?? .max <= coarsest ?? 63 {
+        if action == .keyframe, keyframeIsCurrent, !measuresLink, encoder.repeatableQuantizer ?? .max <= coarsest ?? 63
+        {
             delivery = try encoder.repeatKeyframe(presentationTime: instant, deliver)
             statistics.keyframesRepeated += 1
         } else if choice == .all || choice == .polish, action != .keyframe, encoder.canPatch {
@@ -242,7 +243,8 @@ package final class VideoStream {
             linkBudget.note(
                 delivery?.byteCount ?? 0,
                 quantizer: frame.quantizer,
-                blocks: ownQuantizer == nil || measuresLink ? nil : frame.isKeyframe ? sharpness.count : sharpness.active.count,
+                blocks: ownQuantizer == nil || measuresLink
+                    ? nil : frame.isKeyframe ? sharpness.count : sharpness.active.count,
                 isNews: pictureIsNew && !measuresLink,
                 at: now
             )

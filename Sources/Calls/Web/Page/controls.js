@@ -6,7 +6,7 @@ const root = document.documentElement;
 const $ = id => document.getElementById(id);
 const stage = $('stage'), video = $('video'), panel = $('panel'), controls = $('controls');
 
-/// What the controls need of the page: `say`, `request`, `stats` and `viewers`.
+/// What the controls need of the page: `say`, `request`, `stats`, `link` and `viewers`.
 let page;
 
 export function setUpControls(itsPage) {
@@ -15,12 +15,18 @@ export function setUpControls(itsPage) {
 
 // -- Statistics
 
-const unit = (number, name, digits = 0) => number === null ? '–' : `${number.toFixed(digits)} ${name}`;
+const unit = (number, name, digits = 0) => number === null || number === undefined ? '–' : `${number.toFixed(digits)} ${name}`;
 const rows = {
   'Frame rate': s => unit(s.fps, 'fps'),
   'Resolution': s => s.frameWidth ? `${s.frameWidth} × ${s.frameHeight}` : '–',
   'Codec': s => s.codec ?? '–',
   'Bitrate': s => unit(s.bitrateBps && s.bitrateBps / 1e6, 'Mb/s', 2),
+  'Target': s => unit(s.target_bps && s.target_bps / 1e6, 'Mb/s', 2),
+  'Link': s => unit(s.estimate_bps && s.estimate_bps / 1e6, 'Mb/s', 2),
+  'Waiting': s => unit(s.queue_ms, 'ms'),
+  'Quantizer': s => s.quantizer ?? '–',
+  'Rendition': s => s.rendition ?? '–',
+  'Limit': s => s.limit ?? '–',
   'Round trip': s => unit(s.rttMs, 'ms'),
   'Loss': s => unit(s.lossRatio && s.lossRatio * 100, '%', 1),
   'Picture age': s => unit(s.pictureAgeMs, 'ms'),
@@ -37,7 +43,8 @@ const cells = Object.keys(rows).map(name => {
 let refresh;
 
 async function showStatistics() {
-  const current = { ...await page.stats(), viewers: page.viewers() };
+  const [stats, link] = await Promise.all([page.stats(), page.link()]);
+  const current = { ...stats, ...link, viewers: page.viewers() };
   Object.values(rows).forEach((format, index) => { cells[index].textContent = format(current); });
 }
 

@@ -227,7 +227,7 @@ $('play').onclick = play;
 
 const stats = async () => ({ ...await session.stats(), pictureAgeMs: known(pictureAge) });
 
-setUpControls({ say, request: path => sender.request(path), stats, viewers: () => viewers });
+setUpControls({ say, request: path => sender.request(path), stats, link: () => session?.link(), viewers: () => viewers });
 
 window.oriel = {
   get state() { return root.dataset.state; },

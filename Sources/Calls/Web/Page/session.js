@@ -170,6 +170,16 @@ export class Session {
     return leaving.then(() => null, ({ reason }) => reason ?? null);
   }
 
+  /// What the sender knows of the way to here; null if it does not say.
+  async link() {
+    const name = this.resource?.pathname.split('/').pop();
+    try {
+      return name ? await (await this.sender.request(`api/viewers/${name}`)).json() : null;
+    } catch {
+      return null;
+    }
+  }
+
   async stats() {
     const report = await this.pc.getStats();
     const all = [...report.values()];
