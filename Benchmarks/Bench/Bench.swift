@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 
 /// Measures Oriel and its rivals on one machine, in one run.
 @main
@@ -133,14 +134,22 @@ struct WebCommand: ParsableCommand {
 struct NetworkCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "network",
-        abstract: "From the screen to browsers over thin, lossy and changing links."
+        abstract: "From the screen to browsers over thin, lossy and changing links; writes network.svg."
     )
     @OptionGroup var options: RunOptions
 
     @Option(help: "Only the links whose names contain this.")
     var only = ""
 
-    func run() { show({ networkSections($0, only: only) }, options) }
+    func run() throws {
+        stopChildrenOnSignals()
+        let sections = networkSections(options, only: only)
+        for section in sections { section.print() }
+        Report(sections: sections).printGoals()
+        guard only.isEmpty else { return }
+        try svg(of: sections.compactMap(\.chart))
+            .write(toFile: "Benchmarks/network.svg", atomically: true, encoding: .utf8)
+    }
 }
 
 private func show(_ measure: (RunOptions) -> [Section], _ options: RunOptions) {

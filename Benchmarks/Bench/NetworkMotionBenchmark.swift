@@ -58,6 +58,9 @@ func dropSection(_ options: RunOptions) -> Section {
         table.rows.append([codec] + (0..<5).map { sample.median($0)?.text($0 == 4 ? 1 : 0) ?? sample.failureText })
     }
     let vp8 = samples[1]
+    let bars = zip(codecs, samples).compactMap { codec, sample in
+        sample.median(1).map { Chart.Bar(label: codec, value: $0, isOurs: codec != chromium) }
+    }
     return Section(
         title: title,
         table: table,
@@ -73,7 +76,8 @@ func dropSection(_ options: RunOptions) -> Section {
             Goal("\(title): shown in it", vp8.median(2), atLeast: 300, unit: "", digits: 0, command: networkCommand),
             Goal("\(title): shown after it", vp8.median(3), atLeast: 370, unit: "", digits: 0, command: networkCommand),
             Goal("\(title): frozen", vp8.median(4), atMost: 0.5, unit: "s", digits: 1, command: networkCommand),
-        ]
+        ],
+        chart: Chart(title: title, unit: "ms", groups: [("in the drop, p95", bars)])
     )
 }
 

@@ -43,6 +43,7 @@ import Testing
         (["attach", "web", "--tls-cert", "a.pem"], 64, "--tls-key"),
         (["attach", "web", "--ports", "50100-50000"], 64, "50000-50100"),
         (["attach", "web", "--max-viewers", "0"], 64, "1 to 1000"),
+        (["attach", "web", "--renditions", "0"], 64, "1 to 3"), (["share", "--renditions", "4"], 64, "1 to 3"),
         (["attach", "web", "--stun", "host:port"], 64, "stun.example.net:3478"),
         (["attach", "web", "--turn", "relay.example.net"], 64, "USER:PASSWORD@HOST"),
         (["attach", "web", "--listen", "::1:8080"], 64, "[IPV6]:PORT"),

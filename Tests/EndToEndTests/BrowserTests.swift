@@ -34,7 +34,7 @@ extension WebTests {
             }
             try wait(until: "the link was measured") { try cell("Link").hasSuffix("Mb/s") }
             for name in ["Target", "Waiting", "Quantizer", "Round trip", "Loss"] {
-                #expect(try cell(name) != "–", "\(name)")
+                try wait(until: "\(name) is told") { try cell(name) != "–" }
             }
             #expect(try cell("Rendition") == "1")
             #expect(try ["–", "still", "link", "processor"].contains(cell("Limit")))

@@ -93,6 +93,15 @@ package final class Network {
         try Subprocess.run(atViewer(["nft", rules]))
     }
 
+    /// Loses what the sender sends by UDP beyond a rate, but to a port of the viewers.
+    package func limitFromSender(kilobytesPerSecond rate: Int, exceptTo port: Int) throws {
+        let rules = """
+            add table inet bound; add chain inet bound in { type filter hook input priority 0; }; \
+            add rule inet bound in udp dport != \(port) limit rate over \(rate) kbytes/second burst 20 kbytes drop
+            """
+        try Subprocess.run(atViewer(["nft", rules]))
+    }
+
     /// Loses all SRTP that the sender sends, or nothing any more; not STUN and DTLS (RFC 7983).
     package func loseMediaFromSender(_ isOn: Bool) throws {
         var rules = "add table inet media; delete table inet media"

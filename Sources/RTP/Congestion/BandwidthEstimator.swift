@@ -218,7 +218,10 @@ package struct BandwidthEstimator: Sendable {
         lastDelay = arrival.delay
         trend.add(arrival)
         fastest.add(arrival.delay, at: arrival.sentAt)
-        rivalry.note((fastest.value ?? 0) - (base.value ?? arrival.delay), rate: rate, at: arrival.sentAt)
+        let standing = (fastest.value ?? 0) - (base.value ?? arrival.delay)
+        if rivalry.note(standing, rate: rate, at: arrival.sentAt) {
+            (base, rivalry) = (RecentMinimum(interval: 15_000), Rivalry())
+        }
         // What the way takes without a queue does not show then.
         if !rivalry.isOn { base.add(arrival.delay, at: arrival.sentAt) }
         queued = arrival.delay - (fastest.value ?? arrival.delay)

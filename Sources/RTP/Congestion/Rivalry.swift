@@ -8,11 +8,17 @@ struct Rivalry: Sendable {
     /// …and one that has been shorter than this for a while is not: a transfer that has lost packets leaves it empty for a moment.
     private static let (shortest, pause) = (15.0, 5000.0)
 
+    /// What is as long all the while is no queue: the way itself has become longer. In milliseconds, how much it varies at the most,
+    /// and for how long.
+    private static let (largestVariation, steadyTime) = (12.0, 20_000.0)
+
     /// Since when the queue has been long, by the sender's clock in milliseconds.
     private var since: Double?
     /// Since when it has been short.
     private var shortSince: Double?
     private(set) var isOn = false
+    /// The bounds of the queue, and since when it has been within them.
+    private var steady: (bounds: ClosedRange<Double>, since: Double)?
     /// The largest rates of the last minute or two before, negated, in bits a second.
     private var rates = RecentMinimum(interval: 60_000)
 
@@ -22,7 +28,8 @@ struct Rivalry: Sendable {
     /// - Parameters:
     ///   - queue: how long each packet of the last seconds has waited at the least, in milliseconds.
     ///   - rate: the flow's, in bits a second.
-    mutating func note(_ queue: Double, rate: Double, at now: Double) {
+    /// - Returns: whether there is no queue after all, as the way has become longer. Begin anew then.
+    mutating func note(_ queue: Double, rate: Double, at now: Double) -> Bool {
         if queue > Self.longestOwn {
             since = since ?? now
             shortSince = nil
@@ -32,6 +39,15 @@ struct Rivalry: Sendable {
             if !isOn || now - began > Self.pause { since = nil }
         }
         isOn = since.map { now - $0 > Self.patience } ?? false
-        if !isOn { rates.add(-rate, at: now) }
+        if !isOn {
+            rates.add(-rate, at: now)
+            steady = nil
+            return false
+        }
+        let before = steady ?? (queue...queue, now)
+        let bounds = min(before.bounds.lowerBound, queue)...max(before.bounds.upperBound, queue)
+        let varies = bounds.upperBound - bounds.lowerBound > Self.largestVariation
+        steady = varies ? (queue...queue, now) : (bounds, before.since)
+        return !varies && now - before.since > Self.steadyTime
     }
 }

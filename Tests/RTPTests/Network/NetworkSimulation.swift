@@ -14,6 +14,13 @@ struct NetworkSimulation {
         case pages(bytes: Int, every: Duration)
     }
 
+    /// What a wrong estimator would do, so that a test can tell whether it would be found.
+    enum Mistake: CaseIterable {
+        case noDecrease, noProbing
+        /// Arrival times are taken for milliseconds, or for those of the packets before.
+        case wrongUnit, wrongPacket
+    }
+
     /// What happened to a flow in a second.
     struct Second {
         var estimate = 0.0
@@ -35,6 +42,8 @@ struct NetworkSimulation {
         var extraDelay = Duration.zero
         var number: UInt64 = 0
         var seconds: [Second] = []
+        /// The highest estimate so far.
+        var highest = 0.0
     }
 
     private struct Event {
@@ -59,6 +68,7 @@ struct NetworkSimulation {
     private var events: [Event] = []
     /// A transfer beside the flows.
     var tcp: ModelTCP?
+    var mistake: Mistake?
 
     init(
         _ conditions: VirtualLink.Conditions,
@@ -112,7 +122,11 @@ struct NetworkSimulation {
                 flows[flow].seconds[last].bytesArrived += size
                 let delay = link.conditions.delay + flows[flow].extraDelay
                 flows[flow].seconds[last].queueDelays.append(event.at - sentAt - delay)
-            case .report(let flow, let report): flows[flow].estimator.receive(report, now: now)
+            case .report(let flow, var report):
+                if mistake == .wrongUnit { report.arrivals = report.arrivals.map { $0.map { $0 * 4 } } }
+                if mistake == .wrongPacket { report.first &-= 3 }
+                flows[flow].estimator.receive(report, now: now)
+                flows[flow].highest = max(flows[flow].highest, flows[flow].estimator.estimate)
             }
         }
     }
@@ -123,7 +137,7 @@ struct NetworkSimulation {
         switch flows[index].source {
         case .video(let framesPerSecond, let most):
             flows[index].frameAt += .seconds(1) / framesPerSecond
-            let estimate = flows[index].estimator.estimate
+            let estimate = mistake == .noDecrease ? flows[index].highest : flows[index].estimator.estimate
             bytes = Int(min(estimate, most) / 8 / Double(framesPerSecond))
             let backlog = Double(flows[index].waiting.reduce(0, +)) * 8 / estimate
             if backlog > Self.backlogLimit.seconds { return }
@@ -143,11 +157,14 @@ struct NetworkSimulation {
             let isPadding = flows[index].waiting.isEmpty
             if isPadding, flows[index].probe == nil { return }
             let size = isPadding ? 250 : flows[index].waiting.removeFirst()
-            let rate = flows[index].probe?.rate ?? flows[index].estimator.pace
+            let pace = mistake == .noDecrease ? flows[index].highest * 1.2 : flows[index].estimator.pace
+            let rate = flows[index].probe?.rate ?? max(pace, 1)
             flows[index].estimator.noteSent(size: size, followsAtOnce: flows[index].hasWaiting, at: now)
             let before = flows[index].probe
             let rest = before?.after(packetOf: size)
-            let first = before == nil ? flows[index].estimator.takeProbe(for: 12_500_000, at: now) : nil
+            let first =
+                before == nil && mistake != .noProbing
+                ? flows[index].estimator.takeProbe(for: 12_500_000, at: now) : nil
             flows[index].hasWaiting =
                 (!flows[index].waiting.isEmpty || rest != nil) && first == nil && (rest == nil) == (before == nil)
             flows[index].probe = rest ?? first

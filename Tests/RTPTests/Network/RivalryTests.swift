@@ -42,20 +42,51 @@ import Time
         #expect(0.1 * Self.rate...0.7 * Self.rate ~= network.flows[0].rate(over: isFirst ? 20..<59 : 35..<74))
     }
 
-    /// A queue of its own, and a way that has become longer, are no rivals.
-    @Test func aFlowAloneHasNoRival() {
+    /// Over a way that has become longer: no queue is there that others could keep.
+    @Test func aLongerWayIsNoRival() {
+        var network = network(queue: 300, delay: 20)
+        network.flows[0].source = .video(framesPerSecond: 30, most: 4_000_000)
+        network.run(for: .seconds(15))
+        network.link.conditions.delay = .milliseconds(120)
+        network.feedbackDelay = .milliseconds(120)
+        network.run(for: .seconds(60))
+        #expect(0.7 * Self.rate...1.05 * Self.rate ~= network.flows[0].rate(over: 50..<74))
+        #expect(network.flows[0].queueDelay(over: 50..<74, share: 0.95) <= .milliseconds(150))
+        // The link is measured as before.
+        network.link.conditions.rate = 8e6
+        network.flows[0].source = .video(framesPerSecond: 30, most: 8_000_000)
+        network.run(for: .seconds(20))
+        #expect(network.flows[0].rate(over: 85..<94) >= 0.7 * 8e6)
+    }
+
+    private func note(_ queue: Double, for time: Double, from start: Double, _ rivalry: inout Rivalry) -> Bool {
+        var isWay = false
+        for step in 0..<Int(time / 10) where rivalry.note(queue, rate: 1e6, at: start + Double(step * 10)) {
+            isWay = true
+        }
+        return isWay
+    }
+
+    @Test func aQueueThatStaysIsKeptByOthers() {
         var rivalry = Rivalry()
-        for step in 0..<2000 { rivalry.note(step % 290 < 280 ? 35 : 5, rate: 1e6, at: Double(step * 10)) }
+        // Its own goes away.
+        for round in 0..<10 {
+            #expect(!note(35, for: 2800, from: Double(round) * 3000, &rivalry))
+            #expect(!note(5, for: 200, from: Double(round) * 3000 + 2800, &rivalry))
+        }
         #expect(!rivalry.isOn)
-        for step in 2000..<2400 { rivalry.note(35, rate: 3e5, at: Double(step * 10)) }
+        #expect(!note(35, for: 4000, from: 30_000, &rivalry))
         #expect(rivalry.isOn)
         #expect(rivalry.share == 0.5e6)
-        rivalry.note(20, rate: 3e5, at: 24_000)
+        // Others leave it empty for a moment.
+        #expect(!note(14, for: 4900, from: 34_000, &rivalry))
         #expect(rivalry.isOn)
-        for time in [24_010.0, 28_000, 29_000] { rivalry.note(14, rate: 3e5, at: time) }
-        #expect(rivalry.isOn)
-        rivalry.note(14, rate: 3e5, at: 29_020)
+        #expect(!note(14, for: 200, from: 38_900, &rivalry))
         #expect(!rivalry.isOn)
         #expect(rivalry.share == nil)
+        // What is always as long is no queue.
+        #expect(!note(100, for: 20_000, from: 40_000, &rivalry))
+        #expect(rivalry.isOn)
+        #expect(note(105, for: 5000, from: 60_000, &rivalry))
     }
 }
