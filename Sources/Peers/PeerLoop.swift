@@ -71,8 +71,7 @@ package final class PeerLoop {
                 poll()
             }
             removeEnded()
-            publish(to: group)
-            if hasSentFrames || looksAtLinks { group.publish(capacities) }
+            publish(to: group, capacitiesAreDue: hasSentFrames || looksAtLinks)
             tellSignals()
             if work.isClosed { return loop.finish(from: now) }
             loop.run(until: peers.isEmpty ? nil : peers.lazy.compactMap(\.nextDeadline).reduce(statusAt, min))
@@ -304,13 +303,15 @@ package final class PeerLoop {
 
     // MARK: - What others see
 
-    private func publish(to group: PeerGroup) {
+    private func publish(to group: PeerGroup, capacitiesAreDue: Bool) {
         if now >= statusAt {
             for peer in peers { peer.measure(over: now - statusBefore, at: now) }
             statusBefore = now
             statusAt = now + Self.statusInterval
             hasChanged = true
         }
+        // An encode that begins must know what its first frame may take.
+        if capacitiesAreDue || hasChanged { group.publish(capacities) }
         if hasChanged || !signals.isEmpty {
             var totals = departed
             for peer in peers { totals.add(peer.statistics) }

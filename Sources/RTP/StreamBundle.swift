@@ -17,8 +17,8 @@ package struct StreamBundle {
     private let clock: ClockReading
     /// What the link carries, by the peer's feedback; nil where packets have no numbers that it could name.
     package private(set) var estimator: BandwidthEstimator?
-    /// What the link carries by reports, where there is no estimator.
-    private var reported = ReportedRate()
+    /// What the link carries by reports, where there is no estimator; nil where they do not tell of one link.
+    private var reported: ReportedRate?
     /// Of all streams together, where the link sets no limit.
     private var fullPace: Pacer.Pace
     private var probe: BandwidthEstimator.Probe?
@@ -53,11 +53,13 @@ package struct StreamBundle {
     ///   - streams: what was negotiated for each, and its packets; 1…`limit`.
     ///   - pace: of all together, at the most. What the peer's feedback tells of the link slows it down.
     ///   - judgesReach: whether a peer that falls silent is lost.
+    ///   - judgesLink: whether reports tell of one link, as they do not where several peers receive.
     ///   - clock: the capture clock and the wall clock at one instant; reports tie them together.
     package init(
         _ streams: [(parameters: OutgoingStream.Parameters, history: PacketHistory)],
         pace: Pacer.Pace,
         judgesReach: Bool = true,
+        judgesLink: Bool = true,
         clock: ClockReading,
         using random: inout some RandomNumberGenerator
     ) {
@@ -82,6 +84,8 @@ package struct StreamBundle {
             estimator = BandwidthEstimator(start: Double(pace.rate), ceiling: Double(pace.rate))
             probe = estimator?.firstProbe
             followEstimate()
+        } else if judgesLink {
+            reported = ReportedRate()
         }
     }
 
@@ -90,7 +94,7 @@ package struct StreamBundle {
 
     /// What the link carries, in bits a second; nil while nothing tells.
     package var linkRate: Double? {
-        guard let estimator else { return reported.rate.map { min($0, Double(fullPace.rate)) } }
+        guard let estimator else { return reported?.rate.map { min($0, Double(fullPace.rate)) } }
         return estimator.isMeasured ? estimator.estimate : nil
     }
 
@@ -307,7 +311,7 @@ package struct StreamBundle {
             if let tail, let arrived = estimator?.lastArrived, arrived >= tail.number { self.tail = nil }
             followEstimate()
         case .maximumBitrate(let maximum):
-            reported.receive(cap: maximum.bitrate)
+            reported?.receive(cap: maximum.bitrate)
             followEstimate()
         default:
             for index in streams.indices {
@@ -331,9 +335,9 @@ package struct StreamBundle {
             let trip = block.roundTripTime(arrivedAt: clock.ntpTime(at: now))
             if let trip { roundTripTime = trip }
             // Of several streams, the first tells of the link.
-            if index > 0 || estimator != nil { continue }
+            if index > 0 { continue }
             let statistics = streams[index].statistics
-            reported.receive(
+            reported?.receive(
                 block,
                 from: reporter,
                 packets: statistics.packets,
@@ -341,7 +345,7 @@ package struct StreamBundle {
                 roundTrip: trip,
                 now: now
             )
-            followReports()
+            if estimator == nil { followReports() }
         }
     }
 }

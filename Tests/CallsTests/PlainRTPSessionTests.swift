@@ -197,6 +197,21 @@ struct Simulation {
         #expect((.microseconds(49_900) ... .microseconds(50_100)).contains(roundTrip))
     }
 
+    /// Of a group, one that says little of its link would hold up the others.
+    @Test(arguments: [false, true]) func anEstimateCountsUnlessThereAreSeveralReceivers(isMulticast: Bool) {
+        var random = SplitMix64(seed: 11)
+        var session = PlainRTPSession(
+            .init(codec: .vp8),
+            clock: ClockReading(monotonic: .seconds(50), wall: 0),
+            isMulticast: isMulticast,
+            using: &random
+        )
+        let head: [UInt8] = [0x8F, 206, 0, 5, 0, 0, 0, 1, 0, 0, 0, 0]
+        session.receive(rtcp: head + Array("REMB".utf8) + [0x01, 0x1C, 0x0C, 0x35, 0, 0, 0, 9], now: .seconds(50))
+        #expect(session.linkRate == (isMulticast ? nil : 400_000))
+        #expect(session.statistics.malformedFeedback == 0)
+    }
+
     @Test func malformedFeedbackIsCounted() {
         var simulation = Simulation()
         simulation.receive([])

@@ -99,6 +99,7 @@ package final class PlainRTPCall: MediaSink {
         let session = PlainRTPSession(
             PlainRTPSession.Configuration(codec: rendition.codec, targetBitrate: UInt64(rendition.bitrate)),
             clock: clock,
+            isMulticast: receiver.isMulticast,
             refusalsAreLimited: !receiver.isLoopback,
             using: &random
         )
@@ -153,11 +154,10 @@ package final class PlainRTPCall: MediaSink {
             most: Int(clamping: state.session.configuration.targetBitrate),
             at: now
         )
-        let isFullUntil = backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil
         return Demand(
             isWanted: true,
             keyframeAt: state.session.keyframeAt,
-            isFullUntil: capacity.isFullUntil ?? isFullUntil,
+            isFullUntil: backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil,
             bitrate: capacity.bitrate,
             linkRate: capacity.linkRate
         )

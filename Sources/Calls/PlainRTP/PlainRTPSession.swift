@@ -31,10 +31,12 @@ struct PlainRTPSession {
 
     /// - Parameters:
     ///   - clock: the capture clock and the wall clock at one instant; sender reports tie them together.
+    ///   - isMulticast: whether several receivers may report, each of a link of its own.
     ///   - refusalsAreLimited: false if the receiver is on the loopback, where no refusal is lost.
     init(
         _ configuration: Configuration,
         clock: ClockReading,
+        isMulticast: Bool = false,
         refusalsAreLimited: Bool = true,
         using random: inout some RandomNumberGenerator
     ) {
@@ -49,6 +51,7 @@ struct PlainRTPSession {
             [(.init(payloadType: configuration.payloadType, retransmissionPayloadType: nil), history)],
             pace: configuration.pace,
             judgesReach: false,
+            judgesLink: !isMulticast,
             clock: clock,
             using: &random
         )

@@ -38,7 +38,6 @@ package final class WebService: Sendable {
     private static let viewerPrefix = "/api/viewers/"
 
     private let configuration: Configuration
-    private let call: WebCall
     private let status: WebStatus
     private let access: Mutex<AccessGuard>
     private let origins: OriginGuard
@@ -47,7 +46,6 @@ package final class WebService: Sendable {
 
     package init(_ configuration: Configuration, call: WebCall, status: WebStatus) {
         self.configuration = configuration
-        self.call = call
         self.status = status
         access = Mutex(AccessGuard(token: configuration.token))
         origins = OriginGuard(names: configuration.names, allowed: configuration.origins)
@@ -80,7 +78,7 @@ package final class WebService: Sendable {
         case "/api/status": completion(Self.json(status.json))
         case "/api/events": completion(eventStream)
         case _ where request.path.hasPrefix(Self.viewerPrefix):
-            let report = call.report(on: String(request.path.dropFirst(Self.viewerPrefix.count)), status.work)
+            let report = whep.call.report(on: String(request.path.dropFirst(Self.viewerPrefix.count)), status.work)
             completion(report.map { Self.json($0.json) } ?? .sentence(.notFound, "there is no such session"))
         default: whep.change(request, completion)
         }

@@ -219,13 +219,14 @@ package struct BandwidthEstimator: Sendable {
         trend.add(arrival)
         fastest.add(arrival.delay, at: arrival.sentAt)
         let standing = (fastest.value ?? 0) - (base.value ?? arrival.delay)
-        if rivalry.note(standing, rate: rate, at: arrival.sentAt) {
+        if rivalry.note(standing, at: arrival.sentAt) {
             (base, rivalry) = (RecentMinimum(interval: 15_000), Rivalry())
         }
         // What the way takes without a queue does not show then.
         if !rivalry.isOn { base.add(arrival.delay, at: arrival.sentAt) }
         queued = arrival.delay - (fastest.value ?? arrival.delay)
         delivery.add(arrival)
+        if let rate = delivery.rate { rivalry.note(speed: rate, at: arrival.sentAt) }
         if let measurement = trains.add(arrival, ofTrainFrom: packet.train) { follow(measurement, at: now) }
     }
 
@@ -234,6 +235,7 @@ package struct BandwidthEstimator: Sendable {
         isMeasured = true
         // How fast packets arrive among those of others says nothing about the link.
         if rivalry.isOn { return }
+        rivalry.note(speed: min(measurement.sent, measurement.arrived), at: Double(now.nanoseconds) / 1e6)
         let isSaturated = measurement.isSaturated(base: base.value ?? 0)
         if isSaturated { speed = (measurement.arrived, now) }
         let found = isSaturated ? measurement.arrived * Self.use : min(measurement.sent, measurement.arrived)

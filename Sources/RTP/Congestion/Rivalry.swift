@@ -19,17 +19,23 @@ struct Rivalry: Sendable {
     private(set) var isOn = false
     /// The bounds of the queue, and since when it has been within them.
     private var steady: (bounds: ClosedRange<Double>, since: Double)?
-    /// The largest rates of the last minute or two before, negated, in bits a second.
-    private var rates = RecentMinimum(interval: 60_000)
+    /// The highest speeds that were shown in the last ten minutes or twenty before, negated, in bits a second.
+    private var speeds = RecentMinimum(interval: 600_000)
 
-    /// Half of what the flow had alone, in bits a second: what it takes beside others. Nil where there are none.
-    var share: Double? { isOn ? rates.value.map { -$0 / 2 } : nil }
+    /// Half of what the link was seen to carry of the flow alone, in bits a second: what it takes beside others. Nil where there
+    /// are none.
+    var share: Double? { isOn ? speeds.value.map { -$0 / 2 } : nil }
+
+    /// So much has arrived: an assumption is none.
+    ///
+    /// - Parameter speed: in bits a second.
+    mutating func note(speed: Double, at now: Double) { if !isOn { speeds.add(-speed, at: now) } }
 
     /// - Parameters:
     ///   - queue: how long each packet of the last seconds has waited at the least, in milliseconds.
-    ///   - rate: the flow's, in bits a second.
+    ///   - now: the sender's clock in milliseconds.
     /// - Returns: whether there is no queue after all, as the way has become longer. Begin anew then.
-    mutating func note(_ queue: Double, rate: Double, at now: Double) -> Bool {
+    mutating func note(_ queue: Double, at now: Double) -> Bool {
         if queue > Self.longestOwn {
             since = since ?? now
             shortSince = nil
@@ -40,7 +46,6 @@ struct Rivalry: Sendable {
         }
         isOn = since.map { now - $0 > Self.patience } ?? false
         if !isOn {
-            rates.add(-rate, at: now)
             steady = nil
             return false
         }

@@ -73,6 +73,7 @@ struct NetworkSimulation {
     init(
         _ conditions: VirtualLink.Conditions,
         _ sources: [Source],
+        start: Double = 1e6,
         seed: UInt64 = 1
     ) {
         link = VirtualLink(conditions, seed: seed)
@@ -80,7 +81,7 @@ struct NetworkSimulation {
         for (index, source) in sources.enumerated() {
             let frameAt = now + .milliseconds(7 * index)
             flows.append(
-                Flow(estimator: BandwidthEstimator(start: 1e6, ceiling: 12.5e6), source: source, frameAt: frameAt)
+                Flow(estimator: BandwidthEstimator(start: start, ceiling: 12.5e6), source: source, frameAt: frameAt)
             )
         }
     }

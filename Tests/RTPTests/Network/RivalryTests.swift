@@ -42,6 +42,19 @@ import Time
         #expect(0.1 * Self.rate...0.7 * Self.rate ~= network.flows[0].rate(over: isFirst ? 20..<59 : 35..<74))
     }
 
+    /// What was assumed at the start was never shown, and is no measure of a share.
+    @Test(arguments: [1e6, 2e6, 4e6]) func aFairShareIsOneOfWhatWasShown(rate: Double) {
+        var network = NetworkSimulation(
+            .init(rate: rate, queue: .milliseconds(300), delay: .milliseconds(20)),
+            [.video(framesPerSecond: 30, most: 12_500_000)],
+            start: 12.5e6
+        )
+        network.run(for: .seconds(15))
+        network.tcp = ModelTCP()
+        network.run(for: .seconds(60))
+        #expect(0.25 * rate...0.7 * rate ~= network.flows[0].rate(over: 35..<75))
+    }
+
     /// Over a way that has become longer: no queue is there that others could keep.
     @Test func aLongerWayIsNoRival() {
         var network = network(queue: 300, delay: 20)
@@ -61,7 +74,7 @@ import Time
 
     private func note(_ queue: Double, for time: Double, from start: Double, _ rivalry: inout Rivalry) -> Bool {
         var isWay = false
-        for step in 0..<Int(time / 10) where rivalry.note(queue, rate: 1e6, at: start + Double(step * 10)) {
+        for step in 0..<Int(time / 10) where rivalry.note(queue, at: start + Double(step * 10)) {
             isWay = true
         }
         return isWay
@@ -69,6 +82,7 @@ import Time
 
     @Test func aQueueThatStaysIsKeptByOthers() {
         var rivalry = Rivalry()
+        rivalry.note(speed: 1e6, at: 0)
         // Its own goes away.
         for round in 0..<10 {
             #expect(!note(35, for: 2800, from: Double(round) * 3000, &rivalry))
