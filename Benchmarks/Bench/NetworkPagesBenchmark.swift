@@ -1,5 +1,4 @@
 import Foundation
-import Pixels
 import Posix
 import TestSupport
 import Time
@@ -108,7 +107,6 @@ private func turnPages(over link: Link, _ codec: String, count: Int) throws -> [
     _ = try Thread { readCounterLines(output, into: painted) }
     let browser = try web.viewer()
     let _: Bool? = try browser.evaluateOptional(watchLuma)
-    let rescaler = Rescaler(from: Stage.size, to: EncoderSettings.size)
     var rows: [[Double]] = []
     // The first page shows what the link carries.
     for round in 0...count {
@@ -116,10 +114,7 @@ private func turnPages(over link: Link, _ codec: String, count: Int) throws -> [
         try wait(until: "the next page is there", timeout: .seconds(15)) { painted.all.keys.max() ?? 0 > known }
         let time = Double(painted.all[known + 1]!.nanoseconds) / 1e6 + wallClockAtMonotonicZero()
         sleep(seconds: 8.5)
-        let source = Picture(size: Stage.size)
-        try web.stage.grab(count: 1) { source.convert($0) }
-        let wanted = Picture(size: EncoderSettings.size)
-        wanted.rescale(source, by: rescaler)
+        let wanted = try web.stage.wantedPicture()
         let frames = try browser.evaluate(
             takeFrames(since: time, for: 9000),
             as: [LumaFrame].self
@@ -157,11 +152,7 @@ func joinSection(_ options: RunOptions) -> Section {
 
 private func join(over link: Link, _ codec: String) throws -> [Double] {
     let web = try WebStage("pages", rate: 0.001, codec: codec, link: link)
-    let rescaler = Rescaler(from: Stage.size, to: EncoderSettings.size)
-    let source = Picture(size: Stage.size)
-    try web.stage.grab(count: 1) { source.convert($0) }
-    let wanted = Picture(size: EncoderSettings.size)
-    wanted.rescale(source, by: rescaler)
+    let wanted = try web.stage.wantedPicture()
     let browser = try web.browser(.chromium)
     try browser.open(web.page)
     try wait(until: "there is a connection") {

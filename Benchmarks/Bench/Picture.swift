@@ -71,3 +71,14 @@ final class Picture {
         return 10 * log10(255 * 255 * Double(size.width * rows) / Double(squares))
     }
 }
+
+extension Stage {
+    /// What the screen shows, at the size of the stream.
+    func wantedPicture() throws -> Picture {
+        let source = Picture(size: Self.size)
+        try grab(count: 1) { source.convert($0) }
+        let wanted = Picture(size: EncoderSettings.size)
+        wanted.rescale(source, by: Rescaler(from: Self.size, to: EncoderSettings.size))
+        return wanted
+    }
+}

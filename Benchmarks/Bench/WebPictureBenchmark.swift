@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import Pixels
 import Posix
 import TestSupport
 import Time
@@ -33,10 +32,7 @@ func lateSection(_ options: RunOptions) -> Section {
 
 private func late(_ codec: String, count: Int) throws -> [Double] {
     let web = try WebStage("pages", rate: 0.001, codec: codec)
-    let source = Picture(size: Stage.size)
-    try web.stage.grab(count: 1) { source.convert($0) }
-    let wanted = Picture(size: EncoderSettings.size)
-    wanted.rescale(source, by: Rescaler(from: Stage.size, to: EncoderSettings.size))
+    let wanted = try web.stage.wantedPicture()
     let first = try web.viewer()
     let second = try web.viewer()
     var times: [Double] = []
@@ -150,7 +146,6 @@ private func sharpness(_ codec: String, flips: Int) throws -> [Double] {
     _ = try Thread { readCounterLines(output, into: painted) }
     let browser = try web.viewer()
     let _: Bool? = try browser.evaluateOptional(watchLuma)
-    let rescaler = Rescaler(from: Stage.size, to: EncoderSettings.size)
     var firsts: [Double] = []
     var firstQualities: [Double] = []
     var sharps: [Double] = []
@@ -161,10 +156,7 @@ private func sharpness(_ codec: String, flips: Int) throws -> [Double] {
         try wait(until: "the next page is there") { painted.all.keys.max() ?? 0 > known }
         let time = Double(painted.all[known + 1]!.nanoseconds) / 1e6 + wallClockAtMonotonicZero()
         sleep(seconds: 1.7)
-        let source = Picture(size: Stage.size)
-        try web.stage.grab(count: 1) { source.convert($0) }
-        let wanted = Picture(size: EncoderSettings.size)
-        wanted.rescale(source, by: rescaler)
+        let wanted = try web.stage.wantedPicture()
         let frames = try browser.evaluate(takeFrames(since: time), as: [LumaFrame].self)
         let qualities = frames.map { (after: $0.at - time, quality: wanted.lumaPSNR(ofEveryFourthRow: Array($0.luma))) }
         // A frame of the page before is far from this one.
