@@ -40,7 +40,9 @@ struct LossLimit: Sendable {
     mutating func noteArrival() { arrived += 1 }
     mutating func noteLoss() { lost += 1 }
 
-    mutating func note(arrived: Int, lost: Int) {
+    /// Of packets since an instant, so many arrived.
+    mutating func note(arrived: Int, lost: Int, since: Instant) {
+        beganAt = beganAt ?? since
         self.arrived += arrived
         self.lost += lost
     }

@@ -12,6 +12,8 @@ struct ReportedRate: Sendable {
     private static let (growth, slowGrowth) = (0.1, 0.02)
     /// A round trip that is longer than the shortest by so much has waited in a queue.
     private static let longestQueue = Duration.milliseconds(150)
+    /// One that is longer by so much is so by no chance.
+    private static let overlongQueue = Duration.milliseconds(500)
     /// Packets that are too few to tell how fast they arrived.
     private static let fewestPackets: UInt32 = 10
     /// More packets than this are not sent between two reports.
@@ -90,7 +92,7 @@ struct ReportedRate: Sendable {
         let arrived = expected - min(lost, expected)
         let delivered = Double(arrived) * size * 8 / elapsed.seconds
         mostDelivered.add(-delivered, at: now.milliseconds)
-        lossLimit.note(arrived: Int(arrived), lost: Int(min(lost, expected)))
+        lossLimit.note(arrived: Int(arrived), lost: Int(min(lost, expected)), since: last.at)
         lossLimit.judge(-Self.decrease * (mostDelivered.value ?? 0), at: now)
         // The same round trip may be told of again.
         if let roundTrip, report.answered != last.answered {
@@ -104,7 +106,7 @@ struct ReportedRate: Sendable {
         guard let shortest = shortest.value, trip > .milliseconds(shortest) + Self.longestQueue else {
             longTrips = 0
             delayLimit = delayLimit.map { limit in
-                let isNear = 0.7 * fullRate...1.1 * fullRate ~= limit
+                let isNear = 0.7 * fullRate...1.5 * fullRate ~= limit
                 // After a silence, a minute's growth is not believed at once.
                 return limit * (1 + (isNear ? Self.slowGrowth : Self.growth) * min(elapsed.seconds, 5))
             }
@@ -112,7 +114,8 @@ struct ReportedRate: Sendable {
         }
         longTrips += 1
         // One round trip may be long by chance, and a queue that grows shorter needs no other decrease.
-        guard isTelling, longTrips >= 2, let lastTrip, trip > lastTrip - .milliseconds(20) else { return }
+        let isSure = longTrips >= 2 || trip > .milliseconds(shortest) + Self.overlongQueue
+        guard isTelling, isSure, let lastTrip, trip > lastTrip - .milliseconds(20) else { return }
         let delivered = -(mostDelivered.value ?? 0)
         fullRate = delivered
         delayLimit = max(BandwidthEstimator.floor, Self.decrease * min(delivered, delayLimit ?? delivered))

@@ -37,6 +37,18 @@ import Time
         #expect(late <= (stack.latencies.count - frames) / 10)
     }
 
+    /// Some receivers report each five seconds, as RFC 3550 has it: the second report after packets were lost tells.
+    @Test(arguments: [0.5e6, 1e6]) func theSecondReportTells(rate: Double) throws {
+        var stack = StackSimulation(
+            .init(rate: rate, queue: .seconds(1), delay: .milliseconds(25)),
+            telling: .rareReports
+        )
+        stream(&stack, for: .seconds(8))
+        #expect(try #require(stack.bundle.linkRate) < 1.1 * rate)
+        stream(&stack, for: .seconds(60))
+        #expect(stack.latencies.suffix(900).dropLast(90).count { $0 ?? .seconds(9) < .seconds(1.5) } > 600)
+    }
+
     @Test func aLinkThatIsGoodAgainIsUsedAgain() throws {
         var stack = StackSimulation(.init(rate: 0.5e6, queue: .seconds(1)), telling: .reports)
         stream(&stack, for: .seconds(30))

@@ -11,8 +11,8 @@ struct StackSimulation {
     enum Telling {
         /// Of each packet, by transport-wide feedback.
         case packets
-        /// By a receiver report each second.
-        case reports
+        /// By a receiver report each second, or each five seconds.
+        case reports, rareReports
     }
 
     private enum Event {
@@ -129,7 +129,7 @@ struct StackSimulation {
             }
             bytes.removeAll()
         }
-        guard telling == .reports, bundle.writeReport(at: now, to: &bytes) else { return }
+        guard telling != .packets, bundle.writeReport(at: now, to: &bytes) else { return }
         let ntpTime = clock.ntpTime(at: now)
         for at in link.send(bytes.count, at: now) { events.append((at, .senderReport(ntpTime))) }
     }
@@ -180,14 +180,14 @@ struct StackSimulation {
             let nack = GenericNACK(sender: 1, media: bundle.streams[0].ssrc, lost: lost)
             events.append((now + roundTrip / 2, .feedback(.genericNACK(nack))))
         }
-        if telling == .reports { return reportOnStream() }
+        if telling != .packets { return reportOnStream() }
         guard now >= feedbackAt + ModelReceiver.interval, let feedback = receiver.takeReport() else { return }
         feedbackAt = now
         events.append((now + roundTrip / 2, .feedback(.transportFeedback(feedback))))
     }
 
     private mutating func reportOnStream() {
-        guard now >= feedbackAt + .seconds(1), let newest else { return }
+        guard now >= feedbackAt + .seconds(telling == .reports ? 1 : 5), let newest else { return }
         feedbackAt = now
         let block = ReportBlock(
             ssrc: bundle.streams[0].ssrc,
