@@ -48,6 +48,8 @@ package struct BandwidthEstimator: Sendable {
     private static let applicationLimit = 0.65
     /// How long packets may wait on their way.
     private static let queueLimit = Duration.milliseconds(100)
+    /// While a queue of so many milliseconds does not go away, the link carries no more than it does.
+    private static let longestStanding = 25.0
     /// What may be on its way before the link was measured, in bytes, and at the least later.
     private static let (firstWindow, leastWindow) = (24_000, 6000)
     /// A packet of which nothing is heard for so long does not hold up others.
@@ -123,6 +125,7 @@ package struct BandwidthEstimator: Sendable {
     /// The rate at which packets shall leave, in bits a second: a bit more than the estimate, so that a faster link shows; less
     /// while a queue is there.
     package var pace: Double {
+        if standing > Self.longestStanding { return 0.8 * estimate }
         let factor = queued <= 25 ? 1.15 : queued <= 60 ? 1 : 0.8
         return factor * estimate + min(Self.lead, 0.2 * estimate)
     }
@@ -269,10 +272,16 @@ package struct BandwidthEstimator: Sendable {
         return lastDelay - least
     }
 
+    /// The part of the queue that did not go away in the last seconds, in milliseconds: the flow's own, unless others keep one.
+    private var standing: Double {
+        guard !rivalry.isOn, let fastest = fastest.value, let base = base.value else { return 0 }
+        return fastest - base
+    }
+
     private mutating func grow(at now: Instant) {
         defer { grownAt = now }
         guard let grownAt, let delivered = delivery.rate, delivered > Self.applicationLimit * rate,
-            trend.signal == .normal || rivalry.isOn
+            trend.signal == .normal || rivalry.isOn, standing <= Self.longestStanding
         else { return }
         if let share = rivalry.share {
             let growth = rate < share ? Self.growth + 0.1 * rate : 0.01 * rate

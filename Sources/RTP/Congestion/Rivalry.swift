@@ -39,10 +39,12 @@ struct Rivalry: Sendable {
         if queue > Self.longestOwn {
             since = since ?? now
             shortSince = nil
+        } else if !isOn {
+            since = nil
         } else if queue < Self.shortest {
             let began = shortSince ?? now
             shortSince = began
-            if !isOn || now - began > Self.pause { since = nil }
+            if now - began > Self.pause { since = nil }
         }
         isOn = since.map { now - $0 > Self.patience } ?? false
         if !isOn {

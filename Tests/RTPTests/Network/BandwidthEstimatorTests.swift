@@ -46,6 +46,22 @@ import Time
         #expect(flow.rate(over: 45..<59) >= 2.25e6)
     }
 
+    /// Film that the encoder cannot make smaller, so that pictures are left out.
+    @Test(arguments: [0.45e6, 0.55e6, 0.7e6, 1e6], [20, 30])
+    func whatIsTooLargeForTheLinkKeepsNoQueue(least: Double, framesPerSecond: Int) {
+        var network = NetworkSimulation(
+            .init(rate: 5e6, queue: .seconds(2)),
+            [.video(framesPerSecond: framesPerSecond, least: least, most: 2_500_000)]
+        )
+        network.run(for: .seconds(20))
+        network.link.conditions.rate = 0.5e6
+        network.run(for: .seconds(60))
+        let flow = network.flows[0]
+        for second in flow.seconds[23..<79] { #expect(second.estimate <= 0.55e6) }
+        #expect(flow.rate(over: 25..<79) >= 0.35e6)
+        #expect(flow.queueDelay(over: 22..<79, share: 0.95) <= .milliseconds(150))
+    }
+
     @Test(arguments: [0.01, 0.03, 0.05]) func randomLossIsNoCongestion(share: Double) {
         var network = NetworkSimulation(.init(rate: 5e6, loss: .random(share)), [Self.video])
         network.run(for: .seconds(30))

@@ -8,8 +8,9 @@ import Time
 struct NetworkSimulation {
     /// What a source would send.
     enum Source {
-        /// Pictures at this rate, of as many bits together as the estimate allows, up to a limit in bits a second.
-        case video(framesPerSecond: Int, most: Double)
+        /// Pictures at this rate, of as many bits together as the estimate allows, between limits in bits a second: an encoder
+        /// cannot send less than with its coarsest quantizer.
+        case video(framesPerSecond: Int, least: Double = 0, most: Double)
         /// Pictures of this many bytes at once, so far apart.
         case pages(bytes: Int, every: Duration)
     }
@@ -136,10 +137,10 @@ struct NetworkSimulation {
         guard now >= flows[index].frameAt else { return }
         let bytes: Int
         switch flows[index].source {
-        case .video(let framesPerSecond, let most):
+        case .video(let framesPerSecond, let least, let most):
             flows[index].frameAt += .seconds(1) / framesPerSecond
             let estimate = mistake == .noDecrease ? flows[index].highest : flows[index].estimator.estimate
-            bytes = Int(min(estimate, most) / 8 / Double(framesPerSecond))
+            bytes = Int(max(least, min(estimate, most)) / 8 / Double(framesPerSecond))
             let backlog = Double(flows[index].waiting.reduce(0, +)) * 8 / estimate
             if backlog > Self.backlogLimit.seconds { return }
         case .pages(let size, let interval):

@@ -80,6 +80,15 @@ import Time
         return isWay
     }
 
+    /// What is left of a queue of one's own, after the link has become slower, is not what the queue was.
+    @Test func aQueueThatShrinksIsItsOwn() {
+        var rivalry = Rivalry()
+        rivalry.note(speed: 5e6, at: 0)
+        #expect(!note(500, for: 2000, from: 0, &rivalry))
+        for round in 0..<10 { #expect(!note([16, 29][round % 2], for: 1000, from: 2000 + Double(round) * 1000, &rivalry)) }
+        #expect(!rivalry.isOn)
+    }
+
     @Test func aQueueThatStaysIsKeptByOthers() {
         var rivalry = Rivalry()
         rivalry.note(speed: 1e6, at: 0)
