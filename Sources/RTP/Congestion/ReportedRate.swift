@@ -34,7 +34,7 @@ struct ReportedRate: Sendable {
     }
 
     private var last: Report?
-    private var lossLimit = LossLimit(growth: 1.04, patience: 3)
+    private var lossLimit = LossLimit(growth: 1.04, patience: 6)
     /// What long round trips allow, in bits a second; nil for anything.
     private var delayLimit: Double?
     /// What was sent when packets waited last.
