@@ -144,7 +144,6 @@ struct NetworkCommand: ParsableCommand {
     func run() throws {
         stopChildrenOnSignals()
         let sections = networkSections(options, only: only)
-        for section in sections { section.print() }
         Report(sections: sections).printGoals()
         guard only.isEmpty else { return }
         try svg(of: sections.compactMap(\.chart))

@@ -2,14 +2,19 @@ import Foundation
 
 let networkCommand = "tools/bench network"
 
-/// The way from the screen to Chromium over links that are thin, lossy or change, by the viewer's own decoder.
+/// The way from the screen to Chromium over links that are thin, lossy or change, by the viewer's own decoder. Each is printed as
+/// soon as it is measured.
 func networkSections(_ options: RunOptions, only name: String) -> [Section] {
     let sections: [(String, (RunOptions) -> Section)] = [
         ("thin", thinSection), ("switch", switchSection), ("far", farSection), ("lossy", lossySection),
         ("drop", dropSection), ("typing", typingSection), ("shared", sharedSection), ("bulk", bulkSection),
         ("bad", badSection), ("join", joinSection), ("receivers", receiversSection),
     ]
-    return sections.filter { name.isEmpty || $0.0.contains(name) }.map { $0.1(options) }
+    return sections.filter { name.isEmpty || $0.0.contains(name) }.map { _, measure in
+        let section = measure(options)
+        section.print()
+        return section
+    }
 }
 
 /// The sender that is measured: Oriel with a codec, or Chromium's own share.
