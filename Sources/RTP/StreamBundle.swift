@@ -43,11 +43,11 @@ package struct StreamBundle {
         /// How often it was sent.
         let times: Int
         /// When to send it again.
-        let repeatAt: Instant
+        var repeatAt: Instant
     }
 
-    /// The last packet is sent no more often than this: by then, ten lost in a row are over.
-    private static let mostTimes = 10
+    /// The last packet is sent no more often than this.
+    private static let mostTimes = 16
 
     /// - Parameters:
     ///   - streams: what was negotiated for each, and its packets; 1…`limit`.
@@ -134,13 +134,23 @@ package struct StreamBundle {
     private mutating func noteTail(_ packet: UInt64, of stream: Int, at now: Instant) {
         guard let estimator, estimator.lastArrived != nil else { return }
         let isRepeated = tail.map { $0.stream == stream && $0.index == packet } ?? false
+        let times = isRepeated ? tail!.times + 1 : 1
+        // Once, twice, four and eight times after each other: losses in a row are over sooner.
+        let mustWait = times & (times - 1) == 0
         tail = Tail(
             number: (estimator.lastSent ?? 0) + 1,
             stream: stream,
             index: packet,
-            times: isRepeated ? tail!.times + 1 : 1,
-            repeatAt: now + estimator.probeTimeout
+            times: times,
+            repeatAt: mustWait ? now + estimator.probeTimeout : now
         )
+    }
+
+    /// While what was sent before the last packet still arrives, that is on its way.
+    private mutating func noteArrival(of number: UInt64, _ now: Instant) {
+        guard let tail, let estimator else { return }
+        self.tail = number >= tail.number ? nil : tail
+        self.tail?.repeatAt = max(tail.repeatAt, now + estimator.probeTimeout)
     }
 
     /// Has the last packet sent again if nobody has told of it for long.
@@ -307,8 +317,9 @@ package struct StreamBundle {
         case .senderReport(let report): note(report.reports, of: report.ssrc, now: now)
         case .receiverReport(let report): note(report.reports, of: report.ssrc, now: now)
         case .transportFeedback(let feedback):
+            let before = estimator?.lastArrived
             estimator?.receive(feedback, now: now)
-            if let tail, let arrived = estimator?.lastArrived, arrived >= tail.number { self.tail = nil }
+            if let arrived = estimator?.lastArrived, arrived != before { noteArrival(of: arrived, now) }
             followEstimate()
         case .maximumBitrate(let maximum):
             reported?.receive(cap: maximum.bitrate)

@@ -63,13 +63,24 @@ import Time
         #expect(stack.latencies.count { $0 ?? .seconds(9) > .milliseconds(900) } <= 2)
     }
 
+    /// Somebody types over a link that loses ten packets in a row now and then: few letters are late.
+    @Test(arguments: 1...10) func burstsDelayFewLetters(seed: UInt64) {
+        var stack = begin(.init(rate: 2e6, delay: .milliseconds(20)), seed: seed)
+        stack.link.conditions.loss = .bursts(good: 490, bad: 10)
+        stack.run(for: .seconds(300), each: .milliseconds(143)) { $0.append(bytes: 500) }
+        stack.run(for: .seconds(3))
+        #expect(stack.latencies.allSatisfy { $0 != nil })
+        let late = stack.latencies.count { $0 ?? .seconds(9) > .milliseconds(150) }
+        #expect(late <= stack.latencies.count / 20, "\(late)")
+    }
+
     /// A peer that is gone is not sent the last packet for ever.
-    @Test func aTailIsSentAgainNoMoreThanTenTimes() {
+    @Test func aTailIsSentAgainNoMoreThanFifteenTimes() {
         var stack = begin(.init(rate: 2e6))
         stack.link.conditions.loss = .random(1)
         stack.append(bytes: 500)
         stack.run(for: .seconds(60))
-        #expect(1...9 ~= stack.packetsRepeated)
+        #expect(1...15 ~= stack.packetsRepeated)
     }
 
     /// A still screen costs nothing, whatever is known of the link.
