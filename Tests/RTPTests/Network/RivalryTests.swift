@@ -85,7 +85,9 @@ import Time
         var rivalry = Rivalry()
         rivalry.note(speed: 5e6, at: 0)
         #expect(!note(500, for: 2000, from: 0, &rivalry))
-        for round in 0..<10 { #expect(!note([16, 29][round % 2], for: 1000, from: 2000 + Double(round) * 1000, &rivalry)) }
+        for round in 0..<10 {
+            #expect(!note([16, 29][round % 2], for: 1000, from: 2000 + Double(round) * 1000, &rivalry))
+        }
         #expect(!rivalry.isOn)
     }
 
