@@ -84,7 +84,7 @@ package struct OutgoingStream {
         return history.size(from: index)
     }
 
-    /// Appends the next packet, of which there must be one. Returns its number in the history.
+    /// Appends the next packet, of which there must be one. Returns its number in the history; nil if it left before.
     ///
     /// - Parameter transportNumber: the number of the packet among those of all streams; nil where none goes out.
     mutating func writeNext(
@@ -93,12 +93,12 @@ package struct OutgoingStream {
         _ clock: ClockReading,
         transportNumber: UInt16?,
         to bytes: inout [UInt8]
-    ) -> UInt64 {
+    ) -> UInt64? {
         if let index = retransmissions.next(in: history) {
             retransmissions.noteSent(index, at: now)
             statistics.retransmissions += 1
             writeRetransmission(of: history[index], index, clock, transportNumber, to: &bytes)
-            return index
+            return nil
         }
         guard case .at(let index) = position else { preconditionFailure("nothing is next") }
         write(history[index], index, clock, transportNumber, to: &bytes)

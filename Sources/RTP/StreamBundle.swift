@@ -22,8 +22,7 @@ package struct StreamBundle {
     /// Of all streams together, where the link sets no limit.
     private var fullPace: Pacer.Pace
     private var probe: BandwidthEstimator.Probe?
-    /// The last packet, if none came after it by which the peer would notice that it is lost.
-    private var tail: Tail?
+    private var tail = TailProbe()
     /// Whether a packet waited when the last one left.
     private var hasWaiting = false
     private var pacer: Pacer
@@ -33,21 +32,6 @@ package struct StreamBundle {
     private var reachability: Reachability?
     /// The stream whose packet goes first if several wait.
     private var turn = 0
-
-    private struct Tail {
-        /// Its transport-wide number.
-        let number: UInt64
-        /// The place of its stream, and its number in the history there.
-        let stream: Int
-        let index: UInt64
-        /// How often it was sent.
-        let times: Int
-        /// When to send it again.
-        var repeatAt: Instant
-    }
-
-    /// The last packet is sent no more often than this.
-    private static let mostTimes = 16
 
     /// - Parameters:
     ///   - streams: what was negotiated for each, and its packets; 1…`limit`.
@@ -122,7 +106,10 @@ package struct StreamBundle {
         } else {
             let sent = streams[index].writeNext(at: now, roundTripTime, clock, transportNumber: number, to: &bytes)
             turn = (index + 1) % streams.count
-            if isNumbered { noteTail(sent, of: index, at: now) }
+            if isNumbered, let sent, let estimator, estimator.lastArrived != nil {
+                let packet = TailProbe.Packet(number: estimator.packetsSent, stream: index, index: sent)
+                tail.noteSent(packet, timeout: estimator.probeTimeout, at: now)
+            }
         }
         pacer.note(packetOf: size, at: now)
         reports.packetSent(at: now)
@@ -130,38 +117,13 @@ package struct StreamBundle {
         return true
     }
 
-    /// The packet that leaves now is the last one, until another follows.
-    private mutating func noteTail(_ packet: UInt64, of stream: Int, at now: Instant) {
-        guard let estimator, estimator.lastArrived != nil else { return }
-        let isRepeated = tail.map { $0.stream == stream && $0.index == packet } ?? false
-        let times = isRepeated ? tail!.times + 1 : 1
-        // Once, twice, four and eight times after each other: losses in a row are over sooner.
-        let mustWait = times & (times - 1) == 0
-        tail = Tail(
-            number: (estimator.lastSent ?? 0) + 1,
-            stream: stream,
-            index: packet,
-            times: times,
-            repeatAt: mustWait ? now + estimator.probeTimeout : now
-        )
-    }
-
-    /// While what was sent before the last packet still arrives, that is on its way.
-    private mutating func noteArrival(of number: UInt64, _ now: Instant) {
-        guard let tail, let estimator else { return }
-        self.tail = number >= tail.number ? nil : tail
-        self.tail?.repeatAt = max(tail.repeatAt, now + estimator.probeTimeout)
-    }
-
-    /// Has the last packet sent again if nobody has told of it for long.
+    /// Has the last packet sent again if nothing is heard for long.
     private mutating func repeatTail(at now: Instant) {
-        guard let tail, now >= tail.repeatAt, next == nil else { return }
-        guard tail.times < Self.mostTimes else {
-            self.tail = nil
+        guard next == nil, let estimator, let packet = tail.takeCopy(timeout: estimator.probeTimeout, at: now) else {
             return
         }
-        streams[tail.stream].repeatPacket(tail.index)
-        if next == nil { self.tail = nil }
+        streams[packet.stream].repeatPacket(packet.index)
+        if next == nil { tail.forget(stream: packet.stream) }
     }
 
     private mutating func noteSent(_ size: Int, at now: Instant) {
@@ -201,7 +163,7 @@ package struct StreamBundle {
 
     /// The stream that carries padding, and the size of its packets; nil while the link is not probed.
     private var padding: (index: Int, size: Int)? {
-        guard probe != nil, estimator?.lastSent != nil, let index = streams.firstIndex(where: \.canPad) else {
+        guard probe != nil, let estimator, estimator.packetsSent > 0, let index = streams.firstIndex(where: \.canPad) else {
             return nil
         }
         return (index, OutgoingStream.paddingSize)
@@ -227,7 +189,7 @@ package struct StreamBundle {
             let earliest = pacer.earliest(forPacketOf: max(next.size, burst))
             return max(earliest, estimator?.roomAt(earliest) ?? earliest)
         }
-        let tail = packet == nil ? tail?.repeatAt : nil
+        let tail = packet == nil ? tail.deadline : nil
         let keyframe = streams.lazy.compactMap { $0.keyframeNeed?.deadline }.min()
         return earliest(packet ?? tail, reports.nextDeadline, keyframe, reachability?.deadline)
     }
@@ -283,7 +245,7 @@ package struct StreamBundle {
     package mutating func change(to parameters: OutgoingStream.Parameters, from history: PacketHistory) {
         guard let index = index(of: parameters.mid) else { return }
         streams[index].change(to: parameters, from: history)
-        if tail?.stream == index { tail = nil }
+        tail.forget(stream: index)
     }
 
     /// Keeps only those streams of an offer that the peer has accepted. Nothing of them has been sent yet.
@@ -319,7 +281,9 @@ package struct StreamBundle {
         case .transportFeedback(let feedback):
             let before = estimator?.lastArrived
             estimator?.receive(feedback, now: now)
-            if let arrived = estimator?.lastArrived, arrived != before { noteArrival(of: arrived, now) }
+            if let estimator, let arrived = estimator.lastArrived, arrived != before {
+                tail.noteArrival(of: arrived, timeout: estimator.probeTimeout, now: now)
+            }
             followEstimate()
         case .maximumBitrate(let maximum):
             reported?.receive(cap: maximum.bitrate)

@@ -176,8 +176,9 @@ package struct BandwidthEstimator: Sendable {
         lastSentAt = now
     }
 
-    /// The number of the packet that was sent last, and of the one of those that arrived that was sent last.
-    package var lastSent: UInt64? { packets.end == 0 ? nil : packets.end - 1 }
+    package var packetsSent: UInt64 { packets.end }
+
+    /// The number of that packet of those that arrived that was sent last.
     package var lastArrived: UInt64? { packets.newest?.number }
 
     /// After so long, a packet that nobody has told of is taken for lost, if none was sent after it that would show that
@@ -201,7 +202,7 @@ package struct BandwidthEstimator: Sendable {
         packets.giveUpOvertaken { _ in lossLimit.noteLoss() }
         if let newest { trips.add((now - newest.sentAt).milliseconds, at: Double(now.nanoseconds) / 1e6) }
         if !isMeasured, let measurement = trains.measurement { follow(measurement, at: now) }
-        lossLimit.judge(delivery.rate ?? rate, at: now)
+        lossLimit.judge(delivery.rate ?? rate, of: estimate, at: now)
         let mustGiveWay = rivalry.share.map { rate > $0 } ?? true
         if trend.signal == .overuse, mustGiveWay { backOff(at: now) } else { grow(at: now) }
         rate = min(max(rate, Self.floor), ceiling)

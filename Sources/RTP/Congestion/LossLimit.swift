@@ -8,6 +8,8 @@ import Time
 struct LossLimit: Sendable {
     /// Loss up to this share, beyond the link's own, is never congestion.
     private static let tolerance = 0.05
+    /// Whoever sends less than this share of what might be sent loses little by a rate that is too high.
+    private static let applicationLimit = 0.65
     /// Loss that is still this share of what it was did not come from the rate.
     private static let persistence = 0.7
     /// A judgement needs so much time and so many packets.
@@ -52,8 +54,10 @@ struct LossLimit: Sendable {
 
     /// Judges what was noted since the last time, if that is enough.
     ///
-    /// - Parameter delivered: what arrived, in bits a second.
-    mutating func judge(_ delivered: Double, at now: Instant) {
+    /// - Parameters:
+    ///   - delivered: what arrived, in bits a second.
+    ///   - allowed: what might have been sent, in bits a second; nil if that was sent.
+    mutating func judge(_ delivered: Double, of allowed: Double? = nil, at now: Instant) {
         let began = beganAt ?? now
         beganAt = began
         let count = arrived + lost
@@ -70,6 +74,13 @@ struct LossLimit: Sendable {
             if let limit, limit > 2 * delivered { self.limit = nil }
             return
         }
+        let sent = delivered / max(1 - loss, 0.1)
+        if let allowed, sent < Self.applicationLimit * allowed {
+            // Its effect could not be seen.
+            limit = max(delivered, allowed / 2)
+            cut = nil
+            return
+        }
         cut?.age += 1
         if let cut, cut.age < patience { return }
         if let cut, loss > Self.persistence * cut.loss {
@@ -77,7 +88,7 @@ struct LossLimit: Sendable {
             limit = cut.before
             self.cut = nil
         } else {
-            cut = Cut(loss: loss, before: delivered / max(1 - loss, 0.1))
+            cut = Cut(loss: loss, before: sent)
             limit = delivered / (1 - min(inherent, 0.9))
         }
     }

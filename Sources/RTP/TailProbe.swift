@@ -1,0 +1,60 @@
+import Time
+
+/// Sends the last packet again while nothing is heard of what was sent: no later one shows the peer that it is lost.
+///
+/// It is the probe timeout of RFC 9002 §6.2, but copies double where that one waits twice as long: a link that loses many packets
+/// in a row is past them sooner. New packets neither put the timeout off nor begin the count anew; an arrival does both.
+struct TailProbe: Sendable {
+    struct Packet: Sendable, Equatable {
+        /// The transport-wide number under which it left first.
+        var number: UInt64
+        /// The place of its stream, and its number in the history there.
+        var stream: Int
+        var index: UInt64
+    }
+
+    /// 31 copies in all.
+    private static let mostTimeouts = 5
+
+    /// The newest of the packets of which nothing is heard; nil if there is none.
+    private(set) var packet: Packet?
+    private var timeoutAt = Instant.start
+    private var timeouts = 0
+    /// Yet to be sent after the last timeout.
+    private var copies = 0
+
+    /// When the packet is sent again; nil while there is nothing to send or no use in it.
+    var deadline: Instant? {
+        packet == nil || copies == 0 && timeouts == Self.mostTimeouts ? nil : copies > 0 ? .start : timeoutAt
+    }
+
+    /// A packet leaves for the first time.
+    mutating func noteSent(_ packet: Packet, timeout: Duration, at now: Instant) {
+        if self.packet == nil { timeoutAt = now + timeout }
+        self.packet = packet
+    }
+
+    /// The peer tells of a packet that it was not known to have.
+    mutating func noteArrival(of number: UInt64, timeout: Duration, now: Instant) {
+        (timeouts, copies) = (0, 0)
+        timeoutAt = now + timeout
+        if let packet, number >= packet.number { self.packet = nil }
+    }
+
+    /// The packet to send once more now; nil if none is.
+    mutating func takeCopy(timeout: Duration, at now: Instant) -> Packet? {
+        guard let packet, let deadline, deadline <= now else { return nil }
+        if copies == 0 {
+            copies = 1 << timeouts
+            timeouts += 1
+            timeoutAt = now + timeout
+        }
+        copies -= 1
+        return packet
+    }
+
+    /// The history of a stream is gone.
+    mutating func forget(stream: Int) {
+        if packet?.stream == stream { packet = nil }
+    }
+}
