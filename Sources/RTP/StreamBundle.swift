@@ -163,9 +163,9 @@ package struct StreamBundle {
 
     /// The stream that carries padding, and the size of its packets; nil while the link is not probed.
     private var padding: (index: Int, size: Int)? {
-        guard probe != nil, let estimator, estimator.packetsSent > 0, let index = streams.firstIndex(where: \.canPad) else {
-            return nil
-        }
+        guard probe != nil, let estimator, estimator.packetsSent > 0,
+            let index = streams.firstIndex(where: \.canPad)
+        else { return nil }
         return (index, OutgoingStream.paddingSize)
     }
 
