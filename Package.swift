@@ -26,6 +26,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     ],
@@ -52,12 +53,21 @@ let package = Package(
         .target(
             name: "Calls",
             dependencies: [
-                "HTTP", "Media", "Peers", "Posix", "RTP", "Time", "WebRTC",
+                "HTTP", "Media", "Peers", "Posix", "RTP", "SocketIO", "Time", "WebRTC",
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             resources: [.embedInCode("Web/Page")],
             swiftSettings: swift
+        ),
+        .target(
+            name: "SocketIO",
+            dependencies: [
+                "Time",
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
+            ],
+            swiftSettings: safe
         ),
         .target(name: "Peers", dependencies: ["Media", "Posix", "RTP", "Time", "WebRTC"], swiftSettings: swift),
         .target(
@@ -68,6 +78,7 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
             swiftSettings: swift
         ),
@@ -138,6 +149,12 @@ let package = Package(
             swiftSettings: swift
         ),
         .executableTarget(
+            name: "socket-peer",
+            dependencies: ["Calls", "HTTP", "SocketIO", "Time", .product(name: "NIOHTTP1", package: "swift-nio")],
+            path: "Tests/SocketPeer",
+            swiftSettings: swift
+        ),
+        .executableTarget(
             name: "stream-peer",
             dependencies: ["Media", "Pixels", "Posix", "RTP", "Time", "VideoEncoding", "WebRTC"],
             path: "Tests/StreamPeer",
@@ -203,9 +220,12 @@ let package = Package(
         ),
         .testTarget(
             name: "CallsTests",
-            dependencies: ["Calls", "HTTP", "Media", "Peers", "Posix", "RTP", "TestSupport", "Time", "WebRTC"],
+            dependencies: [
+                "Calls", "HTTP", "Media", "Peers", "Posix", "RTP", "SocketIO", "TestSupport", "Time", "WebRTC",
+            ],
             swiftSettings: swift
         ),
+        .testTarget(name: "SocketIOTests", dependencies: ["SocketIO", "TestSupport", "Time"], swiftSettings: swift),
         .testTarget(
             name: "PeersTests",
             dependencies: ["Media", "Peers", "Posix", "RTP", "TestSupport", "Time", "WebRTC"],

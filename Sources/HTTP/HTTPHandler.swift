@@ -1,9 +1,10 @@
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import NIOWebSocket
 
 /// One client's connection: collects requests, within limits of size and time, and writes responses.
-final class HTTPHandler: ChannelDuplexHandler {
+final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = Never
     typealias OutboundOut = HTTPServerResponsePart
@@ -20,8 +21,8 @@ final class HTTPHandler: ChannelDuplexHandler {
     private enum State {
         case idle
         case receiving(HTTPRequestHead, body: [UInt8])
-        /// A response is being made; the client's bytes stay unread.
-        case responding
+        /// A response is being made; the client's bytes stay unread. The request is there until the response is.
+        case responding(to: HTTPRequest?)
         case streaming
     }
 
@@ -46,16 +47,19 @@ final class HTTPHandler: ChannelDuplexHandler {
         context.fireChannelActive()
     }
 
+    func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
+
     func channelInactive(context: ChannelHandlerContext) {
         timer?.cancel()
         releaseProxied()
+        if case .responding(let request?) = state { request.departure.happen() }
         context.fireChannelInactive()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch (unwrapInboundIn(data), state) {
         case (.head(let head), .idle):
-            guard Self.size(of: head) <= Self.headLimit else {
+            guard Self.isHeadInLimit(head) else {
                 return refuse(
                     .sentence(.requestHeaderFieldsTooLarge, "the request's header fields are too long"),
                     head,
@@ -76,12 +80,11 @@ final class HTTPHandler: ChannelDuplexHandler {
                 context.writeAndFlush(wrapOutboundOut(.head(goOn)), promise: nil)
             }
         case (.body(let buffer), .receiving(let head, var body)):
-            state = .responding
+            state = .responding(to: nil)
             guard body.count + buffer.readableBytes <= limits.bodySize else { return refuseBody(head, context) }
             body.append(contentsOf: buffer.readableBytesView)
             state = .receiving(head, body: body)
         case (.end, .receiving(let head, let body)):
-            state = .responding
             timer?.cancel()
             answer(head, body, context)
         default: break
@@ -101,13 +104,15 @@ final class HTTPHandler: ChannelDuplexHandler {
         isInputClosed = true
         switch state {
         case .idle, .receiving: context.close(promise: nil)
-        case .responding: break
+        case .responding(let request): request?.departure.happen()
         // A client that has gone altogether answers this with a reset; one that only sends no more goes on listening.
         case .streaming: send(Self.signOfLife, context)
         }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // A request for a WebSocket that is refused, or is not complete, comes here as any other.
+        if error is NIOWebSocketUpgradeError { return }
         // Some clients end their sending without the goodbye of TLS. While a response is made, its request was whole.
         if case .responding = state, case NIOSSLError.uncleanShutdown = error { return }
         context.close(promise: nil)
@@ -126,6 +131,7 @@ final class HTTPHandler: ChannelDuplexHandler {
             proxied = client
         }
         let request = HTTPRequest(head, body: body, client: client)
+        state = .responding(to: request)
         let loop = context.eventLoop
         let bound = NIOLoopBound((self, context), eventLoop: loop)
         respond(request) { response in
@@ -142,7 +148,7 @@ final class HTTPHandler: ChannelDuplexHandler {
     }
 
     private func write(_ response: HTTPResponse, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        state = .responding
+        state = .responding(to: nil)
         var headers = response.headers
         let bytes: [UInt8]
         switch response.body {
@@ -235,7 +241,7 @@ final class HTTPHandler: ChannelDuplexHandler {
         }
     }
 
-    private static func size(of head: HTTPRequestHead) -> Int {
-        head.headers.reduce(head.uri.utf8.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+    static func isHeadInLimit(_ head: HTTPRequestHead) -> Bool {
+        head.headers.reduce(head.uri.utf8.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 } <= headLimit
     }
 }

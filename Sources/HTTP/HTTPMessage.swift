@@ -1,14 +1,19 @@
 package import NIOHTTP1
+import Synchronization
 
 /// A whole HTTP request.
 package struct HTTPRequest: Sendable {
     package var method: HTTPMethod
     /// The path with its percent escapes, without the query.
     package var path: String
+    /// What follows the question mark, with its percent escapes.
+    package var query: String
     package var headers: HTTPHeaders
     package var body: [UInt8]
     /// The client's address without its port.
     package var client: String
+    /// Tells when the client does not wait for the response any more.
+    package let departure = Departure()
 
     /// A request with its target in origin-form or absolute-form (RFC 9112 §3.2), of which the latter names the host.
     init(_ head: HTTPRequestHead, body: [UInt8], client: String) {
@@ -21,9 +26,38 @@ package struct HTTPRequest: Sendable {
             target = target[authority.endIndex...]
             if !target.hasPrefix("/") { target = "/" + target }
         }
-        path = String(target.prefix { $0 != "?" && $0 != "#" })
+        target = target.prefix { $0 != "#" }
+        path = String(target.prefix { $0 != "?" })
+        query = String(target.dropFirst(path.count + 1))
         self.body = body
         self.client = client
+    }
+
+    /// The first value of a name in the query, as HTML forms write them; nil if there is none, or its escapes are none.
+    package func queryValue(_ name: String) -> String? {
+        for pair in query.split(separator: "&") {
+            let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if sides[0] == name { return sides.count < 2 ? "" : Self.unescaped(sides[1]) }
+        }
+        return nil
+    }
+
+    private static func unescaped(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+                continue
+            }
+            let digits = String(decoding: rest.prefix(2), as: UTF8.self)
+            guard digits.utf8.count == 2, !digits.hasPrefix("+"), let byte = UInt8(digits, radix: 16) else {
+                return nil
+            }
+            bytes.append(byte)
+            rest = rest.dropFirst(2)
+        }
+        return String(validating: bytes, as: UTF8.self)
     }
 
     /// The value of `Content-Type` without parameters, in lower case.
@@ -43,6 +77,37 @@ package struct HTTPRequest: Sendable {
             }
             return name == type || name == "\(major)/*" || name == "*/*"
         }
+    }
+}
+
+/// A client's going while a response is made.
+package final class Departure: Sendable {
+    private enum State {
+        case waiting([@Sendable () -> Void])
+        case gone
+    }
+
+    private let state = Mutex(State.waiting([]))
+
+    init() {}
+
+    /// Calls back when the client has gone, or has closed its sending half; at once if it has. Not after the response.
+    package func notify(_ body: @escaping @Sendable () -> Void) {
+        let isGone = state.withLock { state in
+            guard case .waiting(let others) = state else { return true }
+            state = .waiting(others + [body])
+            return false
+        }
+        if isGone { body() }
+    }
+
+    func happen() {
+        let bodies = state.withLock { state in
+            defer { state = .gone }
+            if case .waiting(let bodies) = state { return bodies }
+            return []
+        }
+        for body in bodies { body() }
     }
 }
 

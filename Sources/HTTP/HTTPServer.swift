@@ -29,6 +29,10 @@ package final class HTTPServer: Sendable {
     package typealias Responder =
         @Sendable (HTTPRequest, _ completion: @escaping @Sendable (HTTPResponse) -> Void) -> Void
 
+    /// Takes a request for a WebSocket, or does not: then it is answered as any other. It is called on the server's thread, and
+    /// must not block that.
+    package typealias SocketTaker = @Sendable (HTTPRequest) -> WebSocketOwner?
+
     /// The limits of what clients may use.
     package struct Limits: Sendable {
         /// Connections at once. More are turned away before they cost anything.
@@ -82,11 +86,14 @@ package final class HTTPServer: Sendable {
 
     /// Takes connections at an address.
     ///
-    /// - Parameter tls: nil for HTTP without TLS.
+    /// - Parameters:
+    ///   - tls: nil for HTTP without TLS.
+    ///   - takeSocket: nil for a server without WebSockets.
     /// - Throws: `cannotListen`.
     package func listen(
         on address: ListenAddress,
         tls: TLSIdentity? = nil,
+        takeSocket: SocketTaker? = nil,
         respond: @escaping Responder
     ) throws(HTTPServerError) -> Listener {
         let bootstrap = ServerBootstrap(group: group)
@@ -111,15 +118,23 @@ package final class HTTPServer: Sendable {
                     if let tls {
                         try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls.context))
                     }
-                    try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: true)
-                    try channel.pipeline.syncOperations.addHandler(
-                        HTTPHandler(respond, connections, limits)
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline(
+                        withServerUpgrade: takeSocket.map {
+                            socketUpgrade($0, connections, limits, on: channel.eventLoop)
+                        },
+                        withErrorHandling: true
                     )
+                    try channel.pipeline.syncOperations.addHandler(HTTPHandler(respond, connections, limits))
                 }
             }
         do { return Listener(try Self.bind(bootstrap, to: address)) } catch {
             throw .cannotListen(address, reason: Self.reason(error))
         }
+    }
+
+    /// Calls back on the server's thread after a while, unless the server is closed before.
+    package func schedule(in delay: Duration, _ body: @escaping @Sendable () -> Void) {
+        group.next().scheduleTask(in: TimeAmount(delay), body)
     }
 
     /// Cuts all connections, and ends the thread.

@@ -1,0 +1,147 @@
+package import SocketIO
+package import Time
+
+/// The rooms of a server: who is in which, and who is told what. Sans-IO.
+///
+/// A client that comes with a token frees the seat that an earlier connection with the same token still holds.
+package struct RoomServer: Sendable {
+    package struct Limits: Sendable {
+        /// Seats of a room.
+        package var capacity = 2
+        /// Rooms that one client may be in.
+        package var roomsOfOneClient = 4
+        package var rooms = 10_000
+        /// Events of one client: so many at once, and so many a second.
+        package var burst = 500.0
+        package var eventsPerSecond = 200.0
+
+        package init() {}
+    }
+
+    package enum Output: Sendable, Equatable {
+        case send(RoomEvent, client: String)
+        /// Passes a message on as it is.
+        case relay(SocketPacket, client: String)
+        /// The client floods the server, or has come again.
+        case disconnect(client: String)
+        /// An event that did nothing, and why.
+        case ignored(client: String, String)
+    }
+
+    private struct Client: Sendable {
+        var token: String?
+        var states: [String: RoomState] = [:]
+        var credit: Double
+        var at: Instant
+    }
+
+    private let limits: Limits
+    private var clients: [String: Client] = [:]
+    /// The members of each room in the order of their coming; never empty.
+    private var rooms: [String: [String]] = [:]
+    private var outputs: [Output] = []
+
+    package init(limits: Limits = Limits()) { self.limits = limits }
+
+    package var roomCount: Int { rooms.count }
+
+    package mutating func takeOutputs() -> [Output] {
+        defer { outputs = [] }
+        return outputs
+    }
+
+    // MARK: - What clients do
+
+    /// - Parameter payload: what the client sent along; its `token`, if any, tells who it is.
+    package mutating func connected(_ id: String, _ payload: JSONText?, now: Instant) {
+        let token = payload?["token"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+        clients[id] = Client(token: token, credit: limits.burst, at: now)
+    }
+
+    package mutating func disconnected(_ id: String) {
+        guard let client = clients.removeValue(forKey: id) else { return }
+        for room in client.states.filter(\.value.isInRoom).keys.sorted() { giveUpSeat(of: id, in: room) }
+    }
+
+    package mutating func received(_ packet: SocketPacket, from id: String, now: Instant) {
+        guard clients[id] != nil else { return }
+        guard takeCredit(of: id, now: now) else {
+            outputs.append(.disconnect(client: id))
+            return disconnected(id)
+        }
+        switch RoomEvent(packet) {
+        case .join(let room): join(room, id)
+        case .leave(let room): leave(room, id)
+        case .message(let room, _):
+            guard state(of: id, in: room).isInRoom else {
+                return outputs.append(.ignored(client: id, "a message for a room that it is not in"))
+            }
+            var message = packet
+            // Nobody waits for an acknowledgement that the other one would give.
+            message.id = nil
+            for other in others(than: id, in: room) { outputs.append(.relay(message, client: other)) }
+        default: outputs.append(.ignored(client: id, "an event that no client sends"))
+        }
+    }
+
+    // MARK: - Seats
+
+    private mutating func join(_ room: String, _ id: String) {
+        if state(of: id, in: room).isInRoom {
+            return outputs.append(.send(.joined(room: room, id: id), client: id))
+        }
+        if let token = clients[id]?.token,
+            let earlier = rooms[room]?.first(where: { clients[$0]?.token == token })
+        {
+            outputs.append(.disconnect(client: earlier))
+            disconnected(earlier)
+        }
+        guard (rooms[room]?.count ?? 0) < limits.capacity, rooms[room] != nil || rooms.count < limits.rooms,
+            clients[id]!.states.count < limits.roomsOfOneClient
+        else { return outputs.append(.send(.full(room: room, id: id), client: id)) }
+        let others = rooms[room] ?? []
+        rooms[room, default: []].append(id)
+        change(id, in: room, by: .joined)
+        outputs.append(.send(.joined(room: room, id: id), client: id))
+        for other in others {
+            change(other, in: room, by: .otherJoined)
+            outputs.append(.send(.otherJoined(room: room, id: id), client: other))
+        }
+    }
+
+    private mutating func leave(_ room: String, _ id: String) {
+        guard state(of: id, in: room).isInRoom else {
+            return outputs.append(.ignored(client: id, "it leaves a room that it is not in"))
+        }
+        outputs.append(.send(.leaved(room: room, id: id), client: id))
+        clients[id]?.states[room] = nil
+        giveUpSeat(of: id, in: room)
+    }
+
+    private mutating func giveUpSeat(of id: String, in room: String) {
+        for other in others(than: id, in: room) {
+            change(other, in: room, by: .bye)
+            outputs.append(.send(.bye(room: room, id: id), client: other))
+        }
+        rooms[room]?.removeAll { $0 == id }
+        if rooms[room]?.isEmpty ?? false { rooms[room] = nil }
+    }
+
+    private func others(than id: String, in room: String) -> [String] { rooms[room]?.filter { $0 != id } ?? [] }
+
+    // MARK: - States
+
+    private func state(of id: String, in room: String) -> RoomState { clients[id]?.states[room] ?? .initial }
+
+    private mutating func change(_ id: String, in room: String, by event: RoomState.Event) {
+        if let next = state(of: id, in: room).transition(on: event)?.next { clients[id]?.states[room] = next }
+    }
+
+    private mutating func takeCredit(of id: String, now: Instant) -> Bool {
+        guard var client = clients[id] else { return false }
+        client.credit = min(client.credit + (now - client.at).seconds * limits.eventsPerSecond, limits.burst) - 1
+        client.at = now
+        clients[id] = client
+        return client.credit >= 0
+    }
+}

@@ -1,0 +1,181 @@
+import NIOCore
+import NIOWebSocket
+
+/// What a WebSocket carries (RFC 6455 §5.6): text in UTF-8, or bytes.
+package enum WebSocketMessage: Sendable, Equatable {
+    case text([UInt8])
+    case binary([UInt8])
+}
+
+/// One end of a WebSocket. What it gets, its owner is told by the callbacks of `WebSocketOwner`.
+package struct WebSocket: Sendable {
+    private let channel: any Channel
+
+    init(_ channel: any Channel) { self.channel = channel }
+
+    /// Sends a message. The other end loses the connection if it leaves too much of them on the way.
+    package func send(_ message: WebSocketMessage) {
+        channel.triggerUserOutboundEvent(WebSocketHandler.Order.send(message), promise: nil)
+    }
+
+    /// Sends a close frame, and closes the connection when the other end has answered, or has not for a while.
+    package func close() {
+        channel.triggerUserOutboundEvent(WebSocketHandler.Order.close, promise: nil)
+    }
+}
+
+/// Who hears what happens to a WebSocket, on the thread of its connection.
+package struct WebSocketOwner: Sendable {
+    package var opened: @Sendable (WebSocket) -> Void
+    package var received: @Sendable (WebSocketMessage) -> Void
+    /// The last call.
+    package var closed: @Sendable () -> Void
+
+    package init(
+        opened: @escaping @Sendable (WebSocket) -> Void,
+        received: @escaping @Sendable (WebSocketMessage) -> Void,
+        closed: @escaping @Sendable () -> Void
+    ) {
+        (self.opened, self.received, self.closed) = (opened, received, closed)
+    }
+}
+
+/// The frames of one WebSocket: puts messages together, answers pings, and closes as RFC 6455 §5.5.1 and §7 say.
+final class WebSocketHandler: ChannelDuplexHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias OutboundIn = Never
+    typealias OutboundOut = WebSocketFrame
+
+    enum Order: Sendable {
+        case send(WebSocketMessage)
+        case close
+    }
+
+    private enum State {
+        case open
+        /// A close frame has left, and nothing else will.
+        case closing
+        case closed
+    }
+
+    /// Bytes that wait for the other end at the most.
+    private static let mostWaiting = 2_000_000
+    /// How long the other end may take to answer a close frame.
+    private static let closeTimeout = TimeAmount.seconds(3)
+
+    private let owner: WebSocketOwner
+    private let isClient: Bool
+    private let messageLimit: Int
+    private var state = State.open
+    private var message: (opcode: WebSocketOpcode, bytes: [UInt8])?
+
+    /// - Parameters:
+    ///   - isClient: whether its frames are masked (§5.3).
+    ///   - messageLimit: bytes of a message that comes.
+    init(_ owner: WebSocketOwner, isClient: Bool, messageLimit: Int) {
+        (self.owner, self.isClient, self.messageLimit) = (owner, isClient, messageLimit)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) { owner.opened(WebSocket(context.channel)) }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end()
+        context.fireChannelInactive()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // The other end sends nothing any more, not even a close frame.
+        if case ChannelEvent.inputClosed = event { context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        let code: WebSocketErrorCode? =
+            switch error {
+            case NIOWebSocketError.invalidFrameLength: .messageTooLarge
+            case is NIOWebSocketError: .protocolError
+            default: nil
+            }
+        if let code { close(with: code, context) } else { context.close(promise: nil) }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var frame = unwrapInboundIn(data)
+        // A server takes masked frames only, and a client the others (§5.1).
+        guard (frame.maskKey == nil) == isClient, !frame.rsv1, !frame.rsv2, !frame.rsv3 else {
+            return close(with: .protocolError, context)
+        }
+        if let key = frame.maskKey { frame.data.webSocketUnmask(key) }
+        switch frame.opcode {
+        case .text, .binary, .continuation: receive(frame, context)
+        case .ping: if case .open = state { write(.pong, Array(frame.data.readableBytesView), context) }
+        case .connectionClose:
+            // The other end asked for it, or has answered.
+            if case .open = state { write(.connectionClose, Array(frame.data.readableBytesView.prefix(2)), context) }
+            end()
+            context.close(promise: nil)
+        case .pong: break
+        default: close(with: .protocolError, context)
+        }
+    }
+
+    private func receive(_ frame: WebSocketFrame, _ context: ChannelHandlerContext) {
+        guard case .open = state else { return }
+        let isContinuation = frame.opcode == .continuation
+        guard isContinuation == (message != nil) else { return close(with: .protocolError, context) }
+        var (opcode, bytes) = message ?? (frame.opcode, [])
+        message = nil
+        guard bytes.count + frame.data.readableBytes <= messageLimit else {
+            return close(with: .messageTooLarge, context)
+        }
+        bytes.append(contentsOf: frame.data.readableBytesView)
+        guard frame.fin else { return message = (opcode, bytes) }
+        if opcode == .binary { return owner.received(.binary(bytes)) }
+        guard String(validating: bytes, as: UTF8.self) != nil else {
+            return close(with: .dataInconsistentWithMessage, context)
+        }
+        owner.received(.text(bytes))
+    }
+
+    func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
+        guard let order = event as? Order else {
+            return context.triggerUserOutboundEvent(event, promise: promise)
+        }
+        promise?.succeed()
+        switch order {
+        case .send(let message):
+            guard case .open = state else { return }
+            switch message {
+            case .text(let bytes): write(.text, bytes, context)
+            case .binary(let bytes): write(.binary, bytes, context)
+            }
+            let waiting = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)
+            if waiting ?? 0 > Self.mostWaiting {
+                end()
+                context.close(promise: nil)
+            }
+        case .close: close(with: .normalClosure, context)
+        }
+    }
+
+    private func close(with code: WebSocketErrorCode, _ context: ChannelHandlerContext) {
+        guard case .open = state else { return }
+        let number = UInt16(webSocketErrorCode: code)
+        write(.connectionClose, [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)], context)
+        state = .closing
+        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        context.eventLoop.scheduleTask(in: Self.closeTimeout) { bound.value.close(promise: nil) }
+    }
+
+    private func end() {
+        if case .closed = state { return }
+        state = .closed
+        owner.closed()
+    }
+
+    private func write(_ opcode: WebSocketOpcode, _ bytes: [UInt8], _ context: ChannelHandlerContext) {
+        let key = isClient ? WebSocketMaskingKey.random() : nil
+        let frame = WebSocketFrame(fin: true, opcode: opcode, maskKey: key, data: ByteBuffer(bytes: bytes))
+        context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
+    }
+}

@@ -1,0 +1,48 @@
+import NIOCore
+import NIOHTTP1
+import NIOWebSocket
+
+/// The way of a server's connection from HTTP to a WebSocket (RFC 6455 §4.2). A request that is not taken goes to the
+/// connection's `HTTPHandler`, as any other.
+func socketUpgrade(
+    _ takeSocket: @escaping HTTPServer.SocketTaker,
+    _ connections: Connections,
+    _ limits: HTTPServer.Limits,
+    on loop: any EventLoop
+) -> NIOHTTPServerUpgradeConfiguration {
+    let owner = NIOLoopBoundBox<WebSocketOwner?>(nil, eventLoop: loop)
+    let upgrader = NIOWebSocketServerUpgrader(
+        maxFrameSize: limits.bodySize,
+        automaticErrorHandling: false,
+        shouldUpgrade: { channel, head in
+            let refused = channel.eventLoop.makeSucceededFuture(nil as HTTPHeaders?)
+            guard head.method == .GET, head.headers["host"].count == 1, HTTPHandler.isHeadInLimit(head) else {
+                return refused
+            }
+            let peer = ClientAddress(channel.remoteAddress).description
+            let client = connections.proxies.client(of: peer, head.headers)
+            guard let taken = takeSocket(HTTPRequest(head, body: [], client: client)) else { return refused }
+            if connections.proxies.contains(peer) {
+                guard connections.hold(client) else { return refused }
+                channel.closeFuture.whenComplete { _ in connections.release(client) }
+            }
+            owner.value = taken
+            return channel.eventLoop.makeSucceededFuture([:])
+        },
+        upgradePipelineHandler: { channel, _ in
+            channel.eventLoop.makeCompletedFuture {
+                guard let owner = owner.value else { throw ChannelError.inappropriateOperationForState }
+                let handler = WebSocketHandler(owner, isClient: false, messageLimit: limits.bodySize)
+                try channel.pipeline.syncOperations.addHandler(handler)
+            }
+        }
+    )
+    return (
+        [upgrader],
+        { context in
+            // It waits for requests, of which none comes any more.
+            guard let handler = try? context.pipeline.syncOperations.handler(type: HTTPHandler.self) else { return }
+            context.pipeline.syncOperations.removeHandler(handler, promise: nil)
+        }
+    )
+}

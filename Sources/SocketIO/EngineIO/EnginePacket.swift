@@ -1,0 +1,155 @@
+import FoundationEssentials
+
+/// A packet of Engine.IO, revision 4 (socketio/engine.io-protocol).
+package enum EnginePacket: Sendable, Equatable {
+    case open(EngineHandshake)
+    case close
+    /// The server asks whether the client is there. With a word of the peer's, it tries a transport.
+    case ping([UInt8])
+    case pong([UInt8])
+    case message(EngineMessage)
+    case upgrade
+    case noop
+
+    /// `ping` and `pong` with this word try a transport before it takes over.
+    package static let probe = Array("probe".utf8)
+
+    /// A packet as one frame of a WebSocket carries it; nil for what is none.
+    package init?(frame: EngineMessage) {
+        switch frame {
+        case .binary: self = .message(frame)
+        case .text(let text): self.init(text: text[...])
+        }
+    }
+
+    /// A packet in words; nil for what is none.
+    fileprivate init?(text: ArraySlice<UInt8>) {
+        let rest = Array(text.dropFirst())
+        switch text.first.map({ $0 &- UInt8(ascii: "0") }) {
+        case 0:
+            guard let handshake = EngineHandshake(rest) else { return nil }
+            self = .open(handshake)
+        case 1: self = .close
+        case 2: self = .ping(rest)
+        case 3: self = .pong(rest)
+        case 4: self = .message(.text(rest))
+        case 5: self = .upgrade
+        case 6: self = .noop
+        default: return nil
+        }
+    }
+
+    /// The packet as one frame of a WebSocket.
+    package var frame: EngineMessage {
+        if case .message(.binary) = self { return .binary(rest) }
+        return .text([kind] + rest)
+    }
+
+    private var kind: UInt8 {
+        switch self {
+        case .open: UInt8(ascii: "0")
+        case .close: UInt8(ascii: "1")
+        case .ping: UInt8(ascii: "2")
+        case .pong: UInt8(ascii: "3")
+        case .message: UInt8(ascii: "4")
+        case .upgrade: UInt8(ascii: "5")
+        case .noop: UInt8(ascii: "6")
+        }
+    }
+
+    private var rest: [UInt8] {
+        switch self {
+        case .open(let handshake): handshake.json
+        case .ping(let word), .pong(let word): word
+        case .message(.text(let bytes)), .message(.binary(let bytes)): bytes
+        case .close, .upgrade, .noop: []
+        }
+    }
+}
+
+/// What users of Engine.IO send each other: text in UTF-8, or bytes. A frame of a WebSocket is the same.
+package enum EngineMessage: Sendable, Equatable {
+    case text([UInt8])
+    case binary([UInt8])
+
+    package var size: Int {
+        switch self {
+        case .text(let bytes), .binary(let bytes): bytes.count
+        }
+    }
+}
+
+/// What a server tells of a session that it opens.
+package struct EngineHandshake: Sendable, Equatable, Codable {
+    package var sid: String
+    /// Transports that the session may go over to.
+    package var upgrades: [String]
+    /// The server pings so often, and waits so long for the answer, in milliseconds.
+    package var pingInterval: Int
+    package var pingTimeout: Int
+    /// Bytes of the body of a request; nil if the server does not tell.
+    package var maxPayload: Int?
+
+    package init(sid: String, upgrades: [String], pingInterval: Int, pingTimeout: Int, maxPayload: Int?) {
+        self.sid = sid
+        self.upgrades = upgrades
+        self.pingInterval = pingInterval
+        self.pingTimeout = pingTimeout
+        self.maxPayload = maxPayload
+    }
+
+    /// Nil for what is no handshake, or one of times that no server keeps: 1 ms … 1 day.
+    fileprivate init?(_ json: [UInt8]) {
+        guard let handshake = try? JSONDecoder().decode(EngineHandshake.self, from: Data(json)),
+            1...86_400_000 ~= handshake.pingInterval, 1...86_400_000 ~= handshake.pingTimeout, !handshake.sid.isEmpty
+        else { return nil }
+        self = handshake
+    }
+
+    fileprivate var json: [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Strings and integers can be encoded.
+        return (try? encoder.encode(self)).map { Array($0) } ?? []
+    }
+}
+
+/// Packets in the body of an HTTP request or response.
+package enum EnginePayload {
+    private static let separator: UInt8 = 0x1E
+    private static let binaryMark = UInt8(ascii: "b")
+
+    /// The packets of a body, at least one; nil for a body that holds something else.
+    package static func packets(of body: [UInt8]) -> [EnginePacket]? {
+        guard String(validating: body, as: UTF8.self) != nil else { return nil }
+        var packets: [EnginePacket] = []
+        for piece in body.split(separator: separator, omittingEmptySubsequences: false) {
+            if piece.first == binaryMark {
+                guard let bytes = Data(base64Encoded: Data(piece.dropFirst())) else { return nil }
+                packets.append(.message(.binary(Array(bytes))))
+            } else {
+                guard let packet = EnginePacket(text: piece) else { return nil }
+                packets.append(packet)
+            }
+        }
+        return packets
+    }
+
+    /// A body that holds packets.
+    package static func body(of packets: some Sequence<EnginePacket>) -> [UInt8] {
+        Array(packets.map(piece).joined(separator: [separator]))
+    }
+
+    /// The bytes that a packet takes in a body, without the separator.
+    package static func size(of packet: EnginePacket) -> Int {
+        if case .message(.binary(let bytes)) = packet { return 1 + (bytes.count + 2) / 3 * 4 }
+        return packet.frame.size
+    }
+
+    private static func piece(of packet: EnginePacket) -> [UInt8] {
+        switch packet.frame {
+        case .text(let text): text
+        case .binary(let bytes): [binaryMark] + Array(Data(bytes).base64EncodedData())
+        }
+    }
+}

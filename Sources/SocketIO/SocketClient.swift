@@ -1,0 +1,222 @@
+package import Time
+
+/// A client of Socket.IO in one namespace. It connects, and again whenever the connection is lost. Sans-IO: after each call, do
+/// what `takeOutputs` says, and call `tick` when `nextDeadline` comes.
+package struct SocketClient: Sendable {
+    package enum Output: Sendable, Equatable {
+        case transport(EngineClient.Action)
+        /// The connection stands: from now on packets may be sent.
+        case connected(id: String)
+        case received(SocketPacket)
+        /// The connection does not stand; it is tried again at an instant, or never if there is none.
+        case disconnected(Reason, retryAt: Instant?)
+    }
+
+    package enum Reason: Sendable, Equatable {
+        case transport(EngineClient.End)
+        /// The server does not let the client into the namespace, and says why.
+        case refused(String)
+        /// The server has ended the connection to the namespace.
+        case sentAway
+    }
+
+    private enum Phase {
+        case opening
+        /// The server has not let the client into the namespace yet.
+        case connecting(until: Instant)
+        case connected
+    }
+
+    private enum State {
+        case trying(EngineClient, Phase)
+        case waiting(until: Instant)
+        case ended
+    }
+
+    /// A server that does not let the client in in this time is tried again.
+    private static let connectTimeout = Duration.seconds(20)
+    /// Bytes of the attachments of a packet.
+    private static let sizeLimit = 1_000_000
+    /// The time until the next attempt, doubled each time.
+    private static let (shortestPause, longestPause) = (Duration.milliseconds(200), Duration.seconds(1))
+
+    private let namespace: String
+    private let payload: JSONText?
+    private let transports: [EngineClient.Transport]
+    private var state: State
+    private var reader = SocketPacketReader()
+    private let jitter: Double
+    private var pause = Self.shortestPause
+    private var outputs: [Output] = []
+
+    /// Begins to connect.
+    ///
+    /// - Parameters:
+    ///   - payload: an object that the server gets when the client connects.
+    ///   - jitter: by chance, 0…1, so that the clients of a server that is back do not all come at once.
+    package init(
+        namespace: String = "/",
+        payload: JSONText? = nil,
+        transports: [EngineClient.Transport] = [.webSocket, .polling],
+        jitter: Double,
+        now: Instant
+    ) {
+        (self.namespace, self.payload, self.transports) = (namespace, payload, transports)
+        self.jitter = jitter
+        state = .ended
+        begin(now: now)
+    }
+
+    package var isConnected: Bool {
+        if case .trying(_, .connected) = state { true } else { false }
+    }
+
+    package var nextDeadline: Instant? {
+        switch state {
+        case .trying(let engine, .connecting(let end)): earliest(engine.nextDeadline, end)
+        case .trying(let engine, _): engine.nextDeadline
+        case .waiting(let end): end
+        case .ended: nil
+        }
+    }
+
+    package mutating func takeOutputs() -> [Output] {
+        defer { outputs = [] }
+        return outputs
+    }
+
+    // MARK: - What the user does
+
+    /// Sends an event or an acknowledgement. Returns false, and sends nothing, while the connection does not stand.
+    package mutating func send(_ packet: SocketPacket, now: Instant) -> Bool {
+        guard isConnected else { return false }
+        write(packet, now: now)
+        return true
+    }
+
+    /// Ends the connection for good.
+    package mutating func close(now: Instant) {
+        if isConnected { write(SocketPacket(.disconnect, in: namespace), now: now) }
+        change(now: now) { $0.close() }
+        state = .ended
+    }
+
+    package mutating func tick(now: Instant) {
+        switch state {
+        case .waiting(let end) where end <= now: begin(now: now)
+        case .trying(_, .connecting(let end)) where end <= now: change(now: now) { $0.close() }
+        case .trying: change(now: now) { $0.tick(now: now) }
+        case .waiting, .ended: break
+        }
+    }
+
+    // MARK: - What happens to the transport
+
+    package mutating func socketOpened(now: Instant) { change(now: now) { $0.socketOpened() } }
+
+    package mutating func socketFailed(_ end: EngineClient.End, now: Instant) {
+        change(now: now) { $0.socketFailed(end) }
+    }
+
+    package mutating func socketLost(now: Instant) { change(now: now) { $0.socketLost() } }
+
+    package mutating func receive(_ frame: EngineMessage, now: Instant) {
+        change(now: now) { $0.receive(frame, now: now) }
+    }
+
+    package mutating func getAnswered(status: Int, _ body: [UInt8], now: Instant) {
+        change(now: now) { $0.getAnswered(status: status, body, now: now) }
+    }
+
+    package mutating func postAnswered(status: Int, now: Instant) {
+        change(now: now) { $0.postAnswered(status: status) }
+    }
+
+    package mutating func requestFailed(_ reason: String, now: Instant) {
+        change(now: now) { $0.requestFailed(reason) }
+    }
+
+    // MARK: - Between them
+
+    private mutating func begin(now: Instant) {
+        reader = SocketPacketReader()
+        state = .trying(EngineClient(transports: transports, now: now), .opening)
+        change(now: now) { _ in }
+    }
+
+    private mutating func write(_ packet: SocketPacket, now: Instant) {
+        var packet = packet
+        packet.namespace = namespace
+        change(now: now) { engine in
+            for message in packet.messages { engine.send(message) }
+        }
+    }
+
+    private mutating func change(now: Instant, _ body: (inout EngineClient) -> Void) {
+        guard case .trying(var engine, let phase) = state else { return }
+        // So that the engine is not copied.
+        state = .ended
+        body(&engine)
+        let outputs = engine.takeOutputs()
+        state = .trying(engine, phase)
+        for output in outputs {
+            switch output {
+            case .transport(let action): self.outputs.append(.transport(action))
+            case .opened:
+                setPhase(.connecting(until: now + Self.connectTimeout))
+                write(SocketPacket(.connect, data: payload), now: now)
+            case .received(let message): read(message, now: now)
+            case .ended(let end): retry(after: .transport(end), now: now)
+            }
+        }
+    }
+
+    private mutating func setPhase(_ phase: Phase) {
+        if case .trying(let engine, _) = state { state = .trying(engine, phase) }
+    }
+
+    private mutating func read(_ message: EngineMessage, now: Instant) {
+        guard case .trying(_, let phase) = state else { return }
+        switch reader.read(message, sizeLimit: Self.sizeLimit) {
+        case .incomplete: break
+        case .invalid: change(now: now) { $0.close() }
+        case .packet(let packet) where packet.namespace == namespace: receive(packet, in: phase, now: now)
+        case .packet: break
+        }
+    }
+
+    private mutating func receive(_ packet: SocketPacket, in phase: Phase, now: Instant) {
+        switch (phase, packet.kind) {
+        case (.connecting, .connect):
+            setPhase(.connected)
+            pause = Self.shortestPause
+            outputs.append(.connected(id: packet.data?["sid"]?.string ?? ""))
+        case (.connecting, .connectError):
+            let words = packet.data?["message"]?.string ?? packet.data?.string ?? "no reason given"
+            leave(.refused(words), now: now)
+        case (.connected, .disconnect): leave(.sentAway, now: now)
+        case (.connected, .event), (.connected, .binaryEvent), (.connected, .acknowledgement),
+            (.connected, .binaryAcknowledgement):
+            outputs.append(.received(packet))
+        default: break
+        }
+    }
+
+    /// Ends the connection for good, as the server wishes.
+    private mutating func leave(_ reason: Reason, now: Instant) {
+        guard case .trying(var engine, _) = state else { return }
+        state = .ended
+        engine.close()
+        for output in engine.takeOutputs() {
+            if case .transport(let action) = output { outputs.append(.transport(action)) }
+        }
+        outputs.append(.disconnected(reason, retryAt: nil))
+    }
+
+    private mutating func retry(after reason: Reason, now: Instant) {
+        let until = now + pause * (1 - jitter / 2)
+        pause = min(pause * 2, Self.longestPause)
+        state = .waiting(until: until)
+        outputs.append(.disconnected(reason, retryAt: until))
+    }
+}

@@ -1,0 +1,34 @@
+package import Time
+
+/// What a server of Engine.IO, or of Socket.IO on top of it, asks of HTTP and WebSockets. It answers by `EngineServer.Action`.
+package protocol SocketTransport: Sendable {
+    /// A request of polling comes. It is answered or refused once, a GET perhaps later.
+    mutating func receive(
+        _ method: EngineServer.Method,
+        _ query: EngineServer.Query,
+        body: [UInt8],
+        request: UInt64,
+        now: Instant
+    )
+
+    /// A GET that is held will not be read.
+    mutating func abort(request: UInt64, now: Instant)
+
+    /// Why a WebSocket cannot be opened; nil if it can.
+    func refusal(ofSocket query: EngineServer.Query) -> EngineServer.Refusal?
+
+    /// A WebSocket that was not refused is open.
+    mutating func open(socket: UInt64, _ query: EngineServer.Query, now: Instant)
+
+    mutating func receive(_ frame: EngineMessage, on socket: UInt64, now: Instant)
+
+    mutating func lost(socket: UInt64, now: Instant)
+
+    /// When `tick` may have something to do; nil while there is nothing to wait for.
+    var nextDeadline: Instant? { get }
+
+    mutating func tick(now: Instant)
+}
+
+extension EngineServer: SocketTransport {}
+extension SocketServer: SocketTransport {}

@@ -1,0 +1,210 @@
+import SocketIO
+import TestSupport
+import Testing
+import Time
+
+@testable import Calls
+
+@Suite struct RoomSessionTests {
+    private struct Bench {
+        var session = RoomSession(room: "r")
+        var now = Instant.seconds(100)
+
+        /// In the room, as the first or as the newcomer.
+        init(joined: Bool = true) {
+            session.connected()
+            if joined { session.received(.joined(room: "r", id: "a"), now: now) }
+            _ = session.takeOutputs()
+        }
+
+        mutating func receive(_ event: RoomEvent) -> [RoomSession.Output] {
+            session.received(event, now: now)
+            return session.takeOutputs()
+        }
+
+        mutating func receive(_ message: RoomMessage) -> [RoomSession.Output] {
+            receive(.message(room: "r", message.data))
+        }
+
+        mutating func perform(_ body: (inout RoomSession) -> Void) -> [RoomSession.Output] {
+            body(&session)
+            return session.takeOutputs()
+        }
+    }
+
+    private let sdp = "v=0\r\na=ice-ufrag:abcd\r\n"
+
+    private func emitted(_ message: RoomMessage) -> RoomSession.Output { .emit(.message(room: "r", message.data)) }
+
+    @Test func theFirstOffers() {
+        var bench = Bench(joined: false)
+        #expect(bench.receive(.joined(room: "r", id: "a")) == [.openPeer])
+        #expect(bench.receive(.otherJoined(room: "r", id: "b")) == [.offer])
+        #expect(bench.perform { $0.described("o") } == [emitted(.offer(sdp: "o"))])
+        #expect(bench.receive(.answer(sdp: sdp)) == [.acceptAnswer(sdp: sdp)])
+        #expect(bench.session.isConnected)
+        #expect(bench.receive(.bye(room: "r", id: "b")) == [.closePeer])
+        #expect(bench.receive(.otherJoined(room: "r", id: "c")) == [.openPeer, .offer])
+    }
+
+    @Test func theNewcomerAnswers() {
+        var bench = Bench()
+        #expect(bench.receive(.offer(sdp: sdp)) == [.acceptOffer(sdp: sdp)])
+        #expect(bench.perform { $0.described("a") } == [emitted(.answer(sdp: "a"))])
+        let candidate = RoomMessage.candidate(line: "candidate:1", mid: "0", index: 0)
+        #expect(bench.perform { $0.found(line: "candidate:1", mid: "0", index: 0) } == [emitted(candidate)])
+        #expect(bench.receive(.bye(room: "r", id: "b")) == [.closePeer])
+        #expect(bench.receive(.offer(sdp: sdp)) == [.openPeer, .acceptOffer(sdp: sdp)])
+    }
+
+    @Test func offersThatCross() {
+        // The first one's offer goes before the newcomer's.
+        var bench = Bench()
+        _ = bench.receive(.otherJoined(room: "r", id: "b"))
+        #expect(bench.receive(.offer(sdp: sdp)) == [.ignored("an offer while this side's own goes before it")])
+        #expect(bench.receive(.answer(sdp: sdp)) == [.acceptAnswer(sdp: sdp)])
+        // Answers come once.
+        #expect(bench.receive(.answer(sdp: sdp)) == [.ignored("an answer without an offer")])
+        // A later offer is a new peer.
+        #expect(bench.receive(.offer(sdp: sdp)) == [.closePeer, .openPeer, .acceptOffer(sdp: sdp)])
+    }
+
+    @Test func candidatesWaitForTheirDescription() {
+        var bench = Bench()
+        let lines = (0..<70).map { "candidate:\($0) 1 udp 1 10.0.0.1 9 typ host" }
+        for line in lines { #expect(bench.receive(.candidate(line: line, mid: "0", index: 0)) == []) }
+        let held = lines.prefix(64).map { RoomSession.Output.addCandidate(line: $0, mid: "0", index: 0) }
+        #expect(bench.receive(.offer(sdp: sdp)) == [.acceptOffer(sdp: sdp)] + held)
+        let old = "candidate:1 1 udp 1 10.0.0.1 9 typ host ufrag zzzz"
+        #expect(
+            bench.receive(.candidate(line: old, mid: "0", index: 0)) == [
+                .ignored("a candidate of an earlier description")
+            ]
+        )
+        let new = "candidate:1 1 udp 1 10.0.0.1 9 typ host ufrag abcd network-cost 10"
+        #expect(
+            bench.receive(.candidate(line: new, mid: "v", index: 1)) == [.addCandidate(line: new, mid: "v", index: 1)]
+        )
+        #expect(bench.receive(.candidate(line: "", mid: nil, index: nil)) == [])
+        _ = bench.receive(.bye(room: "r", id: "b"))
+        #expect(
+            bench.receive(.candidate(line: new, mid: nil, index: 1)) == [.ignored("a candidate while nobody is there")]
+        )
+    }
+
+    @Test func leavingWhileNegotiating() {
+        var bench = Bench()
+        _ = bench.receive(.offer(sdp: sdp))
+        #expect(bench.perform { $0.leave() } == [.emit(.leave(room: "r")), .closePeer])
+        #expect(bench.perform { $0.described("late") } == [])
+        for event in [RoomEvent.bye(room: "r", id: "b"), .otherJoined(room: "r", id: "b")] {
+            #expect(bench.receive(event).allSatisfy { if case .ignored = $0 { true } else { false } })
+        }
+        #expect(bench.receive(.leaved(room: "r", id: "a")) == [.ended(.left)])
+    }
+
+    @Test func fullRoomsAndLostSeats() {
+        var bench = Bench(joined: false)
+        #expect(bench.receive(.full(room: "r", id: "a")) == [.ended(.full)])
+        // After a loss, the seat may be this member's own.
+        bench = Bench()
+        #expect(bench.perform { $0.lost(now: .seconds(100)) } == [.closePeer])
+        #expect(bench.perform { $0.connected() } == [.emit(.join(room: "r"))])
+        for second in 100..<145 {
+            bench.now = .seconds(Double(second))
+            #expect(bench.receive(.full(room: "r", id: "a2")) == [])
+            let at = bench.session.nextDeadline
+            #expect(at == bench.now + .seconds(1))
+            #expect(bench.perform { $0.tick(now: at ?? .start) } == [.emit(.join(room: "r"))])
+        }
+        bench.now = .seconds(145)
+        #expect(bench.receive(.full(room: "r", id: "a2")) == [.ended(.full)])
+    }
+
+    @Test func theConnectionComesBack() {
+        var bench = Bench()
+        _ = bench.receive(.offer(sdp: sdp))
+        #expect(bench.perform { $0.lost(now: .seconds(100)) } == [.closePeer])
+        #expect(bench.perform { $0.connected() } == [.emit(.join(room: "r"))])
+        #expect(bench.receive(.joined(room: "r", id: "a2")) == [.openPeer])
+        #expect(bench.receive(.otherJoined(room: "r", id: "b")) == [.offer])
+    }
+
+    @Test func whatDoesNotBelongHereDoesNothing() {
+        var bench = Bench()
+        for event in [
+            RoomEvent.joined(room: "x", id: "a"), .otherJoined(room: "x", id: "b"), .join(room: "r"), .leave(room: "r"),
+        ] {
+            #expect(bench.receive(event) == [.ignored("an event of another room, or that no server sends")])
+        }
+        #expect(
+            bench.receive(.message(room: "r", JSONText(1))) == [
+                .ignored("a message that is no offer, answer or candidate")
+            ]
+        )
+        #expect(bench.receive(.answer(sdp: sdp)) == [.ignored("an answer without an offer")])
+        #expect(bench.receive(.leaved(room: "r", id: "a")) == [.closePeer, .ended(.sentAway)])
+    }
+
+    /// Whatever comes, a peer is opened where there is none, closed where there is one, and used only between.
+    @Test(arguments: 1...20) func aRandomWalkKeepsThePeerInOrder(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        var session = RoomSession(room: "r")
+        var isOpen = false
+        for step in 0..<2000 {
+            let now = Instant.seconds(Double(step))
+            switch Int.random(in: 0..<13, using: &random) {
+            case 0: session.connected()
+            case 1: session.lost(now: now)
+            case 2, 3: session.received(.joined(room: "r", id: "a"), now: now)
+            case 4, 5: session.received(.otherJoined(room: "r", id: "b"), now: now)
+            case 6: session.received(.bye(room: "r", id: "b"), now: now)
+            case 7: session.received(.full(room: "r", id: "b"), now: now)
+            case 8: session.received(.message(room: "r", RoomMessage.offer(sdp: sdp).data), now: now)
+            case 9: session.received(.message(room: "r", RoomMessage.answer(sdp: sdp).data), now: now)
+            case 10:
+                session.received(
+                    .message(room: "r", RoomMessage.candidate(line: "candidate:1", mid: "0", index: 0).data),
+                    now: now
+                )
+            case 11: session.described("x")
+            default: session.tick(now: now)
+            }
+            for output in session.takeOutputs() {
+                switch output {
+                case .openPeer:
+                    #expect(!isOpen)
+                    isOpen = true
+                case .closePeer:
+                    #expect(isOpen)
+                    isOpen = false
+                case .offer, .acceptOffer, .acceptAnswer, .addCandidate: #expect(isOpen)
+                case .emit, .ignored, .ended: break
+                }
+            }
+        }
+    }
+
+    /// Members of programs in use write the same in other ways.
+    @Test func messagesOfOtherPrograms() {
+        func message(_ text: String) -> RoomMessage? { JSONText(text.utf8).flatMap { RoomMessage($0) } }
+        #expect(message(#"{"type":"offer","sdp":"v=0\r\n"}"#) == .offer(sdp: "v=0\r\n"))
+        #expect(
+            message(#"{"type":"candidate","label":"1","id":"v","sdp":"candidate:1"}"#)
+                == .candidate(line: "candidate:1", mid: "v", index: 1)
+        )
+        #expect(
+            message(#"{"type":"candidate","label":0,"id":"0","candidate":"candidate:2"}"#)
+                == .candidate(line: "candidate:2", mid: "0", index: 0)
+        )
+        for text in [
+            "1", "{}", #"{"type":"offer"}"#, #"{"type":"answer","sdp":1}"#, #"{"type":"candidate"}"#, #"{"type":"x"}"#,
+        ] {
+            #expect(message(text) == nil)
+        }
+        for kind in [RoomMessage.offer(sdp: "a\r\n\"b\""), .answer(sdp: ""), .candidate(line: "c", mid: "v", index: 2)]
+        {
+            #expect(RoomMessage(kind.data) == kind)
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import Testing
+
+@testable import Calls
+
+@Suite struct RoomStateTests {
+    /// The table of one-to-one rooms as their public programs have it; what is not here is not allowed.
+    private static let table: [RoomState: [RoomState.Event: (RoomState, [RoomState.Action])]] = [
+        .initial: [
+            .join: (.initial, [.join]), .joined: (.joined, [.openPeer]), .leaved: (.leaved, []), .full: (.leaved, []),
+            .lost: (.leaved, []),
+        ],
+        .leaved: [
+            .join: (.leaved, [.join]), .joined: (.joined, [.openPeer]), .leaved: (.leaved, []), .full: (.leaved, []),
+            .lost: (.leaved, []),
+        ],
+        .joined: [
+            .joined: (.joined, []), .otherJoined: (.connected, [.offer]), .offer: (.connected, [.acceptOffer]),
+            .candidate: (.joined, [.addCandidate]), .bye: (.unbound, [.closePeer]),
+            .leave: (.leaving, [.leave, .closePeer]), .leaved: (.leaved, [.closePeer]), .full: (.leaved, [.closePeer]),
+            .lost: (.leaved, [.closePeer]),
+        ],
+        .connected: [
+            .joined: (.connected, []), .otherJoined: (.connected, [.closePeer, .openPeer, .offer]),
+            .offer: (.connected, [.acceptOffer]), .answer: (.connected, [.acceptAnswer]),
+            .candidate: (.connected, [.addCandidate]), .bye: (.unbound, [.closePeer]),
+            .leave: (.leaving, [.leave, .closePeer]), .leaved: (.leaved, [.closePeer]),
+            .full: (.leaved, [.closePeer]), .lost: (.leaved, [.closePeer]),
+        ],
+        .unbound: [
+            .joined: (.unbound, []), .otherJoined: (.connected, [.openPeer, .offer]),
+            .offer: (.connected, [.openPeer, .acceptOffer]), .leave: (.leaving, [.leave]), .leaved: (.leaved, []),
+            .full: (.leaved, []), .lost: (.leaved, []),
+        ],
+        .leaving: [.leaved: (.leaved, []), .full: (.leaved, []), .lost: (.leaved, [])],
+    ]
+
+    @Test func allOfTheTable() {
+        for state in RoomState.allCases {
+            for event in RoomState.Event.allCases {
+                let transition = state.transition(on: event)
+                let due = Self.table[state]?[event]
+                #expect(transition?.next == due?.0, "\(state) \(event)")
+                #expect(transition?.actions == due?.1, "\(state) \(event)")
+            }
+        }
+    }
+
+    /// Whatever happens, a peer is opened only where there is none, and closed only where there is one; and both who are alone in
+    /// a room have none that goes on.
+    @Test func peersAreOpenedAndClosedInTurn() {
+        var seen: Set<String> = []
+        var rest: [(RoomState, Bool)] = [(.initial, false)]
+        while let (state, hasPeer) = rest.popLast() {
+            guard seen.insert("\(state) \(hasPeer)").inserted else { continue }
+            for event in RoomState.Event.allCases {
+                guard let (next, actions) = state.transition(on: event) else { continue }
+                var isOpen = hasPeer
+                for action in actions {
+                    switch action {
+                    case .openPeer:
+                        #expect(!isOpen, "\(state) \(event)")
+                        isOpen = true
+                    case .closePeer:
+                        #expect(isOpen, "\(state) \(event)")
+                        isOpen = false
+                    case .offer, .acceptOffer, .acceptAnswer, .addCandidate: #expect(isOpen, "\(state) \(event)")
+                    case .join, .leave: break
+                    }
+                }
+                #expect(isOpen == (next == .joined || next == .connected), "\(state) \(event)")
+                rest.append((next, isOpen))
+            }
+        }
+        #expect(seen.count == 6)
+    }
+}

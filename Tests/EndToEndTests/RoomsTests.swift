@@ -1,0 +1,73 @@
+import FoundationEssentials
+import Glibc
+import Posix
+import TestSupport
+import Testing
+
+/// `oriel rooms` with clients that others wrote.
+@Suite struct RoomsTests {
+    /// A server of rooms at a port of its own.
+    private final class Server {
+        let process: Subprocess
+        let port: UInt16
+
+        init(_ arguments: String...) throws {
+            let process = try Subprocess([Programs.oriel, "rooms", "--listen", "127.0.0.1:0"] + arguments)
+            var port: UInt16?
+            try wait(until: "the server listens: \(process.errorOutput)") {
+                port = process.output.split(whereSeparator: \.isWhitespace).last.flatMap { UInt16($0) }
+                return port != nil
+            }
+            (self.process, self.port) = (process, port!)
+        }
+    }
+
+    private struct Outcome: Decodable {
+        let events: Int
+        let wrong: String?
+    }
+
+    /// Clients by polling, by WebSocket, and by both, one after the other.
+    @Test func clientsOfPythonAreToldWhatAModelSays() throws {
+        let server = try Server()
+        let walk = try Subprocess(
+            Counterparts.python + [Counterparts.path("rooms_walk.py"), "http://127.0.0.1:\(server.port)", "1", "10000"]
+        )
+        try walk.wait(timeout: .seconds(300))
+        let line = try #require(walk.output.split(separator: "\n").last, "\(walk.errorOutput)")
+        let outcome = try JSONDecoder().decode(Outcome.self, from: Data(line.utf8))
+        #expect(outcome.wrong == nil)
+        #expect(outcome.events > 5000)
+        server.process.kill(SIGTERM)
+        try #expect(server.process.wait() == .code(0))
+        #expect(!server.process.errorOutput.contains("rror"), "\(server.process.errorOutput)")
+    }
+
+    @Test func whatIsNoRequestForRoomsIsRefused() throws {
+        let server = try Server()
+        func status(_ target: String, _ method: String = "GET", body: String = "") throws -> Int {
+            try HTTPClient(port: server.port).request(method, target, body: body).status
+        }
+        #expect(try status("/") == 404)
+        #expect(try status("/socket.io/") == 400)
+        #expect(try status("/socket.io/?EIO=3&transport=polling") == 400)
+        #expect(try status("/socket.io/?EIO=4&transport=polling&sid=nobody") == 400)
+        #expect(try status("/socket.io/?EIO=4&transport=polling") == 200)
+        #expect(try status("/socket.io/?EIO=4&transport=polling", "POST", body: "40") == 400)
+        #expect(try status("/socket.io/?EIO=4&transport=websocket") == 400)
+        #expect(server.process.status() == nil)
+    }
+
+    @Test(
+        arguments: [
+            (["--capacity", "1"], 64), (["--max-clients", "1"], 64), (["--tls-cert", "x"], 64),
+            (["--listen", "x:y"], 64),
+            (["--other-joined", "x"], 64), (["--tls-cert", "/nowhere", "--tls-key", "/nowhere"], 1),
+        ] as [([String], Int32)]
+    )
+    func badOptions(arguments: [String], code: Int32) throws {
+        let process = try Subprocess([Programs.oriel, "rooms", "--listen", "127.0.0.1:0"] + arguments)
+        try #expect(process.wait() == .code(code))
+        #expect(!process.errorOutput.isEmpty)
+    }
+}

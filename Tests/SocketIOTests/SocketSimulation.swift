@@ -1,0 +1,236 @@
+import TestSupport
+import Time
+
+@testable import SocketIO
+
+/// A server and its clients, with a network between them that takes its time, in virtual time. Frames of a WebSocket keep their
+/// order; requests do not, nor do they wait for frames.
+struct SocketSimulation {
+    private enum Event {
+        // At the server.
+        case request(UInt64)
+        case open(UInt64)
+        case frameToServer(EngineMessage, UInt64)
+        case lostToServer(UInt64)
+        // At a client.
+        case answer(UInt64, status: Int, [UInt8])
+        case opened(UInt64)
+        case failed(UInt64)
+        case frameToClient(EngineMessage, UInt64)
+        case lostToClient(UInt64)
+    }
+
+    private struct Request {
+        let client: Int
+        let method: EngineServer.Method
+        let query: EngineServer.Query
+        let body: [UInt8]
+        var isHeld = false
+    }
+
+    var server: SocketServer
+    private(set) var clients: [SocketClient] = []
+    /// What each client got, and what each client's connections ended with.
+    private(set) var clientOutputs: [[SocketClient.Output]] = []
+    private(set) var serverOutputs: [SocketServer.Output] = []
+    private(set) var now = Instant.seconds(1)
+    /// The longest way.
+    var delay = Duration.milliseconds(20)
+    /// Clients that get and send nothing.
+    var isFrozen: Set<Int> = []
+
+    private var events: [(at: Instant, order: Int, event: Event)] = []
+    private var order = 0
+    private var nextID: UInt64 = 0
+    private var requests: [UInt64: Request] = [:]
+    private var sockets: [UInt64: (client: Int, query: EngineServer.Query)] = [:]
+    /// The socket that a client has now.
+    private var current: [Int: UInt64] = [:]
+    private var lastToServer: [UInt64: Instant] = [:]
+    private var lastToClient: [UInt64: Instant] = [:]
+    private var random: SplitMix
+
+    init(_ server: SocketServer, seed: UInt64) {
+        self.server = server
+        random = SplitMix(seed: seed)
+    }
+
+    /// A client begins to connect. Returns its number.
+    @discardableResult
+    mutating func add(_ transports: [EngineClient.Transport], payload: JSONText? = nil) -> Int {
+        clients.append(SocketClient(payload: payload, transports: transports, jitter: 0.5, now: now))
+        clientOutputs.append([])
+        take(of: clients.count - 1)
+        return clients.count - 1
+    }
+
+    mutating func change<Result>(client: Int, _ body: (inout SocketClient, Instant) -> Result) -> Result {
+        defer { take(of: client) }
+        return body(&clients[client], now)
+    }
+
+    mutating func changeServer(_ body: (inout SocketServer, Instant) -> Void) {
+        body(&server, now)
+        takeOfServer()
+    }
+
+    /// Lets everything happen until an instant.
+    mutating func run(
+        for duration: Duration,
+        react: (inout SocketSimulation, SocketServer.Output) -> Void = { _, _ in }
+    ) {
+        let end = now + duration
+        while true {
+            let seen = serverOutputs.count
+            let next = events.min { ($0.at, $0.order) < ($1.at, $1.order) }?.at
+            let deadlines = clients.indices.filter { !isFrozen.contains($0) }.compactMap { clients[$0].nextDeadline }
+            guard let at = ([next, server.nextDeadline].compactMap(\.self) + deadlines).min(), at <= end else { break }
+            now = max(now, at)
+            if let next, next <= now {
+                let index = events.indices.min {
+                    (events[$0].at, events[$0].order) < (events[$1].at, events[$1].order)
+                }!
+                perform(events.remove(at: index).event)
+            } else {
+                server.tick(now: now)
+                takeOfServer()
+                for client in clients.indices where !isFrozen.contains(client) {
+                    if let deadline = clients[client].nextDeadline, deadline <= now {
+                        change(client: client) { $0.tick(now: $1) }
+                    }
+                }
+            }
+            for output in serverOutputs[seen...] { react(&self, output) }
+        }
+        now = max(now, end)
+    }
+
+    /// Cuts what a client has: its socket and its requests.
+    mutating func cut(_ client: Int) {
+        if let socket = current.removeValue(forKey: client) {
+            server.lost(socket: socket, now: now)
+            takeOfServer()
+            change(client: client) { $0.socketLost(now: $1) }
+        }
+        let ids = requests.filter { $0.value.client == client }.keys.sorted()
+        for id in ids {
+            requests[id] = nil
+            server.abort(request: id, now: now)
+            takeOfServer()
+        }
+        if !ids.isEmpty { change(client: client) { $0.requestFailed("cut", now: $1) } }
+    }
+
+    /// Another server takes the place of this one, which loses all connections.
+    mutating func replaceServer(by server: SocketServer) {
+        self.server = server
+        (events, sockets) = ([], [:])
+        for client in clients.indices { cut(client) }
+    }
+
+    // MARK: - The network
+
+    private mutating func schedule(_ event: Event, after last: Instant? = nil) -> Instant {
+        let at = max(last ?? now, now + delay * Double.random(in: 0.1...1, using: &random))
+        order += 1
+        events.append((at, order, event))
+        return at
+    }
+
+    private mutating func toServer(_ event: Event, on socket: UInt64) {
+        lastToServer[socket] = schedule(event, after: lastToServer[socket])
+    }
+
+    private mutating func toClient(_ event: Event, on socket: UInt64) {
+        lastToClient[socket] = schedule(event, after: lastToClient[socket])
+    }
+
+    private mutating func perform(_ event: Event) {
+        switch event {
+        case .request(let id):
+            guard let request = requests[id] else { return }
+            server.receive(request.method, request.query, body: request.body, request: id, now: now)
+            takeOfServer()
+        case .open(let id):
+            guard let socket = sockets[id] else { return }
+            guard server.refusal(ofSocket: socket.query) == nil else { return toClient(.failed(id), on: id) }
+            toClient(.opened(id), on: id)
+            changeServer { $0.open(socket: id, socket.query, now: $1) }
+        case .frameToServer(let frame, let id): changeServer { $0.receive(frame, on: id, now: $1) }
+        case .lostToServer(let id): changeServer { $0.lost(socket: id, now: $1) }
+        case .answer(let id, let status, let body):
+            guard let request = requests[id], !isFrozen.contains(request.client) else { return }
+            requests[id] = nil
+            change(client: request.client) {
+                request.method == .get
+                    ? $0.getAnswered(status: status, body, now: $1) : $0.postAnswered(status: status, now: $1)
+            }
+        case .opened(let id): changeClient(of: id) { $0.socketOpened(now: $1) }
+        case .failed(let id): changeClient(of: id) { $0.socketFailed(.refused(status: 400), now: $1) }
+        case .frameToClient(let frame, let id): changeClient(of: id) { $0.receive(frame, now: $1) }
+        case .lostToClient(let id):
+            changeClient(of: id) { $0.socketLost(now: $1) }
+            if let client = sockets[id]?.client, current[client] == id { current[client] = nil }
+        }
+    }
+
+    private mutating func changeClient(of socket: UInt64, _ body: (inout SocketClient, Instant) -> Void) {
+        guard let client = sockets[socket]?.client, current[client] == socket, !isFrozen.contains(client) else {
+            return
+        }
+        change(client: client, body)
+    }
+
+    private mutating func takeOfServer() {
+        for output in server.takeOutputs() {
+            switch output {
+            case .transport(.answer(let id, let body)): _ = schedule(.answer(id, status: 200, body))
+            case .transport(.refuse(let id, let refusal)):
+                _ = schedule(.answer(id, status: refusal == .tooManySessions ? 503 : 400, refusal.body))
+            case .transport(.send(let frame, let socket)): toClient(.frameToClient(frame, socket), on: socket)
+            case .transport(.close(let socket)): toClient(.lostToClient(socket), on: socket)
+            case .connected, .received, .disconnected: serverOutputs.append(output)
+            }
+        }
+    }
+
+    private mutating func take(of client: Int) {
+        for output in clients[client].takeOutputs() {
+            switch output {
+            case .transport(let action): perform(action, of: client)
+            case .connected, .received, .disconnected: clientOutputs[client].append(output)
+            }
+        }
+    }
+
+    private mutating func perform(_ action: EngineClient.Action, of client: Int) {
+        func query(_ transport: String, _ sid: String?) -> EngineServer.Query {
+            EngineServer.Query(revision: "4", transport: transport, sid: sid)
+        }
+        nextID += 1
+        switch action {
+        case .openSocket(let sid):
+            sockets[nextID] = (client, query("websocket", sid))
+            current[client] = nextID
+            toServer(.open(nextID), on: nextID)
+        case .send(let frame):
+            guard let socket = current[client] else { return }
+            toServer(.frameToServer(frame, socket), on: socket)
+        case .closeSocket:
+            guard let socket = current.removeValue(forKey: client) else { return }
+            toServer(.lostToServer(socket), on: socket)
+        case .get(let sid):
+            requests[nextID] = Request(client: client, method: .get, query: query("polling", sid), body: [])
+            _ = schedule(.request(nextID))
+        case .post(let sid, let body):
+            requests[nextID] = Request(client: client, method: .post, query: query("polling", sid), body: body)
+            _ = schedule(.request(nextID))
+        case .cancelRequests:
+            for id in requests.filter({ $0.value.client == client && $0.value.method == .get }).keys.sorted() {
+                requests[id] = nil
+                server.abort(request: id, now: now)
+            }
+            takeOfServer()
+        }
+    }
+}

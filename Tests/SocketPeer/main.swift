@@ -1,0 +1,104 @@
+import Calls
+import Glibc
+import HTTP
+import NIOHTTP1
+import SocketIO
+import Synchronization
+import Time
+
+// The server that the conformance suites of Engine.IO and Socket.IO ask for: engine.io-protocol and socket.io-protocol,
+// "test-suite". Usage: socket-peer [PORT]; the suites look at port 3000.
+
+let port = CommandLine.arguments.dropFirst().first.flatMap { UInt16($0) } ?? 3000
+
+var settings = EngineSession.Settings()
+settings.pingInterval = .milliseconds(300)
+settings.pingTimeout = .milliseconds(200)
+
+let count = Mutex(0)
+let makeName: @Sendable () -> String = {
+    count.withLock { count in
+        count += 1
+        return "name\(count)"
+    }
+}
+
+var limits = HTTPServer.Limits()
+limits.bodySize = settings.maxPayload
+let http = HTTPServer(limits: limits)
+
+/// Sends each message back.
+let engine = SocketService(
+    EngineServer(settings: settings, mostSessions: 1000, makeSID: makeName),
+    at: "/engine.io/",
+    of: http
+) { server, _ in
+    var actions: [EngineServer.Action] = []
+    while true {
+        let outputs = server.takeOutputs()
+        if outputs.isEmpty { return actions }
+        for output in outputs {
+            switch output {
+            case .transport(let action): actions.append(action)
+            case .received(let message, let sid): server.send(message, to: sid)
+            case .opened, .ended: break
+            }
+        }
+    }
+}
+
+/// Tells what a client sent along, and sends back what it says.
+let sockets: SocketService<SocketServer> = SocketService(
+    SocketServer(
+        namespaces: ["/", "/custom"],
+        settings: settings,
+        mostSessions: 1000,
+        connectTimeout: .seconds(1),
+        makeID: makeName
+    ),
+    at: "/socket.io/",
+    of: http
+) { server, _ in
+    var actions: [EngineServer.Action] = []
+    while true {
+        let outputs = server.takeOutputs()
+        if outputs.isEmpty { return actions }
+        for output in outputs {
+            switch output {
+            case .transport(let action): actions.append(action)
+            case .connected(let client, _, let payload):
+                // The suites' client misses a frame that comes together with another.
+                http.schedule(in: .milliseconds(5)) {
+                    sockets.perform { server, _ in
+                        server.send(.event("auth", [payload ?? JSONText(object: [])]), to: client)
+                    }
+                }
+            case .received(let client, let packet):
+                guard let elements = packet.data?.elements, let name = elements.first?.string else { continue }
+                let arguments = Array(elements.dropFirst())
+                if name == "message" {
+                    server.send(.event("message-back", arguments, attachments: packet.attachments), to: client)
+                } else if name == "message-with-ack", let id = packet.id {
+                    server.send(.acknowledgement(of: id, arguments, attachments: packet.attachments), to: client)
+                }
+            case .disconnected: break
+            }
+        }
+    }
+}
+
+let listener = try http.listen(
+    on: ListenAddress(host: "127.0.0.1", port: port),
+    takeSocket: { engine.takeSocket($0) ?? sockets.takeSocket($0) },
+    respond: { request, completion in
+        if engine.isFor(request) {
+            engine.respond(to: request, completion: completion)
+        } else if sockets.isFor(request) {
+            sockets.respond(to: request, completion: completion)
+        } else {
+            completion(.sentence(.notFound, "there is nothing at \(request.path)"))
+        }
+    }
+)
+_ = "listening at \(listener.port)\n".withCString { write(1, $0, strlen($0)) }
+while true { pause() }
