@@ -25,7 +25,9 @@ struct TailProbe: Sendable {
 
     /// When the packet is sent again; nil while there is nothing to send or no use in it.
     var deadline: Instant? {
-        packet == nil || copies == 0 && timeouts == Self.mostTimeouts ? nil : copies > 0 ? .start : timeoutAt
+        if packet == nil { return nil }
+        if copies > 0 { return .start }
+        return timeouts < Self.mostTimeouts ? timeoutAt : nil
     }
 
     /// A packet leaves for the first time.
@@ -55,6 +57,6 @@ struct TailProbe: Sendable {
 
     /// The history of a stream is gone.
     mutating func forget(stream: Int) {
-        if packet?.stream == stream { packet = nil }
+        if packet?.stream == stream { (packet, copies) = (nil, 0) }
     }
 }

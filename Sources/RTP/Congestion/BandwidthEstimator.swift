@@ -45,7 +45,7 @@ package struct BandwidthEstimator: Sendable {
     /// What a train that shows another speed of a full link changes the estimate by, of the difference.
     private static let trust = 0.3
     /// The share of the estimate below which what is sent does not show whether the link carries it.
-    private static let applicationLimit = 0.65
+    static let applicationLimit = 0.65
     /// How long packets may wait on their way.
     private static let queueLimit = Duration.milliseconds(100)
     /// While a queue of so many milliseconds does not go away, the link carries no more than it does.

@@ -8,8 +8,6 @@ import Time
 struct LossLimit: Sendable {
     /// Loss up to this share, beyond the link's own, is never congestion.
     private static let tolerance = 0.05
-    /// Whoever sends less than this share of what might be sent loses little by a rate that is too high.
-    private static let applicationLimit = 0.65
     /// Loss that is still this share of what it was did not come from the rate.
     private static let persistence = 0.7
     /// A judgement needs so much time and so many packets.
@@ -75,8 +73,8 @@ struct LossLimit: Sendable {
             return
         }
         let sent = delivered / max(1 - loss, 0.1)
-        if let allowed, sent < Self.applicationLimit * allowed {
-            // Its effect could not be seen.
+        if let allowed, sent < BandwidthEstimator.applicationLimit * allowed {
+            // What is sent does not fill the link, so the loss says little about it, and a cut would show no effect.
             limit = max(delivered, allowed / 2)
             cut = nil
             return
