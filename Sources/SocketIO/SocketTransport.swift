@@ -2,6 +2,11 @@ package import Time
 
 /// What a server of Engine.IO, or of Socket.IO on top of it, asks of HTTP and WebSockets. It answers by `EngineServer.Action`.
 package protocol SocketTransport: Sendable {
+    associatedtype Output: SocketOutput
+
+    /// What the calls since the last one led to, in order.
+    mutating func takeOutputs() -> [Output]
+
     /// A request of polling comes. It is answered or refused once, a GET perhaps later.
     mutating func receive(
         _ method: EngineServer.Method,
@@ -30,5 +35,18 @@ package protocol SocketTransport: Sendable {
     mutating func tick(now: Instant)
 }
 
+/// What such a server gives out: something to do with requests and WebSockets, or an event for its owner.
+package protocol SocketOutput: Sendable {
+    var action: EngineServer.Action? { get }
+}
+
 extension EngineServer: SocketTransport {}
 extension SocketServer: SocketTransport {}
+
+extension EngineServer.Output: SocketOutput {
+    package var action: EngineServer.Action? { if case .transport(let action) = self { action } else { nil } }
+}
+
+extension SocketServer.Output: SocketOutput {
+    package var action: EngineServer.Action? { if case .transport(let action) = self { action } else { nil } }
+}

@@ -13,16 +13,7 @@ struct Rooms: ParsableCommand {
             """
     )
 
-    @Option(
-        help: ArgumentHelp(
-            "Where to serve: PORT, HOST:PORT or [IPV6]:PORT; all addresses of this machine if no host is named.",
-            valueName: "address"
-        ),
-        transform: {
-            try parsed(ListenAddress(parsing: $0), orElse: "give PORT, HOST:PORT or [IPV6]:PORT, such as 8080")
-        }
-    )
-    var listen = ListenAddress(host: nil, port: 8080)
+    @OptionGroup var server: ServerOptions
 
     @Option(help: "Seats of a room, 2 to 16.")
     var capacity = 2
@@ -36,14 +27,6 @@ struct Rooms: ParsableCommand {
     )
     var otherJoined = RoomEvent.OtherJoinedName.otherjoin
 
-    @Option(
-        help: ArgumentHelp("Certificate for HTTPS with its chain, as PEM; needs --tls-key.", valueName: "file")
-    )
-    var tlsCert: String?
-
-    @Option(help: ArgumentHelp("Key of the certificate, as PEM.", valueName: "file"))
-    var tlsKey: String?
-
     func validate() throws {
         guard 2...16 ~= capacity else {
             throw ValidationError("--capacity \(capacity) is out of range: give 2 to 16.")
@@ -51,31 +34,46 @@ struct Rooms: ParsableCommand {
         guard 2...10_000 ~= maxClients else {
             throw ValidationError("--max-clients \(maxClients) is out of range: give 2 to 10000.")
         }
-        guard (tlsCert == nil) == (tlsKey == nil) else {
-            throw ValidationError("--tls-cert and --tls-key need each other.")
-        }
     }
 
     func run() throws {
         let signals = try TerminationSignals()
-        let tls: TLSIdentity? =
-            if let tlsCert, let tlsKey { try TLSIdentity(certificate: tlsCert, key: tlsKey) } else { nil }
-        var limits = HTTPServer.Limits(files: FileLimit.raise(), viewers: 0)
-        // All clients may come through one proxy.
-        (limits.connections, limits.connectionsOfOneNetwork) = (min(limits.connections, 2 * maxClients), 2 * maxClients)
-        limits.bodySize = 128 * 1024
+        let tls = try server.tls()
+        // Netlink tells the machine's addresses, for the links.
+        let sandbox = Sandbox(
+            writable: nil,
+            readable: [],
+            socketFamilies: [AF_INET, AF_INET6, AF_NETLINK],
+            mayListen: true
+        )
+        try enterSandbox(by: sandbox.enter)
         var configuration = RoomService.Configuration()
         configuration.limits.capacity = capacity
         configuration.limits.rooms = maxClients
         configuration.otherJoinedName = otherJoined
         configuration.mostClients = maxClients
-        let server = HTTPServer(limits: limits)
-        defer { server.close() }
-        let rooms = RoomService(configuration, of: server) { Console.note("\($0)") }
-        let listener = try server.listen(on: listen, tls: tls, takeSocket: rooms.takeSocket, respond: rooms.respond)
-        Console.print(["rooms at port \(listener.port)"])
+        let http = HTTPServer(limits: limits)
+        defer { http.close() }
+        let rooms = RoomService(configuration, of: http) { Console.note("\($0)") }
+        let listener = try http.listen(
+            on: server.listen,
+            tls: tls,
+            takeSocket: rooms.takeSocket,
+            respond: rooms.respond
+        )
+        Console.print(server.links(port: listener.port, tls: tls))
         while !signals.take() { waitReadable([signals.descriptor.raw].span, until: nil) }
         listener.close()
+    }
+
+    /// A client that polls has two connections now and then, and all may come through one proxy.
+    private var limits: HTTPServer.Limits {
+        let connections = min(max(FileLimit.raise() - 64, 64), 2 * maxClients)
+        return HTTPServer.Limits(
+            connections: connections,
+            connectionsOfOneNetwork: connections,
+            bodySize: 128 * 1024
+        )
     }
 }
 

@@ -20,7 +20,7 @@ struct WebCallPreparation {
         self.directory = directory
         token = options.chosenToken()
         (ice, iceServerLinks) = try options.ice()
-        tls = try options.tls()
+        tls = try options.server.tls()
     }
 }
 
@@ -61,7 +61,7 @@ final class ServedWebCall {
         service = WebService(
             WebService.Configuration(
                 token: preparation.token,
-                names: (preparation.tls?.names ?? []) + [options.listen.host].compactMap(\.self),
+                names: (preparation.tls?.names ?? []) + [options.server.listen.host].compactMap(\.self),
                 origins: options.allowOrigin,
                 iceServerLinks: preparation.iceServerLinks,
                 snapshots: Self.snapshots(of: preparation.directory, from: horizon)
@@ -69,7 +69,7 @@ final class ServedWebCall {
             call: call,
             status: status
         )
-        listener = try server.listen(on: options.listen, tls: preparation.tls, respond: service.respond)
+        listener = try server.listen(on: options.server.listen, tls: preparation.tls, respond: service.respond)
         Console.print(options.links(port: listener.port, token: preparation.token, tls: preparation.tls))
     }
 

@@ -27,7 +27,7 @@ struct Share: ParsableCommand {
 
     func validate() throws {
         // A sender that is started again must have the same address.
-        if web.listen.port == 0 { throw ValidationError("--listen needs a port other than 0 here.") }
+        if web.server.listen.port == 0 { throw ValidationError("--listen needs a port other than 0 here.") }
     }
 
     func run() throws {

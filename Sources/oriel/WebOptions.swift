@@ -7,16 +7,7 @@ import WebRTC
 
 /// How a broadcast is served to browsers.
 struct WebOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "Where to serve: PORT, HOST:PORT or [IPV6]:PORT; all addresses of this machine if no host is named.",
-            valueName: "address"
-        ),
-        transform: {
-            try parsed(ListenAddress(parsing: $0), orElse: "give PORT, HOST:PORT or [IPV6]:PORT, such as 8080")
-        }
-    )
-    var listen = ListenAddress(host: nil, port: 8080)
+    @OptionGroup var server: ServerOptions
 
     @Option(
         help: ArgumentHelp(
@@ -52,17 +43,6 @@ struct WebOptions: ParsableArguments {
     var proxy: [AddressRange] = []
 
     @Option(
-        help: ArgumentHelp(
-            "Certificate for HTTPS with its chain, as PEM; needs --tls-key. The links are to the hosts it names.",
-            valueName: "file"
-        )
-    )
-    var tlsCert: String?
-
-    @Option(help: ArgumentHelp("Key of the certificate, as PEM.", valueName: "file"))
-    var tlsKey: String?
-
-    @Option(
         help: ArgumentHelp("STUN server for this machine and the viewers.", valueName: "host[:port]"),
         transform: { try STUNServer(parsing: $0) }
     )
@@ -91,9 +71,6 @@ struct WebOptions: ParsableArguments {
     func validate() throws {
         guard 1...1000 ~= maxViewers else {
             throw ValidationError("--max-viewers \(maxViewers) is out of range: give 1 to 1000.")
-        }
-        guard (tlsCert == nil) == (tlsKey == nil) else {
-            throw ValidationError("--tls-cert and --tls-key need each other.")
         }
         _ = try turnServers()
         guard let token = token ?? Self.environmentToken else { return }
@@ -128,9 +105,8 @@ struct WebOptions: ParsableArguments {
 
     /// The same options for a child process, without its secrets.
     var arguments: [String] {
-        var arguments = ["--listen=\(listen.argument)", "--max-viewers=\(maxViewers)"]
+        var arguments = server.arguments + ["--max-viewers=\(maxViewers)"]
         arguments += allowOrigin.map { "--allow-origin=\($0)" } + proxy.map { "--proxy=\($0)" }
-        if let tlsCert, let tlsKey { arguments += ["--tls-cert=\(tlsCert)", "--tls-key=\(tlsKey)"] }
         if let stun { arguments.append("--stun=\(stun.argument)") }
         if let ports { arguments.append("--ports=\(ports.lowerBound)-\(ports.upperBound)") }
         return arguments
@@ -142,11 +118,6 @@ struct WebOptions: ParsableArguments {
             "ORIEL_TOKEN": chosenToken() ?? "none",
             "ORIEL_TURN": try turnServers().map(\.argument).joined(separator: "\n"),
         ]
-    }
-
-    func tls() throws(HTTPServerError) -> TLSIdentity? {
-        guard let tlsCert, let tlsKey else { return nil }
-        return try TLSIdentity(certificate: tlsCert, key: tlsKey)
     }
 
     /// The token in force; nil lets everybody in.
@@ -184,7 +155,7 @@ struct WebOptions: ParsableArguments {
             links.append(turn.link)
         }
         let local = localAddresses()
-        if let host = listen.host, let named = local.first(where: { $0.host == host }) {
+        if let host = server.listen.host, let named = local.first(where: { $0.host == host }) {
             configuration.addresses = [named.host]
         } else if local.isEmpty {
             configuration.addresses = ["127.0.0.1"]
@@ -192,16 +163,9 @@ struct WebOptions: ParsableArguments {
         return (configuration, links)
     }
 
-    /// The links that viewers open: to the names of the certificate, which browsers compare, or else to the host of `--listen`,
-    /// or else to the addresses of this machine.
+    /// The links that viewers open.
     func links(port: UInt16, token: String?, tls: TLSIdentity?) -> [String] {
-        var hosts = localAddresses().filter { listen.host != "0.0.0.0" || !$0.isIPv6 }.map(\.host)
-        if let host = listen.host, !["0.0.0.0", "::"].contains(host) { hosts = [host] }
-        if hosts.isEmpty { hosts = ["localhost"] }
-        if let tls, !tls.names.isEmpty { hosts = tls.names }
-        return hosts.map { host in
-            "\(tls == nil ? "http" : "https")://\(urlHost(host)):\(port)/\(token.map { "#\($0)" } ?? "")"
-        }
+        server.links(port: port, tls: tls).map { $0 + (token.map { "#\($0)" } ?? "") }
     }
 }
 

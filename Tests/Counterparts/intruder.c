@@ -1,8 +1,9 @@
 /* Loaded into oriel (LD_PRELOAD): does what code in a process that was taken over might try, from within, once the process has
-   given its rights up. That is when it calls inotify_init1. Each try is a line on standard error: "intruder NAME CODE", where CODE
+   given its rights up. That is when it calls inotify_init1, or listens if it does nothing else. Each try is a line on standard error: "intruder NAME CODE", where CODE
    is 0 for what worked, or errno.
 
    ORIEL_INTRUDER_FOLDER   the folder of a broadcast, for a sender; unset for a capture process, which may write it
+   ORIEL_INTRUDER_LISTENS  set for a server without a broadcast
    ORIEL_INTRUDER_MINE     a file of the same user, to move elsewhere
    ORIEL_INTRUDER_OUTSIDE  a file of the same user elsewhere */
 #define _GNU_SOURCE
@@ -183,16 +184,25 @@ static void intrude(void) {
     if (!outside || !mine) return;
     if (folder) intrude_folder(folder, mine);
     intrude_system(outside, mine);
-    if (folder) intrude_sender(outside);
+    if (folder || getenv("ORIEL_INTRUDER_LISTENS")) intrude_sender(outside);
     dprintf(2, "intruder done 0\n");
 }
 
-int inotify_init1(int flags) {
+static void intrude_once(void) {
     static int has_begun;
-    if (!has_begun) {
-        has_begun = 1;
-        intrude();
-    }
+    if (has_begun) return;
+    has_begun = 1;
+    intrude();
+}
+
+int listen(int socket, int backlog) {
+    if (getenv("ORIEL_INTRUDER_LISTENS")) intrude_once();
+    int (*real)(int, int) = (int (*)(int, int))dlsym(RTLD_NEXT, "listen");
+    return real(socket, backlog);
+}
+
+int inotify_init1(int flags) {
+    intrude_once();
     int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "inotify_init1");
     return real(flags);
 }

@@ -45,6 +45,12 @@ import Testing
         #expect(tries.count > 25)
     }
 
+    @Test func aServerOfRoomsReachesNothingElse() throws {
+        let environment = ["ORIEL_INTRUDER_MINE": folder.file("mine"), "ORIEL_INTRUDER_LISTENS": "1"]
+        let tries = try intrude(["rooms", "--listen", "127.0.0.1:0"], environment)
+        #expect(tries.count > 35)
+    }
+
     private func generation() throws -> Substring? {
         try broadcast.run("inspect", "--json").output.split(separator: "\"generation\":\"").last?.prefix(16)
     }

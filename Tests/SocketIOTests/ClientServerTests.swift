@@ -155,6 +155,19 @@ import Time
         #expect(simulation.clientOutputs[0].count == 2)
     }
 
+    /// Also while a POST is under way.
+    @Test(arguments: Way.allCases) func aClientThatClosesIsGoneAtOnce(way: Way) {
+        var simulation = SocketSimulation(server(), seed: 6)
+        let client = simulation.add(way.transports)
+        simulation.run(for: .seconds(1))
+        _ = simulation.change(client: client) { $0.send(number(1), now: $1) }
+        simulation.change(client: client) { $0.close(now: $1) }
+        simulation.run(for: .seconds(1))
+        #expect(simulation.serverOutputs.count { if case .disconnected = $0 { true } else { false } } == 1)
+        simulation.run(for: .seconds(100))
+        #expect(!simulation.clients[client].isConnected)
+    }
+
     @Test func nothingIsSentBeforeTheConnectionStands() {
         var simulation = SocketSimulation(server(), seed: 1)
         let client = simulation.add([.webSocket])

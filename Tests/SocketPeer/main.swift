@@ -32,19 +32,8 @@ let engine = SocketService(
     EngineServer(settings: settings, mostSessions: 1000, makeSID: makeName),
     at: "/engine.io/",
     of: http
-) { server, _ in
-    var actions: [EngineServer.Action] = []
-    while true {
-        let outputs = server.takeOutputs()
-        if outputs.isEmpty { return actions }
-        for output in outputs {
-            switch output {
-            case .transport(let action): actions.append(action)
-            case .received(let message, let sid): server.send(message, to: sid)
-            case .opened, .ended: break
-            }
-        }
-    }
+) { server, output, _ in
+    if case .received(let message, let sid) = output { server.send(message, to: sid) }
 }
 
 /// Tells what a client sent along, and sends back what it says.
@@ -58,32 +47,24 @@ let sockets: SocketService<SocketServer> = SocketService(
     ),
     at: "/socket.io/",
     of: http
-) { server, _ in
-    var actions: [EngineServer.Action] = []
-    while true {
-        let outputs = server.takeOutputs()
-        if outputs.isEmpty { return actions }
-        for output in outputs {
-            switch output {
-            case .transport(let action): actions.append(action)
-            case .connected(let client, _, let payload):
-                // The suites' client misses a frame that comes together with another.
-                http.schedule(in: .milliseconds(5)) {
-                    sockets.perform { server, _ in
-                        server.send(.event("auth", [payload ?? JSONText(object: [])]), to: client)
-                    }
-                }
-            case .received(let client, let packet):
-                guard let elements = packet.data?.elements, let name = elements.first?.string else { continue }
-                let arguments = Array(elements.dropFirst())
-                if name == "message" {
-                    server.send(.event("message-back", arguments, attachments: packet.attachments), to: client)
-                } else if name == "message-with-ack", let id = packet.id {
-                    server.send(.acknowledgement(of: id, arguments, attachments: packet.attachments), to: client)
-                }
-            case .disconnected: break
+) { server, output, _ in
+    switch output {
+    case .connected(let client, _, let payload):
+        // The suites' client misses a frame that comes together with another.
+        http.schedule(in: .milliseconds(5)) {
+            sockets.perform { server, _ in
+                server.send(.event("auth", [payload ?? JSONText(object: [])]), to: client)
             }
         }
+    case .received(let client, let packet):
+        guard let elements = packet.data?.elements, let name = elements.first?.string else { return }
+        let arguments = Array(elements.dropFirst())
+        if name == "message" {
+            server.send(.event("message-back", arguments, attachments: packet.attachments), to: client)
+        } else if name == "message-with-ack", let id = packet.id {
+            server.send(.acknowledgement(of: id, arguments, attachments: packet.attachments), to: client)
+        }
+    case .transport, .disconnected: break
     }
 }
 

@@ -41,15 +41,20 @@ package final class RoomService: Sendable {
     ///   - http: the server whose requests come here.
     ///   - note: is told what happens, on the server's thread.
     package init(_ configuration: Configuration, of http: HTTPServer, note: @escaping @Sendable (Event) -> Void) {
-        let rooms = Mutex(RoomServer(limits: configuration.limits))
         var settings = EngineSession.Settings()
         // An offer of a browser has 10 kB at the most.
         settings.maxPayload = 100_000
         settings.mostWaiting = 1_000_000
         let server = SocketServer(settings: settings, mostSessions: configuration.mostClients) { randomID() }
-        let driver = Driver(otherJoinedName: configuration.otherJoinedName, note: note)
-        sockets = SocketService(server, at: Self.path, of: http) { server, now in
-            rooms.withLock { rooms in driver.react(&server, &rooms, now) }
+        let rooms = Mutex(
+            Rooms(
+                server: RoomServer(limits: configuration.limits),
+                otherJoinedName: configuration.otherJoinedName,
+                note: note
+            )
+        )
+        sockets = SocketService(server, at: Self.path, of: http) { server, output, now in
+            rooms.withLock { $0.react(to: output, of: &server, now) }
         }
     }
 
@@ -65,44 +70,50 @@ package final class RoomService: Sendable {
 }
 
 /// Carries what happens from the clients to the rooms, and back.
-private struct Driver: Sendable {
+private struct Rooms: Sendable {
+    var server: RoomServer
     let otherJoinedName: RoomEvent.OtherJoinedName
     let note: @Sendable (RoomService.Event) -> Void
+    /// Clients of which a senseless event was told: the log shall not be theirs to fill.
+    private var blamed: Set<String> = []
 
-    func react(_ server: inout SocketServer, _ rooms: inout RoomServer, _ now: Instant) -> [EngineServer.Action] {
-        var actions: [EngineServer.Action] = []
-        while true {
-            let outputs = server.takeOutputs()
-            if outputs.isEmpty { return actions }
-            for output in outputs {
-                switch output {
-                case .transport(let action): actions.append(action)
-                case .connected(let client, _, let payload): rooms.connected(client, payload, now: now)
-                case .received(let client, let packet):
-                    if let id = packet.id, packet.kind == .event || packet.kind == .binaryEvent {
-                        server.send(.acknowledgement(of: id, []), to: client)
-                    }
-                    rooms.received(packet, from: client, now: now)
-                case .disconnected(let client, _): rooms.disconnected(client)
-                }
-                for output in rooms.takeOutputs() { perform(output, &server) }
-            }
-        }
+    init(
+        server: RoomServer,
+        otherJoinedName: RoomEvent.OtherJoinedName,
+        note: @escaping @Sendable (RoomService.Event) -> Void
+    ) {
+        (self.server, self.otherJoinedName, self.note) = (server, otherJoinedName, note)
     }
 
-    private func perform(_ output: RoomServer.Output, _ server: inout SocketServer) {
+    mutating func react(to output: SocketServer.Output, of sockets: inout SocketServer, _ now: Instant) {
+        switch output {
+        case .transport: break
+        case .connected(let client, _, let payload): server.connected(client, payload, now: now)
+        case .received(let client, let packet):
+            if let id = packet.id, packet.kind == .event || packet.kind == .binaryEvent {
+                sockets.send(.acknowledgement(of: id, []), to: client)
+            }
+            server.received(packet, from: client, now: now)
+        case .disconnected(let client, _):
+            blamed.remove(client)
+            server.disconnected(client)
+        }
+        for output in server.takeOutputs() { perform(output, by: &sockets) }
+    }
+
+    private mutating func perform(_ output: RoomServer.Output, by sockets: inout SocketServer) {
         switch output {
         case .send(let event, let client):
-            server.send(event.packet(otherJoinedAs: otherJoinedName), to: client)
+            sockets.send(event.packet(otherJoinedAs: otherJoinedName), to: client)
             switch event {
             case .joined(let room, _): note(.joined(room: room))
             case .leaved(let room, _): note(.left(room: room))
             case .full(let room, _): note(.full(room: room))
             default: break
             }
-        case .relay(let packet, let client): server.send(packet, to: client)
-        case .disconnect(let client): server.disconnect(client)
-        case .ignored(_, let what): note(.ignored(what))
+        case .relay(let packet, let client): sockets.send(packet, to: client)
+        case .disconnect(let client): sockets.disconnect(client)
+        case .ignored(let client, let what): if blamed.insert(client).inserted { note(.ignored(what)) }
         }
     }
 }

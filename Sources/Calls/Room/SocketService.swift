@@ -21,19 +21,19 @@ package final class SocketService<Server: SocketTransport>: Sendable {
 
     private let path: String
     private let http: HTTPServer
-    private let react: @Sendable (inout Server, Instant) -> [EngineServer.Action]
+    private let react: @Sendable (inout Server, Server.Output, Instant) -> Void
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - path: that clients ask for, such as `/socket.io/`.
     ///   - http: the server whose requests come here; it has the timers.
-    ///   - react: takes what a change of the server led to, and gives what is to be done with requests and WebSockets. It is
-    ///     called under a lock, and must not call the service.
+    ///   - react: takes an event of the server's, and may change the server. It is called under a lock, and must not call the
+    ///     service.
     package init(
         _ server: Server,
         at path: String,
         of http: HTTPServer,
-        react: @escaping @Sendable (inout Server, Instant) -> [EngineServer.Action]
+        react: @escaping @Sendable (inout Server, Server.Output, Instant) -> Void
     ) {
         (self.path, self.http, self.react) = (path, http, react)
         state = Mutex(State(server: server))
@@ -58,7 +58,11 @@ package final class SocketService<Server: SocketTransport>: Sendable {
             state.server.receive(method, Self.query(of: request), body: request.body, request: id, now: now)
             return id
         }
-        request.departure.notify { [self] in change { $0.server.abort(request: id, now: $1) } }
+        request.departure.notify { [self] in
+            change { $0.server.abort(request: id, now: $1) }
+            // One that has closed only its sending half still waits.
+            complete(id, Self.refusal(.badRequest))
+        }
     }
 
     /// The owner of the WebSocket that a request asks for; nil if it gets none.
@@ -97,7 +101,7 @@ package final class SocketService<Server: SocketTransport>: Sendable {
         let now: Instant = MonotonicClock.now()
         let (result, timer) = state.withLock { state in
             let result = body(&state, now)
-            state.actions += react(&state.server, now)
+            takeOutputs(&state, now)
             let deadline = state.server.nextDeadline
             let isNews = deadline.map { deadline in state.timerAt.map { deadline < $0 } ?? true } ?? false
             if isNews { state.timerAt = deadline }
@@ -108,6 +112,20 @@ package final class SocketService<Server: SocketTransport>: Sendable {
         }
         act()
         return result
+    }
+
+    private func takeOutputs(_ state: inout State, _ now: Instant) {
+        while true {
+            let outputs = state.server.takeOutputs()
+            if outputs.isEmpty { return }
+            for output in outputs {
+                if let action = output.action {
+                    state.actions.append(action)
+                } else {
+                    react(&state.server, output, now)
+                }
+            }
+        }
     }
 
     private func tick(_ timer: Instant) {
@@ -140,9 +158,7 @@ package final class SocketService<Server: SocketTransport>: Sendable {
         case .answer(let id, let body):
             // Node's server sends text, whatever it is.
             complete(id, HTTPResponse(.ok, ["Content-Type": "text/plain; charset=UTF-8"], body: body))
-        case .refuse(let id, let refusal):
-            let status: HTTPResponseStatus = refusal == .tooManySessions ? .serviceUnavailable : .badRequest
-            complete(id, HTTPResponse(status, ["Content-Type": "application/json"], body: refusal.body))
+        case .refuse(let id, let refusal): complete(id, Self.refusal(refusal))
         case .send(let message, let id): state.withLock { $0.sockets[id] }?.send(WebSocketMessage(message))
         case .close(let id): state.withLock { $0.sockets[id] }?.close()
         }
@@ -150,6 +166,11 @@ package final class SocketService<Server: SocketTransport>: Sendable {
 
     private func complete(_ id: UInt64, _ response: HTTPResponse) {
         state.withLock { $0.completions.removeValue(forKey: id) }?(Self.open(response))
+    }
+
+    private static func refusal(_ refusal: EngineServer.Refusal) -> HTTPResponse {
+        let status: HTTPResponseStatus = refusal == .tooManySessions ? .serviceUnavailable : .badRequest
+        return HTTPResponse(status, ["Content-Type": "application/json"], body: refusal.body)
     }
 
     /// Pages of every origin may use the service: it knows no cookies.

@@ -17,7 +17,7 @@ package struct EngineClient: Sendable {
         case closeSocket
         case get(sid: String?)
         case post(sid: String, [UInt8])
-        /// No answer is wanted any more.
+        /// No answer is wanted any more; what was posted shall still arrive.
         case cancelRequests
     }
 
@@ -111,7 +111,8 @@ package struct EngineClient: Sendable {
 
     package mutating func close() {
         if case .webSocket = state { act(.send(EnginePacket.close.frame)) }
-        if case .polling(let polling) = state, !polling.isPosting, let sid = handshake?.sid {
+        // Beside another POST, it is out of order, which ends the session too.
+        if case .polling = state, let sid = handshake?.sid {
             act(.post(sid: sid, EnginePayload.body(of: waiting + [.close])))
         }
         end(.closedByClient)

@@ -80,7 +80,7 @@ package enum EngineMessage: Sendable, Equatable {
 }
 
 /// What a server tells of a session that it opens.
-package struct EngineHandshake: Sendable, Equatable, Codable {
+package struct EngineHandshake: Sendable, Equatable {
     package var sid: String
     /// Transports that the session may go over to.
     package var upgrades: [String]
@@ -99,18 +99,29 @@ package struct EngineHandshake: Sendable, Equatable, Codable {
     }
 
     /// Nil for what is no handshake, or one of times that no server keeps: 1 ms … 1 day.
-    fileprivate init?(_ json: [UInt8]) {
-        guard let handshake = try? JSONDecoder().decode(EngineHandshake.self, from: Data(json)),
-            1...86_400_000 ~= handshake.pingInterval, 1...86_400_000 ~= handshake.pingTimeout, !handshake.sid.isEmpty
+    fileprivate init?(_ text: [UInt8]) {
+        let json = JSONText(text)
+        guard let sid = json?["sid"]?.string, !sid.isEmpty, let upgrades = json?["upgrades"]?.elements,
+            let interval = json?["pingInterval"]?.integer, let timeout = json?["pingTimeout"]?.integer,
+            1...86_400_000 ~= interval, 1...86_400_000 ~= timeout
         else { return nil }
-        self = handshake
+        self.init(
+            sid: sid,
+            upgrades: upgrades.compactMap(\.string),
+            pingInterval: interval,
+            pingTimeout: timeout,
+            maxPayload: json?["maxPayload"]?.integer
+        )
     }
 
     fileprivate var json: [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Strings and integers can be encoded.
-        return (try? encoder.encode(self)).map { Array($0) } ?? []
+        let limit = maxPayload.map { [(name: "maxPayload", value: JSONText($0))] } ?? []
+        let rest = [
+            (name: "pingInterval", value: JSONText(pingInterval)), (name: "pingTimeout", value: JSONText(pingTimeout)),
+            (name: "sid", value: JSONText(string: sid)),
+            (name: "upgrades", value: JSONText(array: upgrades.map { JSONText(string: $0) })),
+        ]
+        return Array(JSONText(object: limit + rest).bytes)
     }
 }
 

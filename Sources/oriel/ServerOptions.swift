@@ -1,0 +1,57 @@
+import ArgumentParser
+import Calls
+import HTTP
+import Posix
+
+/// Where a web server listens, and its certificate.
+struct ServerOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Where to serve: PORT, HOST:PORT or [IPV6]:PORT; all addresses of this machine if no host is named.",
+            valueName: "address"
+        ),
+        transform: {
+            try parsed(ListenAddress(parsing: $0), orElse: "give PORT, HOST:PORT or [IPV6]:PORT, such as 8080")
+        }
+    )
+    var listen = ListenAddress(host: nil, port: 8080)
+
+    @Option(
+        help: ArgumentHelp(
+            "Certificate for HTTPS with its chain, as PEM; needs --tls-key. The links are to the hosts it names.",
+            valueName: "file"
+        )
+    )
+    var tlsCert: String?
+
+    @Option(help: ArgumentHelp("Key of the certificate, as PEM.", valueName: "file"))
+    var tlsKey: String?
+
+    func validate() throws {
+        guard (tlsCert == nil) == (tlsKey == nil) else {
+            throw ValidationError("--tls-cert and --tls-key need each other.")
+        }
+    }
+
+    /// The same options for a child process.
+    var arguments: [String] {
+        var arguments = ["--listen=\(listen.argument)"]
+        if let tlsCert, let tlsKey { arguments += ["--tls-cert=\(tlsCert)", "--tls-key=\(tlsKey)"] }
+        return arguments
+    }
+
+    func tls() throws(HTTPServerError) -> TLSIdentity? {
+        guard let tlsCert, let tlsKey else { return nil }
+        return try TLSIdentity(certificate: tlsCert, key: tlsKey)
+    }
+
+    /// The links to the server: to the names of the certificate, which browsers compare, or else to the host of `--listen`, or
+    /// else to the addresses of this machine.
+    func links(port: UInt16, tls: TLSIdentity?) -> [String] {
+        var hosts = localAddresses().filter { listen.host != "0.0.0.0" || !$0.isIPv6 }.map(\.host)
+        if let host = listen.host, !["0.0.0.0", "::"].contains(host) { hosts = [host] }
+        if hosts.isEmpty { hosts = ["localhost"] }
+        if let tls, !tls.names.isEmpty { hosts = tls.names }
+        return hosts.map { "\(tls == nil ? "http" : "https")://\(urlHost($0)):\(port)/" }
+    }
+}
