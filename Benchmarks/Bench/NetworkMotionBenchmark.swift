@@ -99,6 +99,51 @@ private func drop(_ codec: String) throws -> [Double] {
     ]
 }
 
+/// Links that carry less than a film takes at its coarsest in full size.
+func filmSection(_ options: RunOptions) -> Section {
+    let (codecs, rates) = (["vp8", "av1", chromium], [300_000, 150_000])
+    var table = Table(["link kb/s", "codec", "p50 ms", "p95", "shown of 400", "width"])
+    var shown: [String: Double] = [:]
+    for rate in rates {
+        for codec in codecs {
+            var samples = Samples()
+            for _ in 0..<options.rounds { samples.record { try film(codec, over: rate) } }
+            table.rows.append(
+                ["\(rate / 1000)", codec]
+                    + (0..<4).map { samples.median($0)?.text(0) ?? samples.failureText }
+            )
+            shown["\(codec) \(rate)"] = samples.median(2)
+        }
+    }
+    let title = "300 and 150 kb/s, RTT 50 ms: motion with a counter at 20 Hz"
+    return Section(
+        title: title,
+        table: table,
+        goals: rates.map { rate in
+            Goal(
+                "motion over \(rate / 1000) kb/s: shown, beside Chromium's",
+                shown["vp8 \(rate)"].flatMap { ours in shown["\(chromium) \(rate)"].map { ours / $0 } },
+                atLeast: 1,
+                unit: "times",
+                command: networkCommand
+            )
+        }
+    )
+}
+
+private func film(_ codec: String, over rate: Int) throws -> [Double] {
+    let link = Link(rate: Double(rate), roundTrip: .milliseconds(50))
+    let scene = try CountedScene(of: share("film", rate: 20, by: codec, over: link, capturingOutput: true))
+    sleep(seconds: 15)
+    let from: Instant = MonotonicClock.now()
+    sleep(seconds: 20)
+    let sights = try scene.sights(from: from, to: from + .seconds(20))
+    let width = try scene.browser.evaluate("document.querySelector('video').videoWidth", as: Double.self)
+    return [
+        sights.latencies.median ?? 20_000, sights.latencies.percentile(95) ?? 20_000, Double(sights.latencies.count), width,
+    ]
+}
+
 func lossySection(_ options: RunOptions) -> Section {
     let codecs = ["auto", "vp8", "av1", chromium]
     var samples = codecs.map { _ in Samples() }

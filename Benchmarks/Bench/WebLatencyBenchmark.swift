@@ -8,7 +8,8 @@ import Time
 let watchNumbers = watchFrames(
     """
     let number = 0;
-    for (let bit = 0; bit < 32; ++bit) number = number * 2 + (bytes[8 * stride + bit * 16 + 8] > 128 ? 1 : 0);
+    const place = middle => Math.floor(middle * scale);
+    for (let bit = 0; bit < 32; ++bit) number = number * 2 + (bytes[place(8) * stride + place(bit * 16 + 8)] > 128 ? 1 : 0);
     seen.push([number, at]);
     """
 )

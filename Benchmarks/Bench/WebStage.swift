@@ -1,4 +1,5 @@
 import Glibc
+import Pixels
 import Posix
 import TestSupport
 import Time
@@ -80,8 +81,8 @@ func wallClockAtMonotonicZero() -> Double {
     Double(MonotonicClock.wallClock()) / 1e6 - Double(MonotonicClock.now().nanoseconds) / 1e6
 }
 
-/// A script that runs `body` for each frame that the page decodes from now on, with its I420 `bytes`, the luma's `stride`
-/// and the time of day `at` in milliseconds. What it keeps goes to the array `seen`.
+/// A script that runs `body` for each frame that the page decodes from now on, with its I420 `bytes`, the luma's `stride`, its
+/// `scale` in proportion to what the sender usually sends, and the time of day `at` in milliseconds. What it keeps goes to the array `seen`.
 func watchFrames(_ body: String) -> String {
     """
     (() => {
@@ -94,6 +95,7 @@ func watchFrames(_ body: String) -> String {
                 if (done) return;
                 const at = performance.timeOrigin + performance.now();
                 const bytes = new Uint8Array(frame.allocationSize());
+                const scale = frame.visibleRect.width / \(EncoderSettings.size.width);
                 const [{stride}] = await frame.copyTo(bytes);
                 frame.close();
                 \(body)

@@ -39,6 +39,8 @@ package struct Demand: Sendable, Equatable {
     package var linkRate: Int?
     /// Whether the next frames show what the links carry, which nobody knows yet: they had better be small.
     package var measuresLink: Bool
+    /// Whether all frames must have the rendition's size.
+    package var keepsSize: Bool
 
     package init(
         isWanted: Bool,
@@ -46,7 +48,8 @@ package struct Demand: Sendable, Equatable {
         isFullUntil: Instant? = nil,
         bitrate: Int? = nil,
         linkRate: Int? = nil,
-        measuresLink: Bool = false
+        measuresLink: Bool = false,
+        keepsSize: Bool = false
     ) {
         self.isWanted = isWanted
         self.keyframeAt = keyframeAt
@@ -54,6 +57,7 @@ package struct Demand: Sendable, Equatable {
         self.bitrate = bitrate
         self.linkRate = linkRate
         self.measuresLink = measuresLink
+        self.keepsSize = keepsSize
     }
 
     package static let none = Demand(isWanted: false)

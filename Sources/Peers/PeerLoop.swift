@@ -84,7 +84,7 @@ package final class PeerLoop {
     ///
     /// - Parameters:
     ///   - agreement: with a stream of video first, in codecs that there are renditions of; the others are not sent.
-    ///   - address: where it was signalled from, for people.
+    ///   - address: where it was signalled from.
     ///   - signalled: is called on the network thread, and not by this method.
     /// - Returns: nil if no UDP port is free, the machine has no address, or the first stream is sound.
     package func add(
@@ -189,7 +189,9 @@ package final class PeerLoop {
     private func followLinks() {
         let most = configuration.renditions.map { Double(targetBitrate ?? $0.bitrate) }.max()!
         ladder.place(
-            peers.map { ($0.number, $0.link(at: now)?.estimate) },
+            peers.map { peer in
+                RenditionLadder.Link(peer: peer.number, rate: peer.link(at: now)?.estimate, address: peer.address)
+            },
             need: most / RenditionCapacity.share,
             at: now
         )
@@ -284,6 +286,7 @@ package final class PeerLoop {
         var links: [Rendition.ID: [RenditionCapacity.Link]] = [:]
         for peer in peers {
             guard var link = peer.link(at: now) else { continue }
+            link.isWaitedFor = ladder.isWaitedFor(peer.number, at: now)
             links[rendition(of: peer).id, default: []].append(link)
             if peer.wanted == peer.choice { continue }
             // What waits is dropped at the change.

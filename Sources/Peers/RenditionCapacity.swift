@@ -9,8 +9,12 @@ package struct RenditionCapacity: Equatable, Sendable {
         var estimate: Double
         /// How long until the last of what waits for it has left.
         var backlog: Duration
+        /// Whether it counts however little it carries.
+        var isWaitedFor: Bool
 
-        package init(estimate: Double, backlog: Duration) { (self.estimate, self.backlog) = (estimate, backlog) }
+        package init(estimate: Double, backlog: Duration, isWaitedFor: Bool = false) {
+            (self.estimate, self.backlog, self.isWaitedFor) = (estimate, backlog, isWaitedFor)
+        }
     }
 
     /// The share of an estimate that goes to pictures: the rest is for headers and for what must be sent again.
@@ -42,7 +46,7 @@ package struct RenditionCapacity: Equatable, Sendable {
             return
         }
         let median = links.map(\.estimate).sorted()[links.count / 2]
-        let counting = links.filter { $0.estimate >= Self.leastShare * median }
+        let counting = links.filter { $0.estimate >= Self.leastShare * median || $0.isWaitedFor }
         let rate = Self.rounded(counting.map(\.estimate).min()! * Self.share)
         linkRate = rate
         bitrate = min(rate, most)

@@ -4,17 +4,47 @@ import Time
 /// nobody is sent more than a bad link carries. A rung is encoded only while somebody is on it. Sans-IO: instants come from
 /// outside.
 struct RenditionLadder {
-    /// A peer whose link carries less than this share of the best one on its rung goes down…
-    private static let leastShare = 0.5
-    /// …and one that carries so much of the best one there goes up.
-    private static let shareToClimb = 0.7
-    /// A change of rung costs a keyframe: a link must be better or worse for so long.
-    private static let (timeToFall, timeToClimb) = (Duration.milliseconds(500), Duration.seconds(10))
+    /// What a peer's link carries.
+    struct Link {
+        var peer: Int
+        /// In bits a second; nil if it was not measured.
+        var rate: Double?
+        /// Where the peer is: peers at one address may share a link.
+        var address: String
+    }
+
+    /// What makes a peer change its rung.
+    private struct Terms {
+        /// A peer whose link carries less than this share of the best one on its rung goes down…
+        let leastShare: Double
+        /// …and one that carries so much of the best one there goes up.
+        let shareToClimb: Double
+        /// A change of rung costs a keyframe: a link must be better or worse for so long.
+        let timeToFall: Duration
+        let timeToClimb: Duration
+
+        static let usual = Terms(
+            leastShare: 0.5,
+            shareToClimb: 0.7,
+            timeToFall: .milliseconds(500),
+            timeToClimb: .seconds(10)
+        )
+        /// For peers at the address of the best one. If they share its link, that carries for each what all of them get: then the
+        /// best one is only the last that has asked, and estimates even out while all get the same.
+        static let neighbours = Terms(
+            leastShare: 0.25,
+            shareToClimb: 0.3,
+            timeToFall: .seconds(4),
+            timeToClimb: .seconds(3)
+        )
+    }
 
     private struct Place {
         var rung = 0
         /// Since when another rung would suit.
         var unsuitableSince: Instant?
+        /// Since when its link carries less than half of what another one at its address does.
+        var behindSince: Instant?
     }
 
     private let count: Int
@@ -28,27 +58,48 @@ struct RenditionLadder {
     /// Follows the links. Peers that are not among them are forgotten.
     ///
     /// - Parameters:
-    ///   - links: what they carry, in bits a second, by the numbers of the peers; nil for those that were not measured.
+    ///   - links: of all peers, each with a number of its own.
     ///   - need: what nobody needs more than, in bits a second.
-    mutating func place(_ links: [(peer: Int, rate: Double?)], need: Double, at now: Instant) {
+    mutating func place(_ links: [Link], need: Double, at now: Instant) {
         var before = places
         places.removeAll(keepingCapacity: true)
         for link in links { places[link.peer] = before.removeValue(forKey: link.peer) ?? Place() }
+        noteNeighbours(links, need: need, at: now)
         guard count > 1 else { return }
-        var rest = links.compactMap { link in link.rate.map { (peer: link.peer, rate: min($0, need)) } }
+        var rest = links.compactMap { link in
+            link.rate.map { (link.peer, link.address, rate: min($0, need), terms: Terms.usual) }
+        }
         for rung in 0..<count {
-            guard let best = rest.lazy.map(\.rate).max() else { return }
+            guard let (bestPeer, address, best, _) = rest.max(by: { $0.rate < $1.rate }) else { return }
+            for index in rest.indices where rest[index].0 != bestPeer && rest[index].1 == address {
+                rest[index].terms = .neighbours
+            }
             let isLast = rung == count - 1
-            rest.removeAll { link in
-                let share = self.rung(of: link.peer) <= rung ? Self.leastShare : Self.shareToClimb
-                guard isLast || link.rate >= share * best else { return false }
-                move(link.peer, to: rung, at: now)
+            rest.removeAll { peer, _, rate, terms in
+                let share = self.rung(of: peer) <= rung ? terms.leastShare : terms.shareToClimb
+                guard isLast || rate >= share * best else { return false }
+                move(peer, to: rung, terms, at: now)
                 return true
             }
         }
     }
 
-    private mutating func move(_ peer: Int, to rung: Int, at now: Instant) {
+    /// Whether the encode goes by this peer's link although it carries much less than others': they may share it. Then it gets room
+    /// as the others give way; otherwise it soon has another rung, or is left out.
+    func isWaitedFor(_ peer: Int, at now: Instant) -> Bool {
+        places[peer]?.behindSince.map { now < $0 + Terms.neighbours.timeToFall } ?? false
+    }
+
+    private mutating func noteNeighbours(_ links: [Link], need: Double, at now: Instant) {
+        var best: [String: Double] = [:]
+        for link in links { best[link.address] = max(best[link.address] ?? 0, min(link.rate ?? 0, need)) }
+        for link in links {
+            let isBehind = link.rate.map { $0 < Terms.usual.leastShare * best[link.address]! } ?? false
+            places[link.peer]!.behindSince = isBehind ? places[link.peer]!.behindSince ?? now : nil
+        }
+    }
+
+    private mutating func move(_ peer: Int, to rung: Int, _ terms: Terms, at now: Instant) {
         var place = places[peer]!
         // Up there must be somebody to share the encode with.
         let isPointless = rung < place.rung && !places.values.contains { $0.rung <= rung }
@@ -57,8 +108,8 @@ struct RenditionLadder {
             return
         }
         let since = place.unsuitableSince ?? now
-        if now >= since + (rung > place.rung ? Self.timeToFall : Self.timeToClimb) {
-            place = Place(rung: rung)
+        if now >= since + (rung > place.rung ? terms.timeToFall : terms.timeToClimb) {
+            place = Place(rung: rung, behindSince: place.behindSince)
         } else {
             place.unsuitableSince = since
         }

@@ -59,6 +59,7 @@ package final class Sinks: Sendable {
                 ? sum.linkRate.flatMap { one in demand.linkRate.map { max(one, $0) } }
                 : demand.linkRate
             sum.measuresLink = demand.measuresLink && (!sum.isWanted || sum.measuresLink)
+            sum.keepsSize = sum.keepsSize || demand.keepsSize
             sum.isWanted = true
             if let bitrate = demand.bitrate { sum.bitrate = max(sum.bitrate ?? 0, bitrate) }
             // A sink that is full cannot take the keyframe that it demands.

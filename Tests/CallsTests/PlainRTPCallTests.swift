@@ -143,6 +143,7 @@ struct Receiver: ~Copyable {
         try wait(until: "the estimate is taken") { demand().linkRate != nil }
         #expect(320_000...340_000 ~= demand().bitrate ?? 0)
         #expect(demand().linkRate == demand().bitrate)
+        #expect(demand().keepsSize)
         call.setTargetBitrate(200_000)
         #expect(demand().bitrate == 200_000)
     }

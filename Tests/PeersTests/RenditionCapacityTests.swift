@@ -7,11 +7,17 @@ import Time
 @Suite struct RenditionCapacityTests {
     private let now = Instant.seconds(7)
 
-    private func capacity(_ estimates: [Double], backlogs: [Duration] = []) -> RenditionCapacity {
+    /// - Parameter waitedFor: the places of those that count in any case.
+    private func capacity(
+        _ estimates: [Double],
+        backlogs: [Duration] = [],
+        waitedFor: Set<Int> = []
+    ) -> RenditionCapacity {
         let links = estimates.indices.map { index in
             RenditionCapacity.Link(
                 estimate: estimates[index],
-                backlog: index < backlogs.count ? backlogs[index] : .zero
+                backlog: index < backlogs.count ? backlogs[index] : .zero,
+                isWaitedFor: waitedFor.contains(index)
             )
         }
         return RenditionCapacity(links, most: 2_500_000, at: now)
@@ -29,6 +35,11 @@ import Time
         let rate = try Double(#require(capacity.linkRate))
         #expect(0.8 * estimate...0.85 * estimate ~= rate)
         #expect(capacity.bitrate == min(Int(rate), 2_500_000))
+    }
+
+    @Test func aLinkThatMayBeSharedIsWaitedFor() {
+        #expect(capacity([2.9e6, 1e6, 0.3e6]) == capacity([1e6]))
+        #expect(capacity([2.9e6, 1e6, 0.3e6], waitedFor: [1, 2]) == capacity([0.3e6]))
     }
 
     /// Of fifty, ten that carry less than half of what most do are not waited for; one that carries a bit less is.

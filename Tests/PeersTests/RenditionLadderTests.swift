@@ -11,6 +11,8 @@ import Time
     private struct Scene {
         var ladder: RenditionLadder
         var rates: [Int: Double?] = [:]
+        /// Those who are at one address; all others have one of their own.
+        var neighbours: Set<Int> = []
         var now = Instant.seconds(9)
         /// Changes of rungs so far.
         var changes = 0
@@ -21,11 +23,20 @@ import Time
             for step in 0..<Int(time / .milliseconds(20)) {
                 change(&self, step)
                 let before = rungs
-                ladder.place(rates.map { ($0.key, $0.value) }, need: need, at: now)
+                let links = rates.map { peer, rate in
+                    RenditionLadder.Link(
+                        peer: peer,
+                        rate: rate,
+                        address: neighbours.contains(peer) ? "192.0.2.1" : "\(peer)"
+                    )
+                }
+                ladder.place(links, need: need, at: now)
                 changes += rates.keys.filter { ladder.rung(of: $0) != before[$0] ?? 0 }.count
                 now += .milliseconds(20)
             }
         }
+
+        var waitedFor: Set<Int> { Set(rates.keys.filter { ladder.isWaitedFor($0, at: now) }) }
 
         var rungs: [Int: Int] {
             Dictionary(uniqueKeysWithValues: rates.keys.map { ($0, ladder.rung(of: $0)) })
@@ -91,6 +102,54 @@ import Time
         scene.rates[4] = .some(nil)
         scene.run(for: .seconds(11))
         #expect(scene.rungs == [3: 0, 4: 0])
+    }
+
+    /// Three that share 3 Mb/s: a probe shows one of them the whole link, while the others know their part.
+    @Test func neighboursStayTogether() {
+        var scene = Scene(rungs: 2)
+        scene.neighbours = [1, 2, 3]
+        scene.rates = [1: 2.9e6, 2: 900_000, 3: 800_000]
+        scene.run(for: .seconds(60))
+        #expect(scene.changes == 0)
+        // A link of their own does not matter to those elsewhere.
+        scene.rates[4] = 900_000
+        scene.run(for: .seconds(1))
+        #expect(scene.rungs == [1: 0, 2: 0, 3: 0, 4: 1])
+    }
+
+    /// At one address, one may still have a bad link.
+    @Test func aBadLinkAmongNeighboursGetsARungOfItsOwn() {
+        var scene = Scene(rungs: 2)
+        scene.neighbours = [1, 2, 3]
+        scene.rates = [1: 2.9e6, 2: 2.9e6, 3: 500_000]
+        scene.run(for: .milliseconds(3900))
+        #expect(scene.rungs[3] == 0)
+        #expect(scene.waitedFor == [3])
+        scene.run(for: .milliseconds(200))
+        #expect(scene.rungs == [1: 0, 2: 0, 3: 1])
+        #expect(scene.waitedFor == [])
+        // It was as good after all.
+        scene.rates[3] = 950_000
+        scene.run(for: .milliseconds(3100))
+        #expect(scene.rungs == [1: 0, 2: 0, 3: 0])
+        #expect(scene.changes == 2)
+    }
+
+    /// Where there is one rung, and of peers that are not neighbours.
+    @Test func nobodyIsWaitedForLong() {
+        var scene = Scene(rungs: 1)
+        scene.neighbours = [1, 2]
+        scene.rates = [1: 2.9e6, 2: 1e6, 3: 100_000]
+        scene.run(for: .milliseconds(3900))
+        #expect(scene.waitedFor == [2])
+        scene.run(for: .milliseconds(200))
+        #expect(scene.waitedFor == [])
+        // It has recovered, and is behind again.
+        scene.rates[2] = 2e6
+        scene.run(for: .milliseconds(100))
+        scene.rates[2] = 1e6
+        scene.run(for: .milliseconds(100))
+        #expect(scene.waitedFor == [2])
     }
 
     @Test func aPeerThatLeftIsForgotten() {

@@ -5,6 +5,7 @@ import Sender
 import Synchronization
 import TestSupport
 import Testing
+import Time
 
 /// An encode is known by its rendition, and shares nothing with another but the sinks.
 @Suite struct RenditionTests {
@@ -142,6 +143,30 @@ import Testing
         sink.demand(Demand(isWanted: true), of: little)
         try wait(until: "it is back") { sink.frames(of: little).count > count }
         #expect(sink.frames(of: little)[count].frame.isKeyframe)
+        try sender.finish()
+    }
+
+    /// The link carries four frames a second.
+    @Test func aFilmOverAThinLinkIsSmallerAndARestIsWhole() throws {
+        let sink = TestSink(wanting: [large])
+        let sender = try RunningSender([large])
+        sender.sinks.add(sink)
+        sink.demand(Demand(isWanted: true, bitrate: 1000, linkRate: 1000), of: large)
+        func sizes() -> [UInt16] { sink.frames(of: large).map(\.frame.dimensions.0) }
+        try wait(until: "the picture is a quarter") {
+            try sender.publish()
+            MonotonicClock.sleep(until: MonotonicClock.now() + .milliseconds(40))
+            return sizes().last == 32
+        }
+        #expect(sizes().contains(48))
+        let takenAt = try sender.publish()
+        try wait(until: "the picture is whole") { sizes().last == 64 }
+        let frames = sink.frames(of: large)
+        #expect(frames.last?.frame.takenAt == takenAt)
+        for (frame, before) in zip(frames.dropFirst(), frames) where frame.frame.dimensions != before.frame.dimensions {
+            #expect(frame.frame.isKeyframe)
+            #expect(frame.frame.capturedAt > before.frame.capturedAt)
+        }
         try sender.finish()
     }
 

@@ -52,6 +52,19 @@ import Time
         try sender.finish()
     }
 
+    @Test func oneThatTakesOneSizeOnlyDecidesForAll() {
+        let sinks = Sinks { _ in }
+        let (first, second) = (TestSink(wanting: [rendition]), TestSink(wanting: []))
+        for sink in [first, second] { sinks.add(sink) }
+        #expect(!sinks.demand(for: rendition.id, at: .start).keepsSize)
+        second.demand(Demand(isWanted: false, keepsSize: true), of: rendition)
+        #expect(!sinks.demand(for: rendition.id, at: .start).keepsSize)
+        second.demand(Demand(isWanted: true, keepsSize: true), of: rendition)
+        #expect(sinks.demand(for: rendition.id, at: .start).keepsSize)
+        sinks.remove(second)
+        #expect(!sinks.demand(for: rendition.id, at: .start).keepsSize)
+    }
+
     @Test func theOneThatCanTakeMostSetsTheBitrate() {
         let sinks = Sinks { _ in }
         let (first, second, third) = (

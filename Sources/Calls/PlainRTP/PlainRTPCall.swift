@@ -159,7 +159,9 @@ package final class PlainRTPCall: MediaSink {
             keyframeAt: state.session.keyframeAt,
             isFullUntil: backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil,
             bitrate: capacity.bitrate,
-            linkRate: capacity.linkRate
+            linkRate: capacity.linkRate,
+            // Not every plain receiver, or what it feeds, takes a picture of another size.
+            keepsSize: true
         )
     }
 

@@ -14,6 +14,11 @@ final class EncodeLoop {
     private let settings: SenderSettings
     private let sinks: Sinks
     private let preference: SharedPreference
+    private var scalePolicy: ScalePolicy
+    /// The scale of `picture`.
+    private var scale = PictureScale.full
+    /// Whether the picture was not encoded as it is now.
+    private var pictureIsNew = false
     private var reader: FrameReader
     private var picture: ScaledPicture
     /// Used only while a frame is read.
@@ -36,6 +41,7 @@ final class EncodeLoop {
     ) {
         picture = ScaledPicture(size: rendition.size)
         changed = BlockSet(rendition.size, side: BlockSet.macroblock)
+        scalePolicy = ScalePolicy(rendition.codec)
         self.rendition = rendition
         self.settings = settings
         self.reader = reader
@@ -44,16 +50,19 @@ final class EncodeLoop {
     }
 
     func run(for encode: Encode) throws(VideoEncoderError) {
-        let stream = try VideoStream(rendition, settings)
+        var stream = try VideoStream(rendition, settings)
         while true {
             // The bell is read first, so that no ring is lost.
             let rings = sinks.bell.count
             if encode.mustStop { return }
             var now: Instant = MonotonicClock.now()
             let demand = sinks.demand(for: rendition.id, at: now)
+            scalePolicy.update(keepsSize: demand.keepsSize, at: now)
+            if scalePolicy.scale != scale { stream = try changeScale() }
             if let isFullUntil = demand.isFullUntil, now < isFullUntil, demand.isWanted {
                 // When there is room again, the newest picture goes out, as changed from the one that went out last.
                 statistics.ticksSkipped += 1
+                scalePolicy.noteUnseen(at: now)
                 retryAt = min(now + rendition.interval, isFullUntil)
             } else {
                 readPicture(for: stream)
@@ -65,6 +74,17 @@ final class EncodeLoop {
             if encode.note(statistics, reading) { sinks.bell.ring() }
             wait(from: now, stream, demand, while: rings)
         }
+    }
+
+    /// Goes on in another size, with a keyframe.
+    private func changeScale() throws(VideoEncoderError) -> VideoStream {
+        scale = scalePolicy.scale
+        let scaled = rendition.scaled(to: scale)
+        picture = ScaledPicture(size: scaled.size)
+        changed = BlockSet(scaled.size, side: BlockSet.macroblock)
+        capturedAt = nil
+        reader.forget()
+        return try VideoStream(scaled, settings)
     }
 
     private func readPicture(for stream: VideoStream) {
@@ -82,10 +102,13 @@ final class EncodeLoop {
                 if changed.isEmpty, let capturedAt, !reader.horizon.hides(capturedAt) { break }
                 // A damaged bridge names any instant.
                 let instant = min(info.capturedAt, MonotonicClock.now())
+                let isFirst = capturedAt == nil
                 capturedAt = instant
+                pictureIsNew = true
                 stream.noteNewPicture(changed, scroll)
                 let count = changed.count - (scroll?.blocks.count ?? 0)
                 let share = Double(count) / Double(changed.columns * changed.rows)
+                if !isFirst { scalePolicy.noteChange(share, at: MonotonicClock.now()) }
                 if preference.update({ $0.noteChange(share, at: instant) }) { sinks.bell.ring() }
             case .contended: retryAt = MonotonicClock.now() + rendition.interval / 8
             case .unchanged, .noFrame: break
@@ -110,13 +133,20 @@ final class EncodeLoop {
         let action = stream.action(at: now)
         guard action != .nothing else { return }
         let (begin, sentBefore): (Duration, Duration) = (MonotonicClock.threadTime(), statistics.sendTime)
+        var byteCount = 0
         let result = try stream.encode(picture.nv12, capturedAt: capturedAt, action, now: now, &statistics) {
             [sinks] bytes, frame in
+            byteCount = bytes.count
             encode.give { sinks.take(bytes, frame, at: now) }
         }
         let cost = MonotonicClock.threadTime() - begin - (statistics.sendTime - sentBefore)
         statistics.encodeTime += cost
         guard let result, action != .keepAlive else { return }
+        if pictureIsNew {
+            let bitrate = demand.bitrate ?? rendition.bitrate
+            scalePolicy.noteFrame(result, byteCount: byteCount, bitrate: bitrate, at: now)
+            pictureIsNew = false
+        }
         if preference.update({ $0.noteFrame(result, by: rendition.codec, cost: cost, at: now) }) { sinks.bell.ring() }
     }
 
@@ -131,6 +161,7 @@ final class EncodeLoop {
         if demand.isWanted, capturedAt != nil {
             deadline = min(deadline, stream.repetition)
             if let keyframeAt = demand.keyframeAt, keyframeAt > now { deadline = min(deadline, keyframeAt) }
+            if let end = scalePolicy.deadline { deadline = min(deadline, end) }
         }
         let earliest = stream.earliest
         let pause = min(earliest, deadline)

@@ -67,8 +67,8 @@ struct NetworkSimulation {
     var feedbackDelay = Duration.milliseconds(20)
     private(set) var now = Instant.start + .seconds(1)
     private var events: [Event] = []
-    /// A transfer beside the flows.
-    var tcp: ModelTCP?
+    /// Transfers beside the flows.
+    var transfers: [ModelTCP] = []
     var mistake: Mistake?
 
     init(
@@ -100,7 +100,7 @@ struct NetworkSimulation {
                     events.append(Event(at: at, kind: .report(flow: index, report)))
                 }
             }
-            tcp?.step(at: now, over: &link)
+            for index in transfers.indices { transfers[index].step(at: now, over: &link) }
             if now.nanoseconds % 1_000_000_000 == 0 {
                 for index in flows.indices {
                     var second = Second()
@@ -176,41 +176,6 @@ struct NetworkSimulation {
             }
             flows[index].number += 1
             flows[index].sendAt = max(flows[index].sendAt, now - .milliseconds(1)) + .seconds(Double(size) * 8 / rate)
-        }
-    }
-}
-
-/// A bulk transfer by TCP Reno that sends as much as its window allows.
-struct ModelTCP {
-    private static let size = 1500
-    private var window = 10.0
-    private var threshold = Double.infinity
-    private var inFlight = 0
-    private var acknowledgements: [(at: Instant, isLoss: Bool)] = []
-    private var recoversUntil = Instant.start
-    private(set) var bytesArrived = 0
-
-    mutating func step(at now: Instant, over link: inout VirtualLink) {
-        for event in acknowledgements where event.at <= now {
-            inFlight -= 1
-            if !event.isLoss {
-                bytesArrived += Self.size
-                window += window < threshold ? 1 : 1 / window
-            } else if now >= recoversUntil {
-                window = max(2, window / 2)
-                threshold = window
-                recoversUntil = now + link.conditions.delay * 2 + link.waiting(at: now)
-            }
-        }
-        acknowledgements.removeAll { $0.at <= now }
-        while Double(inFlight) < window {
-            inFlight += 1
-            let wait = link.waiting(at: now)
-            if let arrival = link.send(Self.size, at: now).first {
-                acknowledgements.append((arrival + link.conditions.delay, false))
-            } else {
-                acknowledgements.append((now + wait + link.conditions.delay * 2, true))
-            }
         }
     }
 }

@@ -4,7 +4,7 @@ import Time
 
 @testable import RTP
 
-/// The test cases of RFC 8867 that concern one bottleneck and flows of our own: 50 ms one way, and a queue of 300 ms.
+/// The test cases of RFC 8867 that concern one bottleneck, 50 ms one way, and a queue of 300 ms. `RivalryTests` has §5.6.
 @Suite struct RMCATTests {
     private static let video = NetworkSimulation.Source.video(framesPerSecond: 30, most: 4_000_000)
 
@@ -88,5 +88,19 @@ import Time
         network.run(for: .seconds(150))
         let rates = network.flows.map { $0.rate(over: 90..<149) }
         #expect(rates.min()! >= 0.3 * rates.max()!, "\(rates)")
+    }
+
+    /// §5.7: beside ten clients that get files by TCP, of which two begin at once. Together they ask for more than the link carries.
+    @Test(arguments: 1...5) func filesOfOthersStarveNobody(seed: UInt64) {
+        var network = network(2e6)
+        network.transfers = (0..<10).map { index in
+            ModelTCP(filesFrom: network.now, beginsWithPause: index >= 2, seed: seed * 100 + UInt64(index))
+        }
+        network.run(for: .seconds(300))
+        let others = Double(network.transfers.map(\.bytesArrived).reduce(0, +)) * 8 / 300
+        let rate = network.flows[0].rate(over: 10..<299)
+        #expect(rate >= 0.1 * 2e6)
+        #expect(rate + others >= 0.9 * 2e6)
+        #expect(network.transfers.allSatisfy { $0.filesArrived >= 5 })
     }
 }

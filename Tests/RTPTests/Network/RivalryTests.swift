@@ -21,10 +21,10 @@ import Time
     func aTransferThatComesLaterLeavesAFairShare(queue: Int, delay: Int) {
         var network = network(queue: queue, delay: delay)
         network.run(for: .seconds(15))
-        network.tcp = ModelTCP()
+        network.transfers = [ModelTCP()]
         network.run(for: .seconds(60))
         #expect(0.3 * Self.rate...0.7 * Self.rate ~= network.flows[0].rate(over: 35..<75))
-        network.tcp = nil
+        network.transfers = []
         network.run(for: .seconds(20))
         // And the flow takes no more than before when it is alone again, with no queue.
         #expect(0.9 * 2.5e6...1.05 * 2.5e6 ~= network.flows[0].rate(over: 85..<94))
@@ -37,7 +37,7 @@ import Time
     func aTransferStarvesNobody(queue: Int, delay: Int, isFirst: Bool) {
         var network = network(queue: queue, delay: delay)
         network.run(for: .seconds(isFirst ? 0 : 15))
-        network.tcp = ModelTCP()
+        network.transfers = [ModelTCP()]
         network.run(for: .seconds(60))
         #expect(0.1 * Self.rate...0.7 * Self.rate ~= network.flows[0].rate(over: isFirst ? 20..<59 : 35..<74))
     }
@@ -50,7 +50,7 @@ import Time
             start: 12.5e6
         )
         network.run(for: .seconds(15))
-        network.tcp = ModelTCP()
+        network.transfers = [ModelTCP()]
         network.run(for: .seconds(60))
         #expect(0.25 * rate...0.7 * rate ~= network.flows[0].rate(over: 35..<75))
     }

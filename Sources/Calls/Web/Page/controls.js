@@ -52,11 +52,15 @@ async function showStatistics() {
 
 const press = (id, pressed) => $(id).setAttribute('aria-pressed', pressed);
 
+// A film over a thin link is sent smaller for a while; it is shown as large as before.
+let full = { width: 0, height: 0 };
+
 function resize() {
+  if (video.videoWidth > full.width) full = { width: video.videoWidth, height: video.videoHeight };
   const actual = root.dataset.scale === 'actual';
   stage.tabIndex = actual ? 0 : -1;       // for the arrow keys
-  video.style.width = actual ? `${video.videoWidth / devicePixelRatio}px` : '';
-  video.style.height = actual ? `${video.videoHeight / devicePixelRatio}px` : '';
+  video.style.width = actual ? `${full.width / devicePixelRatio}px` : '';
+  video.style.height = actual ? `${full.height / devicePixelRatio}px` : '';
 }
 
 const actions = {
@@ -108,6 +112,7 @@ addEventListener('keydown', event => {
 for (const button of controls.children) button.onclick = () => perform(button.id);
 stage.ondblclick = () => perform('fullscreen');
 video.onresize = resize;
+video.onemptied = () => { full = { width: 0, height: 0 }; };
 addEventListener('resize', resize);     // zooming changes devicePixelRatio
 
 $('pip').hidden = !document.pictureInPictureEnabled;
