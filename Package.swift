@@ -57,7 +57,7 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            resources: [.embedInCode("Web/Page")],
+            resources: [.embedInCode("Room/Page"), .embedInCode("Web/Page")],
             swiftSettings: swift
         ),
         .target(

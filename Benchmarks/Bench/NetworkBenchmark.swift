@@ -7,7 +7,8 @@ let networkCommand = "tools/bench network"
 func networkSections(_ options: RunOptions, only name: String) -> [Section] {
     let sections: [(String, (RunOptions) -> Section)] = [
         ("thin", thinSection), ("switch", switchSection), ("far", farSection), ("lossy", lossySection),
-        ("drop", dropSection), ("film", filmSection), ("typing", typingSection), ("shared", sharedSection), ("bulk", bulkSection),
+        ("drop", dropSection), ("film", filmSection), ("typing", typingSection), ("shared", sharedSection),
+        ("bulk", bulkSection),
         ("bad", badSection), ("join", joinSection), ("receivers", receiversSection),
     ]
     return sections.filter { name.isEmpty || $0.0.contains(name) }.map { _, measure in

@@ -140,7 +140,8 @@ private func film(_ codec: String, over rate: Int) throws -> [Double] {
     let sights = try scene.sights(from: from, to: from + .seconds(20))
     let width = try scene.browser.evaluate("document.querySelector('video').videoWidth", as: Double.self)
     return [
-        sights.latencies.median ?? 20_000, sights.latencies.percentile(95) ?? 20_000, Double(sights.latencies.count), width,
+        sights.latencies.median ?? 20_000, sights.latencies.percentile(95) ?? 20_000, Double(sights.latencies.count),
+        width,
     ]
 }
 

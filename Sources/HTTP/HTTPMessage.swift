@@ -37,27 +37,11 @@ package struct HTTPRequest: Sendable {
     package func queryValue(_ name: String) -> String? {
         for pair in query.split(separator: "&") {
             let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            if sides[0] == name { return sides.count < 2 ? "" : Self.unescaped(sides[1]) }
+            if sides[0] == name {
+                return sides.count < 2 ? "" : String(percentDecoding: sides[1].replacing("+", with: " "))
+            }
         }
         return nil
-    }
-
-    private static func unescaped(_ text: Substring) -> String? {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-                continue
-            }
-            let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-            guard digits.utf8.count == 2, !digits.hasPrefix("+"), let byte = UInt8(digits, radix: 16) else {
-                return nil
-            }
-            bytes.append(byte)
-            rest = rest.dropFirst(2)
-        }
-        return String(validating: bytes, as: UTF8.self)
     }
 
     /// The value of `Content-Type` without parameters, in lower case.

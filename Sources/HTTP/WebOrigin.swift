@@ -54,5 +54,8 @@ package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The form that is parsed.
-    package var description: String { "\(scheme.rawValue)://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+    package var description: String { "\(scheme.rawValue)://\(hostField)" }
+
+    /// The value of the `Host` field (RFC 9110 §7.2).
+    var hostField: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 }

@@ -1,10 +1,9 @@
 import Media
-import Posix
 package import RTP
 import Time
 package import WebRTC
 
-/// One peer on the network thread: its ICE agent, its session, and the agent's events until the session gets them.
+/// One peer on the network thread: its way, and its session.
 package final class Peer {
     /// What becomes of a peer, for whoever added it.
     package enum Signal {
@@ -23,28 +22,11 @@ package final class Peer {
         var rung: Int
     }
 
-    /// How long STUN and TURN servers are waited for.
-    private static let gatheringLimit = Duration.seconds(2)
-
     /// How long a peer may take to tell of the first packets.
     private static let measuringLimit = Duration.seconds(2)
 
     /// The time between two requests for a keyframe with which the codec can change.
     private static let changeInterval = Duration.seconds(1)
-
-    /// Events of the agent, until the loop takes them: no event may change a session while that sends.
-    private final class Mailbox {
-        enum Item {
-            case connected, failed
-            case datagram([UInt8])
-        }
-
-        /// The most events that wait; datagrams beyond it are dropped. No honest peer sends as many between two rounds of the loop.
-        static let limit = 1024
-
-        var items: [Item] = []
-        var hasGathered = false
-    }
 
     package let number: Int
     let address: String
@@ -53,11 +35,8 @@ package final class Peer {
     /// The codecs of the formats.
     private let codecs: [VideoCodec]
     let signalled: (Signal) -> Void
-    private let agent: ICEAgent
+    private let transport: PeerTransport
     private var session: PeerSession
-    private let identity: DTLSIdentity
-    private let mailbox: Mailbox
-    private var hasToldLocal = false
     private var hasPath = false
     private var wantsFirstKeyframe = false
     private var connectedAt: Instant?
@@ -72,7 +51,10 @@ package final class Peer {
     private var lastBitrate = 0
     private var lastBacklog = Duration.zero
 
-    /// - Returns: nil if no UDP port is free, the machine has no address, or OpenSSL has no memory.
+    /// - Parameters:
+    ///   - agreement: with a stream of video first, in these codecs.
+    ///   - transport: has what this side has told or will tell the peer.
+    /// - Returns: nil if OpenSSL has no memory.
     init?(
         _ number: Int,
         from address: String,
@@ -80,74 +62,48 @@ package final class Peer {
         _ codecs: [VideoCodec],
         _ choice: Choice,
         _ streams: StreamBundle,
+        over transport: PeerTransport,
         identity: DTLSIdentity,
-        in loop: ICELoop,
-        _ ice: ICEAgent.Configuration,
         now: Instant,
         signalled: @escaping (Signal) -> Void
     ) {
-        let mailbox = Mailbox()
-        let agent = ICEAgent(in: loop, ice, isControlling: agreement.remote.isLite) { event in
-            switch event {
-            case .gathered: mailbox.hasGathered = true
-            case .connected: mailbox.items.append(.connected)
-            case .failed: mailbox.items.append(.failed)
-            case .datagram(let bytes):
-                if mailbox.items.count < Mailbox.limit { mailbox.items.append(.datagram(Array(bytes))) }
-            }
-        }
-        guard let agent,
-            let session = try? PeerSession(
-                agreement.role,
-                expecting: agreement.remote.fingerprints,
-                streams: streams,
-                identity: identity,
-                now: now
-            )
-        else { return nil }
+        let session = try? PeerSession(
+            agreement.role,
+            expecting: agreement.remote.fingerprints,
+            streams: streams,
+            identity: identity,
+            now: now
+        )
+        guard let session else { return nil }
         self.number = number
         self.address = address
         self.agreement = agreement
         self.codecs = codecs
         self.choice = choice
-        self.agent = agent
+        self.transport = transport
         self.session = session
-        self.identity = identity
-        self.mailbox = mailbox
         self.signalled = signalled
         wanted = choice
         since = now
-        agent.setRemote(agreement.remote.credentials)
+        transport.setRemote(agreement.remote.credentials)
     }
 
     // MARK: - Signalling
 
     /// This side's credentials of the current generation, and the candidates gathered so far; nil without memory.
-    package var local: TransportParameters? {
-        agent.credentials.map {
-            TransportParameters(
-                credentials: $0,
-                fingerprints: [identity.fingerprint],
-                candidates: agent.candidates
-            )
-        }
-    }
+    package var local: TransportParameters? { transport.local }
 
     /// Has the agent try those of the peer's addresses that can be tried.
-    package func addRemote(_ candidates: [Candidate]) { agent.addRemote(candidates) }
+    package func addRemote(_ candidates: [Candidate]) { transport.addRemote(candidates) }
 
     /// Begins a new generation of ICE (RFC 8445 §9).
     package func restart(with credentials: ICECredentials) {
-        agent.restart()
-        agent.setRemote(credentials)
+        transport.restart()
+        transport.setRemote(credentials)
     }
 
     /// Whether all candidates are known or the time is up. The answer is given once.
-    func takeGathered(at now: Instant) -> Bool {
-        guard !hasToldLocal, mailbox.hasGathered || now >= since + Self.gatheringLimit else { return false }
-        hasToldLocal = true
-        return true
-    }
+    func takeGathered(at now: Instant) -> Bool { transport.takeGathered(at: now) }
 
     // MARK: - Media
 
@@ -161,17 +117,15 @@ package final class Peer {
     private var video: OutgoingStream { session.streams.streams[0] }
 
     /// Whether something has come, or the time has.
-    func mustPoll(at now: Instant) -> Bool { !mailbox.items.isEmpty || deadline.map { $0 <= now } ?? false }
+    func mustPoll(at now: Instant) -> Bool { transport.hasEvents || deadline.map { $0 <= now } ?? false }
 
     /// Takes what came, and sends what may go out.
     ///
     /// - Returns: whether the peer needs a keyframe that is yet to come, each time once; and once as soon as there is a path,
     ///   so that the picture is encoded while keys are agreed on.
     func poll(at now: Instant, in batch: inout DatagramBatch) -> Bool {
-        let items = mailbox.items
-        mailbox.items.removeAll()
-        for item in items {
-            switch item {
+        for event in transport.takeEvents() {
+            switch event {
             case .connected:
                 session.pathFound()
                 if !hasPath { wantsFirstKeyframe = !video.history.canBegin(at: now) }
@@ -182,7 +136,7 @@ package final class Peer {
         }
         // Nothing here uses data channels, and the session keeps what is not taken.
         _ = session.takeData()
-        session.poll(at: now, in: &batch) { send($0) }
+        session.poll(at: now, in: &batch) { transport.send($0) }
         let needsKeyframe = session.takeKeyframeRequest(of: video.mid, at: now) || wantsFirstKeyframe
         wantsFirstKeyframe = false
         deadline = session.nextDeadline(at: now)
@@ -190,7 +144,7 @@ package final class Peer {
     }
 
     /// When the peer must be looked at; nil if only an event changes it.
-    var nextDeadline: Instant? { earliest(deadline, hasToldLocal ? nil : since + Self.gatheringLimit) }
+    var nextDeadline: Instant? { earliest(deadline, transport.deadline) }
 
     /// Its link; nil where nothing tells what that carries.
     func link(at now: Instant) -> RenditionCapacity.Link? {
@@ -242,16 +196,8 @@ package final class Peer {
         return true
     }
 
-    /// Sends past the agent where the path allows it, as the agent takes datagrams one by one. Returns how many were taken.
-    private func send(_ batch: borrowing DatagramBatch) -> Int {
-        let (bytes, starts, ends) = (batch.bytes, batch.starts, batch.ends)
-        return agent.withDirectPath {
-            UDPSocket.send(bytes, starts: starts, ends: ends, by: $0, to: $1, size: $2)
-        } ?? agent.send(batch)
-    }
-
     func close(at now: Instant, _ end: PeerSession.End, in batch: inout DatagramBatch) {
-        session.close(at: now, end, in: &batch) { send($0) }
+        session.close(at: now, end, in: &batch) { transport.send($0) }
     }
 
     // MARK: - What others see
@@ -274,7 +220,7 @@ package final class Peer {
             isConnected: isConnected,
             bitrate: lastBitrate,
             profile: session.profile,
-            path: agent.path.map { ($0.local.kind, $0.remote.kind) },
+            path: transport.path.map { ($0.local.kind, $0.remote.kind) },
             statistics: statistics,
             estimate: session.streams.linkRate.map { Int($0) },
             backlog: lastBacklog,

@@ -1,4 +1,4 @@
-import Media
+package import Media
 import Posix
 import RTP
 package import Time
@@ -18,6 +18,7 @@ package final class PeerLoop {
     private var random = SystemRandomNumberGenerator()
     private var histories: [Rendition.ID: PacketHistory] = [:]
     private var peers: [Peer] = []
+    private var offers: [PeerOffer] = []
     /// Where all peers' datagrams are written.
     private var batch = DatagramBatch()
     /// The codecs that suit the picture best, by rungs; VP8 where nothing was said.
@@ -66,6 +67,7 @@ package final class PeerLoop {
             for (bytes, frame) in work.frames { append(bytes, frame) }
             let hasSentFrames = hasNewFrames
             if work.isClosed {
+                offers.removeAll()
                 for peer in peers { peer.close(at: now, .closed, in: &batch) }
             } else {
                 poll()
@@ -74,7 +76,9 @@ package final class PeerLoop {
             publish(to: group, capacitiesAreDue: hasSentFrames || looksAtLinks)
             tellSignals()
             if work.isClosed { return loop.finish(from: now) }
-            loop.run(until: peers.isEmpty ? nil : peers.lazy.compactMap(\.nextDeadline).reduce(statusAt, min))
+            let gatheringEnd = offers.lazy.compactMap(\.transport.deadline).min()
+            let peersEnd = peers.isEmpty ? nil : peers.lazy.compactMap(\.nextDeadline).reduce(statusAt, min)
+            loop.run(until: earliest(gatheringEnd, peersEnd))
         }
     }
 
@@ -92,30 +96,103 @@ package final class PeerLoop {
         from address: String,
         signalled: @escaping (Peer.Signal) -> Void
     ) -> Peer? {
-        guard let codecs = agreement.videoCodecs else { return nil }
+        guard let codecs = agreement.videoCodecs, let transport = transport(isControlling: agreement.remote.isLite)
+        else { return nil }
+        let choice = Peer.Choice(format: agreement.format(preferring: preferredCodec(on: 0)), rung: 0)
+        let streams = bundle(
+            of: agreement.streams[0].formats[choice.format].parameters,
+            configuration.rendition(of: codecs[choice.format], rung: choice.rung)
+        )
+        lastNumber += 1
+        return add(lastNumber, agreement, codecs, choice, streams, over: transport, from: address, signalled)
+    }
+
+    /// Offers a stream of video to one who is not a peer yet.
+    ///
+    /// - Parameters:
+    ///   - codecs: those that there are renditions of, in groups; all are offered.
+    ///   - gathered: gets the offer as it is to be sent, on the network thread, and not by this method.
+    /// - Returns: the offer's number, which is that of the peer who accepts it; nil if no UDP port is free, or the machine has no
+    ///   address.
+    package func offer(
+        _ codecs: [[VideoCodec]],
+        track: String,
+        gathered: @escaping (SessionOffer, SessionDescription) -> Void
+    ) -> Int? {
+        guard let transport = transport(isControlling: true) else { return nil }
+        let offer = SessionOffer([LocalStream(track: track, codecs: codecs.map { $0.map { .video($0) } })])
+        let streams = bundle(
+            of: offer.streams[0].formats[0].parameters,
+            configuration.rendition(of: codecs[0][0], rung: 0)
+        )
+        lastNumber += 1
+        offers.append(PeerOffer(lastNumber, offer, transport, streams, gathered: gathered))
+        return lastNumber
+    }
+
+    /// Lets in the one who has answered an offer, which is over by that.
+    ///
+    /// - Parameters:
+    ///   - number: the offer's.
+    ///   - signalled: as of `add`, but not of what was gathered.
+    /// - Returns: nil without memory, or if the offer is over.
+    package func accept(
+        _ agreement: Agreement,
+        ofOffer number: Int,
+        from address: String,
+        signalled: @escaping (Peer.Signal) -> Void
+    ) -> Peer? {
+        guard let index = offers.firstIndex(where: { $0.number == number }), let codecs = agreement.videoCodecs else {
+            return nil
+        }
+        let offered = offers.remove(at: index)
         let choice = Peer.Choice(format: agreement.format(preferring: preferredCodec(on: 0)), rung: 0)
         let rendition = configuration.rendition(of: codecs[choice.format], rung: choice.rung)
-        let streams = StreamBundle(
-            [(agreement.streams[0].formats[choice.format].parameters, history(of: rendition))],
+        var streams = offered.streams
+        streams.keep([(agreement.streams[0].formats[choice.format].parameters, history(of: rendition))])
+        return add(number, agreement, codecs, choice, streams, over: offered.transport, from: address, signalled)
+    }
+
+    /// Takes an offer back.
+    package func withdrawOffer(_ number: Int) { offers.removeAll { $0.number == number } }
+
+    private func transport(isControlling: Bool) -> PeerTransport? {
+        PeerTransport(in: loop, configuration.ice, isControlling: isControlling, identity: identity, now: now)
+    }
+
+    private func bundle(of parameters: OutgoingStream.Parameters, _ rendition: Rendition) -> StreamBundle {
+        StreamBundle(
+            [(parameters, history(of: rendition))],
             pace: pace(of: rendition),
             clock: clock,
             using: &random
         )
+    }
+
+    private func add(
+        _ number: Int,
+        _ agreement: Agreement,
+        _ codecs: [VideoCodec],
+        _ choice: Peer.Choice,
+        _ streams: StreamBundle,
+        over transport: PeerTransport,
+        from address: String,
+        _ signalled: @escaping (Peer.Signal) -> Void
+    ) -> Peer? {
         let peer = Peer(
-            lastNumber + 1,
+            number,
             from: address,
             agreement,
             codecs,
             choice,
             streams,
+            over: transport,
             identity: identity,
-            in: loop,
-            configuration.ice,
             now: now,
             signalled: signalled
         )
         guard let peer else { return nil }
-        lastNumber += 1
+        let rendition = rendition(of: peer)
         // If others get this rendition, a peer that never finds a path shall not cost them a keyframe.
         if !peers.contains(where: { $0.isConnected && self.rendition(of: $0) == rendition }) {
             requestedKeyframes.append(rendition.id)
@@ -258,6 +335,7 @@ package final class PeerLoop {
             }
         }
         hasNewFrames = false
+        for offer in offers { offer.tellIfGathered(at: now) }
     }
 
     private func change(_ peer: Peer) {

@@ -7,7 +7,7 @@ package import VideoEncoding
 /// The sender's own thread: does what `SenderEngine` decides.
 package struct SenderLoop: ~Copyable {
     /// How the loop ended.
-    package enum End: Equatable { case interrupted, broadcastStopped }
+    package enum End: Equatable { case interrupted, broadcastStopped, callsEnded }
 
     /// How long encodes get for their last frame when the sender ends.
     private static let farewellTime = Duration.seconds(1)
@@ -44,14 +44,16 @@ package struct SenderLoop: ~Copyable {
         }
     }
 
-    /// Runs until a signal comes or the broadcast says `stopped`.
+    /// Runs until a signal comes, the broadcast says `stopped`, or nobody is left to send to.
     ///
     /// - Parameters:
+    ///   - haveCallsEnded: asked again after the sinks' bell was rung.
     ///   - noting: gets how the broadcast is, whenever that changes.
     ///   - eachSecond: gets the statistics about once a second.
     /// - Throws: the encoder's error, if no rendition could be encoded ever.
     package mutating func run(
         until signals: borrowing TerminationSignals,
+        orWhen haveCallsEnded: () -> Bool,
         noting note: (BroadcastCondition) -> Void,
         eachSecond: (SenderStatistics) -> Void
     ) throws(VideoEncoderError) -> End {
@@ -60,6 +62,7 @@ package struct SenderLoop: ~Copyable {
         var engine = SenderEngine(renditions, isWatched: watch != nil, at: MonotonicClock.now())
         var (rings, isRung) = (sinks.bell.count, false)
         while !signals.take() {
+            if haveCallsEnded() { return endEncodes(.callsEnded) }
             let now: Instant = MonotonicClock.now()
             try removeEnded(from: &engine, at: now)
             var actions = engine.turn(

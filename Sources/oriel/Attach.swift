@@ -8,7 +8,8 @@ struct Attach: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Attach a sender to a broadcast and stream it into calls.",
         discussion: """
-            A CALL is "web": browsers look in by the address that goes to standard output; or rtp://HOST:PORT: plain, \
+            A CALL is "web": browsers look in by the address that goes to standard output; room+https://HOST/ROOM: the other \
+            member of a one-to-one room whose server speaks Socket.IO, such as "oriel rooms"; or rtp://HOST:PORT: plain, \
             unencrypted RTP to one receiver or multicast group, with RTCP on the next port, and the description that a \
             receiver needs (SDP) goes to standard output or to the file of --sdp. Several calls share one encode where they \
             take the same.
@@ -16,7 +17,10 @@ struct Attach: ParsableCommand {
     )
 
     @Argument(
-        help: ArgumentHelp("Where to: web, or rtp://HOST:PORT; several may be given.", valueName: "call"),
+        help: ArgumentHelp(
+            "Where to: web, room+https://HOST/ROOM, or rtp://HOST:PORT; several may be given.",
+            valueName: "call"
+        ),
         transform: { try Call(parsing: $0) }
     )
     var calls: [Call]
@@ -25,6 +29,7 @@ struct Attach: ParsableCommand {
     @OptionGroup var video: VideoOptions
     @OptionGroup var sender: SenderOptions
     @OptionGroup(title: "Options of web") var web: WebOptions
+    @OptionGroup(title: "Options of rooms") var room: RoomOptions
     @OptionGroup(title: "Options of rtp://") var rtp: PlainRTPOptions
 
     @Option(help: "Frames a second at the most, 1 to 60.")
@@ -38,7 +43,7 @@ struct Attach: ParsableCommand {
         for (index, call) in calls.enumerated() where calls[..<index].contains(call) {
             throw ValidationError("\(call) is given twice.")
         }
-        guard calls.count(where: { $0 != .web }) > 1 else { return }
+        guard calls.count(where: { $0.destination != nil }) > 1 else { return }
         if rtp.sdp != nil {
             throw ValidationError("--sdp takes the description of one rtp:// call: attach a sender to each.")
         }
@@ -59,18 +64,29 @@ struct Attach: ParsableCommand {
 /// A call by its name on the command line.
 enum Call: Equatable, CustomStringConvertible {
     case plainRTP(RTPDestination)
+    case room(RoomAddress)
     case web
 
     init(parsing text: String) throws {
-        self = text == "web" ? .web : .plainRTP(try RTPDestination(parsing: text))
+        if text == "web" {
+            self = .web
+        } else if text.lowercased().hasPrefix("room+") {
+            self = .room(try RoomAddress(parsing: text))
+        } else {
+            self = .plainRTP(try RTPDestination(parsing: text))
+        }
     }
 
-    /// Where a plain RTP call sends; nil for a web call.
+    /// Where a plain RTP call sends; nil for others.
     var destination: RTPDestination? { if case .plainRTP(let destination) = self { destination } else { nil } }
+
+    /// The room of a call in one; nil for others.
+    var room: RoomAddress? { if case .room(let address) = self { address } else { nil } }
 
     var description: String {
         switch self {
         case .plainRTP(let destination): "\(destination)"
+        case .room(let address): "\(address)"
         case .web: "web"
         }
     }

@@ -1,7 +1,9 @@
 import Calls
 import FrameBridge
 import Glibc
+import HTTP
 import Media
+import Peers
 import Posix
 import Sender
 
@@ -18,34 +20,55 @@ extension Attach {
         let directory = try broadcast.directory()
         let horizon = reader.horizon
         let renditions = video.renditions(fps: fps)
-        let preparation = calls.contains(.web) ? try WebCallPreparation(web, in: directory) : nil
+        let rooms = calls.compactMap(\.room)
+        let isWeb = calls.contains(.web)
+        let ice = isWeb || !rooms.isEmpty ? try web.ice() : nil
+        let preparation =
+            try isWeb ? ice.map { try WebCallPreparation(web, iceServerLinks: $0.links, in: directory) } : nil
+        let trust = try rooms.isEmpty ? nil : TLSTrust(alsoTrusting: room.trust)
         let folder = Self.unlessItFails { () throws(BridgeError) in try SenderFolder(in: directory) }
         // To commands in other containers, the folder's lock alone tells that this sender lives.
         defer { withExtendedLifetime(folder) {} }
         let listener = folder.flatMap { folder in
             Self.unlessItFails { () throws(BridgeError) in try folder.listen() }
         }
-        // Without Unix sockets, the sender reaches no X server. A web call learns the machine's addresses by netlink.
+        // Without Unix sockets, the sender reaches no X server. Peers' agents learn the machine's addresses by netlink.
         let sandbox = Sandbox(
             writable: nil,
             readable: [directory.path],
-            socketFamilies: [AF_INET, AF_INET6] + (preparation == nil ? [] : [AF_NETLINK]),
+            socketFamilies: [AF_INET, AF_INET6] + (ice == nil ? [] : [AF_NETLINK]),
             mayListen: preparation != nil
         )
         let plain = try beginPlainCalls(with: renditions[0], horizon, restrictingFilesBy: sandbox)
         defer { for call in plain { call.close() } }
         try enterSandbox(by: sandbox.filterCalls)
-        let served = try preparation.map {
-            try ServedWebCall($0, renditions, codecs: video.codec.codecs, horizon: horizon)
+        let peers = try ice.map { ice in
+            try PeerGroup(
+                PeerGroup.Configuration(
+                    renditions: renditions,
+                    ice: ice.configuration,
+                    horizon: { horizon.instant }
+                )
+            )
         }
-        defer { served?.close() }
+        let codecs = video.codec.codecs
+        let served = try preparation.map { try ServedWebCall($0, to: peers!, codecs: codecs, horizon: horizon) }
         let sinks = Sinks(report: Console.note)
+        let joined = trust.map { trust in
+            JoinedRooms(rooms, codecs: codecs, trust, to: peers!) { sinks.bell.ring() }
+        }
+        defer {
+            joined?.close()
+            served?.stop()
+            peers?.close()
+            served?.close()
+        }
         for call in plain { sinks.add(call) }
-        if let served { sinks.add(served.peers) }
+        if let peers { sinks.add(peers) }
         let commands = SenderCommands(
             calls.map { "\($0)" },
             plain: plain,
-            peers: served?.peers,
+            peers: peers,
             web: served?.call,
             bitrate: video.bitrate.bitsPerSecond
         )
@@ -55,7 +78,7 @@ extension Attach {
         }
         defer { control?.close() }
         var loop = SenderLoop(
-            preparation == nil ? [renditions[0]] : renditions,
+            peers == nil ? [renditions[0]] : renditions,
             video.settings(
                 wakesEarly: sender.wake,
                 keyframeInterval: plain.isEmpty ? nil : Self.plainKeyframeInterval
@@ -64,13 +87,17 @@ extension Attach {
             sinks: sinks,
             report: Console.note
         )
-        return try loop.run(until: signals) { condition in
+        // Other calls go on without the rooms.
+        let endsWithRooms = plain.isEmpty && served == nil
+        let end = try loop.run(until: signals, orWhen: { endsWithRooms && joined?.haveEnded ?? false }) { condition in
             served?.status.note(condition)
         } eachSecond: { statistics in
             let work = commands.note(statistics)
             served?.status.note(WebStatus.Work(quantizer: work.quantizer, limit: work.limit?.rawValue))
-            log?.append(statistics, work, plain.map(\.statistics), served?.peers)
+            log?.append(statistics, work, plain.map(\.statistics), peers)
         }
+        if end == .callsEnded, let failure = joined?.failure { throw failure }
+        return end
     }
 
     /// Makes the folder or the socket that commands need. If that fails, as on a full disk, the sender takes no commands.

@@ -40,8 +40,8 @@ struct TURNServer {
             rest = rest[..<mark]
         }
         guard let colon = rest.firstIndex(of: ":"), colon < at,
-            let username = String(percentEncoded: rest[..<colon]), !username.isEmpty,
-            let password = String(percentEncoded: rest[rest.index(after: colon)..<at]), !password.isEmpty,
+            let username = String(percentDecoding: rest[..<colon]), !username.isEmpty,
+            let password = String(percentDecoding: rest[rest.index(after: colon)..<at]), !password.isEmpty,
             !(username + password).unicodeScalars.contains(where: { $0 == "\"" || $0 == "\\" || $0.value < 0x20 })
         else { throw form }
         self.username = username
@@ -72,33 +72,4 @@ private func parsePlace(_ text: String) throws(ValidationError) -> (String, UInt
         throw ValidationError("give HOST or HOST:PORT, such as stun.example.net:3478")
     }
     return (host, address.port)
-}
-
-extension String {
-    /// Nil if an escape is incomplete, or the result is not UTF-8.
-    fileprivate init?(percentEncoded text: Substring) {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            let digits = rest.prefix(2)
-            guard digits.count == 2, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
-                let value = UInt8(Substring(digits), radix: 16)
-            else { return nil }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
-        }
-        self.init(validating: bytes, as: UTF8.self)
-    }
-
-    fileprivate var percentEncoded: String {
-        utf8.map { byte in
-            let character = Character(Unicode.Scalar(byte))
-            if byte < 0x80, character.isLetter || character.isNumber { return String(character) }
-            return "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-        }.joined()
-    }
 }

@@ -4,29 +4,26 @@ import HTTP
 import Media
 import Peers
 import Posix
-import WebRTC
 
 /// The parts of a web call that must be made before the process gives up files.
 struct WebCallPreparation {
     let options: WebOptions
     let directory: BridgeDirectory
     let token: String?
-    let ice: ICEAgent.Configuration
     let iceServerLinks: [String]
     let tls: TLSIdentity?
 
-    init(_ options: WebOptions, in directory: BridgeDirectory) throws {
+    init(_ options: WebOptions, iceServerLinks: [String], in directory: BridgeDirectory) throws {
         self.options = options
         self.directory = directory
         token = options.chosenToken()
-        (ice, iceServerLinks) = try options.ice()
+        self.iceServerLinks = iceServerLinks
         tls = try options.server.tls()
     }
 }
 
-/// A web call with its peers and the web server in front of it. They live and end together.
+/// A web call and the web server in front of it. They live and end together.
 final class ServedWebCall {
-    let peers: PeerGroup
     let call: WebCall
     let status = WebStatus()
     private let server: HTTPServer
@@ -38,7 +35,7 @@ final class ServedWebCall {
     /// - Parameter codecs: in groups; of each group, a viewer gets the first that it takes.
     init(
         _ preparation: WebCallPreparation,
-        _ renditions: [Rendition],
+        to peers: PeerGroup,
         codecs: [[VideoCodec]],
         horizon: Horizon
     ) throws {
@@ -46,13 +43,6 @@ final class ServedWebCall {
         server = HTTPServer(
             limits: HTTPServer.Limits(files: FileLimit.raise(), viewers: options.maxViewers),
             proxies: options.proxy
-        )
-        peers = try PeerGroup(
-            PeerGroup.Configuration(
-                renditions: renditions,
-                ice: preparation.ice,
-                horizon: { horizon.instant }
-            )
         )
         call = WebCall(peers, codecs: codecs, viewerLimit: options.maxViewers) { event in
             Console.note("\(event)")
@@ -73,14 +63,15 @@ final class ServedWebCall {
         Console.print(options.links(port: listener.port, token: preparation.token, tls: preparation.tls))
     }
 
-    /// Ends the call. The server ends last, as answers leave by its thread.
-    func close() {
+    /// Takes no more viewers.
+    func stop() {
         status.note(.stopped)
         listener.close()
         service.close()
-        peers.close()
-        server.close()
     }
+
+    /// Ends the server. Its peers are closed before, as answers leave by its thread.
+    func close() { server.close() }
 
     /// Snapshots of full size, each by a reader of its own.
     private static func snapshots(of directory: BridgeDirectory, from horizon: Horizon) -> WebService.SnapshotSource {

@@ -133,7 +133,7 @@ struct WebOptions: ParsableArguments {
     static func randomToken() -> String { String((0..<22).map { _ in alphabet.randomElement()! }) }
 
     /// The STUN and TURN servers by their addresses, and as links for viewers. Looking up names may take seconds.
-    func ice() throws -> (ICEAgent.Configuration, links: [String]) {
+    func ice() throws -> (configuration: ICEAgent.Configuration, links: [String]) {
         var configuration = ICEAgent.Configuration(ports: ports)
         var links: [String] = []
         if let stun {

@@ -48,7 +48,8 @@ import Testing
         func status(_ target: String, _ method: String = "GET", body: String = "") throws -> Int {
             try HTTPClient(port: server.port).request(method, target, body: body).status
         }
-        #expect(try status("/") == 404)
+        #expect(try status("/a/room") == 404)
+        #expect(try status("/room", "POST") == 404)
         #expect(try status("/socket.io/") == 400)
         #expect(try status("/socket.io/?EIO=3&transport=polling") == 400)
         #expect(try status("/socket.io/?EIO=4&transport=polling&sid=nobody") == 400)

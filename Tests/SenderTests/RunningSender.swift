@@ -46,7 +46,7 @@ final class RunningSender {
                     sinks: sinks,
                     report: report
                 )
-                _ = try loop.run(until: TerminationSignals()) { condition in
+                _ = try loop.run(until: TerminationSignals(), orWhen: { false }) { condition in
                     reports.conditions.withLock { $0.append(condition) }
                 } eachSecond: { _ in
                 }

@@ -58,9 +58,11 @@ import Time
         }
     }
 
-    @Test(arguments: [
-        (1e6, .full), (300_000, .full), (200_000, .threeQuarters), (100_000, .half), (50_000, .half),
-    ] as [(Double, PictureScale)])
+    @Test(
+        arguments: [
+            (1e6, .full), (300_000, .full), (200_000, .threeQuarters), (100_000, .half), (50_000, .half),
+        ] as [(Double, PictureScale)]
+    )
     func aFilmIsAsSmallAsTheLinkDemands(link: Double, scale: PictureScale) {
         var work = Work()
         work.go(60, link: link)

@@ -82,7 +82,7 @@ import VideoEncoding
             sinks: sinks,
             report: { _ in }
         )
-        let end = try loop.run(until: TerminationSignals()) { _ in
+        let end = try loop.run(until: TerminationSignals(), orWhen: { false }) { _ in
         } eachSecond: { _ in
         }
         #expect(end == .broadcastStopped)

@@ -61,7 +61,8 @@ package final class RoomService: Sendable {
     /// - Parameter completion: called once, perhaps after half a minute.
     package func respond(to request: HTTPRequest, completion: @escaping @Sendable (HTTPResponse) -> Void) {
         guard sockets.isFor(request) else {
-            return completion(.sentence(.notFound, "there is nothing at \(request.path)"))
+            let page = request.method == .GET ? WebPage.roomResponse(to: request.path) : nil
+            return completion(page ?? .sentence(.notFound, "there is nothing at \(request.path)"))
         }
         sockets.respond(to: request, completion: completion)
     }

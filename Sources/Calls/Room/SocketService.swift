@@ -191,21 +191,3 @@ package final class SocketService<Server: SocketTransport>: Sendable {
         )
     }
 }
-
-extension EngineMessage {
-    fileprivate init(_ message: WebSocketMessage) {
-        switch message {
-        case .text(let bytes): self = .text(bytes)
-        case .binary(let bytes): self = .binary(bytes)
-        }
-    }
-}
-
-extension WebSocketMessage {
-    fileprivate init(_ message: EngineMessage) {
-        switch message {
-        case .text(let bytes): self = .text(bytes)
-        case .binary(let bytes): self = .binary(bytes)
-        }
-    }
-}

@@ -22,6 +22,17 @@ enum WebPage {
         }
     }
 
+    /// The file of a room's page; a path of one name that is none of a file is a room's.
+    static func roomResponse(to path: String) -> HTTPResponse? {
+        switch path {
+        case "/room.css": file(PackageResources.room_css, "text/css")
+        case "/room.js": file(PackageResources.room_js, "text/javascript")
+        case "/room-session.js": file(PackageResources.room_session_js, "text/javascript")
+        case "/icon.svg": file(PackageResources.icon_svg, "image/svg+xml")
+        default: path.dropFirst().contains("/") ? nil : file(PackageResources.room_html, "text/html")
+        }
+    }
+
     private static func file(_ bytes: [UInt8], _ type: String) -> HTTPResponse {
         HTTPResponse(
             .ok,

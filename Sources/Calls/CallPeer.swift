@@ -1,0 +1,156 @@
+import Media
+import Peers
+import Synchronization
+import WebRTC
+
+/// The other side of a call that others run, from this side's description or theirs to the end. Any thread may ask; all is done on
+/// the network thread of the peers, in order.
+final class CallPeer: Sendable {
+    /// What becomes of the peer, told on the network thread.
+    enum Signal: Sendable {
+        /// This side's offer, or its answer, for the other side.
+        case described(sdp: String)
+        case connected(codec: VideoCodec)
+        /// The last one, unless `close` came before: it has ended, or there will be none, and why.
+        case ended(why: String)
+    }
+
+    private enum Stage {
+        case none
+        case offered(number: Int, SessionOffer?)
+        case answering(number: Int, Negotiation)
+        case peer(number: Int)
+        case over
+    }
+
+    private let peers: PeerGroup
+    private let codecs: [[VideoCodec]]
+    private let place: String
+    private let signalled: @Sendable (Signal, CallPeer) -> Void
+    private let stage = Mutex(Stage.none)
+
+    /// - Parameters:
+    ///   - codecs: in groups; of each group, the other side gets the first that it takes.
+    ///   - place: where the other side is, for people.
+    init(
+        _ peers: PeerGroup,
+        codecs: [[VideoCodec]],
+        at place: String,
+        signalled: @escaping @Sendable (Signal, CallPeer) -> Void
+    ) {
+        (self.peers, self.codecs, self.place, self.signalled) = (peers, codecs, place, signalled)
+    }
+
+    func offer() {
+        perform { [self] loop in
+            let number = loop.offer(codecs, track: "screen") { [self] offer, description in
+                stage.withLock { stage in
+                    if case .offered(let number, nil) = stage { stage = .offered(number: number, offer) }
+                }
+                signalled(.described(sdp: "\(description)"), self)
+            }
+            guard let number else { return end("cannot be reached from here: no UDP port is free") }
+            stage.withLock { $0 = .offered(number: number, nil) }
+        }
+    }
+
+    /// Answers an offer of the other side.
+    func answer(_ sdp: String) {
+        perform { [self] loop in
+            let negotiation: Negotiation
+            do {
+                negotiation = try Negotiation(offer: SessionDescription(parsing: sdp), codecs: codecs)
+            } catch {
+                return end("has sent an offer that cannot be answered: \(error)")
+            }
+            let agreement = negotiation.agreement
+            guard let peer = loop.add(agreement, from: place, signalled: take) else {
+                return end("cannot be reached from here: no UDP port is free")
+            }
+            stage.withLock { $0 = .answering(number: peer.number, negotiation) }
+            peer.addRemote(agreement.remote.candidates.filter { ICEAgent.canTry($0) })
+        }
+    }
+
+    /// Takes the other side's answer to the offer.
+    func accept(_ sdp: String) {
+        perform { [self] loop in
+            guard case .offered(let number, let offer?) = stage.withLock(\.self) else { return }
+            let agreement: Agreement
+            do {
+                agreement = try offer.agreement(in: SessionDescription(parsing: sdp))
+            } catch {
+                return end("has sent an answer that is of no use: \(error)")
+            }
+            guard let peer = loop.accept(agreement, ofOffer: number, from: place, signalled: take) else {
+                return end("cannot be reached from here")
+            }
+            stage.withLock { $0 = .peer(number: number) }
+            peer.addRemote(agreement.remote.candidates.filter { ICEAgent.canTry($0) })
+        }
+    }
+
+    /// Tries a candidate of the other side, once it has described itself.
+    ///
+    /// - Parameter line: `candidate:…`.
+    func add(candidate line: String) {
+        guard let candidate = Candidate(parsing: String(line.dropFirst(line.hasPrefix("candidate:") ? 10 : 0))),
+            ICEAgent.canTry(candidate)
+        else { return }
+        perform { [self] loop in
+            switch stage.withLock(\.self) {
+            case .answering(let number, _), .peer(let number): loop.peer(number)?.addRemote([candidate])
+            case .none, .offered, .over: break
+            }
+        }
+    }
+
+    /// Says goodbye. No signal follows.
+    func close() {
+        perform { [self] loop in
+            let stage = stage.withLock { stage in
+                defer { stage = .over }
+                return stage
+            }
+            switch stage {
+            case .offered(let number, _): loop.withdrawOffer(number)
+            case .answering(let number, _), .peer(let number):
+                if let peer = loop.peer(number) { loop.close(peer, .closed) }
+            case .none, .over: break
+            }
+        }
+    }
+
+    // MARK: - On the network thread
+
+    private func perform(_ body: @escaping @Sendable (PeerLoop) -> Void) {
+        _ = peers.perform { [self] loop in
+            if case .over = stage.withLock(\.self) { return }
+            body(loop)
+        }
+    }
+
+    private func take(_ signal: Peer.Signal) {
+        switch signal {
+        case .gathered(let local, let bundle):
+            guard case .answering(let number, let negotiation) = stage.withLock(\.self) else { return }
+            stage.withLock { $0 = .peer(number: number) }
+            let sessionID = UInt64.random(in: 0...UInt64(Int64.max))
+            signalled(
+                .described(sdp: "\(negotiation.answer(local: local, bundle: bundle, sessionID: sessionID))"),
+                self
+            )
+        case .connected(let status): signalled(.connected(codec: status.codec), self)
+        case .ended(let end, _): self.end("\(end)")
+        }
+    }
+
+    private func end(_ why: String) {
+        let wasOver = stage.withLock { stage in
+            defer { stage = .over }
+            if case .over = stage { return true }
+            return false
+        }
+        if !wasOver { signalled(.ended(why: why), self) }
+    }
+}

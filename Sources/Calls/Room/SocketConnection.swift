@@ -1,0 +1,213 @@
+import HTTP
+import NIOHTTP1
+import Posix
+import SocketIO
+import Synchronization
+import Time
+
+/// Carries a client of Socket.IO by HTTP and WebSockets. Events come on the web client's thread, in order; close that before
+/// the connection is let go.
+final class SocketConnection: Sendable {
+    private struct State {
+        var client: SocketClient
+        /// The WebSocket, and which one of those so far it is: what is heard of earlier ones does not count.
+        var socket: WebSocket?
+        var socketNumber = 0
+        /// Requests of which an answer is wanted, and how many times none was wanted any more.
+        var gets: [WebClient.Pending] = []
+        var requestRound = 0
+        /// What is to be done, in order, outside of the lock.
+        var outputs: [SocketClient.Output] = []
+        var isActing = false
+        /// The one timer that counts.
+        var timerAt: Instant?
+    }
+
+    /// How long a request may take: a server that has nothing to say answers when it pings.
+    private static let requestTimeout = Duration.seconds(60)
+
+    private let web: WebClient
+    private let origin: WebOrigin
+    private let path: String
+    private let react: @Sendable (SocketClient.Output, Instant) -> Void
+    private let state: Mutex<State>
+
+    /// Begins to connect.
+    ///
+    /// - Parameters:
+    ///   - react: takes what is not for the transport.
+    init(
+        to origin: WebOrigin,
+        path: String,
+        transports: [EngineClient.Transport],
+        by web: WebClient,
+        react: @escaping @Sendable (SocketClient.Output, Instant) -> Void
+    ) {
+        (self.web, self.origin, self.path, self.react) = (web, origin, path, react)
+        let client = SocketClient(transports: transports, jitter: .random(in: 0...1), now: MonotonicClock.now())
+        state = Mutex(State(client: client))
+        web.perform { [self] in change { _, _ in } }
+    }
+
+    /// Sends an event, unless the connection does not stand. Call it on the web client's thread.
+    func send(_ packet: SocketPacket) { change { _ = $0.client.send(packet, now: $1) } }
+
+    /// Ends the connection for good. Call it on the web client's thread.
+    func close() { change { $0.client.close(now: $1) } }
+
+    // MARK: - Driving the client
+
+    private func change(_ body: (inout State, Instant) -> Void) {
+        let now: Instant = MonotonicClock.now()
+        let timer = state.withLock { state -> Instant? in
+            body(&state, now)
+            state.outputs += state.client.takeOutputs()
+            guard let deadline = state.client.nextDeadline, state.timerAt.map({ deadline < $0 }) ?? true else {
+                return nil
+            }
+            state.timerAt = deadline
+            return deadline
+        }
+        if let timer { web.schedule(in: max(timer - now, .zero)) { [weak self] in self?.tick(timer) } }
+        act(now)
+    }
+
+    private func tick(_ timer: Instant) {
+        change { state, now in
+            guard state.timerAt == timer else { return }
+            state.timerAt = nil
+            state.client.tick(now: now)
+        }
+    }
+
+    /// What is done may change the client at once: what follows from that waits for its turn.
+    private func act(_ now: Instant) {
+        while let outputs = takeOutputs() {
+            for output in outputs {
+                if case .transport(let action) = output { perform(action) } else { react(output, now) }
+            }
+            state.withLock { $0.isActing = false }
+        }
+    }
+
+    private func takeOutputs() -> [SocketClient.Output]? {
+        state.withLock { state in
+            guard !state.isActing, !state.outputs.isEmpty else { return nil }
+            state.isActing = true
+            defer { state.outputs = [] }
+            return state.outputs
+        }
+    }
+
+    private func perform(_ action: EngineClient.Action) {
+        switch action {
+        case .openSocket(let sid): openSocket(sid: sid)
+        case .send(let message): state.withLock(\.socket)?.send(WebSocketMessage(message))
+        case .closeSocket:
+            state.withLock { state in
+                defer { (state.socket, state.socketNumber) = (nil, state.socketNumber + 1) }
+                return state.socket
+            }?.close()
+        case .get(let sid): get(sid: sid)
+        case .post(let sid, let body): post(sid: sid, body)
+        case .cancelRequests:
+            let gets = state.withLock { state in
+                defer { (state.gets, state.requestRound) = ([], state.requestRound + 1) }
+                return state.gets
+            }
+            for pending in gets { pending.cancel() }
+        }
+    }
+
+    private func target(_ transport: String, sid: String?) -> String {
+        "\(path)?EIO=4&transport=\(transport)" + (sid.map { "&sid=\($0.percentEncoded)" } ?? "")
+    }
+
+    // MARK: - WebSockets
+
+    private func openSocket(sid: String?) {
+        let number = state.withLock { state in
+            state.socketNumber += 1
+            return state.socketNumber
+        }
+        @Sendable func change(_ body: (inout State, Instant) -> Void) {
+            self.change { state, now in if state.socketNumber == number { body(&state, now) } }
+        }
+        web.openSocket(
+            target("websocket", sid: sid),
+            of: origin,
+            owner: WebSocketOwner(
+                opened: { [self] socket in
+                    let isWanted = state.withLock { state in
+                        guard state.socketNumber == number else { return false }
+                        state.socket = socket
+                        return true
+                    }
+                    guard isWanted else { return socket.close() }
+                    change { $0.client.socketOpened(now: $1) }
+                },
+                received: { message in change { $0.client.receive(EngineMessage(message), now: $1) } },
+                closed: {
+                    change { state, now in
+                        state.socket = nil
+                        state.client.socketLost(now: now)
+                    }
+                }
+            )
+        ) { result in
+            change { state, now in
+                switch result {
+                case .success(let status): state.client.socketFailed(.refused(status: status), now: now)
+                case .failure(let error): state.client.socketFailed(.unreachable("\(error)"), now: now)
+                }
+            }
+        }
+    }
+
+    // MARK: - Polling
+
+    private func get(sid: String?) {
+        request { round in
+            let pending = web.send(
+                .GET,
+                target("polling", sid: sid),
+                of: origin,
+                timeout: Self.requestTimeout
+            ) { [self] result in
+                finish(result, of: round) { $0.client.getAnswered(status: $1.status, $1.body, now: $2) }
+            }
+            state.withLock { $0.gets = [pending] }
+        }
+    }
+
+    private func post(sid: String, _ body: [UInt8]) {
+        request { round in
+            web.send(
+                .POST,
+                target("polling", sid: sid),
+                of: origin,
+                ["Content-Type": "text/plain; charset=UTF-8"],
+                body: body,
+                timeout: Self.requestTimeout
+            ) { [self] result in
+                finish(result, of: round) { $0.client.postAnswered(status: $1.status, now: $2) }
+            }
+        }
+    }
+
+    private func request(_ body: (_ round: Int) -> Void) { body(state.withLock(\.requestRound)) }
+
+    private func finish(
+        _ result: Result<WebClient.Response, WebClientError>,
+        of round: Int,
+        _ body: (inout State, WebClient.Response, Instant) -> Void
+    ) {
+        change { state, now in
+            guard state.requestRound == round else { return }
+            switch result {
+            case .success(let response): body(&state, response, now)
+            case .failure(let error): state.client.requestFailed("\(error)", now: now)
+            }
+        }
+    }
+}

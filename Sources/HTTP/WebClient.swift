@@ -1,0 +1,328 @@
+import Glibc
+import NIOCore
+package import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import NIOWebSocket
+
+/// Why a web server gave no response.
+package enum WebClientError: Error, Equatable, CustomStringConvertible {
+    /// Nobody answers there.
+    case unreachable(WebOrigin, reason: String)
+    /// The server's certificate is not trusted, or is for another host.
+    case untrusted(WebOrigin)
+    /// Something that is no TLS answers, or the connection was lost.
+    case broken(WebOrigin, reason: String)
+    case silent(WebOrigin)
+    /// The response is larger than what is taken.
+    case tooLarge(WebOrigin)
+    /// A certificate to trust cannot be read.
+    case trust(file: String, reason: String)
+
+    package var description: String {
+        switch self {
+        case .unreachable(let origin, let reason): "cannot reach \(origin) (\(reason))"
+        case .untrusted(let origin):
+            "the certificate of \(origin) is not trusted: if it should be, give it, or that of its authority, with --trust FILE"
+        case .broken(let origin, let reason): "the connection to \(origin) broke (\(reason))"
+        case .silent(let origin): "\(origin) does not answer"
+        case .tooLarge(let origin): "the response of \(origin) is too large"
+        case .trust(let file, let reason): "cannot read a certificate from \(file) (\(reason)): give a PEM file"
+        }
+    }
+}
+
+/// The certificates that a client of HTTPS trusts.
+package struct TLSTrust: Sendable {
+    let context: NIOSSLContext
+
+    /// Reads the system's store.
+    ///
+    /// - Parameter file: of certificates to trust beside those, as PEM; nil for none.
+    /// - Throws: `trust`.
+    package init(alsoTrusting file: String? = nil) throws(WebClientError) {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.applicationProtocols = ["http/1.1"]
+        do {
+            if let file {
+                configuration.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(file))]
+            }
+            context = try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw .trust(file: file ?? "the system's store", reason: "\(error)")
+        }
+    }
+}
+
+/// Makes requests by HTTP/1.1, each on a connection of its own, and opens WebSockets, on a thread of its own. It follows no
+/// redirects.
+///
+/// All callbacks come on that thread, and must not block it.
+package final class WebClient: Sendable {
+    package struct Response: Sendable, Equatable {
+        package var status: Int
+        package var headers: HTTPHeaders
+        package var body: [UInt8]
+    }
+
+    /// A request that may be given up.
+    package struct Pending: Sendable {
+        fileprivate let exchange: EventLoopPromise<Response>
+
+        /// No response is wanted any more. What was sent may still arrive.
+        package func cancel() { exchange.fail(CancellationError()) }
+    }
+
+    /// How long a connection may take, with its handshake.
+    private static let connectTimeout = TimeAmount.seconds(5)
+
+    private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    private let trust: TLSTrust
+    private let bodyLimit: Int
+
+    /// Starts the thread.
+    ///
+    /// - Parameter bodyLimit: bytes of a response's body, and of a message of a WebSocket.
+    package init(_ trust: TLSTrust, bodyLimit: Int = 1_000_000) { (self.trust, self.bodyLimit) = (trust, bodyLimit) }
+
+    /// Cuts all connections and ends the thread. Call it once, from another one.
+    package func close() { try? group.syncShutdownGracefully() }
+
+    /// Calls back on the client's thread after a while, unless the client is closed before.
+    package func schedule(in delay: Duration, _ body: @escaping @Sendable () -> Void) {
+        group.next().scheduleTask(in: TimeAmount(delay), body)
+    }
+
+    /// Runs something on the client's thread.
+    package func perform(_ body: @escaping @Sendable () -> Void) { group.next().execute(body) }
+
+    /// Makes a request.
+    ///
+    /// - Parameters:
+    ///   - target: path and query, with percent escapes.
+    ///   - timeout: until the whole response is there.
+    ///   - completion: called once, unless the request is cancelled.
+    @discardableResult
+    package func send(
+        _ method: HTTPMethod,
+        _ target: String,
+        of origin: WebOrigin,
+        _ headers: HTTPHeaders = [:],
+        body: [UInt8] = [],
+        timeout: Duration,
+        completion: @escaping @Sendable (Result<Response, WebClientError>) -> Void
+    ) -> Pending {
+        let loop = group.next()
+        let promise = loop.makePromise(of: Response.self)
+        var fields = headers
+        fields.replaceOrAdd(name: "Connection", value: "close")
+        if !body.isEmpty || method == .POST || method == .PATCH {
+            fields.replaceOrAdd(name: "Content-Length", value: "\(body.count)")
+        }
+        let head = request(method, target, of: origin, fields)
+        let channel = connect(to: origin) { [bodyLimit] channel in
+            try channel.pipeline.syncOperations.addHTTPClientHandlers()
+            try channel.pipeline.syncOperations.addHandler(
+                ExchangeHandler(head, body: body, to: origin, limit: bodyLimit, promise)
+            )
+        }
+        channel.cascadeFailure(to: promise)
+        let timer = loop.scheduleTask(in: TimeAmount(timeout)) { promise.fail(WebClientError.silent(origin)) }
+        promise.futureResult.whenComplete { result in
+            timer.cancel()
+            channel.whenSuccess { $0.close(promise: nil) }
+            switch result {
+            case .success(let response): completion(.success(response))
+            case .failure(is CancellationError): break
+            case .failure(let error): completion(.failure(Self.error(error, of: origin)))
+            }
+        }
+        return Pending(exchange: promise)
+    }
+
+    /// Opens a WebSocket.
+    ///
+    /// - Parameters:
+    ///   - owner: hears of the WebSocket if it opens.
+    ///   - failed: called once if it does not: with the status by which the server refuses it, or why there is none.
+    package func openSocket(
+        _ target: String,
+        of origin: WebOrigin,
+        _ headers: HTTPHeaders = [:],
+        owner: WebSocketOwner,
+        failed: @escaping @Sendable (Result<Int, WebClientError>) -> Void
+    ) {
+        let loop = group.next()
+        let refusal = loop.makePromise(of: Response.self)
+        let head = request(.GET, target, of: origin, headers)
+        let channel = connect(to: origin) { [bodyLimit] channel in
+            // It sends the request, and gets what is no upgrade.
+            let exchange = ExchangeHandler(head, to: origin, limit: bodyLimit, refusal)
+            let bound = NIOLoopBound(exchange, eventLoop: channel.eventLoop)
+            let upgrader = NIOWebSocketClientUpgrader(
+                maxFrameSize: bodyLimit,
+                automaticErrorHandling: false,
+                upgradePipelineHandler: { channel, _ in
+                    channel.eventLoop.makeCompletedFuture {
+                        refusal.fail(CancellationError())
+                        try channel.pipeline.syncOperations.addHandler(
+                            WebSocketHandler(owner, isClient: true, messageLimit: bodyLimit)
+                        )
+                    }
+                }
+            )
+            // The first frame may come together with the response.
+            try channel.pipeline.syncOperations.addHTTPClientHandlers(
+                leftOverBytesStrategy: .forwardBytes,
+                withClientUpgrade: (
+                    [upgrader],
+                    { context in context.pipeline.syncOperations.removeHandler(bound.value, promise: nil) }
+                )
+            )
+            try channel.pipeline.syncOperations.addHandler(exchange)
+        }
+        channel.cascadeFailure(to: refusal)
+        let timer = loop.scheduleTask(in: Self.connectTimeout) { refusal.fail(WebClientError.silent(origin)) }
+        refusal.futureResult.whenComplete { result in
+            timer.cancel()
+            if case .failure(is CancellationError) = result { return }
+            channel.whenSuccess { $0.close(promise: nil) }
+            failed(result.map(\.status).mapError { Self.error($0, of: origin) })
+        }
+    }
+
+    // MARK: - Connections
+
+    private func request(
+        _ method: HTTPMethod,
+        _ target: String,
+        of origin: WebOrigin,
+        _ headers: HTTPHeaders
+    ) -> HTTPRequestHead {
+        var head = HTTPRequestHead(version: .http1_1, method: method, uri: target, headers: headers)
+        head.headers.replaceOrAdd(name: "Host", value: origin.hostField)
+        return head
+    }
+
+    private func connect(
+        to origin: WebOrigin,
+        _ prepare: @escaping @Sendable (any Channel) throws -> Void
+    ) -> EventLoopFuture<any Channel> {
+        ClientBootstrap(group: group)
+            .connectTimeout(Self.connectTimeout)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { [trust] channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if origin.scheme == .https {
+                        // An address is compared with those of the certificate, and names no server (RFC 6066 §3).
+                        let name = IPAddress(parsing: origin.host) == nil ? origin.host : nil
+                        let handler = try NIOSSLClientHandler(context: trust.context, serverHostname: name)
+                        try channel.pipeline.syncOperations.addHandler(handler)
+                    }
+                    try prepare(channel)
+                }
+            }
+            .connect(host: origin.host, port: Int(origin.port))
+    }
+
+    private static func error(_ error: any Error, of origin: WebOrigin) -> WebClientError {
+        switch error {
+        case let error as WebClientError: error
+        case let error as NIOConnectionError: .unreachable(origin, reason: reason(error))
+        case let error as ChannelError: .unreachable(origin, reason: "\(error)")
+        case let error as NIOSSLError:
+            if case .handshakeFailed(.sslError(let details)) = error, "\(details)".contains("CERTIFICATE_VERIFY_FAILED")
+            {
+                .untrusted(origin)
+            } else if case .unableToValidateCertificate = error {
+                .untrusted(origin)
+            } else {
+                .broken(origin, reason: "\(error)")
+            }
+        case let error as NIOSSLExtraError where error == .failedToValidateHostname: .untrusted(origin)
+        case let error as IOError: .unreachable(origin, reason: String(cString: strerror(error.errnoCode)))
+        default: .broken(origin, reason: "\(error)")
+        }
+    }
+
+    /// The sentence of the system, or why the host has no address.
+    private static func reason(_ error: NIOConnectionError) -> String {
+        if let failure = error.connectionErrors.first?.error as? IOError {
+            return String(cString: strerror(failure.errnoCode))
+        }
+        if error.connectionErrors.first?.error is ChannelError { return "no answer in time" }
+        return "its name has no address"
+    }
+}
+
+/// Sends one request, and gets its response.
+private final class ExchangeHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    private let origin: WebOrigin
+    private let head: HTTPRequestHead
+    private let body: [UInt8]
+    private let limit: Int
+    private let promise: EventLoopPromise<WebClient.Response>
+    private var response: WebClient.Response?
+    private var isSent = false
+
+    init(
+        _ head: HTTPRequestHead,
+        body: [UInt8] = [],
+        to origin: WebOrigin,
+        limit: Int,
+        _ promise: EventLoopPromise<WebClient.Response>
+    ) {
+        (self.head, self.body, self.origin, self.limit, self.promise) = (head, body, origin, limit, promise)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) { if context.channel.isActive { send(context) } }
+
+    func channelActive(context: ChannelHandlerContext) {
+        send(context)
+        context.fireChannelActive()
+    }
+
+    private func send(_ context: ChannelHandlerContext) {
+        if isSent { return }
+        isSent = true
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        if !body.isEmpty { context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))), promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            // Interim responses come before the one that counts.
+            if head.status.code < 200, head.status.code != 101 { return }
+            response = WebClient.Response(status: Int(head.status.code), headers: head.headers, body: [])
+        case .body(let bytes):
+            guard let count = response?.body.count, count + bytes.readableBytes <= limit else {
+                return fail(WebClientError.tooLarge(origin), context)
+            }
+            response?.body.append(contentsOf: bytes.readableBytesView)
+        case .end:
+            if let response { promise.succeed(response) }
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        promise.fail(Closed())
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { fail(error, context) }
+
+    private func fail(_ error: any Error, _ context: ChannelHandlerContext) {
+        promise.fail(error)
+        context.close(promise: nil)
+    }
+}
+
+private struct Closed: Error, CustomStringConvertible {
+    var description: String { "the server closed it" }
+}

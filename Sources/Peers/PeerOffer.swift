@@ -1,0 +1,30 @@
+import RTP
+import Time
+import WebRTC
+
+/// What this side has offered to one who is to become a peer, until there is an answer. On the network thread.
+final class PeerOffer {
+    let number: Int
+    let transport: PeerTransport
+    let streams: StreamBundle
+    private let offer: SessionOffer
+    private let gathered: (SessionOffer, SessionDescription) -> Void
+
+    /// - Parameter gathered: gets the offer, also as it is to be sent, once, when the candidates of this side are known.
+    init(
+        _ number: Int,
+        _ offer: SessionOffer,
+        _ transport: PeerTransport,
+        _ streams: StreamBundle,
+        gathered: @escaping (SessionOffer, SessionDescription) -> Void
+    ) {
+        (self.number, self.offer, self.transport, self.streams) = (number, offer, transport, streams)
+        self.gathered = gathered
+    }
+
+    func tellIfGathered(at now: Instant) {
+        guard transport.takeGathered(at: now), let local = transport.local else { return }
+        let sessionID = UInt64.random(in: 0...UInt64(Int64.max))
+        gathered(offer, offer.description(local: local, bundle: streams, sessionID: sessionID))
+    }
+}
