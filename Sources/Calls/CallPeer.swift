@@ -1,6 +1,7 @@
 import Media
 import Peers
 import Synchronization
+import Time
 import WebRTC
 
 /// The other side of a call that others run, from this side's description or theirs to the end. Any thread may ask; all is done on
@@ -11,8 +12,9 @@ final class CallPeer: Sendable {
         /// This side's offer, or its answer, for the other side.
         case described(sdp: String)
         case connected(codec: VideoCodec)
-        /// The last one, unless `close` came before: it has ended, or there will be none, and why.
-        case ended(why: String)
+        /// The last one, unless `close` came before: it has ended, or there will be none, and why; and whether another attempt would
+        /// end likewise.
+        case ended(why: String, isFinal: Bool)
     }
 
     private enum Stage {
@@ -49,7 +51,7 @@ final class CallPeer: Sendable {
                 }
                 signalled(.described(sdp: "\(description)"), self)
             }
-            guard let number else { return end("cannot be reached from here: no UDP port is free") }
+            guard let number else { return end("cannot be reached from here: no UDP port is free", isFinal: true) }
             stage.withLock { $0 = .offered(number: number, nil) }
         }
     }
@@ -61,11 +63,11 @@ final class CallPeer: Sendable {
             do {
                 negotiation = try Negotiation(offer: SessionDescription(parsing: sdp), codecs: codecs)
             } catch {
-                return end("has sent an offer that cannot be answered: \(error)")
+                return end("has sent an offer that cannot be answered: \(error)", isFinal: true)
             }
             let agreement = negotiation.agreement
             guard let peer = loop.add(agreement, from: place, signalled: take) else {
-                return end("cannot be reached from here: no UDP port is free")
+                return end("cannot be reached from here: no UDP port is free", isFinal: true)
             }
             stage.withLock { $0 = .answering(number: peer.number, negotiation) }
             peer.addRemote(agreement.remote.candidates.filter { ICEAgent.canTry($0) })
@@ -80,10 +82,10 @@ final class CallPeer: Sendable {
             do {
                 agreement = try offer.agreement(in: SessionDescription(parsing: sdp))
             } catch {
-                return end("has sent an answer that is of no use: \(error)")
+                return end("has sent an answer that is of no use: \(error)", isFinal: true)
             }
             guard let peer = loop.accept(agreement, ofOffer: number, from: place, signalled: take) else {
-                return end("cannot be reached from here")
+                return end("cannot be reached from here", isFinal: true)
             }
             stage.withLock { $0 = .peer(number: number) }
             peer.addRemote(agreement.remote.candidates.filter { ICEAgent.canTry($0) })
@@ -102,6 +104,14 @@ final class CallPeer: Sendable {
             case .answering(let number, _), .peer(let number): loop.peer(number)?.addRemote([candidate])
             case .none, .offered, .over: break
             }
+        }
+    }
+
+    /// Tells on the network thread when the other side sent feedback last, if it is there and has.
+    func askWhenHeard(_ tell: @escaping @Sendable (Instant) -> Void) {
+        perform { [self] loop in
+            guard case .peer(let number) = stage.withLock(\.self) else { return }
+            if let heardAt = loop.peer(number)?.heardAt { tell(heardAt) }
         }
     }
 
@@ -141,16 +151,16 @@ final class CallPeer: Sendable {
                 self
             )
         case .connected(let status): signalled(.connected(codec: status.codec), self)
-        case .ended(let end, _): self.end("\(end)")
+        case .ended(let end, _): self.end("\(end)", isFinal: false)
         }
     }
 
-    private func end(_ why: String) {
+    private func end(_ why: String, isFinal: Bool) {
         let wasOver = stage.withLock { stage in
             defer { stage = .over }
             if case .over = stage { return true }
             return false
         }
-        if !wasOver { signalled(.ended(why: why), self) }
+        if !wasOver { signalled(.ended(why: why, isFinal: isFinal), self) }
     }
 }

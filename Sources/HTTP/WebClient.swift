@@ -64,6 +64,10 @@ package final class WebClient: Sendable {
         package var status: Int
         package var headers: HTTPHeaders
         package var body: [UInt8]
+
+        package init(status: Int, headers: HTTPHeaders, body: [UInt8]) {
+            (self.status, self.headers, self.body) = (status, headers, body)
+        }
     }
 
     /// A request that may be given up.

@@ -53,6 +53,9 @@ package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
         port = authority.port ?? (scheme == .http ? 80 : 443)
     }
 
+    /// Whether it is reached by TLS.
+    package var isSecure: Bool { scheme == .https }
+
     /// The form that is parsed.
     package var description: String { "\(scheme.rawValue)://\(hostField)" }
 

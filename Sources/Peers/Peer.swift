@@ -1,6 +1,6 @@
 import Media
 package import RTP
-import Time
+package import Time
 package import WebRTC
 
 /// One peer on the network thread: its way, and its session.
@@ -104,6 +104,9 @@ package final class Peer {
 
     /// Whether all candidates are known or the time is up. The answer is given once.
     func takeGathered(at now: Instant) -> Bool { transport.takeGathered(at: now) }
+
+    /// When it sent feedback last; nil if it has not.
+    package var heardAt: Instant? { session.streams.heardAt }
 
     // MARK: - Media
 

@@ -18,6 +18,8 @@ struct Reachability: Sendable {
     private let fewestReports: Int
     private var reportCount = 0
     private var reportedAt: Instant?
+    /// When feedback of any kind came last.
+    private(set) var heardAt: Instant?
     /// When the peer has been silent for too long.
     private var silentAt: Instant?
     /// By SSRC, the highest sequence number that has arrived, and how many packets had been sent when it last moved.
@@ -52,7 +54,10 @@ struct Reachability: Sendable {
 
     /// Feedback of any kind came. A peer that asks for one keyframe after the other may not get to report (RFC 4585 §3.5.3:
     /// early feedback puts off the next regular packet).
-    mutating func noteFeedback(now: Instant) { silentAt = now + Self.silenceLimit }
+    mutating func noteFeedback(now: Instant) {
+        heardAt = now
+        silentAt = now + Self.silenceLimit
+    }
 
     func isLost(at now: Instant) -> Bool {
         if let starvedAt, let reportedAt, reportedAt >= starvedAt { return true }

@@ -234,6 +234,9 @@ package struct StreamBundle {
         for index in streams.indices { streams[index].keyframeNeed?.ariseAnew() }
     }
 
+    /// When the peer sent feedback last; nil if it has not, or need not.
+    package var heardAt: Instant? { reachability?.heardAt }
+
     /// Whether the peer is out of reach: its regular reports have stopped, or tell that nothing arrives.
     package func isLost(at now: Instant) -> Bool { reachability?.isLost(at: now) ?? false }
 

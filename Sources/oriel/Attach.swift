@@ -1,6 +1,7 @@
 import ArgumentParser
 import Calls
 import FrameBridge
+import HTTP
 import Posix
 import Sender
 
@@ -9,7 +10,7 @@ struct Attach: ParsableCommand {
         abstract: "Attach a sender to a broadcast and stream it into calls.",
         discussion: """
             A CALL is "web": browsers look in by the address that goes to standard output; room+https://HOST/ROOM: the other \
-            member of a one-to-one room whose server speaks Socket.IO, such as "oriel rooms"; or rtp://HOST:PORT: plain, \
+            member of a one-to-one room whose server speaks Socket.IO, such as "oriel rooms"; whip+https://HOST/PATH: a media server, by WHIP; or rtp://HOST:PORT: plain, \
             unencrypted RTP to one receiver or multicast group, with RTCP on the next port, and the description that a \
             receiver needs (SDP) goes to standard output or to the file of --sdp. Several calls share one encode where they \
             take the same.
@@ -18,7 +19,7 @@ struct Attach: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Where to: web, room+https://HOST/ROOM, or rtp://HOST:PORT; several may be given.",
+            "Where to: web, room+https://HOST/ROOM, whip+https://HOST/PATH, or rtp://HOST:PORT; several may be given.",
             valueName: "call"
         ),
         transform: { try Call(parsing: $0) }
@@ -29,7 +30,7 @@ struct Attach: ParsableCommand {
     @OptionGroup var video: VideoOptions
     @OptionGroup var sender: SenderOptions
     @OptionGroup(title: "Options of web") var web: WebOptions
-    @OptionGroup(title: "Options of rooms") var room: RoomOptions
+    @OptionGroup(title: "Options of room+ and whip+") var joined: JoinedCallOptions
     @OptionGroup(title: "Options of rtp://") var rtp: PlainRTPOptions
 
     @Option(help: "Frames a second at the most, 1 to 60.")
@@ -66,12 +67,19 @@ enum Call: Equatable, CustomStringConvertible {
     case plainRTP(RTPDestination)
     case room(RoomAddress)
     case web
+    /// The endpoint of a media server.
+    case whip(WebURL)
 
     init(parsing text: String) throws {
         if text == "web" {
             self = .web
         } else if text.lowercased().hasPrefix("room+") {
             self = .room(try RoomAddress(parsing: text))
+        } else if text.lowercased().hasPrefix("whip+") {
+            guard let endpoint = WebURL(parsing: String(text.dropFirst(5))) else {
+                throw ValidationError("\(text) is no endpoint of WHIP: write whip+https://HOST/PATH")
+            }
+            self = .whip(endpoint)
         } else {
             self = .plainRTP(try RTPDestination(parsing: text))
         }
@@ -80,14 +88,20 @@ enum Call: Equatable, CustomStringConvertible {
     /// Where a plain RTP call sends; nil for others.
     var destination: RTPDestination? { if case .plainRTP(let destination) = self { destination } else { nil } }
 
-    /// The room of a call in one; nil for others.
-    var room: RoomAddress? { if case .room(let address) = self { address } else { nil } }
+    /// Whether others run it, by a server that this side asks.
+    var isJoined: Bool {
+        switch self {
+        case .room, .whip: true
+        case .plainRTP, .web: false
+        }
+    }
 
     var description: String {
         switch self {
         case .plainRTP(let destination): "\(destination)"
         case .room(let address): "\(address)"
         case .web: "web"
+        case .whip(let endpoint): "whip+\(endpoint)"
         }
     }
 }

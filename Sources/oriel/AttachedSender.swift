@@ -20,12 +20,13 @@ extension Attach {
         let directory = try broadcast.directory()
         let horizon = reader.horizon
         let renditions = video.renditions(fps: fps)
-        let rooms = calls.compactMap(\.room)
+        let joinedCalls = calls.filter(\.isJoined)
         let isWeb = calls.contains(.web)
-        let ice = isWeb || !rooms.isEmpty ? try web.ice() : nil
+        let ice = isWeb || !joinedCalls.isEmpty ? try web.ice() : nil
         let preparation =
             try isWeb ? ice.map { try WebCallPreparation(web, iceServerLinks: $0.links, in: directory) } : nil
-        let trust = try rooms.isEmpty ? nil : TLSTrust(alsoTrusting: room.trust)
+        let trust = try joinedCalls.isEmpty ? nil : TLSTrust(alsoTrusting: self.joined.trust)
+        let whipToken = try self.joined.whipToken()
         let folder = Self.unlessItFails { () throws(BridgeError) in try SenderFolder(in: directory) }
         // To commands in other containers, the folder's lock alone tells that this sender lives.
         defer { withExtendedLifetime(folder) {} }
@@ -55,7 +56,7 @@ extension Attach {
         let served = try preparation.map { try ServedWebCall($0, to: peers!, codecs: codecs, horizon: horizon) }
         let sinks = Sinks(report: Console.note)
         let joined = trust.map { trust in
-            JoinedRooms(rooms, codecs: codecs, trust, to: peers!) { sinks.bell.ring() }
+            JoinedCalls(joinedCalls, codecs: codecs, trust, whipToken: whipToken, to: peers!) { sinks.bell.ring() }
         }
         defer {
             joined?.close()
@@ -87,9 +88,9 @@ extension Attach {
             sinks: sinks,
             report: Console.note
         )
-        // Other calls go on without the rooms.
-        let endsWithRooms = plain.isEmpty && served == nil
-        let end = try loop.run(until: signals, orWhen: { endsWithRooms && joined?.haveEnded ?? false }) { condition in
+        // Other calls go on without those that are joined.
+        let endsWithThem = plain.isEmpty && served == nil
+        let end = try loop.run(until: signals, orWhen: { endsWithThem && joined?.haveEnded ?? false }) { condition in
             served?.status.note(condition)
         } eachSecond: { statistics in
             let work = commands.note(statistics)

@@ -49,8 +49,12 @@ extension Failure {
             case BridgeError.alreadyRunning: (.failed, " with \"oriel stop\" or choose another --name")
             case BridgeError.noSpace: (.failed, " or choose another --dir")
             case PlainRTPError.unresolved: (.unavailable, "")
-            case RoomCall.End.full, RoomCall.End.sentAway: (.tryAgain, "")
-            case RoomCall.End.noServer: (.unavailable, "")
+            case let end as CallEnd:
+                switch end.kind {
+                case .unavailable: (.unavailable, "")
+                case .tryAgain: (.tryAgain, "")
+                case .failed: (.failed, "")
+                }
             case is WebClientError: (.failed, "")
             case PlainRTPError.localPort: (.failed, " --local-port")
             case PlainRTPError.noLocalPorts: (.failed, " with --local-port")

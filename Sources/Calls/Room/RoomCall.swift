@@ -10,7 +10,7 @@ import WebRTC
 /// Sends the screen to the other member of a one-to-one room.
 ///
 /// The room's side runs on the web client's thread, the peer's on the network thread of the peers. Close the call, then both.
-package final class RoomCall: Sendable {
+package final class RoomCall: JoinedCall {
     package enum Event: Sendable, CustomStringConvertible {
         /// The server is not there for the moment.
         case lost(reason: String)
@@ -31,22 +31,6 @@ package final class RoomCall: Sendable {
         }
     }
 
-    /// Why a call is over without being closed.
-    package enum End: Error, Sendable, CustomStringConvertible {
-        case full(RoomAddress)
-        case sentAway(RoomAddress)
-        /// The server never let this side in.
-        case noServer(reason: String)
-
-        package var description: String {
-            switch self {
-            case .full(let address): "\(address) is full: choose another room, or try again when somebody has left"
-            case .sentAway(let address): "the server has ended the call in \(address)"
-            case .noServer(let reason): reason
-            }
-        }
-    }
-
     private struct State {
         var session: RoomSession
         /// The other member, if it is there: what becomes of an earlier one does not count.
@@ -55,7 +39,7 @@ package final class RoomCall: Sendable {
         var isLost = false
         var ignored = 0
         var timerAt: Instant?
-        var end: (@Sendable (End?) -> Void)?
+        var end: (@Sendable (CallEnd?) -> Void)?
     }
 
     /// The path of Socket.IO, as its servers have it if they are told nothing else.
@@ -83,7 +67,7 @@ package final class RoomCall: Sendable {
         by web: WebClient,
         to peers: PeerGroup,
         report: @escaping @Sendable (Event) -> Void,
-        ended: @escaping @Sendable (End?) -> Void
+        ended: @escaping @Sendable (CallEnd?) -> Void
     ) {
         (self.address, self.codecs, self.web, self.peers, self.report) = (address, codecs, web, peers, report)
         state = Mutex(State(session: RoomSession(room: address.room), end: ended))
@@ -122,7 +106,7 @@ package final class RoomCall: Sendable {
                 defer { state.isLost = true }
                 return (!state.isLost, state.hasJoined)
             }
-            if retryAt == nil || !hasJoined { return end(.noServer(reason: sentence)) }
+            if retryAt == nil || !hasJoined { return end(CallEnd(.unavailable, sentence)) }
             if isFirst { report(.lost(reason: sentence)) }
             change { session, now in session.lost(now: now) }
         }
@@ -173,8 +157,9 @@ package final class RoomCall: Sendable {
         case .addCandidate(let line, _, _): state.withLock(\.peer)?.add(candidate: line)
         case .ignored(let what): ignore(what)
         case .ended(.left): end(nil)
-        case .ended(.full): end(.full(address))
-        case .ended(.sentAway): end(.sentAway(address))
+        case .ended(.full):
+            end(CallEnd(.tryAgain, "\(address) is full: choose another room, or try again when somebody has left"))
+        case .ended(.sentAway): end(CallEnd(.tryAgain, "the server has ended the call in \(address)"))
         }
     }
 
@@ -186,7 +171,7 @@ package final class RoomCall: Sendable {
         if count <= Self.mostIgnored { report(.ignored(what)) }
     }
 
-    private func end(_ end: End?) {
+    private func end(_ end: CallEnd?) {
         connection.withLock { $0.take() }?.close()
         closePeer()
         state.withLock { $0.end.take() }?(end)
@@ -209,7 +194,7 @@ package final class RoomCall: Sendable {
         switch signal {
         case .described(let sdp): change { session, _ in session.described(sdp) }
         case .connected(let codec): report(.peerCame(codec: codec))
-        case .ended(let why):
+        case .ended(let why, _):
             state.withLock { $0.peer = nil }
             report(.peerLeft(why: why))
             change { session, _ in session.peerEnded() }

@@ -1,0 +1,128 @@
+import ArgumentParser
+import Calls
+import Glibc
+import HTTP
+import Media
+import Peers
+import Posix
+import Synchronization
+import Time
+
+struct JoinedCallOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "A certificate to trust beside those of the system, as PEM: of a server, or of an authority.",
+            valueName: "file"
+        )
+    )
+    var trust: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with the bearer token of the WHIP server, which the environment may give as ORIEL_WHIP_TOKEN instead.",
+            valueName: "file"
+        )
+    )
+    var whipTokenFile: String?
+
+    /// In bytes, with white space around it.
+    private static let longestToken = 16_384
+
+    /// The token of the WHIP server; nil for none.
+    func whipToken() throws -> String? {
+        var text = getenv("ORIEL_WHIP_TOKEN").map { String(cString: $0) } ?? ""
+        if let whipTokenFile {
+            do throws(SystemError) {
+                let file = try FileDescriptor.open(whipTokenFile, O_RDONLY)
+                text = String(decoding: try file.readBytes(Self.longestToken), as: UTF8.self)
+            } catch {
+                throw Failure(.failed, "cannot read \(whipTokenFile) (\(error.reason)): give a file with the token")
+            }
+        }
+        let token = String(text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+        // RFC 6750 §2.1.
+        let bytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=".utf8)
+        guard bytes.isSuperset(of: token.utf8) else {
+            throw ValidationError("the token of the WHIP server has characters that no bearer token has.")
+        }
+        return token.isEmpty ? nil : token
+    }
+}
+
+/// Calls that others run, and this sender is in. Each comes, is lost, comes back and ends by itself.
+final class JoinedCalls: Sendable {
+    private struct State {
+        var running: Int
+        var failure: CallEnd?
+    }
+
+    private final class Shared: Sendable {
+        let state: Mutex<State>
+        let hasEnded = Bell()
+
+        init(running: Int) { state = Mutex(State(running: running)) }
+    }
+
+    private let web: WebClient
+    private let calls: [any JoinedCall]
+    private let shared: Shared
+
+    /// How long servers get to hear that this side leaves.
+    private static let farewellTime = Duration.milliseconds(500)
+
+    /// Begins to join.
+    ///
+    /// - Parameters:
+    ///   - calls: rooms, and endpoints of WHIP.
+    ///   - ended: is called when all of them are over.
+    init(
+        _ calls: [Call],
+        codecs: [[VideoCodec]],
+        _ trust: TLSTrust,
+        whipToken: String?,
+        to peers: PeerGroup,
+        ended: @escaping @Sendable () -> Void
+    ) {
+        let (web, shared) = (WebClient(trust), Shared(running: calls.count))
+        (self.web, self.shared) = (web, shared)
+        let isOnly = calls.count == 1
+        let end = { @Sendable (end: CallEnd?) in
+            let isLast = shared.state.withLock { state in
+                state.running -= 1
+                if let end { state.failure = end }
+                return state.running == 0
+            }
+            if let end, !isOnly { Console.note("\(end)") }
+            shared.hasEnded.ring()
+            if isLast { ended() }
+        }
+        self.calls = calls.compactMap { call -> (any JoinedCall)? in
+            switch call {
+            case .room(let address):
+                RoomCall(address, codecs: codecs, by: web, to: peers) { Console.note("\(address): \($0)") } ended: { end($0) }
+            case .whip(let endpoint):
+                WHIPCall(to: endpoint, token: whipToken, codecs: codecs, by: web, to: peers) {
+                    Console.note("\(call): \($0)")
+                } ended: { end($0) }
+            case .web, .plainRTP: nil
+            }
+        }
+    }
+
+    var haveEnded: Bool { shared.state.withLock { $0.running == 0 } }
+
+    /// Why the last call has ended; nil if it was left.
+    var failure: CallEnd? { shared.state.withLock { $0.failure } }
+
+    /// Leaves all calls; gives servers a moment to hear of it.
+    func close() {
+        for call in calls { call.close() }
+        let deadline: Instant = MonotonicClock.now() + Self.farewellTime
+        var rings = shared.hasEnded.count
+        while !haveEnded, MonotonicClock.now() < deadline {
+            shared.hasEnded.wait(while: rings, until: deadline)
+            rings = shared.hasEnded.count
+        }
+        web.close()
+    }
+}

@@ -1,0 +1,144 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+extension ProgramTests {
+    /// A sender that publishes to libwebrtc by WHIP, across a network.
+    @Suite struct WHIPTests {
+        private struct Report: Decodable {
+            let posts: Int
+            let sessions: Int
+            let deleted: Int
+            let frames: Int
+            let width: Int?
+            let codec: String?
+        }
+
+        private final class Scene {
+            let network: Network
+            let display: XServer
+            let broadcast: Broadcast
+            let capture: Subprocess
+            private(set) var server: Subprocess
+            private let arguments: [String]
+
+            init(_ arguments: String...) throws {
+                network = try Network()
+                display = try XServer(.virtual(width: 1280, height: 720))
+                broadcast = try Broadcast(on: display.display)
+                capture = try broadcast.start("--no-cursor")
+                self.arguments = arguments
+                server = try Self.serve(network, arguments)
+            }
+
+            deinit { capture.stop() }
+
+            private static func serve(_ network: Network, _ arguments: [String]) throws -> Subprocess {
+                let program = Counterparts.python + [Counterparts.path("whip_server.py"), "8888"]
+                let server = try Subprocess(network.atViewer(program + arguments))
+                try wait(until: "the server listens: \(server.errorOutput)") { server.output.contains("{") }
+                return server
+            }
+
+            func restartServer() throws {
+                server.kill(SIGKILL)
+                _ = try server.wait()
+                server = try Self.serve(network, arguments)
+            }
+
+            func attach(
+                to path: String = "/live/whip",
+                environment: [String: String] = [:],
+                arguments: [String] = []
+            ) throws -> Subprocess {
+                let call = "whip+http://\(Network.viewerAddress):8888\(path)"
+                let command = [Programs.oriel, "attach", "--dir", broadcast.directory, call] + arguments
+                return try Subprocess(network.atSender(command), environment: environment)
+            }
+
+            var report: Report {
+                get throws {
+                    let lines = server.output.split(separator: "\n").dropLast(server.output.hasSuffix("\n") ? 0 : 1)
+                    return try JSONDecoder().decode(Report.self, from: Data(lines.last!.utf8))
+                }
+            }
+
+            func waitForPicture(_ sender: Subprocess) throws {
+                try wait(until: "the picture comes", timeout: .seconds(60)) {
+                    if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
+                    return try report.frames > 0
+                }
+            }
+        }
+
+        @Test(arguments: ["VP8", "VP9", "AV1"]) func aServerDecodesTheScreen(codec: String) throws {
+            let scene = try Scene("--codec", codec)
+            // It redirects, too.
+            let sender = try scene.attach(to: "/moved")
+            try scene.waitForPicture(sender)
+            let report = try scene.report
+            #expect(report.codec == "video/\(codec)" && report.width == 1280)
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+            try wait(until: "the session is deleted") { try scene.report.deleted == 1 }
+        }
+
+        @Test func aServerThatDiesIsPublishedToAgain() throws {
+            let scene = try Scene()
+            let sender = try scene.attach()
+            try scene.waitForPicture(sender)
+            try scene.restartServer()
+            try scene.waitForPicture(sender)
+            #expect(sender.errorOutput.contains("trying again"))
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+        }
+
+        @Test func aBusyServerIsAskedAgain() throws {
+            let scene = try Scene("--busy", "2")
+            let sender = try scene.attach()
+            try scene.waitForPicture(sender)
+            #expect(try scene.report.posts == 3)
+            #expect(sender.errorOutput.contains("has no room now (status 503)"))
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+        }
+
+        @Test func aTokenLetsIn() throws {
+            let scene = try Scene("--token", "a.secret")
+            let folder = try TemporaryDirectory(of: .shared)
+            func file(_ text: String) throws -> String {
+                let path = folder.file("token\(text.utf8.count)")
+                try Data(text.utf8).write(to: URL(filePath: path))
+                chmod(path, 0o644)
+                return path
+            }
+            for (arguments, words) in [([], "wants a token"), (["--whip-token-file", try file("wrong\n")], "refuses the token")] {
+                let stranger = try scene.attach(arguments: arguments)
+                try #expect(stranger.wait() == .code(1))
+                #expect(stranger.errorOutput.contains(words), "\(stranger.errorOutput)")
+            }
+            let nowhere = try scene.attach(arguments: ["--whip-token-file", folder.file("nowhere")])
+            try #expect(nowhere.wait() == .code(1))
+            let malformed = try scene.attach(environment: ["ORIEL_WHIP_TOKEN": "two words"])
+            try #expect(malformed.wait() == .code(64))
+            let one = try scene.attach(environment: ["ORIEL_WHIP_TOKEN": "a.secret"])
+            try scene.waitForPicture(one)
+            one.kill(SIGTERM)
+            try #expect(one.wait() == .code(0))
+            let other = try scene.attach(arguments: ["--whip-token-file", try file(" a.secret\n")])
+            try wait(until: "it is let in, too") { try scene.report.posts == 2 }
+            other.kill(SIGTERM)
+            try #expect(other.wait() == .code(0))
+        }
+
+        @Test(arguments: [("/nowhere", 69, "no endpoint of WHIP"), ("\\", 64, "write whip+https://")] as [(String, Int32, String)])
+        func badEndpoints(path: String, code: Int32, words: String) throws {
+            let scene = try Scene()
+            let sender = try scene.attach(to: path)
+            try #expect(sender.wait() == .code(code))
+            #expect(sender.errorOutput.contains(words), "\(sender.errorOutput)")
+        }
+    }
+}
