@@ -10,7 +10,7 @@ struct Bench: ParsableCommand {
         subcommands: [
             All.self, KernelsCommand.self, BridgeCommand.self, EncodeCommand.self, PipelineCommand.self,
             QualityCommand.self, ChangeCommand.self, RecoveryCommand.self, WebCommand.self, SoakCommand.self,
-            DifferentialCommand.self, BridgeReader.self, NetworkCommand.self, WireCommand.self,
+            DifferentialCommand.self, BridgeReader.self, CallsCommand.self, NetworkCommand.self, WireCommand.self,
         ],
         defaultSubcommand: All.self
     )
@@ -129,6 +129,16 @@ struct WebCommand: ParsableCommand {
     @OptionGroup var options: RunOptions
 
     func run() { show(webSections, options) }
+}
+
+struct CallsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "calls",
+        abstract: "Calls that others run: rooms and media servers."
+    )
+    @OptionGroup var options: RunOptions
+
+    func run() { show(callsSections, options) }
 }
 
 struct NetworkCommand: ParsableCommand {

@@ -1,4 +1,4 @@
-"""A WHIP endpoint (RFC 9725) on libwebrtc, by way of the Python package wrtc. Prints a line of JSON five times a second."""
+"""A WHIP endpoint (RFC 9725) on libwebrtc, by way of the Python package wrtc. Prints lines of JSON."""
 
 import argparse
 import asyncio
@@ -95,7 +95,7 @@ class Endpoint:
                         codec = stats[entry.codec_id].mime_type
             print(json.dumps({"posts": self.posts, "sessions": len(self.sessions), "deleted": self.deleted,
                               "frames": frames, "width": width, "codec": codec}), flush=True)
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(self.arguments.interval)
 
 
 async def main():
@@ -104,6 +104,7 @@ async def main():
     parser.add_argument("--codec")
     parser.add_argument("--token")
     parser.add_argument("--busy", type=int, default=0, help="how many offers are refused first")
+    parser.add_argument("--interval", type=float, default=0.2, help="seconds from line to line")
     endpoint = Endpoint(parser.parse_args())
     await asyncio.start_server(endpoint.serve, "0.0.0.0", endpoint.arguments.port)
     await endpoint.report()

@@ -1,0 +1,321 @@
+import Foundation
+import Glibc
+import Posix
+import TestSupport
+import Time
+
+private let callsCommand = "tools/bench calls"
+
+/// Calls that others run: how soon the picture is there, again after the server died, and what a further call costs.
+func callsSections(_ options: RunOptions) -> [Section] {
+    [attachSection(options), restartSection(options), furtherCallsSection(options), roomsSection(options)]
+}
+
+/// A screen that is shared, and servers of calls at the ends of a network.
+private final class CallsStage {
+    let stage: Stage
+    let network: Network
+    private let folder: TemporaryFolder
+    private let capture: ChildProcess
+
+    static let room = "room+http://\(Network.senderAddress):8090/tea"
+    static let endpoint = "whip+http://\(Network.viewerAddress):8888/live/whip"
+
+    init(_ kind: String, _ options: [String] = []) throws {
+        stage = try Stage(kind, options)
+        network = try Network()
+        folder = try TemporaryFolder()
+        capture = try Contender.startCapture(stage.display, in: folder)
+        sleep(seconds: 0.5)
+        try capture.requireRunning()
+    }
+
+    deinit { capture.stop() }
+
+    func attach(_ calls: String...) throws -> ChildProcess {
+        let command = network.atSender(
+            [
+                try sibling("oriel"), "attach", "--dir", folder.path + "/bridge", "--codec", "vp8", "--token",
+                WebStage.token,
+            ]
+                + calls
+        )
+        return try ChildProcess(command[0], Array(command.dropFirst()))
+    }
+
+    /// A server of rooms that listens.
+    func rooms() throws -> ChildProcess {
+        let command = network.atSender([try sibling("oriel"), "rooms", "--listen", "0.0.0.0:8090"])
+        let server = try ChildProcess(command[0], Array(command.dropFirst()))
+        try wait(until: "the server of rooms listens") { isListening() }
+        return server
+    }
+
+    /// A media server that listens: libwebrtc.
+    func mediaServer() throws -> MediaServer { try MediaServer(in: network) }
+
+    private func isListening() -> Bool {
+        let probe = "import socket; socket.create_connection(('\(Network.senderAddress)', 8090), 1).close()"
+        return (try? Subprocess.run(network.atViewer(["/usr/bin/python3", "-c", probe]))) != nil
+    }
+
+    /// A browser in the room.
+    func browser() throws -> Browser {
+        let browser = try Browser(
+            .chromium,
+            in: network,
+            "--arg=--disable-features=WebRtcHideLocalIpsWithMdns"
+        )
+        try browser.open("http://\(Network.senderAddress):8090/tea")
+        try wait(until: "it is in the room") {
+            try browser.evaluate("document.documentElement.dataset.state", as: String.self) == "waiting"
+        }
+        return browser
+    }
+}
+
+/// `Tests/Counterparts/whip_server.py` at the viewers' end.
+private final class MediaServer {
+    private struct Report: Decodable {
+        let frames: Int
+    }
+
+    let process: Subprocess
+
+    init(in network: Network) throws {
+        let program = Counterparts.python + [Counterparts.path("whip_server.py"), "8888", "--interval", "0.01"]
+        let process = try Subprocess(network.atViewer(program))
+        try wait(until: "the media server listens") { process.output.contains("{") }
+        self.process = process
+    }
+
+    deinit { process.stop() }
+
+    func waitForFrames() throws {
+        try wait(until: "the media server decodes a frame", timeout: .seconds(30)) {
+            guard let line = process.output.split(separator: "\n").dropLast().last else { return false }
+            return try JSONDecoder().decode(Report.self, from: Data(line.utf8)).frames > 0
+        }
+    }
+}
+
+private func framesDecoded(_ browser: Browser) throws -> Int {
+    try browser.evaluate(
+        """
+        (async () => [...(await oriel.pc?.getStats() ?? new Map()).values()].find(
+            entry => entry.type === 'inbound-rtp' && entry.kind === 'video')?.framesDecoded ?? 0)()
+        """,
+        as: Int.self
+    )
+}
+
+private func waitForFrames(_ browser: Browser) throws {
+    try wait(until: "the browser decodes a frame", timeout: .seconds(30)) { try framesDecoded(browser) > 0 }
+}
+
+private func attachSection(_ options: RunOptions) -> Section {
+    var (room, whip) = (Samples(), Samples())
+    let count = 3 * options.rounds
+    do {
+        let scene = try CallsStage("still")
+        let rooms = try scene.rooms()
+        defer { rooms.stop() }
+        for _ in 0..<count {
+            room.record {
+                let browser = try scene.browser()
+                let start: Instant = MonotonicClock.now()
+                let sender = try scene.attach(CallsStage.room)
+                defer { sender.stop() }
+                try waitForFrames(browser)
+                return [secondsSince(start) * 1000]
+            }
+        }
+        for _ in 0..<count {
+            whip.record {
+                let server = try scene.mediaServer()
+                let start: Instant = MonotonicClock.now()
+                let sender = try scene.attach(CallsStage.endpoint)
+                defer { sender.stop() }
+                try server.waitForFrames()
+                return [secondsSince(start) * 1000]
+            }
+        }
+    } catch {
+        room.record { throw error }
+    }
+    return section(
+        "From `oriel attach` to the first decoded frame, still screen",
+        [("room, the browser is there", room), ("WHIP, libwebrtc", whip)],
+        goal: { "attach to first decoded frame, \($0)" },
+        atMost: 500
+    )
+}
+
+private func restartSection(_ options: RunOptions) -> Section {
+    var (room, whip) = (Samples(), Samples())
+    for _ in 0..<options.rounds {
+        room.record {
+            let scene = try CallsStage("still")
+            var rooms = try scene.rooms()
+            let browser = try scene.browser()
+            let sender = try scene.attach(CallsStage.room)
+            defer { sender.stop() }
+            try waitForFrames(browser)
+            sleep(seconds: 2)
+            rooms.crash()
+            sleep(seconds: .random(in: 1...4))
+            let start: Instant = MonotonicClock.now()
+            rooms = try scene.rooms()
+            defer { rooms.stop() }
+            try wait(until: "both are there again", timeout: .seconds(30)) {
+                try browser.evaluate("document.documentElement.dataset.state", as: String.self) == "talking"
+            }
+            try waitForFrames(browser)
+            return [secondsSince(start) * 1000]
+        }
+        whip.record {
+            let scene = try CallsStage("still")
+            var server = try scene.mediaServer()
+            let sender = try scene.attach(CallsStage.endpoint)
+            defer { sender.stop() }
+            try server.waitForFrames()
+            sleep(seconds: 2)
+            server.process.kill(SIGKILL)
+            _ = try server.process.wait()
+            sleep(seconds: .random(in: 1...4))
+            server = try scene.mediaServer()
+            let start: Instant = MonotonicClock.now()
+            try server.waitForFrames()
+            return [secondsSince(start) * 1000]
+        }
+    }
+    return section(
+        "From the server's return after kill -9 to a decoded frame",
+        [("room", room), ("WHIP", whip)],
+        goal: { "server killed and back, \($0)" },
+        atMost: 2000
+    )
+}
+
+private func section(
+    _ title: String,
+    _ rows: [(name: String, samples: Samples)],
+    goal: (String) -> String,
+    atMost limit: Double
+) -> Section {
+    var table = Table(["", "median ms", "longest ms"])
+    for (name, samples) in rows {
+        let longest = samples.values.map { $0[0] }.max()
+        table.rows.append([name, samples.median()?.text(0) ?? samples.failureText, longest?.text(0) ?? ""])
+    }
+    return Section(
+        title: title,
+        table: table,
+        goals: rows.map { name, samples in
+            Goal(goal(name), samples.median(), atMost: limit, unit: "ms", digits: 0, command: callsCommand)
+        }
+    )
+}
+
+/// Processor time of a sender with one call, and with three on the same encode.
+private func furtherCallsSection(_ options: RunOptions) -> Section {
+    let names = ["web", "web, room, WHIP"]
+    var samples = names.map { _ in Samples() }
+    for _ in 0..<options.rounds {
+        for index in 0..<2 { samples[index].record { try cpu(ofAllCalls: index == 1, seconds: options.seconds) } }
+    }
+    var table = Table(["calls", "CPU of the sender, % of a core"])
+    for (name, sample) in zip(names, samples) {
+        table.rows.append([name, sample.median()?.text(2) ?? sample.failureText])
+    }
+    return Section(
+        title: "Several calls on one encode, text that scrolls",
+        table: table,
+        goals: [
+            Goal(
+                "CPU of a second and third call, each",
+                samples[1].median().flatMap { three in samples[0].median().map { (three - $0) / 2 } },
+                atMost: 0.5,
+                unit: "% of a core",
+                command: callsCommand
+            )
+        ]
+    )
+}
+
+private func cpu(ofAllCalls all: Bool, seconds: Double) throws -> [Double] {
+    let scene = try CallsStage("scrolling")
+    let rooms = try scene.rooms()
+    defer { rooms.stop() }
+    let inRoom = try scene.browser()
+    let server = try scene.mediaServer()
+    let sender = all ? try scene.attach("web", CallsStage.room, CallsStage.endpoint) : try scene.attach("web")
+    defer { sender.stop() }
+    sleep(seconds: 1)
+    try sender.requireRunning()
+    let viewer = try Browser(.chromium, in: scene.network, "--arg=--disable-features=WebRtcHideLocalIpsWithMdns")
+    try viewer.open("http://\(Network.senderAddress):8080/#\(WebStage.token)")
+    try wait(until: "the page is live") { try viewer.evaluate("oriel.state", as: String.self) == "live" }
+    if all {
+        try waitForFrames(inRoom)
+        try server.waitForFrames()
+    }
+    sleep(seconds: 3)
+    let before = try sender.cpuSeconds()
+    let start: Instant = MonotonicClock.now()
+    sleep(seconds: seconds)
+    return [(try sender.cpuSeconds() - before) / secondsSince(start) * 100]
+}
+
+/// What a server of rooms takes for 2,000 clients that send a message of a kilobyte each second.
+private func roomsSection(_ options: RunOptions) -> Section {
+    var sample = Samples()
+    for _ in 0..<options.rounds { sample.record { try roomsLoad(seconds: max(Int(options.seconds), 5)) } }
+    var table = Table(["CPU, % of a core", "MB", "p50 ms", "p99 ms", "lost or disordered"])
+    table.rows.append([
+        sample.median(0)?.text(1) ?? sample.failureText, sample.median(1)?.text(0) ?? "",
+        sample.median(2)?.text(1) ?? "", sample.median(3)?.text(1) ?? "", sample.median(4)?.text(0) ?? "",
+    ])
+    func goal(_ name: String, _ index: Int, atMost limit: Double, _ unit: String) -> Goal {
+        Goal("1,000 rooms: \(name)", sample.median(index), atMost: limit, unit: unit, digits: 1, command: callsCommand)
+    }
+    return Section(
+        title: "`oriel rooms` with 2,000 clients in 1,000 rooms, a message a second each",
+        table: table,
+        goals: [
+            goal("CPU", 0, atMost: 25, "% of a core"), goal("memory", 1, atMost: 100, "MB"),
+            goal("a message, p99", 3, atMost: 20, "ms"),
+            goal("lost or disordered", 4, atMost: 0, ""),
+        ]
+    )
+}
+
+private func roomsLoad(seconds: Int) throws -> [Double] {
+    struct Outcome: Decodable {
+        let sent: Int
+        let lost: Double
+        let disordered: Double
+        let p50Ms: Double
+        let p99Ms: Double
+    }
+    let port = 8091
+    let server = try ChildProcess(sibling("oriel"), ["rooms", "--listen", "127.0.0.1:\(port)"])
+    defer { server.stop() }
+    sleep(seconds: 1)
+    try server.requireRunning()
+    let program =
+        Counterparts.python + [Counterparts.path("rooms_load.py"), "127.0.0.1", "\(port)", "1000", "\(seconds)"]
+    let load = try Subprocess(program)
+    try wait(until: "all have joined: \(load.errorOutput)", timeout: .seconds(60)) { load.output.contains("joined") }
+    let before = try server.cpuSeconds()
+    let start: Instant = MonotonicClock.now()
+    sleep(seconds: Double(seconds))
+    let cpu = (try server.cpuSeconds() - before) / secondsSince(start) * 100
+    let memory = try server.memory()
+    try load.wait(timeout: .seconds(60))
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    guard let line = load.output.split(separator: "\n").last else { throw BenchError("the load said nothing") }
+    let outcome = try decoder.decode(Outcome.self, from: Data(line.utf8))
+    return [cpu, memory, outcome.p50Ms, outcome.p99Ms, outcome.lost + outcome.disordered]
+}
