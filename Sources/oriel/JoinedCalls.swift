@@ -99,11 +99,17 @@ final class JoinedCalls: Sendable {
         self.calls = calls.compactMap { call -> (any JoinedCall)? in
             switch call {
             case .room(let address):
-                RoomCall(address, codecs: codecs, by: web, to: peers) { Console.note("\(address): \($0)") } ended: { end($0) }
+                RoomCall(address, codecs: codecs, by: web, to: peers) {
+                    Console.note("\(address): \($0)")
+                } ended: {
+                    end($0)
+                }
             case .whip(let endpoint):
                 WHIPCall(to: endpoint, token: whipToken, codecs: codecs, by: web, to: peers) {
                     Console.note("\(call): \($0)")
-                } ended: { end($0) }
+                } ended: {
+                    end($0)
+                }
             case .web, .plainRTP: nil
             }
         }

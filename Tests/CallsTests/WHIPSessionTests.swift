@@ -117,7 +117,12 @@ import Time
     }
 
     /// §4.4.
-    @Test(arguments: [(503, "5", 5), (503, nil, 1), (503, "0", 1), (503, "100000", 60), (503, "x", 1), (500, nil, 1), (429, "3", 3), (409, nil, 1)] as [(Int, String?, Int)])
+    @Test(
+        arguments: [
+            (503, "5", 5), (503, nil, 1), (503, "0", 1), (503, "100000", 60), (503, "x", 1), (500, nil, 1),
+            (429, "3", 3), (409, nil, 1),
+        ] as [(Int, String?, Int)]
+    )
     func aBusyServerIsAskedAgain(status: Int, after: String?, seconds: Int) {
         var (session, _) = posted()
         session.answered(response(status, after.map { ["Retry-After": $0] } ?? [:]), now: now)
@@ -172,7 +177,9 @@ import Time
             _ = session.takeOutputs()
             session.silent()
             session.silent()
-            #expect(requests(session.takeOutputs()) == ["OPTIONS https://whip.example.com:443/session/id Bearer dfTdfs"])
+            #expect(
+                requests(session.takeOutputs()) == ["OPTIONS https://whip.example.com:443/session/id Bearer dfTdfs"]
+            )
             session.probed(result, now: now)
             #expect(session.takeOutputs().contains(.closePeer) == isLost)
             #expect((session.nextDeadline != nil) == isLost)
@@ -184,7 +191,8 @@ import Time
     @Test func aServerThatIsNotThereAtFirstEndsIt() {
         let origin = Self.endpoint.origin
         for (error, kind) in [
-            (.silent(origin), .unavailable), (.unreachable(origin, reason: "x"), .unavailable), (.untrusted(origin), .failed),
+            (.silent(origin), .unavailable), (.unreachable(origin, reason: "x"), .unavailable),
+            (.untrusted(origin), .failed),
             (.broken(origin, reason: "x"), .unavailable), (.tooLarge(origin), .unavailable),
         ] as [(WebClientError, CallEnd.Kind)] {
             var (session, _) = posted()
@@ -195,7 +203,9 @@ import Time
 
     /// An answer without a session, without text, or of no use; a second answer.
     @Test func badAnswersEndIt() {
-        for (headers, body) in [([:], "v=0"), (["Location": "g:h"], "v=0"), (Self.created, "")] as [(HTTPHeaders, String)] {
+        for (headers, body) in [([:], "v=0"), (["Location": "g:h"], "v=0"), (Self.created, "")]
+            as [(HTTPHeaders, String)]
+        {
             var (session, _) = posted()
             session.answered(response(201, headers, body), now: now)
             guard case .ended(_?)? = session.takeOutputs().last else {
@@ -225,7 +235,11 @@ import Time
             time += .milliseconds(Int.random(in: 0...3000, using: &random))
             switch Int.random(in: 0..<9, using: &random) {
             case 0: session.described("v=0")
-            case 1: session.answered(response([201, 307, 400, 503].randomElement(using: &random)!, Self.created, "v=0"), now: time)
+            case 1:
+                session.answered(
+                    response([201, 307, 400, 503].randomElement(using: &random)!, Self.created, "v=0"),
+                    now: time
+                )
             case 2: session.failed(.silent(Self.endpoint.origin), now: time)
             case 3: session.connected()
             case 6: session.silent()

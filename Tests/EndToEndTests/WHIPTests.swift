@@ -114,7 +114,9 @@ extension ProgramTests {
                 chmod(path, 0o644)
                 return path
             }
-            for (arguments, words) in [([], "wants a token"), (["--whip-token-file", try file("wrong\n")], "refuses the token")] {
+            for (arguments, words) in [
+                ([], "wants a token"), (["--whip-token-file", try file("wrong\n")], "refuses the token"),
+            ] {
                 let stranger = try scene.attach(arguments: arguments)
                 try #expect(stranger.wait() == .code(1))
                 #expect(stranger.errorOutput.contains(words), "\(stranger.errorOutput)")
@@ -133,7 +135,10 @@ extension ProgramTests {
             try #expect(other.wait() == .code(0))
         }
 
-        @Test(arguments: [("/nowhere", 69, "no endpoint of WHIP"), ("\\", 64, "write whip+https://")] as [(String, Int32, String)])
+        @Test(
+            arguments: [("/nowhere", 69, "no endpoint of WHIP"), ("\\", 64, "write whip+https://")]
+                as [(String, Int32, String)]
+        )
         func badEndpoints(path: String, code: Int32, words: String) throws {
             let scene = try Scene()
             let sender = try scene.attach(to: path)

@@ -11,7 +11,8 @@ import Testing
         ("../..", "/"), ("../../", "/"), ("../../g", "/g"), ("../../../g", "/g"), ("../../../../g", "/g"),
         ("/./g", "/g"), ("/../g", "/g"), ("g.", "/b/c/g."), (".g", "/b/c/.g"), ("g..", "/b/c/g.."), ("..g", "/b/c/..g"),
         ("./../g", "/b/g"), ("./g/.", "/b/c/g/"), ("g/./h", "/b/c/g/h"), ("g/../h", "/b/c/h"),
-        ("g;x=1/./y", "/b/c/g;x=1/y"), ("g;x=1/../y", "/b/c/y"), ("g?y/./x", "/b/c/g?y/./x"), ("g?y/../x", "/b/c/g?y/../x"),
+        ("g;x=1/./y", "/b/c/g;x=1/y"), ("g;x=1/../y", "/b/c/y"), ("g?y/./x", "/b/c/g?y/./x"),
+        ("g?y/../x", "/b/c/g?y/../x"),
     ])
     func referencesAreResolved(reference: String, target: String) throws {
         let base = try #require(WebURL(parsing: "http://a/b/c/d;p?q"))
@@ -22,13 +23,17 @@ import Testing
         let base = try #require(WebURL(parsing: "https://a/b"))
         #expect(base.resolving("//g")?.description == "https://g:443/")
         #expect(base.resolving("http://g:8080/x?y")?.description == "http://g:8080/x?y")
-        for reference in ["ftp://g/", "g:h", "javascript:alert(1)", "http:g", "a b", "a\r\nHost: b", "\\\\g", "//", "http:///x"] {
+        for reference in [
+            "ftp://g/", "g:h", "javascript:alert(1)", "http:g", "a b", "a\r\nHost: b", "\\\\g", "//", "http:///x",
+        ] {
             #expect(base.resolving(reference) == nil, "\(reference)")
         }
     }
 
     @Test func whatIsNoAddressIsNone() {
-        for text in ["", "a", "http://", "http:///x", "ftp://a", "http://a b/", "http://a/b c", "http://a:x/", "http://u@a/"] {
+        for text in [
+            "", "a", "http://", "http:///x", "ftp://a", "http://a b/", "http://a/b c", "http://a:x/", "http://u@a/",
+        ] {
             #expect(WebURL(parsing: text) == nil, "\(text)")
         }
         #expect(WebURL(parsing: "http://A")?.description == "http://a:80/")

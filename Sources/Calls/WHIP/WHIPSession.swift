@@ -89,7 +89,9 @@ package struct WHIPSession: Sendable {
                 return end(.failed, "redirects to nowhere")
             }
             // What was secret on its way stays so.
-            guard place.origin.isSecure || !url.origin.isSecure else { return end(.failed, "redirects to HTTP without TLS") }
+            guard place.origin.isSecure || !url.origin.isSecure else {
+                return end(.failed, "redirects to HTTP without TLS")
+            }
             post(offer, to: place, redirects: redirects + 1)
         case 401, 403:
             let advice = token == nil ? "wants a token: give it with --whip-token-file FILE" : "refuses the token"
@@ -207,7 +209,9 @@ package struct WHIPSession: Sendable {
 
     /// What a server says in a line of text, in parentheses.
     private static func reason(_ response: WebClient.Response) -> String {
-        guard response.headers.first(name: "content-type")?.lowercased().hasPrefix("text/plain") ?? false else { return "" }
+        guard response.headers.first(name: "content-type")?.lowercased().hasPrefix("text/plain") ?? false else {
+            return ""
+        }
         let text = String(decoding: response.body.prefix(200), as: UTF8.self)
         let line = text.split(whereSeparator: \.isNewline).first ?? ""
         // Nothing that a terminal would obey.
