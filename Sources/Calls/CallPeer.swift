@@ -30,6 +30,9 @@ final class CallPeer: Sendable {
     private let place: String
     private let signalled: @Sendable (Signal, CallPeer) -> Void
     private let stage = Mutex(Stage.none)
+    /// Candidates of the other side that were tried: each costs packets to an address that it names.
+    private let candidateCount = Atomic(0)
+    private static let mostCandidates = 64
 
     /// - Parameters:
     ///   - codecs: in groups; of each group, the other side gets the first that it takes.
@@ -51,7 +54,9 @@ final class CallPeer: Sendable {
                 }
                 signalled(.described(sdp: "\(description)"), self)
             }
-            guard let number else { return end("cannot be reached from here: no UDP port is free", isFinal: true) }
+            guard let number else {
+                return end("cannot be reached from here: no UDP port is free", isFinal: true, in: loop)
+            }
             stage.withLock { $0 = .offered(number: number, nil) }
         }
     }
@@ -63,14 +68,14 @@ final class CallPeer: Sendable {
             do {
                 negotiation = try Negotiation(offer: SessionDescription(parsing: sdp), codecs: codecs)
             } catch {
-                return end("has sent an offer that cannot be answered: \(error)", isFinal: true)
+                return end("has sent an offer that cannot be answered: \(error)", isFinal: true, in: loop)
             }
             let agreement = negotiation.agreement
             guard let peer = loop.add(agreement, from: place, signalled: take) else {
-                return end("cannot be reached from here: no UDP port is free", isFinal: true)
+                return end("cannot be reached from here: no UDP port is free", isFinal: true, in: loop)
             }
             stage.withLock { $0 = .answering(number: peer.number, negotiation) }
-            peer.addRemote(agreement.remote.candidates.filter { ICEAgent.canTry($0) })
+            add(agreement.remote.candidates, to: peer)
         }
     }
 
@@ -82,13 +87,13 @@ final class CallPeer: Sendable {
             do {
                 agreement = try offer.agreement(in: SessionDescription(parsing: sdp))
             } catch {
-                return end("has sent an answer that is of no use: \(error)", isFinal: true)
+                return end("has sent an answer that is of no use: \(error)", isFinal: true, in: loop)
             }
             guard let peer = loop.accept(agreement, ofOffer: number, from: place, signalled: take) else {
-                return end("cannot be reached from here", isFinal: true)
+                return end("cannot be reached from here", isFinal: true, in: loop)
             }
             stage.withLock { $0 = .peer(number: number) }
-            peer.addRemote(agreement.remote.candidates.filter { ICEAgent.canTry($0) })
+            add(agreement.remote.candidates, to: peer)
         }
     }
 
@@ -96,15 +101,24 @@ final class CallPeer: Sendable {
     ///
     /// - Parameter line: `candidate:…`.
     func add(candidate line: String) {
-        guard let candidate = Candidate(parsing: String(line.dropFirst(line.hasPrefix("candidate:") ? 10 : 0))),
-            ICEAgent.canTry(candidate)
-        else { return }
+        guard let candidate = Candidate(parsing: String(line.dropFirst(line.hasPrefix("candidate:") ? 10 : 0))) else {
+            return
+        }
         perform { [self] loop in
             switch stage.withLock(\.self) {
-            case .answering(let number, _), .peer(let number): loop.peer(number)?.addRemote([candidate])
+            case .answering(let number, _), .peer(let number):
+                if let peer = loop.peer(number) { add([candidate], to: peer) }
             case .none, .offered, .over: break
             }
         }
+    }
+
+    private func add(_ candidates: [Candidate], to peer: Peer) {
+        let usable = candidates.filter { ICEAgent.canTry($0) }
+        let before = candidateCount.load(ordering: .relaxed)
+        let admitted = usable.prefix(max(0, Self.mostCandidates - before))
+        candidateCount.store(before + admitted.count, ordering: .relaxed)
+        peer.addRemote(Array(admitted))
     }
 
     /// Tells on the network thread when the other side sent feedback last, if it is there and has.
@@ -151,11 +165,17 @@ final class CallPeer: Sendable {
                 self
             )
         case .connected(let status): signalled(.connected(codec: status.codec), self)
-        case .ended(let end, _): self.end("\(end)", isFinal: false)
+        case .ended(let end, _): tell(end: "\(end)", isFinal: false)
         }
     }
 
-    private func end(_ why: String, isFinal: Bool) {
+    /// Ends without a peer.
+    private func end(_ why: String, isFinal: Bool, in loop: PeerLoop) {
+        if case .offered(let number, _) = stage.withLock(\.self) { loop.withdrawOffer(number) }
+        tell(end: why, isFinal: isFinal)
+    }
+
+    private func tell(end why: String, isFinal: Bool) {
         let wasOver = stage.withLock { stage in
             defer { stage = .over }
             if case .over = stage { return true }

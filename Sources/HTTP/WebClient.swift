@@ -23,7 +23,7 @@ package enum WebClientError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .unreachable(let origin, let reason): "cannot reach \(origin) (\(reason))"
         case .untrusted(let origin):
-            "the certificate of \(origin) is not trusted: if it should be, give it, or that of its authority, with --trust FILE"
+            "the certificate of \(origin) is not trusted: if it should be, give that of its authority, or it if it is self-signed, with --trust FILE"
         case .broken(let origin, let reason): "the connection to \(origin) broke (\(reason))"
         case .silent(let origin): "\(origin) does not answer"
         case .tooLarge(let origin): "the response of \(origin) is too large"
@@ -44,12 +44,20 @@ package struct TLSTrust: Sendable {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = ["http/1.1"]
-        do {
-            if let file {
-                configuration.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(file))]
-            }
-            context = try NIOSSLContext(configuration: configuration)
-        } catch {
+        configuration.shutdownTimeout = .milliseconds(200)
+        let certificates: [NIOSSLCertificate]
+        do { certificates = try file.map { try NIOSSLCertificate.fromPEMFile($0) } ?? [] } catch {
+            throw .trust(file: file ?? "", reason: "\(error)")
+        }
+        configuration.additionalTrustRoots = [.certificates(certificates)]
+        if let context = try? NIOSSLContext(configuration: configuration) {
+            self.context = context
+            return
+        }
+        // The system has no store.
+        configuration.trustRoots = .certificates(certificates)
+        configuration.additionalTrustRoots = []
+        do { context = try NIOSSLContext(configuration: configuration) } catch {
             throw .trust(file: file ?? "the system's store", reason: "\(error)")
         }
     }
@@ -234,7 +242,7 @@ package final class WebClient: Sendable {
         switch error {
         case let error as WebClientError: error
         case let error as NIOConnectionError: .unreachable(origin, reason: reason(error))
-        case let error as ChannelError: .unreachable(origin, reason: "\(error)")
+        case ChannelError.connectTimeout: .unreachable(origin, reason: "no answer in time")
         case let error as NIOSSLError:
             if case .handshakeFailed(.sslError(let details)) = error, "\(details)".contains("CERTIFICATE_VERIFY_FAILED")
             {
@@ -245,7 +253,7 @@ package final class WebClient: Sendable {
                 .broken(origin, reason: "\(error)")
             }
         case let error as NIOSSLExtraError where error == .failedToValidateHostname: .untrusted(origin)
-        case let error as IOError: .unreachable(origin, reason: String(cString: strerror(error.errnoCode)))
+        case let error as IOError: .broken(origin, reason: String(cString: strerror(error.errnoCode)))
         default: .broken(origin, reason: "\(error)")
         }
     }

@@ -56,6 +56,9 @@ package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
     /// Whether it is reached by TLS.
     package var isSecure: Bool { scheme == .https }
 
+    /// Whether what is secret there may go to another origin: to itself, or to the same host by TLS.
+    package func shares(secretsWith other: WebOrigin) -> Bool { self == other || host == other.host && other.isSecure }
+
     /// The form that is parsed.
     package var description: String { "\(scheme.rawValue)://\(hostField)" }
 

@@ -142,10 +142,9 @@ package final class PeerLoop {
         from address: String,
         signalled: @escaping (Peer.Signal) -> Void
     ) -> Peer? {
-        guard let index = offers.firstIndex(where: { $0.number == number }), let codecs = agreement.videoCodecs else {
-            return nil
-        }
+        guard let index = offers.firstIndex(where: { $0.number == number }) else { return nil }
         let offered = offers.remove(at: index)
+        guard let codecs = agreement.videoCodecs else { return nil }
         let choice = Peer.Choice(format: agreement.format(preferring: preferredCodec(on: 0)), rung: 0)
         let rendition = configuration.rendition(of: codecs[choice.format], rung: choice.rung)
         var streams = offered.streams
@@ -267,7 +266,12 @@ package final class PeerLoop {
         let most = configuration.renditions.map { Double(targetBitrate ?? $0.bitrate) }.max()!
         ladder.place(
             peers.map { peer in
-                RenditionLadder.Link(peer: peer.number, rate: peer.link(at: now)?.estimate, address: peer.address)
+                RenditionLadder.Link(
+                    peer: peer.number,
+                    rate: peer.link(at: now)?.estimate,
+                    address: peer.address,
+                    loss: peer.statistics.lossFraction ?? 0
+                )
             },
             need: most / RenditionCapacity.share,
             at: now

@@ -11,6 +11,8 @@ struct RenditionLadder {
         var rate: Double?
         /// Where the peer is: peers at one address may share a link.
         var address: String
+        /// The share of packets that was lost lately, 0…1.
+        var loss = 0.0
     }
 
     /// What makes a peer change its rung.
@@ -22,12 +24,15 @@ struct RenditionLadder {
         /// A change of rung costs a keyframe: a link must be better or worse for so long.
         let timeToFall: Duration
         let timeToClimb: Duration
+        /// For how long it must suit its rung again until that time begins anew.
+        let forgiveness: Duration
 
         static let usual = Terms(
             leastShare: 0.5,
             shareToClimb: 0.7,
             timeToFall: .milliseconds(500),
-            timeToClimb: .seconds(10)
+            timeToClimb: .seconds(10),
+            forgiveness: .zero
         )
         /// For peers at the address of the best one. If they share its link, that carries for each what all of them get: then the
         /// best one is only the last that has asked, and estimates even out while all get the same.
@@ -35,16 +40,25 @@ struct RenditionLadder {
             leastShare: 0.25,
             shareToClimb: 0.3,
             timeToFall: .seconds(4),
-            timeToClimb: .seconds(3)
+            timeToClimb: .seconds(3),
+            forgiveness: .seconds(1)
         )
     }
+
+    /// A link that has lost more than this lately is too small by itself: one that is shared makes packets wait instead.
+    private static let mostLoss = 0.05
+    private static let lossMemory = Duration.seconds(10)
 
     private struct Place {
         var rung = 0
         /// Since when another rung would suit.
         var unsuitableSince: Instant?
+        /// Since when its own suits again.
+        var suitableSince: Instant?
         /// Since when its link carries less than half of what another one at its address does.
         var behindSince: Instant?
+        /// When it lost too much last.
+        var lossyAt: Instant?
     }
 
     private let count: Int
@@ -71,7 +85,8 @@ struct RenditionLadder {
         }
         for rung in 0..<count {
             guard let (bestPeer, address, best, _) = rest.max(by: { $0.rate < $1.rate }) else { return }
-            for index in rest.indices where rest[index].0 != bestPeer && rest[index].1 == address {
+            for index in rest.indices
+            where rest[index].0 != bestPeer && rest[index].1 == address && !isLossy(rest[index].0, at: now) {
                 rest[index].terms = .neighbours
             }
             let isLast = rung == count - 1
@@ -90,11 +105,23 @@ struct RenditionLadder {
         places[peer]?.behindSince.map { now < $0 + Terms.neighbours.timeToFall } ?? false
     }
 
+    private func isLossy(_ peer: Int, at now: Instant) -> Bool {
+        places[peer]?.lossyAt.map { now < $0 + Self.lossMemory } ?? false
+    }
+
     private mutating func noteNeighbours(_ links: [Link], need: Double, at now: Instant) {
-        var best: [String: Double] = [:]
-        for link in links { best[link.address] = max(best[link.address] ?? 0, min(link.rate ?? 0, need)) }
+        var best: [String: (rate: Double, count: Int)] = [:]
         for link in links {
-            let isBehind = link.rate.map { $0 < Terms.usual.leastShare * best[link.address]! } ?? false
+            let (rate, count) = best[link.address] ?? (0, 0)
+            best[link.address] = (max(rate, min(link.rate ?? 0, need)), count + 1)
+        }
+        for link in links {
+            if link.loss > Self.mostLoss { places[link.peer]!.lossyAt = now }
+            let neighbours = best[link.address]!
+            // Where most are elsewhere, they do not wait.
+            let isBehind =
+                2 * neighbours.count > links.count && !isLossy(link.peer, at: now)
+                && link.rate.map { $0 < Terms.usual.leastShare * neighbours.rate } ?? false
             places[link.peer]!.behindSince = isBehind ? places[link.peer]!.behindSince ?? now : nil
         }
     }
@@ -104,12 +131,16 @@ struct RenditionLadder {
         // Up there must be somebody to share the encode with.
         let isPointless = rung < place.rung && !places.values.contains { $0.rung <= rung }
         guard rung != place.rung, !isPointless else {
-            places[peer]!.unsuitableSince = nil
+            let since = place.suitableSince ?? now
+            place.suitableSince = since
+            if now >= since + terms.forgiveness { place.unsuitableSince = nil }
+            places[peer] = place
             return
         }
+        place.suitableSince = nil
         let since = place.unsuitableSince ?? now
         if now >= since + (rung > place.rung ? terms.timeToFall : terms.timeToClimb) {
-            place = Place(rung: rung, behindSince: place.behindSince)
+            place = Place(rung: rung, behindSince: place.behindSince, lossyAt: place.lossyAt)
         } else {
             place.unsuitableSince = since
         }

@@ -44,6 +44,10 @@ struct Attach: ParsableCommand {
         for (index, call) in calls.enumerated() where calls[..<index].contains(call) {
             throw ValidationError("\(call) is given twice.")
         }
+        let endpoints = calls.compactMap { if case .whip(let endpoint) = $0 { endpoint.origin } else { nil } }
+        if Set(endpoints).count > 1, try joined.whipToken() != nil {
+            throw ValidationError("a WHIP token is for one server: attach a sender to each.")
+        }
         guard calls.count(where: { $0.destination != nil }) > 1 else { return }
         if rtp.sdp != nil {
             throw ValidationError("--sdp takes the description of one rtp:// call: attach a sender to each.")
@@ -87,6 +91,8 @@ enum Call: Equatable, CustomStringConvertible {
 
     /// Where a plain RTP call sends; nil for others.
     var destination: RTPDestination? { if case .plainRTP(let destination) = self { destination } else { nil } }
+
+    var isWHIP: Bool { if case .whip = self { true } else { false } }
 
     /// Whether others run it, by a server that this side asks.
     var isJoined: Bool {

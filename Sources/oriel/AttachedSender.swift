@@ -26,7 +26,7 @@ extension Attach {
         let preparation =
             try isWeb ? ice.map { try WebCallPreparation(web, iceServerLinks: $0.links, in: directory) } : nil
         let trust = try joinedCalls.isEmpty ? nil : TLSTrust(alsoTrusting: self.joined.trust)
-        let whipToken = try self.joined.whipToken()
+        let whipToken = try calls.contains(where: \.isWHIP) ? self.joined.whipToken() : nil
         let folder = Self.unlessItFails { () throws(BridgeError) in try SenderFolder(in: directory) }
         // To commands in other containers, the folder's lock alone tells that this sender lives.
         defer { withExtendedLifetime(folder) {} }
@@ -56,7 +56,14 @@ extension Attach {
         let served = try preparation.map { try ServedWebCall($0, to: peers!, codecs: codecs, horizon: horizon) }
         let sinks = Sinks(report: Console.note)
         let joined = trust.map { trust in
-            JoinedCalls(joinedCalls, codecs: codecs, trust, whipToken: whipToken, to: peers!) { sinks.bell.ring() }
+            JoinedCalls(
+                joinedCalls,
+                areAll: joinedCalls.count == calls.count,
+                codecs: codecs,
+                trust,
+                whipToken: whipToken,
+                to: peers!
+            ) { sinks.bell.ring() }
         }
         defer {
             joined?.close()

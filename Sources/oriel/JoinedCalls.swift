@@ -11,7 +11,7 @@ import Time
 struct JoinedCallOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A certificate to trust beside those of the system, as PEM: of a server, or of an authority.",
+            "A certificate to trust beside those of the system, as PEM: of an authority, or a self-signed one.",
             valueName: "file"
         )
     )
@@ -74,9 +74,11 @@ final class JoinedCalls: Sendable {
     ///
     /// - Parameters:
     ///   - calls: rooms, and endpoints of WHIP.
+    ///   - areAll: whether the sender has no other calls, and ends with the last of these.
     ///   - ended: is called when all of them are over.
     init(
         _ calls: [Call],
+        areAll: Bool,
         codecs: [[VideoCodec]],
         _ trust: TLSTrust,
         whipToken: String?,
@@ -85,14 +87,14 @@ final class JoinedCalls: Sendable {
     ) {
         let (web, shared) = (WebClient(trust), Shared(running: calls.count))
         (self.web, self.shared) = (web, shared)
-        let isOnly = calls.count == 1
         let end = { @Sendable (end: CallEnd?) in
             let isLast = shared.state.withLock { state in
                 state.running -= 1
                 if let end { state.failure = end }
                 return state.running == 0
             }
-            if let end, !isOnly { Console.note("\(end)") }
+            // The sentence of the last one is the sender's.
+            if let end, !(areAll && isLast) { Console.note("\(end)") }
             shared.hasEnded.ring()
             if isLast { ended() }
         }

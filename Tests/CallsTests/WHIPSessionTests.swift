@@ -68,13 +68,43 @@ import Time
     @Test func redirectsAreFollowed() {
         var (session, _) = posted()
         session.answered(response(307, ["Location": "https://whip2.example.com/endpoint2"]), now: now)
-        // The token is the first server's.
+        // The token is the first server's, or the same host's by TLS.
         #expect(requests(session.takeOutputs()) == ["POST https://whip2.example.com:443/endpoint2 -"])
         session.answered(response(308, ["Location": "../three"]), now: now)
         #expect(requests(session.takeOutputs()) == ["POST https://whip2.example.com:443/three -"])
         session.answered(response(201, Self.created, "v=0"), now: now)
         session.leave()
         #expect(requests(session.takeOutputs()) == ["DELETE https://whip2.example.com:443/session/id -"])
+    }
+
+    @Test func theTokenFollowsAHostToTLS() {
+        let endpoint = WebURL(parsing: "http://whip.example.com/x")!
+        var session = WHIPSession(endpoint, token: "secret")
+        session.start()
+        session.described("v=0")
+        _ = session.takeOutputs()
+        session.answered(response(308, ["Location": "https://whip.example.com/x"]), now: now)
+        #expect(requests(session.takeOutputs()) == ["POST https://whip.example.com:443/x Bearer secret"])
+    }
+
+    /// Whatever the server makes of an offer that is on its way does not stay behind.
+    @Test func whoLeavesWhileTheOfferIsOnItsWayDeletesTheSession() {
+        var (session, _) = posted()
+        session.leave()
+        #expect(session.takeOutputs().isEmpty)
+        session.answered(response(201, Self.created, "v=0"), now: now)
+        var outputs = session.takeOutputs()
+        #expect(requests(outputs) == ["DELETE https://whip.example.com:443/session/id Bearer dfTdfs"])
+        #expect(outputs.last == .ended(nil))
+        for end in [{ $0.answered(response(500), now: now) }, { $0.failed(.silent(Self.endpoint.origin), now: now) }]
+            as [(inout WHIPSession) -> Void]
+        {
+            (session, _) = posted()
+            session.leave()
+            end(&session)
+            outputs = session.takeOutputs()
+            #expect(outputs == [.closePeer, .ended(nil)])
+        }
     }
 
     @Test(arguments: [["Location": "http://whip.example.com/"], [:], ["Location": "ftp://x"]] as [HTTPHeaders])
@@ -180,6 +210,9 @@ import Time
             #expect(
                 requests(session.takeOutputs()) == ["OPTIONS https://whip.example.com:443/session/id Bearer dfTdfs"]
             )
+            session.heard()
+            session.silent()
+            #expect(requests(session.takeOutputs()).count == 1)
             session.probed(result, now: now)
             #expect(session.takeOutputs().contains(.closePeer) == isLost)
             #expect((session.nextDeadline != nil) == isLost)

@@ -13,6 +13,7 @@ import Time
         var rates: [Int: Double?] = [:]
         /// Those who are at one address; all others have one of their own.
         var neighbours: Set<Int> = []
+        var losses: [Int: Double] = [:]
         var now = Instant.seconds(9)
         /// Changes of rungs so far.
         var changes = 0
@@ -27,7 +28,8 @@ import Time
                     RenditionLadder.Link(
                         peer: peer,
                         rate: rate,
-                        address: neighbours.contains(peer) ? "192.0.2.1" : "\(peer)"
+                        address: neighbours.contains(peer) ? "192.0.2.1" : "\(peer)",
+                        loss: losses[peer] ?? 0
                     )
                 }
                 ladder.place(links, need: need, at: now)
@@ -135,6 +137,18 @@ import Time
         #expect(scene.changes == 2)
     }
 
+    /// A policed link loses what is too much for it, whoever is beside it.
+    @Test func aNeighbourThatLosesMuchHasALinkOfItsOwn() {
+        var scene = Scene(rungs: 2)
+        scene.neighbours = [1, 2]
+        scene.rates = [1: 2.9e6, 2: 1e6]
+        scene.run(for: .seconds(5)) { scene, step in scene.losses[2] = step == 100 ? 0.3 : 0 }
+        #expect(scene.rungs == [1: 0, 2: 1])
+        #expect(scene.waitedFor == [])
+        scene.run(for: .seconds(60))
+        #expect(scene.rungs == [1: 0, 2: 0], "it has not lost anything for long")
+    }
+
     /// Where there is one rung, and of peers that are not neighbours.
     @Test func nobodyIsWaitedForLong() {
         var scene = Scene(rungs: 1)
@@ -144,6 +158,13 @@ import Time
         #expect(scene.waitedFor == [2])
         scene.run(for: .milliseconds(200))
         #expect(scene.waitedFor == [])
+        // Most are elsewhere.
+        (scene.rates[4], scene.rates[5], scene.rates[2]) = (2.9e6, 2.9e6, 2e6)
+        scene.run(for: .milliseconds(100))
+        scene.rates[2] = 1e6
+        scene.run(for: .milliseconds(100))
+        #expect(scene.waitedFor == [])
+        (scene.rates[4], scene.rates[5]) = (nil, nil)
         // It has recovered, and is behind again.
         scene.rates[2] = 2e6
         scene.run(for: .milliseconds(100))

@@ -38,12 +38,16 @@ package final class RoomCall: JoinedCall {
         var hasJoined = false
         var isLost = false
         var ignored = 0
+        /// When peers were made, in the last `openingTime`: each costs an agent.
+        var opened: [Instant] = []
         var timerAt: Instant?
         var end: (@Sendable (CallEnd?) -> Void)?
     }
 
     /// The path of Socket.IO, as its servers have it if they are told nothing else.
     private static let path = "/socket.io/"
+    /// Peers made in so long a time, at the most.
+    private static let (mostOpened, openingTime) = (20, Duration.seconds(10))
     /// Senseless events that are told: the log shall not be the other member's to fill.
     private static let mostIgnored = 5
 
@@ -71,13 +75,15 @@ package final class RoomCall: JoinedCall {
     ) {
         (self.address, self.codecs, self.web, self.peers, self.report) = (address, codecs, web, peers, report)
         state = Mutex(State(session: RoomSession(room: address.room), end: ended))
-        let connection = SocketConnection(
-            to: address.server,
-            path: Self.path,
-            transports: [.webSocket, .polling],
-            by: web
-        ) { [weak self] output, now in self?.take(output, now) }
-        self.connection.withLock { $0 = connection }
+        web.perform { [self] in
+            let connection = SocketConnection(
+                to: address.server,
+                path: Self.path,
+                transports: [.webSocket, .polling],
+                by: web
+            ) { [weak self] output, now in self?.take(output, now) }
+            self.connection.withLock { $0 = connection }
+        }
     }
 
     /// Leaves the room. `ended` follows.
@@ -88,6 +94,8 @@ package final class RoomCall: JoinedCall {
     // MARK: - The connection
 
     private func take(_ output: SocketClient.Output, _ now: Instant) {
+        // What comes of the goodbye is no news.
+        guard state.withLock({ $0.end != nil }) else { return }
         switch output {
         case .transport: break
         case .connected:
@@ -151,8 +159,8 @@ package final class RoomCall: JoinedCall {
         case .emit(let event): connection.withLock(\.self)?.send(event.packet())
         case .openPeer: break
         case .closePeer: closePeer()
-        case .offer: openPeer().offer()
-        case .acceptOffer(let sdp): openPeer().answer(sdp)
+        case .offer: openPeer()?.offer()
+        case .acceptOffer(let sdp): openPeer()?.answer(sdp)
         case .acceptAnswer(let sdp): state.withLock(\.peer)?.accept(sdp)
         case .addCandidate(let line, _, _): state.withLock(\.peer)?.add(candidate: line)
         case .ignored(let what): ignore(what)
@@ -172,14 +180,26 @@ package final class RoomCall: JoinedCall {
     }
 
     private func end(_ end: CallEnd?) {
+        guard let tell = state.withLock({ $0.end.take() }) else { return }
         connection.withLock { $0.take() }?.close()
         closePeer()
-        state.withLock { $0.end.take() }?(end)
+        tell(end)
     }
 
     // MARK: - The other member
 
-    private func openPeer() -> CallPeer {
+    /// Nil if the other member asks for too many.
+    private func openPeer() -> CallPeer? {
+        let now: Instant = MonotonicClock.now()
+        let mayOpen = state.withLock { state in
+            state.opened.removeAll { $0 + Self.openingTime <= now }
+            state.opened.append(now)
+            return state.opened.count <= Self.mostOpened
+        }
+        guard mayOpen else {
+            ignore("more offers than one call needs")
+            return nil
+        }
         let peer = CallPeer(peers, codecs: codecs, at: "room \(address.room)") { [weak self, web] signal, peer in
             web.perform { [weak self] in self?.take(signal, of: peer) }
         }
@@ -193,11 +213,13 @@ package final class RoomCall: JoinedCall {
         guard state.withLock({ $0.peer === peer }) else { return }
         switch signal {
         case .described(let sdp): change { session, _ in session.described(sdp) }
-        case .connected(let codec): report(.peerCame(codec: codec))
+        case .connected(let codec):
+            report(.peerCame(codec: codec))
+            change { session, _ in session.peerConnected() }
         case .ended(let why, _):
             state.withLock { $0.peer = nil }
             report(.peerLeft(why: why))
-            change { session, _ in session.peerEnded() }
+            change { session, now in session.peerEnded(now: now) }
         }
     }
 }

@@ -40,6 +40,9 @@ package struct RoomSession: Sendable {
     /// A server may hold the seat of a connection that was lost for as long as it waits for pings.
     private static let seatTimeout = Duration.seconds(45)
     private static let retryInterval = Duration.seconds(1)
+    /// How long after the way to the other member was lost it is offered another one, if it is still there: the one who was there
+    /// first offers earlier. Doubled each time.
+    private static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(30))
     /// Candidates that wait for the description that they belong to.
     private static let mostHeld = 64
 
@@ -54,6 +57,8 @@ package struct RoomSession: Sendable {
     /// Until when a full room may be so for this member's own old seat.
     private var seatHeldUntil: Instant?
     private var retryAt: Instant?
+    private var offerAt: Instant?
+    private var pause = Self.shortestPause
     private var isEnding = false
     private var outputs: [Output] = []
 
@@ -61,7 +66,7 @@ package struct RoomSession: Sendable {
 
     /// Whether the other member is there.
     package var isConnected: Bool { state == .connected }
-    package var nextDeadline: Instant? { retryAt }
+    package var nextDeadline: Instant? { earliest(retryAt, offerAt) }
 
     package mutating func takeOutputs() -> [Output] {
         defer { outputs = [] }
@@ -75,7 +80,7 @@ package struct RoomSession: Sendable {
 
     package mutating func lost(now: Instant) {
         if state.isInRoom { seatHeldUntil = now + Self.seatTimeout }
-        retryAt = nil
+        (retryAt, offerAt) = (nil, nil)
         change(.lost)
         if isEnding { outputs.append(.ended(.left)) }
     }
@@ -87,9 +92,14 @@ package struct RoomSession: Sendable {
     }
 
     package mutating func tick(now: Instant) {
-        guard let retryAt, retryAt <= now else { return }
-        self.retryAt = nil
-        change(.join)
+        if let retryAt, retryAt <= now {
+            self.retryAt = nil
+            change(.join)
+        }
+        if let offerAt, offerAt <= now {
+            self.offerAt = nil
+            change(.otherJoined)
+        }
     }
 
     package mutating func received(_ event: RoomEvent, now: Instant) {
@@ -129,7 +139,15 @@ package struct RoomSession: Sendable {
     }
 
     /// The peer has ended by itself: no path was found, or it is lost.
-    package mutating func peerEnded() { change(.bye) }
+    package mutating func peerEnded(now: Instant) {
+        change(.bye)
+        guard state == .unbound else { return }
+        offerAt = now + (wasFirst ? pause : pause * 2)
+        pause = min(pause * 2, Self.longestPause)
+    }
+
+    /// The peer is connected.
+    package mutating func peerConnected() { pause = Self.shortestPause }
 
     // MARK: - Rules
 
@@ -173,6 +191,8 @@ package struct RoomSession: Sendable {
         }
         let before = state
         state = next
+        // Nobody is there, or whoever is has begun anew.
+        offerAt = nil
         if event == .joined, !before.isInRoom { (wasFirst, seatHeldUntil, retryAt) = (false, nil, nil) }
         for action in actions { perform(action, sdp: sdp) }
     }

@@ -30,6 +30,8 @@ package final class WHIPCall: JoinedCall {
         var farewells = 0
         var outcome: CallEnd??
         var isLost = false
+        /// How long nothing must have been heard before the server is asked; longer each time, until something is heard.
+        var patience = WHIPCall.longestSilence
         var end: (@Sendable (CallEnd?) -> Void)?
     }
 
@@ -108,9 +110,9 @@ package final class WHIPCall: JoinedCall {
                 }
             }
         case .probe(let request):
-            send(request) { [weak self] result in
-                self?.change { session, now in session.probed(result, now: now) }
-            }
+            let askedAt: Instant = MonotonicClock.now()
+            state.withLock { $0.patience *= 2 }
+            send(request) { [weak self] result in self?.take(result, ofProbeAt: askedAt) }
         case .farewell(let request):
             state.withLock { $0.farewells += 1 }
             send(request) { [self] _ in
@@ -130,6 +132,17 @@ package final class WHIPCall: JoinedCall {
         }
     }
 
+    /// If something was heard meanwhile, the server has the session, whatever it says.
+    private func take(_ result: Result<WebClient.Response, WebClientError>, ofProbeAt askedAt: Instant) {
+        state.withLock(\.peer)?.askWhenHeard { [self] heardAt in
+            web.perform { [self] in
+                change { session, now in
+                    if heardAt > askedAt { session.heard() } else { session.probed(result, now: now) }
+                }
+            }
+        }
+    }
+
     private func tellEnd() {
         let (end, outcome) = state.withLock { state -> ((@Sendable (CallEnd?) -> Void)?, CallEnd?) in
             guard state.farewells == 0, let outcome = state.outcome else { return (nil, nil) }
@@ -141,14 +154,20 @@ package final class WHIPCall: JoinedCall {
     /// Looks now and then whether anything is heard of the server.
     private func watch(_ peer: CallPeer) {
         guard state.withLock({ $0.peer === peer }) else { return }
-        peer.askWhenHeard { [weak self, web] heardAt in
-            guard MonotonicClock.now() > heardAt + Self.longestSilence else { return }
-            web.perform { [weak self] in
-                guard let self, state.withLock({ $0.peer === peer }) else { return }
-                change { session, _ in session.silent() }
-            }
-        }
+        peer.askWhenHeard { [weak self] heardAt in self?.note(heardAt, of: peer) }
         web.schedule(in: Self.watchInterval) { [weak self] in self?.watch(peer) }
+    }
+
+    private func note(_ heardAt: Instant, of peer: CallPeer) {
+        let silence = MonotonicClock.now() - heardAt
+        let isLong = state.withLock { state in
+            if silence < Self.longestSilence { state.patience = Self.longestSilence }
+            return silence > state.patience
+        }
+        guard isLong else { return }
+        web.perform { [self] in
+            if state.withLock({ $0.peer === peer }) { change { session, _ in session.silent() } }
+        }
     }
 
     private func send(

@@ -38,6 +38,8 @@ package struct WHIPSession: Sendable {
         /// The server has a session; whether it is being asked if it still has.
         case published(WebURL, isProbing: Bool)
         case waiting(until: Instant)
+        /// It was left while the offer was on its way there: a session that the server makes of it is deleted.
+        case leaving(from: WebURL)
         case ended
     }
 
@@ -54,7 +56,7 @@ package struct WHIPSession: Sendable {
     private var wasPublished = false
     private var outputs: [Output] = []
 
-    /// - Parameter token: a bearer token, which goes to the endpoint's own origin alone; nil for none.
+    /// - Parameter token: a bearer token, which goes to the endpoint's own host alone; nil for none.
     package init(_ endpoint: WebURL, token: String?) { (self.endpoint, self.token) = (endpoint, token) }
 
     package var nextDeadline: Instant? { if case .waiting(let until) = state { until } else { nil } }
@@ -80,6 +82,7 @@ package struct WHIPSession: Sendable {
     }
 
     package mutating func answered(_ response: WebClient.Response, now: Instant) {
+        if case .leaving(let url) = state { return finishLeaving(response, from: url) }
         guard case .posting(let offer, let url, let redirects) = state else { return }
         switch response.status {
         case 201: take(response, from: url, now: now)
@@ -109,6 +112,7 @@ package struct WHIPSession: Sendable {
 
     /// A request found no answer.
     package mutating func failed(_ error: WebClientError, now: Instant) {
+        if case .leaving = state { return finish(nil) }
         guard case .posting = state else { return }
         switch error {
         case .untrusted, .trust: finish(CallEnd(.failed, "\(error)"))
@@ -128,6 +132,11 @@ package struct WHIPSession: Sendable {
         guard case .published(let session, isProbing: false) = state else { return }
         state = .published(session, isProbing: true)
         outputs.append(.probe(request(.OPTIONS, session)))
+    }
+
+    /// It is there after all.
+    package mutating func heard() {
+        if case .published(let session, isProbing: true) = state { state = .published(session, isProbing: false) }
     }
 
     package mutating func probed(_ result: Result<WebClient.Response, WebClientError>, now: Instant) {
@@ -154,17 +163,29 @@ package struct WHIPSession: Sendable {
         case .offering, .posting:
             if isFinal { return finish(CallEnd(.failed, "\(endpoint.origin) \(why)")) }
             retry("\(endpoint.origin) \(why)", after: nil, now: now)
-        case .idle, .waiting, .ended: break
+        case .idle, .waiting, .leaving, .ended: break
         }
     }
 
+    /// `ended` follows when the server knows, as far as it must.
     package mutating func leave() {
-        if case .published(let session, _) = state { outputs.append(.farewell(request(.DELETE, session))) }
-        if case .ended = state { return }
-        finish(nil)
+        switch state {
+        case .published(let session, _):
+            outputs.append(.farewell(request(.DELETE, session)))
+            finish(nil)
+        case .posting(_, let url, _): state = .leaving(from: url)
+        case .idle, .offering, .waiting: finish(nil)
+        case .leaving, .ended: break
+        }
     }
 
     // MARK: - Between them
+
+    private mutating func finishLeaving(_ response: WebClient.Response, from url: WebURL) {
+        let session = response.headers.first(name: "location").flatMap { url.resolving($0) }
+        if response.status == 201, let session { outputs.append(.farewell(request(.DELETE, session))) }
+        finish(nil)
+    }
 
     private mutating func post(_ offer: String, to url: WebURL, redirects: Int) {
         state = .posting(offer: offer, url, redirects: redirects)
@@ -177,7 +198,9 @@ package struct WHIPSession: Sendable {
 
     private func request(_ method: HTTPMethod, _ url: WebURL) -> Request {
         var headers = HTTPHeaders()
-        if let token, url.origin == endpoint.origin { headers.add(name: "Authorization", value: "Bearer \(token)") }
+        if let token, endpoint.origin.shares(secretsWith: url.origin) {
+            headers.add(name: "Authorization", value: "Bearer \(token)")
+        }
         return Request(method: method, url: url, headers: headers, body: "")
     }
 

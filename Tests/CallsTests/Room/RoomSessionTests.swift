@@ -69,6 +69,32 @@ import Time
         #expect(bench.receive(.offer(sdp: sdp)) == [.closePeer, .openPeer, .acceptOffer(sdp: sdp)])
     }
 
+    /// No path is left between two who are both still in the room.
+    @Test(arguments: [true, false]) func whoLosesThePathOffersAgain(isFirst: Bool) {
+        var bench = Bench()
+        _ = isFirst ? bench.receive(.otherJoined(room: "r", id: "b")) : bench.receive(.offer(sdp: sdp))
+        func lose(after seconds: Int) {
+            let now = bench.now
+            #expect(bench.perform { $0.peerEnded(now: now) } == [.closePeer])
+            #expect(bench.session.nextDeadline == now + .seconds(isFirst ? seconds : 2 * seconds))
+        }
+        for seconds in [1, 2, 4, 8, 16, 30, 30] {
+            lose(after: seconds)
+            bench.now = bench.session.nextDeadline!
+            let now = bench.now
+            #expect(bench.perform { $0.tick(now: now) } == [.openPeer, .offer])
+            #expect(bench.session.nextDeadline == nil)
+        }
+        _ = bench.perform { $0.peerConnected() }
+        lose(after: 1)
+        // The other one offers first, or is gone.
+        #expect(bench.receive(.offer(sdp: sdp)) == [.openPeer, .acceptOffer(sdp: sdp)])
+        #expect(bench.session.nextDeadline == nil)
+        lose(after: 2)
+        _ = bench.receive(.otherJoined(room: "r", id: "c"))
+        #expect(bench.session.nextDeadline == nil)
+    }
+
     @Test func candidatesWaitForTheirDescription() {
         var bench = Bench()
         let lines = (0..<70).map { "candidate:\($0) 1 udp 1 10.0.0.1 9 typ host" }

@@ -1,6 +1,6 @@
 // A member of a one-to-one room: Socket.IO over a WebSocket, and one connection to the other member.
 
-const RETRY_MS = 1000;
+const RETRY_MS = 1000, LONGEST_PAUSE_MS = 30_000;
 const OTHER_JOINED = new Set(['otherjoin', 'other_joined', 'other_join']);
 
 export class RoomSession {
@@ -10,6 +10,8 @@ export class RoomSession {
   onstream = () => {};      // called with what the other member shows, or null
   #socket = null;
   #silence = null;
+  #later = null;            // an offer after the path was lost
+  #pause = RETRY_MS;
   #candidates = [];         // that came before the description that they belong to
 
   constructor(url, room) {
@@ -102,15 +104,20 @@ export class RoomSession {
     pc.onconnectionstatechange = () => {
       if (pc !== this.pc) return;
       if (pc.connectionState === 'connected') this.onstate('talking');
+      if (pc.connectionState === 'connected') this.#pause = RETRY_MS;
       if (pc.connectionState === 'failed') {
         this.#closePeer();
         this.onstate('waiting');
+        // The other one may be there, though no path led to it.
+        this.#later = setTimeout(() => this.#offer(), 1.5 * this.#pause);
+        this.#pause = Math.min(2 * this.#pause, LONGEST_PAUSE_MS);
       }
     };
     return pc;
   }
 
   #closePeer() {
+    clearTimeout(this.#later);
     this.pc?.close();
     this.pc = null;
     this.#candidates = [];

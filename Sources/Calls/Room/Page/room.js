@@ -6,7 +6,15 @@ const root = document.documentElement;
 const $ = id => document.getElementById(id);
 const theirs = $('theirs'), own = $('own');
 
-const room = decodeURIComponent(location.pathname.split('/').pop());
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+const room = decoded(location.pathname.split('/').pop());
 const url = new URL('socket.io/?EIO=4&transport=websocket', location.href);
 url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
 const session = new RoomSession(url, room);
@@ -67,6 +75,7 @@ $('fullscreen').onclick = () => {
 for (const id of ['screen', 'camera']) $(id).disabled = !navigator.mediaDevices;
 
 addEventListener('pagehide', () => session.leave());
+addEventListener('pageshow', event => { if (event.persisted && room) session.join(); });
 document.title = `${room} – Oriel`;
 if (room) session.join();
 else $('status').textContent = 'Add the name of a room to the address.';
