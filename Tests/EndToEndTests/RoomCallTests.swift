@@ -101,6 +101,34 @@ extension WebTests {
             try wait(until: "the page knows") { try state(browser) == "waiting" }
         }
 
+        /// Between two browsers, the page shows a camera, either way.
+        @Test func thePageSharesBack() throws {
+            let scene = try Scene()
+            let origin = "http://\(scene.network.senderHost):8090"
+            func open() throws -> Browser {
+                let browser = try Browser(
+                    .chromium,
+                    in: scene.network,
+                    "--arg=--disable-features=WebRtcHideLocalIpsWithMdns",
+                    "--arg=--unsafely-treat-insecure-origin-as-secure=\(origin)",
+                    "--arg=--use-fake-device-for-media-stream",
+                    "--arg=--use-fake-ui-for-media-stream"
+                )
+                try browser.open("\(origin)/camera")
+                return browser
+            }
+            let first = try open()
+            try wait(until: "the first is in the room") { try state(first) == "waiting" }
+            let second = try open()
+            for browser in [first, second] {
+                try wait(until: "both talk", timeout: .seconds(30)) { try state(browser) == "talking" }
+            }
+            for (sharer, viewer) in [(first, second), (second, first)] {
+                let _: Bool? = try sharer.evaluateOptional("(document.getElementById('camera').click(), true)")
+                try wait(until: "the picture comes", timeout: .seconds(30)) { try framesDecoded(viewer) > 0 }
+            }
+        }
+
         /// The picture stays while the server is away, and the two find each other again.
         @Test func aServerThatDiesIsJoinedAgain() throws {
             let scene = try Scene()

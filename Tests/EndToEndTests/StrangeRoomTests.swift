@@ -16,6 +16,32 @@ extension ProgramTests {
             return try JSONDecoder().decode(Report.self, from: Data(line.utf8)).frames
         }
 
+        /// It speaks Socket.IO, and knows nothing of rooms.
+        @Test func aServerWithoutRoomsIsASentence() throws {
+            let program = """
+                import socketio
+                from aiohttp import web
+                server, app = socketio.AsyncServer(async_mode="aiohttp"), web.Application()
+                server.attach(app)
+                async def tell(app): print("listening", flush=True)
+                app.on_startup.append(tell)
+                web.run_app(app, host="0.0.0.0", port=8090, print=None)
+                """
+            let network = try Network()
+            let display = try XServer(.virtual(width: 320, height: 240))
+            let broadcast = try Broadcast(on: display.display)
+            let capture = try broadcast.start()
+            defer { capture.stop() }
+            let server = try Subprocess(network.atSender(Counterparts.python + ["-c", program]))
+            try wait(until: "the server listens: \(server.errorOutput)") { server.output.contains("listening") }
+            let call = "room+http://\(Network.senderAddress):8090/tea"
+            let sender = try Subprocess(
+                network.atSender([Programs.oriel, "attach", "--dir", broadcast.directory, call])
+            )
+            try #expect(sender.wait() == .code(69))
+            #expect(sender.errorOutput.contains("does not let anybody into rooms"), "\(sender.errorOutput)")
+        }
+
         /// Over a WebSocket; by polling, where the server has nothing else; and whoever comes first.
         @Test(arguments: [["websocket"], ["polling"], ["polling", "websocket"]], [true, false])
         func theOtherMemberSeesTheScreen(transports: [String], senderIsFirst: Bool) throws {

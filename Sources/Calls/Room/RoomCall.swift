@@ -46,6 +46,8 @@ package final class RoomCall: JoinedCall {
 
     /// The path of Socket.IO, as its servers have it if they are told nothing else.
     private static let path = "/socket.io/"
+    /// A server that speaks Socket.IO but says nothing of the room for so long serves no rooms.
+    private static let joinTimeout = Duration.seconds(10)
     /// Peers made in so long a time, at the most.
     private static let (mostOpened, openingTime) = (20, Duration.seconds(10))
     /// Senseless events that are told: the log shall not be the other member's to fill.
@@ -101,6 +103,7 @@ package final class RoomCall: JoinedCall {
         case .connected:
             state.withLock { $0.isLost = false }
             change { session, _ in session.connected() }
+            web.schedule(in: Self.joinTimeout) { [weak self] in self?.giveUpUnlessJoined() }
         case .received(let packet):
             guard let event = RoomEvent(packet) else { return ignore("an event that is none of a room") }
             if case .joined(let room, _) = event, room == address.room {
@@ -118,6 +121,11 @@ package final class RoomCall: JoinedCall {
             if isFirst { report(.lost(reason: sentence)) }
             change { session, now in session.lost(now: now) }
         }
+    }
+
+    private func giveUpUnlessJoined() {
+        guard state.withLock({ !$0.hasJoined }) else { return }
+        end(CallEnd(.unavailable, "\(address.server) does not let anybody into rooms: check the address"))
     }
 
     private func sentence(for reason: SocketClient.Reason) -> String {
