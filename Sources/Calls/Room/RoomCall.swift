@@ -32,7 +32,6 @@ package final class RoomCall: JoinedCall {
     }
 
     private struct State {
-        var session: RoomSession
         /// The other member, if it is there: what becomes of an earlier one does not count.
         var peer: CallPeer?
         var hasJoined = false
@@ -40,7 +39,6 @@ package final class RoomCall: JoinedCall {
         var ignored = 0
         /// When peers were made, in the last `openingTime`: each costs an agent.
         var opened: [Instant] = []
-        var timerAt: Instant?
         var end: (@Sendable (CallEnd?) -> Void)?
     }
 
@@ -58,6 +56,7 @@ package final class RoomCall: JoinedCall {
     private let peers: PeerGroup
     private let codecs: [[VideoCodec]]
     private let report: @Sendable (Event) -> Void
+    private let driver: SessionDriver<RoomSession>
     private let state: Mutex<State>
     private let connection = Mutex<SocketConnection?>(nil)
 
@@ -76,7 +75,8 @@ package final class RoomCall: JoinedCall {
         ended: @escaping @Sendable (CallEnd?) -> Void
     ) {
         (self.address, self.codecs, self.web, self.peers, self.report) = (address, codecs, web, peers, report)
-        state = Mutex(State(session: RoomSession(room: address.room), end: ended))
+        driver = SessionDriver(RoomSession(room: address.room), by: web)
+        state = Mutex(State(end: ended))
         web.perform { [self] in
             let connection = SocketConnection(
                 to: address.server,
@@ -146,19 +146,7 @@ package final class RoomCall: JoinedCall {
     // MARK: - The room
 
     private func change(_ body: (inout RoomSession, Instant) -> Void) {
-        let now: Instant = MonotonicClock.now()
-        let (outputs, timer) = state.withLock { state -> ([RoomSession.Output], Instant?) in
-            body(&state.session, now)
-            let deadline = state.session.nextDeadline
-            let isNews = deadline != state.timerAt
-            state.timerAt = deadline
-            return (state.session.takeOutputs(), isNews ? deadline : nil)
-        }
-        if let timer {
-            web.schedule(in: max(timer - now, .zero)) { [weak self] in
-                self?.change { session, now in session.tick(now: now) }
-            }
-        }
+        let outputs = driver.change(body) { [weak self] in self?.change { session, now in session.tick(now: now) } }
         for output in outputs { perform(output) }
     }
 

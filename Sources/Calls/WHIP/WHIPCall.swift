@@ -22,10 +22,8 @@ package final class WHIPCall: JoinedCall {
     }
 
     private struct State {
-        var session: WHIPSession
         /// What becomes of an earlier one does not count.
         var peer: CallPeer?
-        var timerAt: Instant?
         /// Requests on their way that the end waits for, and that end.
         var farewells = 0
         var outcome: CallEnd??
@@ -46,6 +44,7 @@ package final class WHIPCall: JoinedCall {
     private let peers: PeerGroup
     private let codecs: [[VideoCodec]]
     private let report: @Sendable (Event) -> Void
+    private let driver: SessionDriver<WHIPSession>
     private let state: Mutex<State>
 
     /// Begins to publish.
@@ -65,7 +64,8 @@ package final class WHIPCall: JoinedCall {
         ended: @escaping @Sendable (CallEnd?) -> Void
     ) {
         (self.endpoint, self.codecs, self.web, self.peers, self.report) = (endpoint, codecs, web, peers, report)
-        state = Mutex(State(session: WHIPSession(endpoint, token: token), end: ended))
+        driver = SessionDriver(WHIPSession(endpoint, token: token), by: web)
+        state = Mutex(State(end: ended))
         web.perform { [self] in change { session, _ in session.start() } }
     }
 
@@ -74,19 +74,7 @@ package final class WHIPCall: JoinedCall {
     }
 
     private func change(_ body: (inout WHIPSession, Instant) -> Void) {
-        let now: Instant = MonotonicClock.now()
-        let (outputs, timer) = state.withLock { state -> ([WHIPSession.Output], Instant?) in
-            body(&state.session, now)
-            let deadline = state.session.nextDeadline
-            let isNews = deadline != state.timerAt
-            state.timerAt = deadline
-            return (state.session.takeOutputs(), isNews ? deadline : nil)
-        }
-        if let timer {
-            web.schedule(in: max(timer - now, .zero)) { [weak self] in
-                self?.change { session, now in session.tick(now: now) }
-            }
-        }
+        let outputs = driver.change(body) { [weak self] in self?.change { session, now in session.tick(now: now) } }
         for output in outputs { perform(output) }
     }
 
