@@ -58,7 +58,13 @@ final class SenderCommands: Sendable {
             guard let web else {
                 return .refused(reason: "nobody can be sent away from \(calls.joined(separator: ", "))")
             }
-            return web.kick(number) ? .done : .refused(reason: "no viewer \(number) looks in")
+            if web.kick(number) { return .done }
+            let isElsewhere = peers?.statuses.contains { $0.number == number } ?? false
+            return .refused(
+                reason: isElsewhere
+                    ? "\(number) is in a call that others run, which only this sender's end leaves"
+                    : "no viewer \(number) looks in"
+            )
         case .setBitrate(let bitrate):
             guard Bitrate.range ~= bitrate else { return .refused(reason: "\(bitrate) bits a second are out of range") }
             for call in plain { call.setTargetBitrate(UInt64(bitrate)) }
