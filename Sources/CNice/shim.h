@@ -1,17 +1,18 @@
 #pragma once
+#include <glib-unix.h>
 #include <nice/agent.h>
 #include <stdbool.h>
 
 /* Variadic functions and macros that Swift does not import. */
 
 /* An agent of one stream of RFC 8445: UDP, trickle, regular nomination, checks every 4 to 6 s once there is a path. */
-static inline NiceAgent *oriel_ice_agent_new(GMainContext *context, bool controlling) {
+static inline NiceAgent *oriel_ice_agent_new(GMainContext *context, bool controlling, bool relay_only) {
     NiceAgent *agent = nice_agent_new_full(
         context, NICE_COMPATIBILITY_RFC5245,
         NICE_AGENT_OPTION_REGULAR_NOMINATION | NICE_AGENT_OPTION_ICE_TRICKLE);
     g_object_set(
         agent, "upnp", FALSE, "ice-tcp", FALSE, "ice-udp", TRUE, "keepalive-conncheck", TRUE,
-        "controlling-mode", controlling, NULL);
+        "controlling-mode", controlling, "force-relay", relay_only, NULL);
     return agent;
 }
 
@@ -70,6 +71,14 @@ static GSourceFuncs oriel_timer_functions = {NULL, NULL, oriel_timer_dispatch, N
 
 static inline GSource *oriel_timer_new(GMainContext *context) {
     GSource *source = g_source_new(&oriel_timer_functions, sizeof(GSource));
+    g_source_attach(source, context);
+    return source;
+}
+
+/* A source that calls `ready` while a descriptor is readable. */
+static inline GSource *oriel_watch_new(GMainContext *context, int descriptor, GUnixFDSourceFunc ready, gpointer data) {
+    GSource *source = g_unix_fd_source_new(descriptor, G_IO_IN);
+    g_source_set_callback(source, G_SOURCE_FUNC(ready), data, NULL);
     g_source_attach(source, context);
     return source;
 }

@@ -102,6 +102,11 @@ package final class Peer {
         transport.setRemote(credentials)
     }
 
+    /// Seeks another path if the one in use is not from the addresses that the machine has now.
+    func follow(addresses: Set<String>, at now: Instant) {
+        transport.follow(addresses: addresses, at: now)
+    }
+
     /// Whether all candidates are known or the time is up. The answer is given once.
     func takeGathered(at now: Instant) -> Bool { transport.takeGathered(at: now) }
 
@@ -120,19 +125,20 @@ package final class Peer {
     private var video: OutgoingStream { session.streams.streams[0] }
 
     /// Whether something has come, or the time has.
-    func mustPoll(at now: Instant) -> Bool { transport.hasEvents || deadline.map { $0 <= now } ?? false }
+    func mustPoll(at now: Instant) -> Bool { transport.hasEvents || nextDeadline.map { $0 <= now } ?? false }
 
     /// Takes what came, and sends what may go out.
     ///
     /// - Returns: whether the peer needs a keyframe that is yet to come, each time once; and once as soon as there is a path,
     ///   so that the picture is encoded while keys are agreed on.
     func poll(at now: Instant, in batch: inout DatagramBatch) -> Bool {
-        for event in transport.takeEvents() {
+        for event in transport.takeEvents(at: now) {
             switch event {
             case .connected:
                 session.pathFound()
                 if !hasPath { wantsFirstKeyframe = !video.history.canBegin(at: now) }
                 hasPath = true
+            case .moved: session.pathMoved(at: now)
             case .failed: session.pathLost()
             case .datagram(let bytes): bytes.withUnsafeBytes { session.receive($0, now: now) }
             }

@@ -14,6 +14,7 @@ package final class PeerLoop {
     private let configuration: PeerGroup.Configuration
     private let identity: DTLSIdentity
     private let loop: ICELoop
+    private let network: LocalNetwork
     private let clock = ClockReading(monotonic: MonotonicClock.now(), wall: MonotonicClock.wallClock())
     private var random = SystemRandomNumberGenerator()
     private var histories: [Rendition.ID: PacketHistory] = [:]
@@ -47,6 +48,7 @@ package final class PeerLoop {
         self.configuration = configuration
         self.identity = identity
         self.loop = loop
+        network = LocalNetwork(in: loop)
         ladder = RenditionLadder(count: configuration.renditions.map(\.rung).max()! + 1)
         let now: Instant = MonotonicClock.now()
         (self.now, statusAt, statusBefore) = (now, now, now)
@@ -63,6 +65,9 @@ package final class PeerLoop {
                 linksAt = now
                 followLinks()
             }
+            if let addresses = network.takeChange(at: now) {
+                for peer in peers where peer.end == nil { peer.follow(addresses: addresses, at: now) }
+            }
             for task in work.tasks { task(self) }
             for (bytes, frame) in work.frames { append(bytes, frame) }
             let hasSentFrames = hasNewFrames
@@ -76,9 +81,9 @@ package final class PeerLoop {
             publish(to: group, capacitiesAreDue: hasSentFrames || looksAtLinks)
             tellSignals()
             if work.isClosed { return loop.finish(from: now) }
-            let gatheringEnd = offers.lazy.compactMap(\.transport.deadline).min()
+            let gatheringEnd = offers.lazy.compactMap(\.transport.gatheringEnd).min()
             let peersEnd = peers.isEmpty ? nil : peers.lazy.compactMap(\.nextDeadline).reduce(statusAt, min)
-            loop.run(until: earliest(gatheringEnd, peersEnd))
+            loop.run(until: earliest(gatheringEnd, peersEnd, network.deadline))
         }
     }
 
@@ -156,7 +161,14 @@ package final class PeerLoop {
     package func withdrawOffer(_ number: Int) { offers.removeAll { $0.number == number } }
 
     private func transport(isControlling: Bool) -> PeerTransport? {
-        PeerTransport(in: loop, configuration.ice, isControlling: isControlling, identity: identity, now: now)
+        PeerTransport(
+            in: loop,
+            configuration.ice,
+            isControlling: isControlling,
+            identity: identity,
+            addresses: network.addresses,
+            now: now
+        )
     }
 
     private func bundle(of parameters: OutgoingStream.Parameters, _ rendition: Rendition) -> StreamBundle {

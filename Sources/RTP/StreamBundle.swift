@@ -117,6 +117,18 @@ package struct StreamBundle {
         return true
     }
 
+    /// The way to the peer is another one: what was learnt of the link does not hold there. What was on the old way is lost, and
+    /// the peer may not be able to say so yet: it needs keyframes.
+    package mutating func linkChanged(at now: Instant) {
+        estimator?.changeLink()
+        (probe, hasWaiting) = (estimator?.firstProbe, false)
+        if reported != nil { reported = ReportedRate() }
+        roundTripTime = nil
+        tail.retry(at: now)
+        followEstimate()
+        notePacketsDropped()
+    }
+
     /// Has the last packet sent again if nothing is heard for long.
     private mutating func repeatTail(at now: Instant) {
         guard next == nil, let estimator, let packet = tail.takeCopy(timeout: estimator.probeTimeout, at: now) else {

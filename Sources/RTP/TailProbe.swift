@@ -55,6 +55,9 @@ struct TailProbe: Sendable {
         return packet
     }
 
+    /// The way to the peer is another one: the packet is sent there at once.
+    mutating func retry(at now: Instant) { (timeouts, copies, timeoutAt) = (0, 0, now) }
+
     /// The history of a stream is gone.
     mutating func forget(stream: Int) {
         if packet?.stream == stream { (packet, copies) = (nil, 0) }

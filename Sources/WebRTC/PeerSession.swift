@@ -116,6 +116,11 @@ package struct PeerSession: ~Copyable {
         noteHandshake()
     }
 
+    /// The path leads from another address: what is known of the link does not hold there.
+    package mutating func pathMoved(at now: Instant) {
+        if case .established = state { streams.linkChanged(at: now) }
+    }
+
     /// ICE has given up, or the peer's consent has run out.
     package mutating func pathLost() { finish(.pathLost) }
 

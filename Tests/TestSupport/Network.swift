@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import Time
 
 /// Two network namespaces with a wire between them: one for a sender, one for its viewers. Both go with their owner.
 package final class Network {
@@ -80,6 +81,21 @@ package final class Network {
 
     /// A command line that runs in the middle of a parted wire.
     package func atMiddle(_ command: [String]) -> [String] { ["ip", "netns", "exec", middle] + command }
+
+    /// Takes the sender's IPv4 address away, as when it leaves a network, and after so long gives it another one, as when it comes
+    /// to the next.
+    package func moveSender(to address: String, after pause: Duration = .zero) throws {
+        try ip("-n", sender, "addr", "flush", "dev", "wire")
+        usleep(UInt32(pause.nanoseconds / 1000))
+        try ip("-n", sender, "addr", "add", "\(address)/24", "dev", "wire")
+        try ip("-n", sender, "route", "add", "default", "via", Self.viewerAddress)
+    }
+
+    /// Takes the sender's interface down, or up again. The address stays.
+    package func setSenderLink(isUp: Bool) throws {
+        try ip("-n", sender, "link", "set", "wire", isUp ? "up" : "down")
+        if isUp { try ip("-n", sender, "route", "add", "default", "via", Self.viewerAddress) }
+    }
 
     /// Loses part of what the sender sends by UDP, at most 999 of 1000, from now on; 0 ends that.
     package func loseFromSender(perThousand: Int) throws {

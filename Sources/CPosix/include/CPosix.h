@@ -91,6 +91,12 @@ int posix_start(pid_t *child, const struct posix_program *program);
 /// A descriptor that becomes readable when the process has ended; -1 with errno set on failure.
 int posix_pidfd(pid_t child);
 
+/// A socket that is readable when interfaces, addresses or routes have changed (NETLINK_ROUTE). Returns a descriptor, or -1 with
+/// errno set.
+int posix_network_watch(void);
+/// Takes what waits there, without waiting.
+void posix_network_changes_take(int descriptor);
+
 /// Gives up new privileges for ever. Returns -1 with errno set on failure.
 int posix_no_new_privileges(void);
 

@@ -52,8 +52,9 @@ package struct BandwidthEstimator: Sendable {
     private static let longestStanding = 25.0
     /// What may be on its way before the link was measured, in bytes, and at the least later.
     private static let (firstWindow, leastWindow) = (24_000, 6000)
-    /// A packet of which nothing is heard for so long does not hold up others.
-    private static let patience = Duration.seconds(1)
+    /// A packet of which nothing is heard for so long does not hold up others. On a link that took the place of another, feedback
+    /// may go the old way for seconds.
+    private static let (patience, impatience) = (Duration.seconds(1), Duration.milliseconds(300))
     /// The round trip that is assumed where none is known.
     private static let usualRoundTrip = Duration.milliseconds(100)
     private static let probeInterval = Duration.seconds(2)
@@ -68,10 +69,12 @@ package struct BandwidthEstimator: Sendable {
     /// A train is cut at this length, so that a long one is measured while it lasts.
     private static let longestTrain = Duration.milliseconds(60)
 
+    /// How long the first feedback is waited for.
+    private let firstPatience: Duration
     /// Bits a second that nobody needs more than.
     private var ceiling: Double
-    private var packets = SentPackets()
-    private var trainStart: UInt64 = 0
+    private var packets: SentPackets
+    private var trainStart: UInt64
     private var trainBeganAt: Instant?
     private var firstSentAt: Instant?
     private var lastSentAt: Instant?
@@ -104,7 +107,17 @@ package struct BandwidthEstimator: Sendable {
     /// - Parameters:
     ///   - start: what is assumed before anything is known, in bits a second.
     ///   - ceiling: what nobody needs more than, in bits a second.
-    package init(start: Double, ceiling: Double) {
+    package init(start: Double, ceiling: Double) { self.init(start: start, ceiling: ceiling, from: 0, Self.patience) }
+
+    /// Begins anew on another link, of which the next packet is the first.
+    package mutating func changeLink() {
+        self = Self(start: ceiling, ceiling: ceiling, from: packetsSent, Self.impatience)
+    }
+
+    private init(start: Double, ceiling: Double, from number: UInt64, _ firstPatience: Duration) {
+        packets = SentPackets(from: number)
+        trainStart = number
+        self.firstPatience = firstPatience
         self.ceiling = max(ceiling, Self.floor)
         rate = min(max(start, Self.floor), self.ceiling)
     }
@@ -135,7 +148,7 @@ package struct BandwidthEstimator: Sendable {
     package func roomAt(_ now: Instant) -> Instant? {
         guard packets.inFlight >= window, let firstSentAt, let lastSentAt else { return nil }
         // A peer may send no feedback after all, or be gone for a while.
-        let end = (hasFeedback ? lastSentAt : firstSentAt) + Self.patience
+        let end = hasFeedback ? lastSentAt + Self.patience : firstSentAt + firstPatience
         return now < end ? end : nil
     }
 

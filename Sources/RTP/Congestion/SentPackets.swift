@@ -3,7 +3,7 @@ import Time
 /// The packets of all streams to one peer, by their transport-wide numbers, until it is known what became of them.
 struct SentPackets: Sendable {
     struct Packet: Sendable {
-        /// 0 for the first packet.
+        /// Counted from the first packet to the peer, which is 0.
         var number: UInt64
         var sentAt: Instant
         /// Bytes of the datagram, without the headers of UDP and IP.
@@ -25,23 +25,31 @@ struct SentPackets: Sendable {
     private static let reorderingTime = Duration.milliseconds(10)
 
     private var ring: [Packet] = []
+    /// The number of the first packet that is kept track of.
+    private let start: UInt64
     /// The number of the next packet.
-    private(set) var end: UInt64 = 0
+    private(set) var end: UInt64
     /// Packets before this one are no longer in flight.
-    private var settled: UInt64 = 0
+    private var settled: UInt64
     /// The packet that arrived and was sent last.
     private(set) var newest: Packet?
     /// Bytes of the packets that may still arrive.
     private(set) var inFlight = 0
 
-    init() { ring.reserveCapacity(Self.capacity) }
+    /// - Parameter start: the number of the first packet.
+    init(from start: UInt64 = 0) {
+        (self.start, end, settled) = (start, start, start)
+        ring.reserveCapacity(Self.capacity)
+    }
+
+    private func slot(of number: UInt64) -> Int { Int((number - start) % UInt64(Self.capacity)) }
 
     /// Takes note of a packet that leaves.
     ///
     /// - Parameter train: the number of the first packet of its train.
     mutating func add(size: Int, train: UInt64, at now: Instant) {
         let packet = Packet(number: end, sentAt: now, size: size, train: train, fate: .inFlight)
-        let slot = Int(end % UInt64(Self.capacity))
+        let slot = slot(of: end)
         if slot == ring.count {
             ring.append(packet)
         } else {
@@ -55,13 +63,13 @@ struct SentPackets: Sendable {
     /// The packet that a peer calls by a number; nil if none was sent, or it is long gone.
     subscript(number: UInt16) -> Packet? {
         let distance = UInt64(UInt16(truncatingIfNeeded: end &- 1) &- number)
-        guard distance < min(end, UInt64(Self.capacity)) else { return nil }
-        return ring[Int((end - 1 - distance) % UInt64(Self.capacity))]
+        guard distance < min(end - start, UInt64(Self.capacity)) else { return nil }
+        return ring[slot(of: end - 1 - distance)]
     }
 
     /// Takes note of an arrival. Returns false if it is known already.
     mutating func noteArrival(of packet: Packet) -> Bool {
-        let slot = Int(packet.number % UInt64(Self.capacity))
+        let slot = slot(of: packet.number)
         guard ring[slot].number == packet.number, ring[slot].fate != .arrived else { return false }
         if ring[slot].fate == .inFlight { inFlight -= packet.size }
         ring[slot].fate = .arrived
@@ -80,9 +88,9 @@ struct SentPackets: Sendable {
     }
 
     private mutating func giveUp(_ body: (Packet) -> Void, while condition: (Packet) -> Bool) {
-        settled = max(settled, end - min(end, UInt64(Self.capacity)))
+        settled = max(settled, end - min(end - start, UInt64(Self.capacity)))
         while settled < end {
-            let slot = Int(settled % UInt64(Self.capacity))
+            let slot = slot(of: settled)
             guard ring[slot].fate != .inFlight || condition(ring[slot]) else { return }
             if ring[slot].fate == .inFlight {
                 ring[slot].fate = .lost

@@ -26,11 +26,19 @@ package final class ICEAgent {
         package var ports: ClosedRange<UInt16>?
         /// Local addresses in numbers; empty for those of all interfaces but the loopback.
         package var addresses: [String]
+        /// Whether datagrams go by relays alone (RFC 8828 §5.2, mode 4), so that peers learn no address of this machine.
+        package var isRelayOnly: Bool
 
-        package init(servers: [ICEServer] = [], ports: ClosedRange<UInt16>? = nil, addresses: [String] = []) {
+        package init(
+            servers: [ICEServer] = [],
+            ports: ClosedRange<UInt16>? = nil,
+            addresses: [String] = [],
+            isRelayOnly: Bool = false
+        ) {
             self.servers = servers
             self.ports = ports
             self.addresses = addresses
+            self.isRelayOnly = isRelayOnly
         }
     }
 
@@ -45,15 +53,17 @@ package final class ICEAgent {
     ///
     /// - Parameters:
     ///   - isControlling: whether this side picks the path: the offerer, or whoever is not lite.
+    ///   - credentials: this side's; nil for new ones.
     ///   - handler: gets the events, from within the loop's `run`.
     /// - Returns: nil if no candidate can be gathered: there is no address, or no port is free.
     package init?(
         in loop: ICELoop,
         _ configuration: Configuration,
         isControlling: Bool,
+        credentials: ICECredentials? = nil,
         handler: @escaping (Event) -> Void
     ) {
-        guard let agent = oriel_ice_agent_new(loop.context, isControlling) else { return nil }
+        guard let agent = oriel_ice_agent_new(loop.context, isControlling, configuration.isRelayOnly) else { return nil }
         self.loop = loop
         self.agent = agent
         self.handler = handler
@@ -65,6 +75,9 @@ package final class ICEAgent {
         stream = nice_agent_add_stream(agent, 1)
         if let ports = configuration.ports {
             nice_agent_set_port_range(agent, stream, Self.component, UInt32(ports.lowerBound), UInt32(ports.upperBound))
+        }
+        if let credentials {
+            nice_agent_set_local_credentials(agent, stream, credentials.fragment, credentials.password)
         }
         for server in configuration.servers { add(server) }
         connectEvents()
@@ -175,6 +188,15 @@ package final class ICEAgent {
     /// Begins a new generation with new credentials (RFC 8445 §9). The path in use stays until a new one is found.
     package func restart() {
         nice_agent_restart_stream(agent, stream)
+    }
+
+    /// Uses a path without waiting for the peer to choose one. Checks end by that.
+    ///
+    /// - Parameters:
+    ///   - local: one of `candidates`.
+    ///   - remote: one that `addRemote` got.
+    package func use(_ local: Candidate, _ remote: Candidate) {
+        nice_agent_set_selected_pair(agent, stream, Self.component, local.foundation, remote.foundation)
     }
 
     /// Sends a datagram on the path in use. Returns false if the system takes none for now, as its buffer is full; one that

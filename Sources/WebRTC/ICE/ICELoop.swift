@@ -22,7 +22,33 @@ package final class ICELoop {
         }
     }
 
+    private var watched: [(source: UnsafeMutablePointer<GSource>, ready: Ready)] = []
+
+    private final class Ready {
+        let handler: () -> Void
+        init(_ handler: @escaping () -> Void) { self.handler = handler }
+    }
+
+    /// Calls `ready` from within `run` while a descriptor is readable, which stays open as long as this loop.
+    package func watch(_ descriptor: Int32, ready handler: @escaping () -> Void) {
+        let ready = Ready(handler)
+        let source = oriel_watch_new(
+            context,
+            descriptor,
+            { _, _, ready in
+                Unmanaged<Ready>.fromOpaque(ready!).takeUnretainedValue().handler()
+                return gboolean(1)
+            },
+            Unmanaged.passUnretained(ready).toOpaque()
+        )
+        watched.append((source!, ready))
+    }
+
     deinit {
+        for (source, _) in watched {
+            g_source_destroy(source)
+            g_source_unref(source)
+        }
         g_source_destroy(timer)
         g_source_unref(timer)
         g_main_context_unref(context)
