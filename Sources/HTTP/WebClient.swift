@@ -4,6 +4,7 @@ package import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import NIOWebSocket
+import Synchronization
 
 /// Makes requests by HTTP/1.1, each on a connection of its own, and opens WebSockets, on a thread of its own. It follows no
 /// redirects.
@@ -34,6 +35,7 @@ package final class WebClient: Sendable {
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let trust: TLSTrust
     private let bodyLimit: Int
+    private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
 
     /// Starts the thread.
     ///
@@ -50,6 +52,16 @@ package final class WebClient: Sendable {
 
     /// Runs something on the client's thread.
     package func perform(_ body: @escaping @Sendable () -> Void) { group.next().execute(body) }
+
+    /// Cuts the connections that begin at addresses which the machine has no more: nothing would tell of their end for minutes.
+    ///
+    /// - Parameter addresses: those that it has, in numbers.
+    package func cutConnections(exceptFrom addresses: Set<String>) {
+        for channel in channels.withLock({ Array($0.values) }) {
+            guard let address = channel.localAddress?.ipAddress else { continue }
+            if !addresses.contains(String(address.prefix { $0 != "%" })) { channel.close(promise: nil) }
+        }
+    }
 
     /// Makes a request.
     ///
@@ -163,7 +175,7 @@ package final class WebClient: Sendable {
         to origin: WebOrigin,
         _ prepare: @escaping @Sendable (any Channel) throws -> Void
     ) -> EventLoopFuture<any Channel> {
-        ClientBootstrap(group: group)
+        let connection = ClientBootstrap(group: group)
             .connectTimeout(Self.connectTimeout)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { [trust] channel in
@@ -178,12 +190,19 @@ package final class WebClient: Sendable {
                 }
             }
             .connect(host: origin.host, port: Int(origin.port))
+        connection.whenSuccess { [self] channel in
+            channels.withLock { $0[ObjectIdentifier(channel)] = channel }
+            channel.closeFuture.whenComplete { [self] _ in
+                channels.withLock { $0[ObjectIdentifier(channel)] = nil }
+            }
+        }
+        return connection
     }
 
     private static func error(_ error: any Error, of origin: WebOrigin) -> WebClientError {
         switch error {
         case let error as WebClientError: error
-        case let error as NIOConnectionError: .unreachable(origin, reason: reason(error))
+        case let error as NIOConnectionError: isRefusal(error) ? .refused(origin) : .unreachable(origin, reason: reason(error))
         case ChannelError.connectTimeout: .unreachable(origin, reason: "no answer in time")
         case let error as NIOSSLError:
             if case .handshakeFailed(.sslError(let details)) = error, "\(details)".contains("CERTIFICATE_VERIFY_FAILED")
@@ -198,6 +217,11 @@ package final class WebClient: Sendable {
         case let error as IOError: .broken(origin, reason: String(cString: strerror(error.errnoCode)))
         default: .broken(origin, reason: "\(error)")
         }
+    }
+
+    private static func isRefusal(_ error: NIOConnectionError) -> Bool {
+        !error.connectionErrors.isEmpty
+            && error.connectionErrors.allSatisfy { ($0.error as? IOError)?.errnoCode == ECONNREFUSED }
     }
 
     /// The sentence of the system, or why the host has no address.

@@ -1,5 +1,7 @@
 /// Why a web server gave no response.
 package enum WebClientError: Error, Equatable, CustomStringConvertible {
+    /// The machine is there, and nobody listens: the server does not run.
+    case refused(WebOrigin)
     /// Nobody answers there.
     case unreachable(WebOrigin, reason: String)
     /// The server's certificate is not trusted, or is for another host.
@@ -14,6 +16,7 @@ package enum WebClientError: Error, Equatable, CustomStringConvertible {
 
     package var description: String {
         switch self {
+        case .refused(let origin): "cannot reach \(origin) (Connection refused)"
         case .unreachable(let origin, let reason): "cannot reach \(origin) (\(reason))"
         case .untrusted(let origin):
             "the certificate of \(origin) is not trusted: if it should be, give that of its authority, or it if it is self-signed, with --trust FILE"

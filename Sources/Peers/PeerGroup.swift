@@ -55,6 +55,7 @@ package final class PeerGroup: MediaSink {
         var keyframeRequests: [Rendition.ID: KeyframeRequests] = [:]
         var capacities: [Rendition.ID: RenditionCapacity] = [:]
         var wakeSender: (@Sendable () -> Void)?
+        var addressesChanged: (@Sendable (Set<String>) -> Void)?
         var statuses: [PeerStatus] = []
         var totals = PeerTotals()
         /// Renditions of which a frame was dropped: nothing can be decoded before the next keyframe.
@@ -149,6 +150,11 @@ package final class PeerGroup: MediaSink {
 
     // MARK: - The signalling side
 
+    /// - Parameter changed: is called on the network thread with the machine's addresses when they have changed.
+    package func onAddressChange(_ changed: @escaping @Sendable (Set<String>) -> Void) {
+        shared.withLock { $0.addressesChanged = changed }
+    }
+
     /// Runs a task on the network thread, in the order of the calls.
     ///
     /// - Returns: false if the group is closed; the task does not run then.
@@ -209,6 +215,8 @@ package final class PeerGroup: MediaSink {
         }
         wakeSender?()
     }
+
+    func tell(addresses: Set<String>) { shared.withLock { $0.addressesChanged }?(addresses) }
 
     func request(_ keyframes: [Rendition.ID]) {
         let wakeSender = shared.withLock { shared in

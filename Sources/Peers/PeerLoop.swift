@@ -67,6 +67,7 @@ package final class PeerLoop {
             }
             if let addresses = network.takeChange(at: now) {
                 for peer in peers where peer.end == nil { peer.follow(addresses: addresses, at: now) }
+                group.tell(addresses: addresses)
             }
             for task in work.tasks { task(self) }
             for (bytes, frame) in work.frames { append(bytes, frame) }

@@ -156,8 +156,15 @@ final class PeerTransport {
         )
         guard let successor else { return }
         successor.agent.setRemote(remote)
-        successor.agent.addRemote(path.map { [$0.remote] } ?? self.remote.candidates)
+        successor.agent.addRemote(path.map { [Self.describable($0.remote)] } ?? self.remote.candidates)
         choiceAt = path == nil || isControlling ? nil : now + Self.choosingTime
+    }
+
+    /// A candidate as a description could have it, which none that was found by checks is in.
+    private static func describable(_ candidate: Candidate) -> Candidate {
+        var candidate = candidate
+        if candidate.kind == .peerReflexive { candidate.kind = .host }
+        return candidate
     }
 
     /// Uses the path that leads from here to where the peer is.
@@ -170,7 +177,7 @@ final class PeerTransport {
             isRelayed ? candidate.kind == .relayed : candidate.kind == .host && candidate.address == source?.host
         }
         if let local {
-            successor.agent.use(local, path.remote)
+            successor.agent.use(local, Self.describable(path.remote))
         } else if !successor.mailbox.hasGathered {
             choiceAt = now + Self.choosingTime
         }

@@ -98,6 +98,7 @@ final class JoinedCalls: Sendable {
             shared.hasEnded.ring()
             if isLast { ended() }
         }
+        peers.onAddressChange { web.cutConnections(exceptFrom: $0) }
         self.calls = calls.compactMap { call -> (any JoinedCall)? in
             switch call {
             case .room(let address):

@@ -68,6 +68,8 @@ class Endpoint:
             connection.close()
             self.deleted += 1
             return "200 OK", {}, ""
+        if method == "OPTIONS" and path.rsplit("/", 1)[1] in self.sessions:
+            return "204 No Content", {"Accept-Post": "application/sdp"}, ""
         return "404 Not Found", {}, ""
 
     async def serve(self, reader, writer):

@@ -13,19 +13,23 @@ extension WebTests {
             let broadcast: Broadcast
             let capture: Subprocess
             var rooms: Subprocess
+            private let isServerFar: Bool
 
-            init() throws {
+            /// - Parameter isServerFar: whether the server of rooms is at the other end of the network.
+            init(isServerFar: Bool = false) throws {
+                self.isServerFar = isServerFar
                 network = try Network()
                 display = try XServer(.virtual(width: 1280, height: 720))
                 broadcast = try Broadcast(on: display.display)
                 capture = try broadcast.start("--no-cursor")
-                rooms = try Self.serve(network)
+                rooms = try Self.serve(network, isFar: isServerFar)
             }
 
             deinit { capture.stop() }
 
-            private static func serve(_ network: Network) throws -> Subprocess {
-                let rooms = try Subprocess(network.atSender([Programs.oriel, "rooms", "--listen", "0.0.0.0:8090"]))
+            private static func serve(_ network: Network, isFar: Bool) throws -> Subprocess {
+                let command = [Programs.oriel, "rooms", "--listen", "0.0.0.0:8090"]
+                let rooms = try Subprocess(isFar ? network.atViewer(command) : network.atSender(command))
                 try wait(until: "the server of rooms listens: \(rooms.errorOutput)") { rooms.output.contains("http") }
                 return rooms
             }
@@ -33,17 +37,19 @@ extension WebTests {
             func restartRooms() throws {
                 rooms.kill(SIGKILL)
                 _ = try rooms.wait()
-                rooms = try Self.serve(network)
+                rooms = try Self.serve(network, isFar: isServerFar)
             }
 
+            private var host: String { isServerFar ? Network.viewerAddress : network.senderHost }
+
             func attach(_ arguments: String...) throws -> Subprocess {
-                let call = "room+http://\(network.senderHost):8090/\(RoomCallTests.room.replacing(" ", with: "%20"))"
+                let call = "room+http://\(host):8090/\(RoomCallTests.room.replacing(" ", with: "%20"))"
                 let command = [Programs.oriel, "attach", "--dir", broadcast.directory, call] + arguments
                 return try Subprocess(network.atSender(command))
             }
 
             func open(_ kind: Browser.Kind) throws -> Browser {
-                let origin = "http://\(network.senderHost):8090"
+                let origin = "http://\(host):8090"
                 let browser =
                     switch kind {
                     case .chromium:
@@ -142,6 +148,25 @@ extension WebTests {
             }
             #expect(sender.status() == nil)
             #expect(sender.errorOutput.contains("trying again"))
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+        }
+
+        /// The sender comes to another network, and the server does not know.
+        @Test func aSenderThatMovesTakesItsSeatAgain() throws {
+            let scene = try Scene(isServerFar: true)
+            let sender = try scene.attach()
+            let browser = try scene.open(.chromium)
+            try waitForPicture(browser, sender)
+            let counter = try draw("counter", on: scene.display, "--fps", "30")
+            let _: Bool? = try browser.evaluateOptional("(oriel.pc.isFirst = true)")
+            try scene.network.moveSender(to: "10.99.0.7", after: .seconds(1))
+            try wait(until: "the sender is in the room again") {
+                sender.errorOutput.ranges(of: "in room").count == 2
+            }
+            try wait(until: "they find each other") { try browser.evaluate("oriel.pc?.isFirst !== true", as: Bool.self) }
+            try waitForPicture(browser, sender)
+            counter.stop()
             sender.kill(SIGTERM)
             try #expect(sender.wait() == .code(0))
         }

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import Time
 
 extension ProgramTests {
     /// A sender that publishes to libwebrtc by WHIP, across a network.
@@ -93,6 +94,24 @@ extension ProgramTests {
             #expect(sender.errorOutput.contains("trying again"))
             sender.kill(SIGTERM)
             try #expect(sender.wait() == .code(0))
+        }
+
+        /// The sender comes to another network: the server has the same session.
+        @Test(arguments: [Duration.zero, .seconds(3)]) func aSenderThatMovesGoesOn(after pause: Duration) throws {
+            let scene = try Scene()
+            let counter = try draw("counter", on: scene.display, "--fps", "30")
+            let sender = try scene.attach()
+            try scene.waitForPicture(sender)
+            try scene.network.moveSender(to: "10.99.0.7", after: pause)
+            let before = try scene.report.frames
+            try wait(until: "pictures flow: \(sender.errorOutput)") { try scene.report.frames > before + 60 }
+            #expect(try scene.report.posts == 1, "\(sender.errorOutput)")
+            counter.stop()
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+            try wait(until: "the session is deleted: \(sender.errorOutput) \(scene.server.errorOutput)") {
+                try scene.report.deleted == 1
+            }
         }
 
         @Test func aBusyServerIsAskedAgain() throws {

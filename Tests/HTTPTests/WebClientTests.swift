@@ -104,7 +104,7 @@ import Testing
         #expect(throws: WebClientError.silent(fixture.origin())) { try silent.get() }
         let nobody = WebOrigin(parsing: "http://127.0.0.1:1")!
         let refused = try fixture.send(.GET, "/", to: nobody)
-        #expect(throws: WebClientError.unreachable(nobody, reason: "Connection refused")) { try refused.get() }
+        #expect(throws: WebClientError.refused(nobody)) { try refused.get() }
         let nameless = WebOrigin(parsing: "http://nowhere.invalid")!
         let unknown = try fixture.send(.GET, "/", to: nameless)
         #expect(throws: WebClientError.unreachable(nameless, reason: "its name has no address")) { try unknown.get() }

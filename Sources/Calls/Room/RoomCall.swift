@@ -81,11 +81,17 @@ package final class RoomCall: JoinedCall {
             let connection = SocketConnection(
                 to: address.server,
                 path: Self.path,
+                payload: JSONText(object: [("token", JSONText(string: Self.seatToken()))]),
                 transports: [.webSocket, .polling],
                 by: web
             ) { [weak self] output, now in self?.take(output, now) }
             self.connection.withLock { $0 = connection }
         }
+    }
+
+    /// By what a server knows that a seat is this member's own, when it comes again.
+    private static func seatToken() -> String {
+        String(UInt64.random(in: 0...UInt64.max), radix: 36) + String(UInt64.random(in: 0...UInt64.max), radix: 36)
     }
 
     /// Leaves the room. `ended` follows.

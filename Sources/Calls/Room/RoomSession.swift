@@ -78,6 +78,7 @@ package struct RoomSession: Sendable {
     /// The connection to the server stands.
     package mutating func connected() { change(.join) }
 
+    /// The connection to the server is gone; the peer stays.
     package mutating func lost(now: Instant) {
         if state.isInRoom { seatHeldUntil = now + Self.seatTimeout }
         (retryAt, offerAt) = (nil, nil)

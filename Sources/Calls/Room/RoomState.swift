@@ -12,6 +12,8 @@ package enum RoomState: Sendable, CaseIterable {
     case connected
     /// The other one is gone.
     case unbound
+    /// Was there when the server was lost, and still has its peer: the two need no server until one of them comes or goes.
+    case away
     /// Has said that it leaves: what is still under way for it does nothing.
     case leaving
 
@@ -40,15 +42,16 @@ package enum RoomState: Sendable, CaseIterable {
     package var isInRoom: Bool {
         switch self {
         case .joined, .connected, .unbound, .leaving: true
-        case .initial, .leaved: false
+        case .initial, .leaved, .away: false
         }
     }
 
     /// What an event leads to; nil for one that the state does not allow: it does nothing.
     package func transition(on event: Event) -> (next: RoomState, actions: [Action])? {
         switch (self, event) {
-        case (.initial, .join), (.leaved, .join): (self, [.join])
+        case (.initial, .join), (.leaved, .join), (.away, .join): (self, [.join])
         case (.initial, .joined), (.leaved, .joined): (.joined, [.openPeer])
+        case (.away, .joined): (.joined, [.closePeer, .openPeer])
         // A server that counts a member twice says so again.
         case (.joined, .joined), (.connected, .joined), (.unbound, .joined): (self, [])
 
@@ -67,9 +70,9 @@ package enum RoomState: Sendable, CaseIterable {
 
         case (.joined, .leave), (.connected, .leave): (.leaving, [.leave, .closePeer])
         case (.unbound, .leave): (.leaving, [.leave])
-        case (.joined, .leaved), (.connected, .leaved), (.joined, .full), (.connected, .full), (.joined, .lost),
-            (.connected, .lost):
-            (.leaved, [.closePeer])
+        case (.joined, .leaved), (.connected, .leaved), (.joined, .full), (.connected, .full): (.leaved, [.closePeer])
+        case (.joined, .lost), (.connected, .lost), (.away, .lost), (.away, .full): (.away, [])
+        case (.away, .bye), (.away, .leaved): (.leaved, [.closePeer])
         case (_, .leaved), (_, .full), (_, .lost): (.leaved, [])
         default: nil
         }

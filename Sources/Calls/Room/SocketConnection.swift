@@ -35,16 +35,23 @@ final class SocketConnection: Sendable {
     /// Begins to connect.
     ///
     /// - Parameters:
+    ///   - payload: an object that the server gets each time that it connects.
     ///   - react: takes what is not for the transport.
     init(
         to origin: WebOrigin,
         path: String,
+        payload: JSONText,
         transports: [EngineClient.Transport],
         by web: WebClient,
         react: @escaping @Sendable (SocketClient.Output, Instant) -> Void
     ) {
         (self.web, self.origin, self.path, self.react) = (web, origin, path, react)
-        let client = SocketClient(transports: transports, jitter: .random(in: 0...1), now: MonotonicClock.now())
+        let client = SocketClient(
+            payload: payload,
+            transports: transports,
+            jitter: .random(in: 0...1),
+            now: MonotonicClock.now()
+        )
         state = Mutex(State(client: client))
         web.perform { [self] in change { _, _ in } }
     }

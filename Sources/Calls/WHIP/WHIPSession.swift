@@ -116,7 +116,7 @@ package struct WHIPSession: Sendable {
         guard case .posting = state else { return }
         switch error {
         case .untrusted, .trust: finish(CallEnd(.failed, "\(error)"))
-        case .unreachable, .broken, .silent, .tooLarge:
+        case .refused, .unreachable, .broken, .silent, .tooLarge:
             if !wasPublished { return finish(CallEnd(.unavailable, "\(error)")) }
             // A server that is started again is there soon.
             retry("\(error)", after: Self.shortestPause, now: now)
@@ -144,8 +144,8 @@ package struct WHIPSession: Sendable {
         switch result {
         case .success(let response) where [404, 410].contains(response.status):
             retry("\(endpoint.origin) has lost the session", after: nil, now: now)
-        case .failure(.unreachable(let origin, let reason)):
-            retry("\(WebClientError.unreachable(origin, reason: reason))", after: nil, now: now)
+        // Where it cannot be asked, this side's own network may be gone for a while.
+        case .failure(.refused(let origin)): retry("\(WebClientError.refused(origin))", after: nil, now: now)
         case .success, .failure: state = .published(session, isProbing: false)
         }
     }

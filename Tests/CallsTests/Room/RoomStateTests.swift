@@ -17,14 +17,18 @@ import Testing
             .joined: (.joined, []), .otherJoined: (.connected, [.offer]), .offer: (.connected, [.acceptOffer]),
             .candidate: (.joined, [.addCandidate]), .bye: (.unbound, [.closePeer]),
             .leave: (.leaving, [.leave, .closePeer]), .leaved: (.leaved, [.closePeer]), .full: (.leaved, [.closePeer]),
-            .lost: (.leaved, [.closePeer]),
+            .lost: (.away, []),
         ],
         .connected: [
             .joined: (.connected, []), .otherJoined: (.connected, [.closePeer, .openPeer, .offer]),
             .offer: (.connected, [.acceptOffer]), .answer: (.connected, [.acceptAnswer]),
             .candidate: (.connected, [.addCandidate]), .bye: (.unbound, [.closePeer]),
             .leave: (.leaving, [.leave, .closePeer]), .leaved: (.leaved, [.closePeer]),
-            .full: (.leaved, [.closePeer]), .lost: (.leaved, [.closePeer]),
+            .full: (.leaved, [.closePeer]), .lost: (.away, []),
+        ],
+        .away: [
+            .join: (.away, [.join]), .joined: (.joined, [.closePeer, .openPeer]), .bye: (.leaved, [.closePeer]),
+            .leaved: (.leaved, [.closePeer]), .full: (.away, []), .lost: (.away, []),
         ],
         .unbound: [
             .joined: (.unbound, []), .otherJoined: (.connected, [.openPeer, .offer]),
@@ -45,8 +49,8 @@ import Testing
         }
     }
 
-    /// Whatever happens, a peer is opened only where there is none, and closed only where there is one; and both who are alone in
-    /// a room have none that goes on.
+    /// Whatever happens, a peer is opened only where there is none, and closed only where there is one; and who is alone in a room
+    /// has none that goes on.
     @Test func peersAreOpenedAndClosedInTurn() {
         var seen: Set<String> = []
         var rest: [(RoomState, Bool)] = [(.initial, false)]
@@ -67,10 +71,10 @@ import Testing
                     case .join, .leave: break
                     }
                 }
-                #expect(isOpen == (next == .joined || next == .connected), "\(state) \(event)")
+                #expect(isOpen == [.joined, .connected, .away].contains(next), "\(state) \(event)")
                 rest.append((next, isOpen))
             }
         }
-        #expect(seen.count == 6)
+        #expect(seen.count == RoomState.allCases.count)
     }
 }

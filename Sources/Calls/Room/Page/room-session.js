@@ -12,6 +12,7 @@ export class RoomSession {
   #silence = null;
   #later = null;            // an offer after the path was lost
   #pause = RETRY_MS;
+  #seat = crypto.getRandomValues(new Uint32Array(4)).join('');  // by it, the server knows that a seat is this member's own
   #candidates = [];         // that came before the description that they belong to
 
   constructor(url, room) {
@@ -22,7 +23,7 @@ export class RoomSession {
   // -- The server
 
   join() {
-    this.onstate('connecting');
+    if (!this.pc) this.onstate('connecting');
     const socket = this.#socket = new WebSocket(this.url);
     let patience = 45_000;
     const expect = () => {
@@ -37,7 +38,7 @@ export class RoomSession {
           const { pingInterval, pingTimeout } = JSON.parse(data.slice(1));
           patience = pingInterval + pingTimeout;
           expect();
-          socket.send('40');
+          socket.send(`40${JSON.stringify({ token: this.#seat })}`);
           break;
         }
         case '2':
@@ -50,8 +51,8 @@ export class RoomSession {
     socket.onclose = () => {
       clearTimeout(this.#silence);
       if (socket !== this.#socket) return;
-      this.#closePeer();
-      this.onstate('connecting');
+      // The two need the server no more until one of them comes or goes.
+      if (!this.pc) this.onstate('connecting');
       setTimeout(() => { if (socket === this.#socket) this.join(); }, RETRY_MS);
     };
   }
@@ -76,7 +77,10 @@ export class RoomSession {
     if (room !== this.room) return;
     if (OTHER_JOINED.has(name)) return this.#offer();
     switch (name) {
-      case 'joined': this.onstate('waiting'); break;
+      case 'joined':
+        this.#closePeer();
+        this.onstate('waiting');
+        break;
       case 'full': this.leave('full'); break;
       case 'leaved': this.leave(); break;
       case 'bye':
