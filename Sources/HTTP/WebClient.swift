@@ -101,7 +101,7 @@ package final class WebClient: Sendable {
             switch result {
             case .success(let response): completion(.success(response))
             case .failure(is CancellationError): break
-            case .failure(let error): completion(.failure(Self.error(error, of: origin)))
+            case .failure(let error): completion(.failure(WebClientError(error, of: origin)))
             }
         }
         return Pending(exchange: promise)
@@ -154,7 +154,7 @@ package final class WebClient: Sendable {
             timer.cancel()
             if case .failure(is CancellationError) = result { return }
             channel.whenSuccess { $0.close(promise: nil) }
-            failed(result.map(\.status).mapError { Self.error($0, of: origin) })
+            failed(result.map(\.status).mapError { WebClientError($0, of: origin) })
         }
     }
 
@@ -181,10 +181,7 @@ package final class WebClient: Sendable {
             .channelInitializer { [trust] channel in
                 channel.eventLoop.makeCompletedFuture {
                     if origin.scheme == .https {
-                        // An address is compared with those of the certificate, and names no server (RFC 6066 §3).
-                        let name = IPAddress(parsing: origin.host) == nil ? origin.host : nil
-                        let handler = try NIOSSLClientHandler(context: trust.context, serverHostname: name)
-                        try channel.pipeline.syncOperations.addHandler(handler)
+                        try channel.pipeline.syncOperations.addHandler(trust.handler(for: origin))
                     }
                     try prepare(channel)
                 }
@@ -197,39 +194,5 @@ package final class WebClient: Sendable {
             }
         }
         return connection
-    }
-
-    private static func error(_ error: any Error, of origin: WebOrigin) -> WebClientError {
-        switch error {
-        case let error as WebClientError: error
-        case let error as NIOConnectionError: isRefusal(error) ? .refused(origin) : .unreachable(origin, reason: reason(error))
-        case ChannelError.connectTimeout: .unreachable(origin, reason: "no answer in time")
-        case let error as NIOSSLError:
-            if case .handshakeFailed(.sslError(let details)) = error, "\(details)".contains("CERTIFICATE_VERIFY_FAILED")
-            {
-                .untrusted(origin)
-            } else if case .unableToValidateCertificate = error {
-                .untrusted(origin)
-            } else {
-                .broken(origin, reason: "\(error)")
-            }
-        case let error as NIOSSLExtraError where error == .failedToValidateHostname: .untrusted(origin)
-        case let error as IOError: .broken(origin, reason: String(cString: strerror(error.errnoCode)))
-        default: .broken(origin, reason: "\(error)")
-        }
-    }
-
-    private static func isRefusal(_ error: NIOConnectionError) -> Bool {
-        !error.connectionErrors.isEmpty
-            && error.connectionErrors.allSatisfy { ($0.error as? IOError)?.errnoCode == ECONNREFUSED }
-    }
-
-    /// The sentence of the system, or why the host has no address.
-    private static func reason(_ error: NIOConnectionError) -> String {
-        if let failure = error.connectionErrors.first?.error as? IOError {
-            return String(cString: strerror(failure.errnoCode))
-        }
-        if error.connectionErrors.first?.error is ChannelError { return "no answer in time" }
-        return "its name has no address"
     }
 }

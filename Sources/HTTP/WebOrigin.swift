@@ -40,6 +40,8 @@ package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
     /// The port; the scheme's if the text names none.
     let port: UInt16
 
+    init(_ scheme: Scheme, host: String, port: UInt16) { (self.scheme, self.host, self.port) = (scheme, host, port) }
+
     /// `http://HOST`, `https://HOST:PORT` and so on; a slash may follow. Nil for anything else, such as `null`.
     package init?(parsing text: String) {
         let lower = text.lowercased()

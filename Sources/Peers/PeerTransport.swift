@@ -51,6 +51,8 @@ final class PeerTransport {
     private var successor: Way?
     /// When the successor's path is used, if the peer has not chosen it: RFC 8445 §12.1.1 allows that once a check has succeeded.
     private var choiceAt: Instant?
+    /// When a relay is told anew, before what it was told is too old.
+    private var renewalAt: Instant?
     private var hasFailed = false
     private var hasToldLocal = false
     private var remote: (credentials: ICECredentials?, candidates: [Candidate]) = (nil, [])
@@ -71,6 +73,7 @@ final class PeerTransport {
         (self.loop, self.configuration, self.isControlling) = (loop, configuration, isControlling)
         (self.way, self.identity) = (way, identity)
         since = now
+        noteWay(at: now)
     }
 
     private static func way(
@@ -134,19 +137,24 @@ final class PeerTransport {
     var gatheringEnd: Instant? { hasToldLocal ? nil : since + Self.gatheringLimit }
 
     /// When `takeGathered` or `takeEvents` has something to do that is no news from outside.
-    var deadline: Instant? { earliest(gatheringEnd, choiceAt) }
+    var deadline: Instant? { earliest(gatheringEnd, choiceAt, renewalAt) }
 
     // MARK: - Moving
 
     /// Seeks a path from the addresses that the machine has now, if the one in use begins at an address that is gone, or there is
     /// none yet.
     func follow(addresses: Set<String>, at now: Instant) {
-        guard let remote = remote.credentials, addresses != newest.addresses else { return }
+        guard remote.credentials != nil, addresses != newest.addresses else { return }
         let path = way.agent.path
         if let path, addresses.contains(path.local.related?.address ?? path.local.address) {
             (successor, choiceAt) = (nil, nil)
             return
         }
+        move(from: path, addresses, at: now)
+    }
+
+    /// Seeks a path that takes the place of one, or of none.
+    private func move(from path: (local: Candidate, remote: Candidate)?, _ addresses: Set<String>, at now: Instant) {
         successor = Self.way(
             in: loop,
             configuration,
@@ -154,10 +162,21 @@ final class PeerTransport {
             credentials: newest.agent.credentials,
             addresses: addresses
         )
-        guard let successor else { return }
+        guard let successor, let remote = remote.credentials else { return }
         successor.agent.setRemote(remote)
         successor.agent.addRemote(path.map { [Self.describable($0.remote)] } ?? self.remote.candidates)
         choiceAt = path == nil || isControlling ? nil : now + Self.choosingTime
+    }
+
+    /// A relay's login lasts for a time. Some relays ask for it with each refresh.
+    private func noteWay(at now: Instant) {
+        renewalAt = configuration.servers.compactMap(\.lifetime).min().map { now + $0 * 0.8 }
+    }
+
+    private func renew(at now: Instant) {
+        noteWay(at: now)
+        guard let path = way.agent.path, path.local.kind == .relayed, successor == nil else { return }
+        move(from: path, way.addresses, at: now)
     }
 
     /// A candidate as a description could have it, which none that was found by checks is in.
@@ -188,6 +207,7 @@ final class PeerTransport {
     var hasEvents: Bool { !way.mailbox.events.isEmpty || !(successor?.mailbox.events.isEmpty ?? true) }
 
     func takeEvents(at now: Instant) -> [Event] {
+        if let renewalAt, renewalAt <= now { renew(at: now) }
         if let choiceAt, choiceAt <= now, let path, let successor { choose(path, successor, at: now) }
         var events: [Event] = []
         take(&way.mailbox.events) { event in
@@ -203,6 +223,7 @@ final class PeerTransport {
                 case .connected:
                     guard self.successor != nil else { break }
                     (way, self.successor, hasFailed, choiceAt) = (successor, nil, false, nil)
+                    noteWay(at: now)
                     // A path is news to a session that has none.
                     events += [.connected, .moved]
                 case .failed: (self.successor, choiceAt) = (nil, nil)

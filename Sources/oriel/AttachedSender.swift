@@ -22,10 +22,12 @@ extension Attach {
         let renditions = video.renditions(fps: fps)
         let joinedCalls = calls.filter(\.isJoined)
         let isWeb = calls.contains(.web)
-        let ice = isWeb || !joinedCalls.isEmpty ? try web.ice() : nil
+        var ice = isWeb || !joinedCalls.isEmpty ? try web.ice() : nil
         let preparation =
             try isWeb ? ice.map { try WebCallPreparation(web, iceServerLinks: $0.links, in: directory) } : nil
-        let trust = try joinedCalls.isEmpty ? nil : TLSTrust(alsoTrusting: self.joined.trust)
+        let trust = try joinedCalls.isEmpty ? nil : TLSTrust(alsoTrusting: web.trust)
+        let relayTrust =
+            try ice?.needTunnels ?? false ? TLSTrust(alsoTrusting: web.trust, toSpeak: .turn) : nil
         let whipToken = try calls.contains(where: \.isWHIP) ? self.joined.whipToken() : nil
         let folder = Self.unlessItFails { () throws(BridgeError) in try SenderFolder(in: directory) }
         // To commands in other containers, the folder's lock alone tells that this sender lives.
@@ -38,11 +40,12 @@ extension Attach {
             writable: nil,
             readable: [directory.path],
             socketFamilies: [AF_INET, AF_INET6] + (ice == nil ? [] : [AF_NETLINK]),
-            mayListen: preparation != nil
+            mayListen: preparation != nil || relayTrust != nil
         )
         let plain = try beginPlainCalls(with: renditions[0], horizon, restrictingFilesBy: sandbox)
         defer { for call in plain { call.close() } }
         try enterSandbox(by: sandbox.filterCalls)
+        let tunnels = try relayTrust.flatMap { try ice?.startTunnels($0) } ?? []
         let peers = try ice.map { ice in
             try PeerGroup(
                 PeerGroup.Configuration(
@@ -69,6 +72,7 @@ extension Attach {
             joined?.close()
             served?.stop()
             peers?.close()
+            for tunnel in tunnels { tunnel.close() }
             served?.close()
         }
         for call in plain { sinks.add(call) }

@@ -11,41 +11,21 @@ import Time
 struct JoinedCallOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A certificate to trust beside those of the system, as PEM: of an authority, or a self-signed one.",
-            valueName: "file"
-        )
-    )
-    var trust: String?
-
-    @Option(
-        help: ArgumentHelp(
             "A file with the bearer token of the WHIP server, which the environment may give as ORIEL_WHIP_TOKEN instead.",
             valueName: "file"
         )
     )
     var whipTokenFile: String?
 
-    /// In bytes, with white space around it.
-    private static let longestToken = 16_384
-
     /// The token of the WHIP server; nil for none.
     func whipToken() throws -> String? {
-        var text = getenv("ORIEL_WHIP_TOKEN").map { String(cString: $0) } ?? ""
-        if let whipTokenFile {
-            do throws(SystemError) {
-                let file = try FileDescriptor.open(whipTokenFile, O_RDONLY)
-                text = String(decoding: try file.readBytes(Self.longestToken), as: UTF8.self)
-            } catch {
-                throw Failure(.failed, "cannot read \(whipTokenFile) (\(error.reason)): give a file with the token")
-            }
-        }
-        let token = String(text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+        let token = try secret(in: whipTokenFile, or: "ORIEL_WHIP_TOKEN", "token")
         // RFC 6750 §2.1.
         let bytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=".utf8)
-        guard bytes.isSuperset(of: token.utf8) else {
+        guard bytes.isSuperset(of: token?.utf8 ?? "".utf8) else {
             throw ValidationError("the token of the WHIP server has characters that no bearer token has.")
         }
-        return token.isEmpty ? nil : token
+        return token
     }
 }
 

@@ -10,10 +10,12 @@ struct WebCallPreparation {
     let options: WebOptions
     let directory: BridgeDirectory
     let token: String?
-    let iceServerLinks: [String]
+    let iceServerLinks: @Sendable () -> [String]
     let tls: TLSIdentity?
 
-    init(_ options: WebOptions, iceServerLinks: [String], in directory: BridgeDirectory) throws {
+    init(_ options: WebOptions, iceServerLinks: @escaping @Sendable () -> [String], in directory: BridgeDirectory)
+        throws
+    {
         self.options = options
         self.directory = directory
         token = options.chosenToken()

@@ -52,12 +52,32 @@ struct WebOptions: ParsableArguments {
         help: ArgumentHelp(
             "TURN server for this machine and the viewers, who learn its password; may be given again. A colon in the "
                 + "user is written %3A. ORIEL_TURN in the environment, one a line, sets them without showing them in the "
-                + "list of processes.",
+                + "list of processes. \"turns:\" before it uses TLS.",
             valueName: "user:password@host[:port][?transport=tcp]"
         ),
         transform: { try TURNServer(parsing: $0) }
     )
     var turn: [TURNServer] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with the secret that the TURN servers share (\"use-auth-secret\" of coturn), which the environment may "
+                + "give as ORIEL_TURN_SECRET instead: logins are made of it, last for a day each, and are renewed.",
+            valueName: "file"
+        )
+    )
+    var turnSecretFile: String?
+
+    @Flag(help: "Send media by the TURN servers alone, so that nobody learns an address of this machine.")
+    var relayOnly = false
+
+    @Option(
+        help: ArgumentHelp(
+            "A certificate to trust beside those of the system, as PEM: of an authority, or a self-signed one.",
+            valueName: "file"
+        )
+    )
+    var trust: String?
 
     @Option(
         help: ArgumentHelp("UDP ports for the media, one a viewer; any if not given.", valueName: "min-max"),
@@ -92,6 +112,13 @@ struct WebOptions: ParsableArguments {
 
     private static var environmentToken: String? { getenv("ORIEL_TOKEN").map { String(cString: $0) } }
 
+    /// The TURN servers that are used.
+    private func relays() throws(ValidationError) -> [TURNServer] {
+        let servers = try turnServers()
+        if servers.isEmpty, relayOnly { throw ValidationError("--relay-only needs a relay: give --turn.") }
+        return servers
+    }
+
     /// The TURN servers of the command line, or else of the environment.
     private func turnServers() throws(ValidationError) -> [TURNServer] {
         if !turn.isEmpty { return turn }
@@ -103,11 +130,17 @@ struct WebOptions: ParsableArguments {
         }
     }
 
+    private func turnSecret() throws -> String? {
+        try secret(in: turnSecretFile, or: "ORIEL_TURN_SECRET", "secret of the TURN servers")
+    }
+
     /// The same options for a child process, without its secrets.
     var arguments: [String] {
         var arguments = server.arguments + ["--max-viewers=\(maxViewers)"]
         arguments += allowOrigin.map { "--allow-origin=\($0)" } + proxy.map { "--proxy=\($0)" }
         if let stun { arguments.append("--stun=\(stun.argument)") }
+        if relayOnly { arguments.append("--relay-only") }
+        if let trust { arguments.append("--trust=\(trust)") }
         if let ports { arguments.append("--ports=\(ports.lowerBound)-\(ports.upperBound)") }
         return arguments
     }
@@ -116,7 +149,8 @@ struct WebOptions: ParsableArguments {
     func secrets() throws -> [String: String] {
         [
             "ORIEL_TOKEN": chosenToken() ?? "none",
-            "ORIEL_TURN": try turnServers().map(\.argument).joined(separator: "\n"),
+            "ORIEL_TURN": try relays().map(\.argument).joined(separator: "\n"),
+            "ORIEL_TURN_SECRET": try turnSecret() ?? "",
         ]
     }
 
@@ -132,35 +166,20 @@ struct WebOptions: ParsableArguments {
     /// 132 random bits.
     static func randomToken() -> String { String((0..<22).map { _ in alphabet.randomElement()! }) }
 
-    /// The STUN and TURN servers by their addresses, and as links for viewers. Looking up names may take seconds.
-    func ice() throws -> (configuration: ICEAgent.Configuration, links: [String]) {
-        var configuration = ICEAgent.Configuration(ports: ports)
-        var links: [String] = []
-        if let stun {
-            let address = try SocketAddress.resolve(host: stun.host, port: stun.port)
-            configuration.servers.append(.stun(address: address.host, port: stun.port))
-            links.append(stun.link)
-        }
-        for turn in try turnServers() {
-            let address = try SocketAddress.resolve(host: turn.host, port: turn.port)
-            configuration.servers.append(
-                .turn(
-                    address: address.host,
-                    port: turn.port,
-                    turn.relaying,
-                    username: turn.username,
-                    password: turn.password
-                )
-            )
-            links.append(turn.link)
-        }
+    /// The STUN and TURN servers by their addresses. Looking up names may take seconds.
+    func ice() throws -> ICEServers {
+        var configuration = ICEAgent.Configuration(ports: ports, isRelayOnly: relayOnly)
         let local = localAddresses()
         if let host = server.listen.host, let named = local.first(where: { $0.host == host }) {
             configuration.addresses = [named.host]
         } else if local.isEmpty {
             configuration.addresses = ["127.0.0.1"]
         }
-        return (configuration, links)
+        var servers = ICEServers(configuration)
+        if let stun { try servers.add(stun) }
+        let secret = try turnSecret()
+        for turn in try relays() { try servers.add(turn, turn.credentials(secret)) }
+        return servers
     }
 
     /// The links that viewers open.

@@ -72,7 +72,7 @@ final class WebFixture: Sendable {
                 token: token,
                 names: names,
                 origins: origins,
-                iceServerLinks: Self.links,
+                iceServerLinks: { Self.links },
                 snapshots: WebService.SnapshotSource {
                     Instant(nanoseconds: picture.horizon.load(ordering: .relaxed))
                 } picture: {

@@ -31,9 +31,11 @@ class Endpoint:
         self.arguments = arguments
         self.sessions = {}
         self.posts = self.deleted = 0
+        self.candidates = []
 
     async def answer(self, offer):
         connection = webrtc.RTCPeerConnection(webrtc.RTCConfiguration())
+        self.candidates = [line.split(" ", 4)[4] for line in offer.split("\r\n") if line.startswith("a=candidate:")]
         if self.arguments.codec:
             offer = only(self.arguments.codec, offer)
         await connection.set_remote_description(webrtc.RTCSessionDescriptionInit(type="offer", sdp=offer))
@@ -96,7 +98,8 @@ class Endpoint:
                         frames, width = entry.frames_decoded, entry.frame_width
                         codec = stats[entry.codec_id].mime_type
             print(json.dumps({"posts": self.posts, "sessions": len(self.sessions), "deleted": self.deleted,
-                              "frames": frames, "width": width, "codec": codec}), flush=True)
+                              "frames": frames, "width": width, "codec": codec, "candidates": self.candidates}),
+                  flush=True)
             await asyncio.sleep(self.arguments.interval)
 
 

@@ -3,7 +3,7 @@ import TestSupport
 /// Makes a certificate that nobody has signed but itself, and its key, as an ordinary user's files.
 ///
 /// - Parameters:
-///   - names: hosts, with or without a wildcard.
+///   - names: hosts, with or without a wildcard, and addresses of IPv4.
 ///   - folder: the ordinary user's.
 func makeCertificate(
     for names: [String],
@@ -12,7 +12,8 @@ func makeCertificate(
     let (key, certificate) = (folder.file("key.pem"), folder.file("certificate.pem"))
     let request = [
         "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-        "-subj", "/CN=oriel.test", "-addext", "subjectAltName=\(names.map { "DNS:\($0)" }.joined(separator: ","))",
+        "-subj", "/CN=oriel.test", "-addext",
+        "subjectAltName=\(names.map { "\($0.allSatisfy { "0123456789.".contains($0) } ? "IP" : "DNS"):\($0)" }.joined(separator: ","))",
         "-keyout", key, "-out", certificate,
     ]
     try Subprocess.run(OrdinaryUser.shared.running(request))

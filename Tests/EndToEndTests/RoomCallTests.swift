@@ -164,7 +164,9 @@ extension WebTests {
             try wait(until: "the sender is in the room again") {
                 sender.errorOutput.ranges(of: "in room").count == 2
             }
-            try wait(until: "they find each other") { try browser.evaluate("oriel.pc?.isFirst !== true", as: Bool.self) }
+            try wait(until: "they find each other") {
+                try browser.evaluate("oriel.pc?.isFirst !== true", as: Bool.self)
+            }
             try waitForPicture(browser, sender)
             counter.stop()
             sender.kill(SIGTERM)

@@ -7,74 +7,8 @@ import Time
 extension ProgramTests {
     /// A sender that publishes to libwebrtc by WHIP, across a network.
     @Suite struct WHIPTests {
-        private struct Report: Decodable {
-            let posts: Int
-            let sessions: Int
-            let deleted: Int
-            let frames: Int
-            let width: Int?
-            let codec: String?
-        }
-
-        private final class Scene {
-            let network: Network
-            let display: XServer
-            let broadcast: Broadcast
-            let capture: Subprocess
-            private(set) var server: Subprocess
-            private let arguments: [String]
-
-            init(_ arguments: String...) throws {
-                network = try Network()
-                display = try XServer(.virtual(width: 1280, height: 720))
-                broadcast = try Broadcast(on: display.display)
-                capture = try broadcast.start("--no-cursor")
-                self.arguments = arguments
-                server = try Self.serve(network, arguments)
-            }
-
-            deinit { capture.stop() }
-
-            private static func serve(_ network: Network, _ arguments: [String]) throws -> Subprocess {
-                let program = Counterparts.python + [Counterparts.path("whip_server.py"), "8888"]
-                let server = try Subprocess(network.atViewer(program + arguments))
-                try wait(until: "the server listens: \(server.errorOutput)") { server.output.contains("{") }
-                return server
-            }
-
-            func restartServer() throws {
-                server.kill(SIGKILL)
-                _ = try server.wait()
-                server = try Self.serve(network, arguments)
-            }
-
-            func attach(
-                to path: String = "/live/whip",
-                environment: [String: String] = [:],
-                arguments: [String] = []
-            ) throws -> Subprocess {
-                let call = "whip+http://\(Network.viewerAddress):8888\(path)"
-                let command = [Programs.oriel, "attach", "--dir", broadcast.directory, call] + arguments
-                return try Subprocess(network.atSender(command), environment: environment)
-            }
-
-            var report: Report {
-                get throws {
-                    let lines = server.output.split(separator: "\n").dropLast(server.output.hasSuffix("\n") ? 0 : 1)
-                    return try JSONDecoder().decode(Report.self, from: Data(lines.last!.utf8))
-                }
-            }
-
-            func waitForPicture(_ sender: Subprocess) throws {
-                try wait(until: "the picture comes", timeout: .seconds(60)) {
-                    if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
-                    return try report.frames > 0
-                }
-            }
-        }
-
         @Test(arguments: ["VP8", "VP9", "AV1"]) func aServerDecodesTheScreen(codec: String) throws {
-            let scene = try Scene("--codec", codec)
+            let scene = try WHIPScene("--codec", codec)
             // It redirects, too.
             let sender = try scene.attach(to: "/moved")
             try scene.waitForPicture(sender)
@@ -86,7 +20,7 @@ extension ProgramTests {
         }
 
         @Test func aServerThatDiesIsPublishedToAgain() throws {
-            let scene = try Scene()
+            let scene = try WHIPScene()
             let sender = try scene.attach()
             try scene.waitForPicture(sender)
             try scene.restartServer()
@@ -98,7 +32,7 @@ extension ProgramTests {
 
         /// The sender comes to another network: the server has the same session.
         @Test(arguments: [Duration.zero, .seconds(3)]) func aSenderThatMovesGoesOn(after pause: Duration) throws {
-            let scene = try Scene()
+            let scene = try WHIPScene()
             let counter = try draw("counter", on: scene.display, "--fps", "30")
             let sender = try scene.attach()
             try scene.waitForPicture(sender)
@@ -115,7 +49,7 @@ extension ProgramTests {
         }
 
         @Test func aBusyServerIsAskedAgain() throws {
-            let scene = try Scene("--busy", "2")
+            let scene = try WHIPScene("--busy", "2")
             let sender = try scene.attach()
             try scene.waitForPicture(sender)
             #expect(try scene.report.posts == 3)
@@ -125,7 +59,7 @@ extension ProgramTests {
         }
 
         @Test func aTokenLetsIn() throws {
-            let scene = try Scene("--token", "a.secret")
+            let scene = try WHIPScene("--token", "a.secret")
             let folder = try TemporaryDirectory(of: .shared)
             func file(_ text: String) throws -> String {
                 let path = folder.file("token\(text.utf8.count)")
@@ -159,7 +93,7 @@ extension ProgramTests {
                 as [(String, Int32, String)]
         )
         func badEndpoints(path: String, code: Int32, words: String) throws {
-            let scene = try Scene()
+            let scene = try WHIPScene()
             let sender = try scene.attach(to: path)
             try #expect(sender.wait() == .code(code))
             #expect(sender.errorOutput.contains(words), "\(sender.errorOutput)")

@@ -1,6 +1,7 @@
 import ArgumentParser
 import TestSupport
 import Testing
+import WebRTC
 
 @testable import oriel
 
@@ -31,12 +32,14 @@ import Testing
         "--tls-key": [["/a/key.pem"], ["--k"]],
         "--stun": [["stun.example"], ["stun:stun.example:3479"], ["[2001:db8::1]:3478"], ["192.0.2.7"]],
         "--turn": [["u:p@turn.example"], ["a%3Ab:p%40@[2001:db8::1]:1?transport=tcp", "turn:x:y@192.0.2.1:9"]],
+        "--turn-secret-file": [["/dev/null"]],
+        "--trust": [["authority.pem"], ["--t"]],
         "--ports": [["1-1"], ["50000-50100"], ["1-65535"]],
         "--max-viewers": [["1"], ["1000"]],
         "--stats": [["/tmp/stats"], ["-"], ["--stats"]],
     ]
     private static let flags = [
-        "--cursor", "--no-cursor", "--patches", "--no-patches", "--wake", "--no-wake",
+        "--cursor", "--no-cursor", "--patches", "--no-patches", "--wake", "--no-wake", "--relay-only",
     ]
     /// Of these only one is given.
     static let choices = ["--monitor", "--region", "--window"]
@@ -90,7 +93,11 @@ import Testing
         let servers = try #require(secrets["ORIEL_TURN"]).split(separator: "\n").map {
             try TURNServer(parsing: "\($0)")
         }
-        #expect(servers.map(\.username) == ["us:er", "me"] && servers.map(\.password) == ["p@ss", "s3cret"])
+        #expect(
+            try servers.map { try $0.credentials(nil) } == [
+                .password(username: "us:er", password: "p@ss"), .password(username: "me", password: "s3cret"),
+            ]
+        )
         #expect(text(of: servers) == text(of: share.web.turn))
         // Chosen here, so that a sender that is started again has the same.
         #expect(try Share.parse([]).web.secrets()["ORIEL_TOKEN"]?.utf8.count == 22)
@@ -115,8 +122,9 @@ import Testing
             let (user, password) = (word(), word())
             let place = hosts.randomElement(using: &random)! + ["", ":1", ":65535"].randomElement(using: &random)!
             let end = ["", "?transport=udp", "?transport=tcp"].randomElement(using: &random)!
-            let turn = try TURNServer(parsing: "\(escaped(user)):\(escaped(password))@\(place)\(end)")
-            #expect(turn.username == user && turn.password == password)
+            let scheme = ["", "turn:", end.hasSuffix("udp") ? "" : "turns:"].randomElement(using: &random)!
+            let turn = try TURNServer(parsing: "\(scheme)\(escaped(user)):\(escaped(password))@\(place)\(end)")
+            #expect(try turn.credentials("secret") == .password(username: user, password: password))
             #expect(text(of: try TURNServer(parsing: turn.argument)) == text(of: turn))
             let stun = try STUNServer(parsing: place)
             #expect(text(of: try STUNServer(parsing: stun.argument)) == text(of: stun))
@@ -133,7 +141,7 @@ import Testing
         #expect(share.senderCommand.first == Attach.configuration.commandName ?? "attach")
         let attach = try Attach.parse(Array(share.senderCommand.dropFirst()))
         // These go by the environment.
-        (share.web.token, share.web.turn) = (nil, [])
+        (share.web.token, share.web.turn, share.web.turnSecretFile) = (nil, [], nil)
         #expect(attach.calls == [.web])
         #expect(attach.fps == min(share.source.fps, 60))
         #expect(text(of: attach.broadcast) == text(of: share.broadcast), "\(arguments)")

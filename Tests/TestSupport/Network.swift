@@ -144,12 +144,14 @@ package final class Network {
         return Int(udp[1][column]) ?? 0
     }
 
-    /// Lets no UDP pass between the two but from and to a port.
-    package func blockUDP(exceptPort port: Int) throws {
+    /// Lets no UDP pass between the two, but perhaps from and to a port.
+    package func blockUDP(exceptPort port: Int? = nil) throws {
+        let exception = port.map {
+            "add rule inet block in udp dport \($0) accept; add rule inet block in udp sport \($0) accept; "
+        }
         let rules = """
             add table inet block; add chain inet block in { type filter hook input priority 0; }; \
-            add rule inet block in udp dport \(port) accept; add rule inet block in udp sport \(port) accept; \
-            add rule inet block in iifname wire meta l4proto udp drop
+            \(exception ?? "")add rule inet block in iifname wire meta l4proto udp drop
             """
         try Subprocess.run(atViewer(["nft", rules]))
         try Subprocess.run(atSender(["nft", rules]))

@@ -16,7 +16,7 @@ struct WHEPEndpoint: Sendable {
     let call: WebCall
     let status: WebStatus
     /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6).
-    let iceServerLinks: [String]
+    let iceServerLinks: @Sendable () -> [String]
 
     /// The name of a session, perhaps empty, by its path; nil for any other path.
     static func session(of path: String) -> String? {
@@ -31,7 +31,7 @@ struct WHEPEndpoint: Sendable {
 
     /// Tells a viewer the ICE servers.
     func add(iceServersTo headers: inout HTTPHeaders) {
-        for link in iceServerLinks { headers.add(name: "Link", value: link) }
+        for link in iceServerLinks() { headers.add(name: "Link", value: link) }
     }
 
     /// Lets a viewer in by its offer, or tells what the endpoint is.

@@ -13,15 +13,16 @@ package final class WebService: Sendable {
         package var names: [String]
         /// The origins whose pages may use the service without a token.
         package var origins: [WebOrigin]
-        /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6), such as `<stun:stun.example.net>; rel="ice-server"`.
-        package var iceServerLinks: [String]
+        /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6), such as `<stun:stun.example.net>; rel="ice-server"`;
+        /// asked anew for each viewer, as logins may last for a time.
+        package var iceServerLinks: @Sendable () -> [String]
         package var snapshots: SnapshotSource
 
         package init(
             token: String?,
             names: [String] = [],
             origins: [WebOrigin] = [],
-            iceServerLinks: [String],
+            iceServerLinks: @escaping @Sendable () -> [String],
             snapshots: SnapshotSource
         ) {
             self.token = token

@@ -47,6 +47,7 @@ package final class ICEAgent {
     private let loop: ICELoop
     private let agent: OpaquePointer
     private let stream: UInt32
+    private let isRelayOnly: Bool
     private let handler: (Event) -> Void
 
     /// Starts to gather candidates.
@@ -63,10 +64,13 @@ package final class ICEAgent {
         credentials: ICECredentials? = nil,
         handler: @escaping (Event) -> Void
     ) {
-        guard let agent = oriel_ice_agent_new(loop.context, isControlling, configuration.isRelayOnly) else { return nil }
+        guard let agent = oriel_ice_agent_new(loop.context, isControlling, configuration.isRelayOnly) else {
+            return nil
+        }
         self.loop = loop
         self.agent = agent
         self.handler = handler
+        isRelayOnly = configuration.isRelayOnly
         for text in configuration.addresses {
             var address = NiceAddress()
             nice_address_init(&address)
@@ -106,7 +110,8 @@ package final class ICEAgent {
     private func add(_ server: ICEServer) {
         switch server {
         case .stun(let address, let port): oriel_ice_agent_set_stun(agent, address, UInt32(port))
-        case .turn(let address, let port, let relaying, let username, let password):
+        case .turn(let address, let port, let relaying, let credentials):
+            let (username, password) = credentials.current()
             let kind = relaying == .udp ? NICE_RELAY_TYPE_TURN_UDP : NICE_RELAY_TYPE_TURN_TCP
             nice_agent_set_relay_info(agent, stream, Self.component, address, UInt32(port), username, password, kind)
         }
@@ -160,7 +165,11 @@ package final class ICEAgent {
         var list = nice_agent_get_local_candidates(agent, stream, Self.component)
         while let entry = list {
             let candidate = entry.pointee.data!.assumingMemoryBound(to: NiceCandidate.self)
-            if let known = Candidate(candidate) { candidates.append(known) }
+            if var known = Candidate(candidate) {
+                // Where only relays are used, nobody learns of another address.
+                if isRelayOnly { known.related = Candidate.Related(address: "0.0.0.0", port: 9) }
+                candidates.append(known)
+            }
             nice_candidate_free(candidate)
             list = entry.pointee.next
             g_slist_free_1(entry)

@@ -5,5 +5,10 @@ package enum ICEServer: Equatable, Sendable {
     }
 
     case stun(address: String, port: UInt16)
-    case turn(address: String, port: UInt16, Relaying, username: String, password: String)
+    case turn(address: String, port: UInt16, Relaying, TURNCredentials)
+
+    /// How long what was told to a relay lasts; nil for ever.
+    package var lifetime: Duration? {
+        if case .turn(_, _, _, .secret(_, let lifetime)) = self { lifetime } else { nil }
+    }
 }

@@ -1,0 +1,41 @@
+internal import CNice
+internal import COpenSSL
+import Time
+
+/// What lets this machine, or a viewer, use a TURN server.
+package enum TURNCredentials: Equatable, Sendable {
+    case password(username: String, password: String)
+    /// A secret that the server shares, of which a username and password are made that last for a time
+    /// (draft-uberti-behave-turn-rest-00).
+    case secret(String, lifetime: Duration)
+
+    /// Those to begin with now.
+    package func current() -> (username: String, password: String) {
+        current(at: UInt64(clamping: g_get_real_time() / 1_000_000))
+    }
+
+    /// - Parameter now: seconds since 1970.
+    func current(at now: UInt64) -> (username: String, password: String) {
+        switch self {
+        case .password(let username, let password): return (username, password)
+        case .secret(let secret, let lifetime):
+            let username = "\(now + UInt64(lifetime.seconds)):oriel"
+            return (username, base64(hmacSHA1(of: Array(username.utf8), key: Array(secret.utf8))))
+        }
+    }
+}
+
+/// RFC 2104.
+private func hmacSHA1(of message: [UInt8], key: [UInt8]) -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: 20)
+    var length: UInt32 = 20
+    HMAC(EVP_sha1(), key, Int32(key.count), message, message.count, &digest, &length)
+    return digest
+}
+
+/// RFC 4648 §4.
+private func base64(_ bytes: [UInt8]) -> String {
+    var text = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)
+    let length = EVP_EncodeBlock(&text, bytes, Int32(bytes.count))
+    return String(decoding: text.prefix(Int(length)), as: UTF8.self)
+}

@@ -1,0 +1,23 @@
+import Glibc
+import Posix
+
+/// In bytes, with white space around it.
+private let longestSecret = 16_384
+
+/// What stands in a file, or else in the environment: everybody on the machine can read a command line.
+///
+/// - Parameter what: the secret's name for people.
+/// - Returns: the text without white space at its ends; nil for nothing.
+func secret(in path: String?, or variable: String, _ what: String) throws -> String? {
+    var text = getenv(variable).map { String(cString: $0) } ?? ""
+    if let path {
+        do throws(SystemError) {
+            let file = try FileDescriptor.open(path, O_RDONLY)
+            text = String(decoding: try file.readBytes(longestSecret), as: UTF8.self)
+        } catch {
+            throw Failure(.failed, "cannot read \(path) (\(error.reason)): give a file with the \(what)")
+        }
+    }
+    let secret = String(text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+    return secret.isEmpty ? nil : secret
+}

@@ -1,0 +1,101 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+extension ProgramTests {
+    /// A sender that reaches a media server by coturn alone, as no UDP passes between the two.
+    @Suite struct RelayTests {
+        private static let address = Network.viewerAddress
+        private static let secret = "north"
+
+        private final class Scene {
+            let whip: WHIPScene
+            let folder: TemporaryDirectory
+            let certificate: String
+            private let relay: Subprocess
+
+            init(usesSecret: Bool = false) throws {
+                whip = try WHIPScene()
+                folder = try TemporaryDirectory(of: .shared)
+                let key: String
+                (key, certificate) = try makeCertificate(for: [RelayTests.address], in: folder)
+                let logins =
+                    usesSecret
+                    ? ["--use-auth-secret", "--static-auth-secret", RelayTests.secret]
+                    : ["--lt-cred-mech", "--user", "u:p"]
+                relay = try Subprocess(
+                    whip.network.atViewer(
+                        [
+                            "turnserver", "-n", "--log-file", "stdout", "--no-cli", "--realm", "test", "--no-dtls",
+                            "--listening-ip", RelayTests.address, "--relay-ip", RelayTests.address, "--cert",
+                            certificate, "--pkey", key, "--pidfile", folder.file("pid"), "--userdb",
+                            folder.file("db"),
+                        ] + logins
+                    )
+                )
+                let relay = relay
+                try wait(until: "the relay listens: \(relay.output)") { relay.output.contains("Total") }
+            }
+
+            deinit { relay.stop() }
+        }
+
+        @Test(
+            arguments: [
+                ("u:p@\(address)", 3478), ("u:p@\(address)?transport=tcp", nil), ("turns:u:p@\(address)", nil),
+            ] as [(String, Int?)]
+        )
+        func theRelayIsReached(turn: String, port: Int?) throws {
+            let scene = try Scene()
+            try scene.whip.network.blockUDP(exceptPort: port)
+            let sender = try scene.whip.attach(arguments: [
+                "--turn", turn, "--trust", scene.certificate, "--relay-only",
+            ])
+            try scene.whip.waitForPicture(sender)
+            // Nothing tells where the sender is.
+            let candidates = try scene.whip.report.candidates
+            #expect(
+                !candidates.isEmpty && candidates.allSatisfy { $0.hasSuffix("typ relay raddr 0.0.0.0 rport 9") },
+                "\(candidates)"
+            )
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+        }
+
+        /// Logins are made of a secret that the two share.
+        @Test func aSecretLetsIn() throws {
+            let scene = try Scene(usesSecret: true)
+            try scene.whip.network.blockUDP(exceptPort: 3478)
+            let file = scene.folder.file("secret")
+            try Data("\(Self.secret)\n".utf8).write(to: URL(filePath: file))
+            chmod(file, 0o644)
+            let sender = try scene.whip.attach(arguments: ["--turn", Self.address, "--turn-secret-file", file])
+            try scene.whip.waitForPicture(sender)
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+            let other = try scene.whip.attach(arguments: ["--turn", Self.address])
+            try #expect(other.wait() == .code(64))
+            #expect(other.errorOutput.contains("has no login"), "\(other.errorOutput)")
+        }
+
+        @Test func aRelayThatIsNotTrustedIsNamed() throws {
+            let scene = try Scene()
+            let sender = try scene.whip.attach(arguments: ["--turn", "turns:u:p@\(Self.address)"])
+            try wait(until: "it is named: \(sender.errorOutput)") {
+                sender.errorOutput.contains("the relay \(Self.address) cannot be used: the certificate of")
+            }
+            // There is another way.
+            try scene.whip.waitForPicture(sender)
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+        }
+
+        @Test func relaysAloneNeedOne() throws {
+            let scene = try WHIPScene()
+            let sender = try scene.attach(arguments: ["--relay-only"])
+            try #expect(sender.wait() == .code(64))
+            #expect(sender.errorOutput.contains("--relay-only needs a relay"), "\(sender.errorOutput)")
+        }
+    }
+}

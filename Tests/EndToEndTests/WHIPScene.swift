@@ -1,0 +1,72 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+
+/// A screen, its broadcast, and a WHIP server on libwebrtc at the other end of a network.
+final class WHIPScene {
+    struct Report: Decodable {
+        let posts: Int
+        let sessions: Int
+        let deleted: Int
+        let frames: Int
+        let width: Int?
+        let codec: String?
+        /// Addresses and what follows them, of the last offer.
+        let candidates: [String]
+    }
+
+    let network: Network
+    let display: XServer
+    let broadcast: Broadcast
+    let capture: Subprocess
+    private(set) var server: Subprocess
+    private let arguments: [String]
+
+    init(_ arguments: String...) throws {
+        network = try Network()
+        display = try XServer(.virtual(width: 1280, height: 720))
+        broadcast = try Broadcast(on: display.display)
+        capture = try broadcast.start("--no-cursor")
+        self.arguments = arguments
+        server = try Self.serve(network, arguments)
+    }
+
+    deinit { capture.stop() }
+
+    private static func serve(_ network: Network, _ arguments: [String]) throws -> Subprocess {
+        let program = Counterparts.python + [Counterparts.path("whip_server.py"), "8888"]
+        let server = try Subprocess(network.atViewer(program + arguments))
+        try wait(until: "the server listens: \(server.errorOutput)") { server.output.contains("{") }
+        return server
+    }
+
+    func restartServer() throws {
+        server.kill(SIGKILL)
+        _ = try server.wait()
+        server = try Self.serve(network, arguments)
+    }
+
+    func attach(
+        to path: String = "/live/whip",
+        environment: [String: String] = [:],
+        arguments: [String] = []
+    ) throws -> Subprocess {
+        let call = "whip+http://\(Network.viewerAddress):8888\(path)"
+        let command = [Programs.oriel, "attach", "--dir", broadcast.directory, call] + arguments
+        return try Subprocess(network.atSender(command), environment: environment)
+    }
+
+    var report: Report {
+        get throws {
+            let lines = server.output.split(separator: "\n").dropLast(server.output.hasSuffix("\n") ? 0 : 1)
+            return try JSONDecoder().decode(Report.self, from: Data(lines.last!.utf8))
+        }
+    }
+
+    func waitForPicture(_ sender: Subprocess) throws {
+        try wait(until: "the picture comes", timeout: .seconds(60)) {
+            if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
+            return try report.frames > 0
+        }
+    }
+}
