@@ -82,6 +82,7 @@ extension Attach {
             plain: plain,
             peers: peers,
             web: served?.call,
+            lobby: served?.lobby,
             bitrate: video.bitrate.bitsPerSecond
         )
         var control: SenderControl?

@@ -18,24 +18,12 @@ struct Kick: ParsableCommand {
     @OptionGroup var choice: SenderChoice
 
     func run() throws {
-        let directory = try broadcast.directory()
-        let senders = Senders(of: directory)
-        try senders.ask(try choice.pid ?? holder(among: senders, in: directory.path), for: .kick(viewer: viewer))
-    }
-
-    /// The sender that has the viewer. Each sender numbers its own viewers.
-    private func holder(among senders: Senders, in path: String) throws -> Int32 {
-        let reports = senders.reports()
-        guard !reports.isEmpty else { throw senders.nobodyToAsk() }
-        let holders = reports.filter { _, report in
-            (try? report.get())?.viewers.contains { $0.id == viewer } ?? false
-        }
-        if holders.count > 1 {
-            let pids = holders.map { "\($0.pid)" }.joined(separator: " or ")
-            throw Failure(.failed, "several senders have a viewer \(viewer): say which by --sender \(pids)")
-        }
-        if let holder = holders.first { return holder.pid }
-        for (_, report) in reports { _ = try report.get() }
-        throw Failure(.failed, "no viewer \(viewer) looks in at \(path): \"oriel status\" tells who does")
+        let senders = Senders(of: try broadcast.directory())
+        let pid =
+            try choice.pid
+            ?? senders.holder(of: "viewer \(viewer)", who: "looks in") { status in
+                status.viewers.contains { $0.id == viewer }
+            }
+        try senders.ask(pid, for: .kick(viewer: viewer))
     }
 }

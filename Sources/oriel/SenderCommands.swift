@@ -15,15 +15,18 @@ final class SenderCommands: Sendable {
     let plain: [PlainRTPCall]
     let peers: PeerGroup?
     let web: WebCall?
+    /// Where viewers wait; nil where all are let in.
+    let lobby: Lobby?
     private let bitrate: Atomic<Int>
     private let work = Mutex(SenderWork())
 
     /// - Parameter bitrate: the encoders' target, in bits a second.
-    init(_ calls: [String], plain: [PlainRTPCall], peers: PeerGroup?, web: WebCall?, bitrate: Int) {
+    init(_ calls: [String], plain: [PlainRTPCall], peers: PeerGroup?, web: WebCall?, lobby: Lobby?, bitrate: Int) {
         self.calls = calls
         self.plain = plain
         self.peers = peers
         self.web = web
+        self.lobby = lobby
         self.bitrate = Atomic(bitrate)
     }
 
@@ -51,20 +54,34 @@ final class SenderCommands: Sendable {
                     bitrateBps: bitrate.load(ordering: .relaxed),
                     quantizer: work.quantizer,
                     limit: work.limit,
-                    viewers: viewers
+                    viewers: viewers,
+                    knocks: lobby?.waiting.map { knock in
+                        SenderStatus.Knock(
+                            id: knock.number,
+                            name: knock.name,
+                            note: knock.note,
+                            address: knock.address,
+                            sinceS: milliseconds(now - knock.since) / 1000
+                        )
+                    }
                 )
             )
         case .kick(let number):
             guard let web else {
                 return .refused(reason: "nobody can be sent away from \(calls.joined(separator: ", "))")
             }
-            if web.kick(number) { return .done }
+            if let session = web.kick(number) {
+                lobby?.forget(session: session)
+                return .done
+            }
             let isElsewhere = peers?.statuses.contains { $0.number == number } ?? false
             return .refused(
                 reason: isElsewhere
                     ? "\(number) is in a call that others run, which only this sender's end leaves"
                     : "no viewer \(number) looks in"
             )
+        case .accept(let knock): return answer(knock, .accepted)
+        case .reject(let knock): return answer(knock, .rejected)
         case .setBitrate(let bitrate):
             guard Bitrate.range ~= bitrate else { return .refused(reason: "\(bitrate) bits a second are out of range") }
             for call in plain { call.setTargetBitrate(UInt64(bitrate)) }
@@ -72,6 +89,11 @@ final class SenderCommands: Sendable {
             self.bitrate.store(bitrate, ordering: .relaxed)
             return .done
         }
+    }
+
+    private func answer(_ knock: Int, _ answer: Knocks.Answer) -> SenderReply {
+        guard let lobby else { return .refused(reason: "nobody has to ask: start it with --accept ask") }
+        return lobby.answer(knock, answer) ? .done : .refused(reason: "nobody waits with the number \(knock)")
     }
 }
 

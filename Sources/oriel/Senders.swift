@@ -64,6 +64,24 @@ struct Senders {
         for result in results { try result.get() }
     }
 
+    /// The one sender that has somebody. Each sender counts its own.
+    ///
+    /// - Parameters:
+    ///   - somebody: whom, for people, such as `viewer 2`.
+    ///   - does: what that one does, such as `looks in`.
+    func holder(of somebody: String, who does: String, where has: (SenderStatus) -> Bool) throws -> Int32 {
+        let reports = reports()
+        guard !reports.isEmpty else { throw nobodyToAsk() }
+        let holders = reports.filter { _, report in (try? report.get()).map(has) ?? false }
+        if holders.count > 1 {
+            let pids = holders.map { "\($0.pid)" }.joined(separator: " or ")
+            throw Failure(.failed, "several senders have a \(somebody): say which by --sender \(pids)")
+        }
+        if let holder = holders.first { return holder.pid }
+        for (_, report) in reports { _ = try report.get() }
+        throw Failure(.failed, "no \(somebody) \(does) at \(broadcast.path): \"oriel status\" tells who does")
+    }
+
     func nobodyToAsk(_ pid: Int32? = nil) -> Failure {
         let name = pid.map { "no sender \($0)" } ?? "no sender"
         return Failure(.tryAgain, "\(name) is attached to the broadcast in \(broadcast.path)")

@@ -28,6 +28,8 @@ struct WebCallPreparation {
 final class ServedWebCall {
     let call: WebCall
     let status = WebStatus()
+    /// Where viewers wait; nil where all are let in.
+    let lobby: Lobby?
     private let server: HTTPServer
     private let service: WebService
     private let listener: HTTPServer.Listener
@@ -50,13 +52,22 @@ final class ServedWebCall {
             Console.note("\(event)")
             status.note(event)
         }
+        let server = server
+        lobby =
+            options.accept == .ask
+            ? Lobby(patience: .seconds(options.answerTimeout)) {
+                server.schedule(in: $0, $1)
+            } report: {
+                Console.note("\($0)")
+            } : nil
         service = WebService(
             WebService.Configuration(
                 token: preparation.token,
                 names: (preparation.tls?.names ?? []) + [options.server.listen.host].compactMap(\.self),
                 origins: options.allowOrigin,
                 iceServerLinks: preparation.iceServerLinks,
-                snapshots: Self.snapshots(of: preparation.directory, from: horizon)
+                snapshots: Self.snapshots(of: preparation.directory, from: horizon),
+                lobby: lobby
             ),
             call: call,
             status: status
@@ -69,6 +80,7 @@ final class ServedWebCall {
     func stop() {
         status.note(.stopped)
         listener.close()
+        lobby?.close()
         service.close()
     }
 

@@ -50,6 +50,8 @@ struct StatusReport: Encodable {
     let hasSender: Bool
     let senders: [SenderEntry]
     let viewers: [ViewerEntry]
+    /// Who asks to look in.
+    let knocks: [KnockEntry]
 
     var isLive: Bool { state != Liveness.stopped.name && state != Liveness.dead.name }
 
@@ -84,6 +86,9 @@ struct StatusReport: Encodable {
         uptimeS = isLive ? status.map { milliseconds(now - $0.startedAt) / 1000 } : nil
         hasSender = inspection?.hasReaders ?? false
         senders = reports.map { SenderEntry(pid: $0.pid, $0.report) }
+        knocks = reports.flatMap { pid, report in
+            ((try? report.get())?.knocks ?? []).map { KnockEntry(sender: pid, knock: $0) }
+        }
         viewers = reports.flatMap { pid, report in
             ((try? report.get())?.viewers ?? []).map { ViewerEntry(sender: pid, viewer: $0) }
         }.sorted { ($0.viewer.id, $0.sender) < ($1.viewer.id, $1.sender) }
@@ -92,10 +97,11 @@ struct StatusReport: Encodable {
     /// For a person: one line, one more for each sender that is at fault, and one for each viewer.
     var lines: [String] {
         let problems = senders.compactMap(\.problem)
-        guard !viewers.isEmpty else { return [sentence] + problems }
+        let asking = knocks.map(\.sentence)
+        guard !viewers.isEmpty else { return [sentence] + problems + asking }
         let isOne = Set(viewers.map(\.sender)).count == 1
         let rows = [ViewerEntry.head] + viewers.map(\.row)
-        return [sentence] + problems + [""] + table(isOne ? rows.map { Array($0.dropLast()) } : rows)
+        return [sentence] + problems + asking + [""] + table(isOne ? rows.map { Array($0.dropLast()) } : rows)
     }
 
     private var sentence: String {
@@ -146,6 +152,30 @@ struct SenderEntry: Encodable {
             (calls, bitrateBps, problem) = (nil, nil, "\(error)")
             (quantizer, limit) = (nil, nil)
         }
+    }
+}
+
+/// One who asks to look in, as `oriel status` tells of it.
+struct KnockEntry: Encodable {
+    /// Process of the sender.
+    let sender: Int32
+    let knock: SenderStatus.Knock
+
+    private enum CodingKeys: CodingKey { case sender }
+
+    func encode(to encoder: any Encoder) throws {
+        try knock.encode(to: encoder)
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(sender, forKey: .sender)
+    }
+
+    /// A sender may say anything.
+    var sentence: String {
+        func short(_ text: String) -> String { String(text.filter { !$0.isNewline }.prefix(200)) }
+        let name = knock.name.isEmpty ? "somebody" : "\"\(short(knock.name))\""
+        let note = knock.note.isEmpty ? "" : " (\(short(knock.note)))"
+        return
+            "\(knock.id): \(name) from \(short(knock.address))\(note) has asked to look in for \(rounded(knock.sinceS)) s"
     }
 }
 

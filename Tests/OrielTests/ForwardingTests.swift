@@ -33,6 +33,8 @@ import WebRTC
         "--stun": [["stun.example"], ["stun:stun.example:3479"], ["[2001:db8::1]:3478"], ["192.0.2.7"]],
         "--turn": [["u:p@turn.example"], ["a%3Ab:p%40@[2001:db8::1]:1?transport=tcp", "turn:x:y@192.0.2.1:9"]],
         "--turn-secret-file": [["/dev/null"]],
+        "--accept": [["all"], ["ask"]],
+        "--answer-timeout": [["1"], ["3600"]],
         "--trust": [["authority.pem"], ["--t"]],
         "--ports": [["1-1"], ["50000-50100"], ["1-65535"]],
         "--max-viewers": [["1"], ["1000"]],

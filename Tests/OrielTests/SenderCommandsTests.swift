@@ -18,7 +18,7 @@ import WebRTC
         (.max, false),
     ])
     func aBitrateBeyondTheRangeIsRefused(bitrate: Int, isTaken: Bool) throws {
-        let commands = SenderCommands(["web"], plain: [], peers: nil, web: nil, bitrate: 2_500_000)
+        let commands = SenderCommands(["web"], plain: [], peers: nil, web: nil, lobby: nil, bitrate: 2_500_000)
         switch commands.reply(to: .setBitrate(bitrateBps: bitrate)) {
         case .done: #expect(isTaken)
         case .refused: #expect(!isTaken)
@@ -30,11 +30,11 @@ import WebRTC
 
     @Test(arguments: [Int.min, -1, 0, 1, .max])
     func withoutViewersNobodyIsKicked(number: Int) throws {
-        let plain = SenderCommands(["rtp://h:5004"], plain: [], peers: nil, web: nil, bitrate: 1)
+        let plain = SenderCommands(["rtp://h:5004"], plain: [], peers: nil, web: nil, lobby: nil, bitrate: 1)
         guard case .refused(let reason) = plain.reply(to: .kick(viewer: number)) else { throw Unexpected() }
         #expect(reason.contains("rtp://h:5004"))
         let (peers, call) = try call()
-        let web = SenderCommands(["web"], plain: [], peers: peers, web: call, bitrate: 1)
+        let web = SenderCommands(["web"], plain: [], peers: peers, web: call, lobby: nil, bitrate: 1)
         guard case .refused(let reason) = web.reply(to: .kick(viewer: number)) else { throw Unexpected() }
         #expect(reason == "no viewer \(number) looks in")
         peers.close()

@@ -29,11 +29,12 @@ import Time
             return switch request {
             case .status: .status(report: Self.status)
             case .kick(let viewer): viewer == 7 ? .done : .refused(reason: "no viewer \(viewer) looks in")
-            case .setBitrate: .done
+            case .accept, .reject, .setBitrate: .done
             }
         }
         let requests: [SenderRequest] = [
-            .status, .kick(viewer: 7), .kick(viewer: .max), .setBitrate(bitrateBps: 30_000),
+            .status, .kick(viewer: 7), .kick(viewer: .max), .setBitrate(bitrateBps: 30_000), .accept(knock: 1),
+            .reject(knock: 2),
         ]
         let answers = try requests.map { try ask($0) }
         #expect(asked.withLock { $0 } == requests)

@@ -17,6 +17,8 @@ struct WHEPEndpoint: Sendable {
     let status: WebStatus
     /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6).
     let iceServerLinks: @Sendable () -> [String]
+    /// Where viewers wait to be let in; nil where all are.
+    let lobby: Lobby?
 
     /// The name of a session, perhaps empty, by its path; nil for any other path.
     static func session(of path: String) -> String? {
@@ -49,13 +51,51 @@ struct WHEPEndpoint: Sendable {
         if status.isStopped {
             return completion(.sentence(.conflict, "nothing is broadcast now", ["Retry-After": "4"]))
         }
+        guard let lobby, !lobby.isKnown(request.viewerKey) else { return admit(request, completion) }
+        knock(request, at: lobby, completion)
+    }
+
+    private func admit(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
         call.join(offer: String(decoding: request.body, as: UTF8.self), from: request.client) { result in
             switch result {
-            case .success(let admission): completion(created(admission))
+            case .success(let admission):
+                lobby?.note(session: admission.id, key: request.viewerKey)
+                completion(created(admission))
             case .failure(let refusal):
                 completion(.sentence(Self.status(of: refusal), "\(refusal)", Self.hints(refusal)))
             }
         }
+    }
+
+    /// The response waits until somebody has decided. A page first asks its viewer for a name; players cannot.
+    private func knock(_ request: HTTPRequest, at lobby: Lobby, _ completion: @escaping WebService.Completion) {
+        func text(_ field: String) -> String? {
+            request.headers.first(name: field).flatMap { String(percentDecoding: $0[...]) }
+        }
+        let name = text("oriel-name")
+        guard name != nil || request.viewerKey == nil else {
+            return completion(
+                .sentence(.preconditionRequired, "whoever shares this screen lets people in", ["Oriel-Reason": "knock"])
+            )
+        }
+        let number = lobby.knock(
+            name: name ?? "",
+            note: text("oriel-note") ?? "",
+            key: request.viewerKey,
+            from: request.client
+        ) { answer in
+            switch answer {
+            case .accepted: admit(request, completion)
+            case .rejected:
+                completion(.sentence(.forbidden, "you were not let in", ["Oriel-Reason": "rejected"]))
+            case .noAnswer, .cancelled:
+                completion(.sentence(.serviceUnavailable, "nobody has answered", ["Oriel-Reason": "no-answer"]))
+            }
+        }
+        guard let number else {
+            return completion(.sentence(.tooManyRequests, "too many wait: try again later", ["Retry-After": "5"]))
+        }
+        request.departure.notify { lobby.answer(number, .cancelled) }
     }
 
     /// The session's address is relative to the endpoint's, whatever a proxy made of that (RFC 9110 §10.2.2).
@@ -121,4 +161,9 @@ struct WHEPEndpoint: Sendable {
             }
         }
     }
+}
+
+extension HTTPRequest {
+    /// By what a viewer is known that was let in before; the page makes it up.
+    var viewerKey: String? { headers.first(name: "oriel-viewer") }
 }

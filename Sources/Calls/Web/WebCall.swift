@@ -230,14 +230,15 @@ package final class WebCall: Sendable {
     /// Sends a viewer away.
     ///
     /// - Parameter number: the peer's.
-    /// - Returns: whether there is such a viewer.
-    package func kick(_ number: Int) -> Bool {
-        guard let id = state.withLock({ $0.sessions.first { $0.value.number == number }?.key }) else { return false }
-        return peers.perform { [self] loop in
+    /// - Returns: the name of the viewer's session; nil if there is no such viewer.
+    package func kick(_ number: Int) -> String? {
+        guard let id = state.withLock({ $0.sessions.first { $0.value.number == number }?.key }) else { return nil }
+        let isOpen = peers.perform { [self] loop in
             guard let peer = loop.peer(number) else { return }
             noteKicked(id)
             loop.close(peer, .closed)
         }
+        return isOpen ? id : nil
     }
 
     /// Whether there is such a session, or one that was kicked, whose name nobody knows but its viewer.

@@ -17,19 +17,23 @@ package final class WebService: Sendable {
         /// asked anew for each viewer, as logins may last for a time.
         package var iceServerLinks: @Sendable () -> [String]
         package var snapshots: SnapshotSource
+        /// Where viewers wait to be let in; nil where all are.
+        package var lobby: Lobby?
 
         package init(
             token: String?,
             names: [String] = [],
             origins: [WebOrigin] = [],
             iceServerLinks: @escaping @Sendable () -> [String],
-            snapshots: SnapshotSource
+            snapshots: SnapshotSource,
+            lobby: Lobby? = nil
         ) {
             self.token = token
             self.names = names
             self.origins = origins
             self.iceServerLinks = iceServerLinks
             self.snapshots = snapshots
+            self.lobby = lobby
         }
     }
 
@@ -50,7 +54,12 @@ package final class WebService: Sendable {
         self.status = status
         access = Mutex(AccessGuard(token: configuration.token))
         origins = OriginGuard(names: configuration.names, allowed: configuration.origins)
-        whep = WHEPEndpoint(call: call, status: status, iceServerLinks: configuration.iceServerLinks)
+        whep = WHEPEndpoint(
+            call: call,
+            status: status,
+            iceServerLinks: configuration.iceServerLinks,
+            lobby: configuration.lobby
+        )
         snapshots = SnapshotDesk(configuration.snapshots)
     }
 
@@ -75,7 +84,11 @@ package final class WebService: Sendable {
         if let refusal = authorize(request) ?? refuse(request, unless: methods) { return completion(refusal) }
         switch request.path {
         case WHEPEndpoint.path: whep.join(request, completion)
-        case "/snapshot.png": snapshot(completion)
+        case "/snapshot.png":
+            if let lobby = configuration.lobby, !lobby.isKnown(request.viewerKey) {
+                return completion(.sentence(.forbidden, "only who was let in gets a picture"))
+            }
+            snapshot(completion)
         case "/api/status": completion(Self.json(status.json))
         case "/api/events": completion(eventStream)
         case _ where request.path.hasPrefix(Self.viewerPrefix):

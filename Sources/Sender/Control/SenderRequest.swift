@@ -3,6 +3,10 @@ package enum SenderRequest: Codable, Sendable, Equatable {
     case status
     /// Sends away the viewer of this number.
     case kick(viewer: Int)
+    /// Lets in who knocks with this number.
+    case accept(knock: Int)
+    /// Sends away who knocks with this number.
+    case reject(knock: Int)
     /// From now on, renditions have this target of rate control, in bits a second.
     case setBitrate(bitrateBps: Int)
 }

@@ -28,6 +28,21 @@ package struct SenderStatus: Codable, Sendable {
         package init() {}
     }
 
+    /// Somebody who waits to be let in.
+    package struct Knock: Codable, Sendable {
+        package var id: Int
+        /// What it says of itself; either may be empty.
+        package var name: String
+        package var note: String
+        package var address: String
+        /// Seconds since it knocked.
+        package var sinceS: Double
+
+        package init(id: Int, name: String, note: String, address: String, sinceS: Double) {
+            (self.id, self.name, self.note, self.address, self.sinceS) = (id, name, note, address, sinceS)
+        }
+    }
+
     /// What keeps the picture from being better or newer.
     package enum Limit: String, Codable, Sendable {
         /// Nothing changes.
@@ -47,18 +62,22 @@ package struct SenderStatus: Codable, Sendable {
     /// Absent if nothing but the bitrate limits the picture.
     package var limit: Limit?
     package var viewers: [Viewer]
+    /// Absent where nobody has to knock.
+    package var knocks: [Knock]?
 
     package init(
         calls: [String],
         bitrateBps: Int,
         quantizer: Int? = nil,
         limit: Limit? = nil,
-        viewers: [Viewer]
+        viewers: [Viewer],
+        knocks: [Knock]? = nil
     ) {
         self.calls = calls
         self.bitrateBps = bitrateBps
         self.quantizer = quantizer
         self.limit = limit
         self.viewers = viewers
+        self.knocks = knocks
     }
 }

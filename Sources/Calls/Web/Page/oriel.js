@@ -21,6 +21,9 @@ const sentences = {
   denied: 'This link is wrong or no longer valid. Please ask for a new one.',
   full: 'All places are taken. You will join as soon as one is free.',
   kicked: 'You were sent away.',
+  knocking: 'Whoever shares this screen lets people in.',
+  asking: 'Waiting to be let in…',
+  rejected: 'You were not let in.',
 };
 
 const troubles = {
@@ -31,7 +34,8 @@ const troubles = {
   dead: 'The capture has stopped. Waiting for it to start again…',
 };
 
-let link = 'connecting';    // the state of the connection to the sender: connecting, live, reconnecting, unable, denied, full or kicked
+let link = 'connecting';    // the state of the connection to the sender: connecting, live, reconnecting, or one of `stops`
+const stops = ['unable', 'denied', 'full', 'kicked', 'knocking', 'asking', 'rejected'];
 let source = null;          // the state of the broadcast itself, from the events
 let viewers = null;
 let seen = false;           // whether there ever was a picture
@@ -48,7 +52,7 @@ function hear(event) {
 
 function render() {
   let state = link, sentence = sentences[link];
-  if (!['unable', 'denied', 'full', 'kicked'].includes(link)) {
+  if (!stops.includes(link)) {
     if (source === 'stopped') state = 'ended';
     else if (source in troubles) state = seen || source !== 'starting' ? 'reconnecting' : 'connecting';
     else if (source === 'paused' && link === 'live') state = 'paused';
@@ -149,6 +153,16 @@ function pauseAfter({ status, reason, retryAfter, message }) {
     become('denied');
     return Infinity;
   }
+  if (reason === 'knock' || reason === 'no-answer') {
+    sender.knock = null;
+    become('knocking');
+    if (reason === 'no-answer') say('Nobody has answered.');
+    return Infinity;
+  }
+  if (reason === 'rejected') {
+    become('rejected');
+    return Infinity;
+  }
   if (reason === 'full') become('full');
   else become(status === 503 && !seen ? 'connecting' : 'reconnecting');
   if (status === 429) say(message);
@@ -167,7 +181,13 @@ function followTheBrowser() {
     become('connecting');
     wake();
   });
-  addEventListener('online', () => { if (!['denied', 'kicked'].includes(link)) wake(); });
+  addEventListener('online', () => { if (!['denied', 'kicked', 'knocking', 'rejected'].includes(link)) wake(); });
+  $('knock').onsubmit = event => {
+    event.preventDefault();
+    sender.knock = { name: $('name').value.trim(), note: $('note').value.trim() };
+    become('asking');
+    wake();
+  };
   addEventListener('pagehide', () => drop(session));
   addEventListener('pageshow', event => { if (event.persisted) connection.abort(); });
 }

@@ -9,14 +9,30 @@ export class Refusal extends Error {
   }
 }
 
+/// By this, the sender knows again a viewer that it has let in.
+const viewerKey = (() => {
+  const name = 'oriel-viewer';
+  const fresh = crypto.getRandomValues(new Uint32Array(4)).join('');
+  try {
+    const known = localStorage.getItem(name) ?? fresh;
+    localStorage.setItem(name, known);
+    return known;
+  } catch {                 // storage is blocked: this page alone is known
+    return fresh;
+  }
+})();
+
 /// The sender, asked with one token.
 export class Sender {
+  knock = null;             // `{ name, note }` of a viewer who asks to be let in
+
   constructor(token) {
     this.token = token;
   }
 
   async request(path, options = {}) {
-    const headers = { ...options.headers, ...(this.token && { Authorization: `Bearer ${this.token}` }) };
+    const authorization = this.token && { Authorization: `Bearer ${this.token}` };
+    const headers = { ...options.headers, ...authorization, 'Oriel-Viewer': viewerKey };
     const response = await fetch(path, { cache: 'no-store', ...options, headers });
     if (!response.ok) throw new Refusal(response, await response.text());
     return response;
@@ -91,14 +107,20 @@ export class Session {
     // The offer is sent before it is applied: gathering begins with setLocalDescription, and by then the answer has
     // told which ICE servers to use.
     this.offer = await this.pc.createOffer();
+    const { knock } = this.sender;
     const headers = { 'Content-Type': 'application/sdp' };
+    if (knock) {
+      headers['Oriel-Name'] = encodeURIComponent(knock.name);
+      headers['Oriel-Note'] = encodeURIComponent(knock.note);
+    }
     const joining = this.sender.request('whep', { method: 'POST', headers, body: this.offer.sdp }).then(response => {
       this.resource = new URL(response.headers.get('Location'), response.url);
       this.etag = response.headers.get('ETag');
       if (this.left) this.leave();      // the page had given up before the sender let it in
       return response;
     });
-    this.response = await within(10_000, joining);
+    // Who knocks waits for a person.
+    this.response = await (knock ? joining : within(10_000, joining));
   }
 
   /// Shows what the sender sends. Ends only by throwing, when the connection failed.
