@@ -21,3 +21,12 @@ package protocol JoinedCall: AnyObject, Sendable {
     /// Leaves it.
     func close()
 }
+
+extension String {
+    /// What a server says, for a sentence: its first line, 200 bytes at the most, without what a terminal would obey.
+    init(quoting words: String) {
+        let line =
+            String(decoding: words.utf8.prefix(200), as: UTF8.self).split(whereSeparator: \.isNewline).first ?? ""
+        self.init(line.filter { $0.asciiValue.map { 0x20...0x7E ~= $0 } ?? false })
+    }
+}

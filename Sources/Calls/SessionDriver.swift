@@ -14,6 +14,7 @@ protocol CallSession: Sendable {
     mutating func takeOutputs() -> [Output]
 }
 
+extension JanusSession: CallSession {}
 extension RoomSession: CallSession {}
 extension WHIPSession: CallSession {}
 

@@ -10,7 +10,8 @@ struct Attach: ParsableCommand {
         abstract: "Attach a sender to a broadcast and stream it into calls.",
         discussion: """
             A CALL is "web": browsers look in by the address that goes to standard output; room+https://HOST/ROOM: the other \
-            member of a one-to-one room whose server speaks Socket.IO, such as "oriel rooms"; whip+https://HOST/PATH: a media server, by WHIP; or rtp://HOST:PORT: plain, \
+            member of a one-to-one room whose server speaks Socket.IO, such as "oriel rooms"; whip+https://HOST/PATH: a media server, by WHIP; janus+ws://HOST:PORT/ROOM: a room of \
+            a Janus server; or rtp://HOST:PORT: plain, \
             unencrypted RTP to one receiver or multicast group, with RTCP on the next port, and the description that a \
             receiver needs (SDP) goes to standard output or to the file of --sdp. Several calls share one encode where they \
             take the same.
@@ -19,7 +20,7 @@ struct Attach: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Where to: web, room+https://HOST/ROOM, whip+https://HOST/PATH, or rtp://HOST:PORT; several may be given.",
+            "Where to: web, room+https://HOST/ROOM, whip+https://HOST/PATH, janus+ws://HOST:PORT/ROOM, or rtp://HOST:PORT; several may be given.",
             valueName: "call"
         ),
         transform: { try Call(parsing: $0) }
@@ -30,7 +31,7 @@ struct Attach: ParsableCommand {
     @OptionGroup var video: VideoOptions
     @OptionGroup var sender: SenderOptions
     @OptionGroup(title: "Options of web") var web: WebOptions
-    @OptionGroup(title: "Options of room+ and whip+") var joined: JoinedCallOptions
+    @OptionGroup(title: "Options of room+, whip+ and janus+") var joined: JoinedCallOptions
     @OptionGroup(title: "Options of rtp://") var rtp: PlainRTPOptions
 
     @Option(help: "Frames a second at the most, 1 to 60.")
@@ -47,6 +48,10 @@ struct Attach: ParsableCommand {
         let endpoints = calls.compactMap { if case .whip(let endpoint) = $0 { endpoint.origin } else { nil } }
         if Set(endpoints).count > 1, try joined.whipToken() != nil {
             throw ValidationError("a WHIP token is for one server: attach a sender to each.")
+        }
+        let servers = calls.compactMap { if case .janus(let address) = $0 { address.endpoint } else { nil } }
+        if Set(servers).count > 1, try joined.janusSecrets() != JanusSecrets() {
+            throw ValidationError("secrets of Janus are for one server: attach a sender to each.")
         }
         guard calls.count(where: { $0.destination != nil }) > 1 else { return }
         if rtp.sdp != nil {
@@ -68,6 +73,7 @@ struct Attach: ParsableCommand {
 
 /// A call by its name on the command line.
 enum Call: Equatable, CustomStringConvertible {
+    case janus(JanusAddress)
     case plainRTP(RTPDestination)
     case room(RoomAddress)
     case web
@@ -77,6 +83,8 @@ enum Call: Equatable, CustomStringConvertible {
     init(parsing text: String) throws {
         if text == "web" {
             self = .web
+        } else if text.lowercased().hasPrefix("janus+") {
+            self = .janus(try JanusAddress(parsing: text))
         } else if text.lowercased().hasPrefix("room+") {
             self = .room(try RoomAddress(parsing: text))
         } else if text.lowercased().hasPrefix("whip+") {
@@ -92,18 +100,21 @@ enum Call: Equatable, CustomStringConvertible {
     /// Where a plain RTP call sends; nil for others.
     var destination: RTPDestination? { if case .plainRTP(let destination) = self { destination } else { nil } }
 
+    var isJanus: Bool { if case .janus = self { true } else { false } }
+
     var isWHIP: Bool { if case .whip = self { true } else { false } }
 
     /// Whether others run it, by a server that this side asks.
     var isJoined: Bool {
         switch self {
-        case .room, .whip: true
+        case .janus, .room, .whip: true
         case .plainRTP, .web: false
         }
     }
 
     var description: String {
         switch self {
+        case .janus(let address): "\(address)"
         case .plainRTP(let destination): "\(destination)"
         case .room(let address): "\(address)"
         case .web: "web"

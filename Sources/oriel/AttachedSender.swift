@@ -29,6 +29,7 @@ extension Attach {
         let relayTrust =
             try ice?.needTunnels ?? false ? TLSTrust(alsoTrusting: web.trust, toSpeak: .turn) : nil
         let whipToken = try calls.contains(where: \.isWHIP) ? self.joined.whipToken() : nil
+        let janusSecrets = try calls.contains(where: \.isJanus) ? self.joined.janusSecrets() : nil
         let folder = Self.unlessItFails { () throws(BridgeError) in try SenderFolder(in: directory) }
         // To commands in other containers, the folder's lock alone tells that this sender lives.
         defer { withExtendedLifetime(folder) {} }
@@ -65,6 +66,7 @@ extension Attach {
                 codecs: codecs,
                 trust,
                 whipToken: whipToken,
+                janusSecrets: janusSecrets,
                 to: peers!
             ) { sinks.bell.ring() }
         }

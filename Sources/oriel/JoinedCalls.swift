@@ -17,6 +17,30 @@ struct JoinedCallOptions: ParsableArguments {
     )
     var whipTokenFile: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "A file with the API secret of the Janus server, which the environment may give as ORIEL_JANUS_SECRET instead.",
+            valueName: "file"
+        )
+    )
+    var janusSecretFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with a token for the Janus server or its room, which may be in ORIEL_JANUS_TOKEN instead.",
+            valueName: "file"
+        )
+    )
+    var janusTokenFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with the PIN of the Janus room, which may be in ORIEL_JANUS_PIN instead.",
+            valueName: "file"
+        )
+    )
+    var janusPinFile: String?
+
     /// The token of the WHIP server; nil for none.
     func whipToken() throws -> String? {
         let token = try secret(in: whipTokenFile, or: "ORIEL_WHIP_TOKEN", "token")
@@ -26,6 +50,15 @@ struct JoinedCallOptions: ParsableArguments {
             throw ValidationError("the token of the WHIP server has characters that no bearer token has.")
         }
         return token
+    }
+
+    /// What lets this side into rooms of Janus.
+    func janusSecrets() throws -> JanusSecrets {
+        JanusSecrets(
+            apiSecret: try secret(in: janusSecretFile, or: "ORIEL_JANUS_SECRET", "API secret"),
+            token: try secret(in: janusTokenFile, or: "ORIEL_JANUS_TOKEN", "token"),
+            pin: try secret(in: janusPinFile, or: "ORIEL_JANUS_PIN", "PIN")
+        )
     }
 }
 
@@ -53,7 +86,7 @@ final class JoinedCalls: Sendable {
     /// Begins to join.
     ///
     /// - Parameters:
-    ///   - calls: rooms, and endpoints of WHIP.
+    ///   - calls: rooms, endpoints of WHIP, and rooms of Janus.
     ///   - areAll: whether the sender has no other calls, and ends with the last of these.
     ///   - ended: is called when all of them are over.
     init(
@@ -62,6 +95,7 @@ final class JoinedCalls: Sendable {
         codecs: [[VideoCodec]],
         _ trust: TLSTrust,
         whipToken: String?,
+        janusSecrets: JanusSecrets?,
         to peers: PeerGroup,
         ended: @escaping @Sendable () -> Void
     ) {
@@ -81,6 +115,12 @@ final class JoinedCalls: Sendable {
         peers.onAddressChange { web.cutConnections(exceptFrom: $0) }
         self.calls = calls.compactMap { call -> (any JoinedCall)? in
             switch call {
+            case .janus(let address):
+                JanusCall(to: address, janusSecrets ?? JanusSecrets(), codecs: codecs, by: web, to: peers) {
+                    Console.note("\(address): \($0)")
+                } ended: {
+                    end($0)
+                }
             case .room(let address):
                 RoomCall(address, codecs: codecs, by: web, to: peers) {
                     Console.note("\(address): \($0)")

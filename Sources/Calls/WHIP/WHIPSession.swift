@@ -235,10 +235,7 @@ package struct WHIPSession: Sendable {
         guard response.headers.first(name: "content-type")?.lowercased().hasPrefix("text/plain") ?? false else {
             return ""
         }
-        let text = String(decoding: response.body.prefix(200), as: UTF8.self)
-        let line = text.split(whereSeparator: \.isNewline).first ?? ""
-        // Nothing that a terminal would obey.
-        let words = String(line.filter { $0.asciiValue.map { 0x20...0x7E ~= $0 } ?? false })
+        let words = String(quoting: String(decoding: response.body, as: UTF8.self))
         return words.isEmpty ? "" : ": \(words)"
     }
 }

@@ -58,7 +58,7 @@ extension SessionDescription.Media {
     var isProtectedRTP: Bool { transport.hasSuffix("TLS/RTP/SAVPF") || transport.hasSuffix("TLS/RTP/SAVP") }
 
     /// Whether the peer wants to receive; a description may inherit the direction from the session.
-    func receives(in description: SessionDescription) -> Bool {
+    package func receives(in description: SessionDescription) -> Bool {
         let directions = ["recvonly", "sendrecv", "sendonly", "inactive"]
         let direction = (attributes + description.attributes).first { directions.contains($0.name) }?.name
         return direction != "sendonly" && direction != "inactive"

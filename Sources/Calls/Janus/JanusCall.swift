@@ -1,0 +1,185 @@
+package import HTTP
+package import Media
+import NIOHTTP1
+package import Peers
+import Posix
+import Synchronization
+import Time
+
+/// Publishes the screen into a VideoRoom of Janus.
+///
+/// The session runs on the web client's thread, the peer on the network thread of the peers. Close the call, then both.
+package final class JanusCall: JoinedCall {
+    package enum Event: Sendable, CustomStringConvertible {
+        case connected(codec: VideoCodec)
+        case retrying(why: String)
+        case resumed
+
+        package var description: String {
+            switch self {
+            case .connected(let codec): "the room gets the picture, \(codec.rawValue)"
+            case .retrying(let why): "\(why); trying again"
+            case .resumed: "the server is there again, and the picture went on"
+            }
+        }
+    }
+
+    private struct State {
+        /// What becomes of an earlier one does not count.
+        var peer: CallPeer?
+        /// The WebSocket, and which one of those so far it is: what is heard of earlier ones does not count.
+        var socket: WebSocket?
+        var socketNumber = 0
+        var isLost = false
+        var end: (@Sendable (CallEnd?) -> Void)?
+    }
+
+    private let address: JanusAddress
+    private let web: WebClient
+    private let peers: PeerGroup
+    private let codecs: [[VideoCodec]]
+    private let report: @Sendable (Event) -> Void
+    private let driver: SessionDriver<JanusSession>
+    private let state: Mutex<State>
+
+    /// Begins to publish.
+    ///
+    /// - Parameters:
+    ///   - codecs: in groups; all are offered, and the room takes one.
+    ///   - report: gets the events, on the web client's thread.
+    ///   - ended: called once when the call is over: nil if it was closed.
+    package init(
+        to address: JanusAddress,
+        _ secrets: JanusSecrets,
+        codecs: [[VideoCodec]],
+        by web: WebClient,
+        to peers: PeerGroup,
+        report: @escaping @Sendable (Event) -> Void,
+        ended: @escaping @Sendable (CallEnd?) -> Void
+    ) {
+        (self.address, self.codecs, self.web, self.peers, self.report) = (address, codecs, web, peers, report)
+        let session = JanusSession(
+            server: address.server,
+            room: address.room,
+            secrets,
+            codecs: Array(codecs.joined())
+        )
+        driver = SessionDriver(session, by: web)
+        state = Mutex(State(end: ended))
+        web.perform { [self] in change { session, _ in session.start() } }
+    }
+
+    package func close() {
+        web.perform { [self] in change { session, now in session.leave(now: now) } }
+    }
+
+    private func change(_ body: (inout JanusSession, Instant) -> Void) {
+        let outputs = driver.change(body) { [weak self] in self?.change { session, now in session.tick(now: now) } }
+        for output in outputs { perform(output) }
+    }
+
+    private func perform(_ output: JanusSession.Output) {
+        switch output {
+        case .openSocket: openSocket()
+        case .closeSocket:
+            state.withLock { state in
+                defer { (state.socket, state.socketNumber) = (nil, state.socketNumber + 1) }
+                return state.socket
+            }?.close()
+        case .send(let text): state.withLock(\.socket)?.send(.text(Array(text.utf8)))
+        case .offer:
+            let peer = CallPeer(peers, codecs: codecs, at: address.server) { [weak self, web] signal, peer in
+                web.perform { [weak self] in self?.take(signal, of: peer) }
+            }
+            state.withLock { $0.peer = peer }
+            peer.offer()
+        case .closePeer: state.withLock { $0.peer.take() }?.close()
+        case .accept(let sdp): state.withLock(\.peer)?.accept(sdp)
+        case .addCandidate(let line): state.withLock(\.peer)?.add(candidate: line)
+        case .retrying(let why):
+            // Once for each time that it is lost.
+            let isNews = state.withLock { state in
+                defer { state.isLost = true }
+                return !state.isLost
+            }
+            if isNews { report(.retrying(why: why)) }
+        case .resumed:
+            state.withLock { $0.isLost = false }
+            report(.resumed)
+        case .ended(let end): state.withLock { $0.end.take() }?(end)
+        }
+    }
+
+    // MARK: - The WebSocket
+
+    private func openSocket() {
+        let number = state.withLock { state in
+            state.socketNumber += 1
+            return state.socketNumber
+        }
+        @Sendable func change(_ body: (inout JanusSession, Instant) -> Void) {
+            if state.withLock({ $0.socketNumber == number }) { self.change(body) }
+        }
+        let server = address.server
+        web.openSocket(
+            address.endpoint.target,
+            of: address.endpoint.origin,
+            ["Sec-WebSocket-Protocol": "janus-protocol"],
+            owner: WebSocketOwner(
+                opened: { [self] socket in
+                    let isWanted = state.withLock { state in
+                        guard state.socketNumber == number else { return false }
+                        state.socket = socket
+                        return true
+                    }
+                    guard isWanted else { return socket.close() }
+                    change { session, now in session.opened(now: now) }
+                },
+                received: { message in
+                    guard case .text(let text) = message else { return }
+                    change { session, now in session.received(text, now: now) }
+                },
+                closed: {
+                    change { session, now in session.lost("the connection to \(server) is lost", now: now) }
+                }
+            )
+        ) { result in
+            change { session, now in
+                switch result {
+                case .success(let status):
+                    session.lost(
+                        "\(server) answers with status \(status), as no WebSocket of Janus does: check the address",
+                        now: now
+                    )
+                case .failure(let error): session.lost("\(error)", error.kindOfEnd, now: now)
+                }
+            }
+        }
+    }
+
+    // MARK: - The peer
+
+    private func take(_ signal: CallPeer.Signal, of peer: CallPeer) {
+        guard state.withLock({ $0.peer === peer }) else { return }
+        switch signal {
+        case .described(let sdp): change { session, now in session.described(sdp, now: now) }
+        case .connected(let codec):
+            state.withLock { $0.isLost = false }
+            report(.connected(codec: codec))
+            change { session, _ in session.connected() }
+        case .ended(let why, let isFinal):
+            state.withLock { $0.peer = nil }
+            change { session, now in session.peerEnded(why, isFinal: isFinal, now: now) }
+        }
+    }
+}
+
+extension WebClientError {
+    /// How it ends a call: certificates do not become better by themselves.
+    fileprivate var kindOfEnd: CallEnd.Kind {
+        switch self {
+        case .untrusted, .trust: .failed
+        case .unreachable, .broken, .silent, .tooLarge: .unavailable
+        }
+    }
+}

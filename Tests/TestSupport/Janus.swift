@@ -1,0 +1,103 @@
+import Glibc
+
+/// Janus, a media server, as Debian packages it, at the viewers' end of a network. Its configuration is written for each.
+package final class Janus {
+    package static let server = "ws://\(Network.viewerAddress):8188"
+    /// Its API over HTTP.
+    package static let httpServer = "http://\(Network.viewerAddress):8088/janus"
+
+    private let folder: TemporaryDirectory
+    private let network: Network
+    package private(set) var process: Subprocess
+
+    /// Starts it, and waits until it listens.
+    ///
+    /// - Parameters:
+    ///   - rooms: by their numbers or names, with their settings as a file of Janus has them, such as `publishers = 6`.
+    ///   - mountpoints: by their names, likewise.
+    ///   - general: more settings of the server.
+    ///   - videoRoom: more settings of the plugin.
+    package init(
+        in network: Network,
+        rooms: [(name: String, settings: String)] = [],
+        mountpoints: [(name: String, settings: String)] = [],
+        general: String = "",
+        videoRoom: String = ""
+    ) throws {
+        let folder = try TemporaryDirectory()
+        (self.folder, self.network) = (folder, network)
+        let libraries = "/usr/lib/x86_64-linux-gnu/janus"
+        try Self.write(
+            """
+            general: {
+              configs_folder = "\(folder.path)"
+              plugins_folder = "\(libraries)/plugins"
+              transports_folder = "\(libraries)/transports"
+              \(general)
+            }
+            media: { ipv6 = false, rtp_port_range = "20000-29999" }
+            nat: { ice_enforce_list = "\(Network.viewerAddress)" }
+            plugins: { disable = "\(Self.libraries("sip nosip lua duktape voicemail audiobridge recordplay videocall"))" }
+            transports: { disable = "\(Self.libraries("mqtt nanomsg rabbitmq pfunix"))" }
+            """,
+            to: folder.file("janus.jcfg")
+        )
+        try Self.write(
+            "general: { json = \"compact\", ws = true, ws_port = 8188 }",
+            to: folder.file("janus.transport.websockets.jcfg")
+        )
+        try Self.write(
+            "general: { json = \"compact\", http = true, port = 8088, base_path = \"/janus\" }",
+            to: folder.file("janus.transport.http.jcfg")
+        )
+        let roomTexts = rooms.map { "room-\($0.name): { \($0.settings) }" }
+        try Self.write(
+            (["general: { \(videoRoom) }"] + roomTexts).joined(separator: "\n"),
+            to: folder.file("janus.plugin.videoroom.jcfg")
+        )
+        let pointTexts = mountpoints.map { "\($0.name): { \($0.settings) }" }
+        try Self.write(pointTexts.joined(separator: "\n"), to: folder.file("janus.plugin.streaming.jcfg"))
+        process = try Self.start(folder, network)
+    }
+
+    deinit { process.stop() }
+
+    /// The address of a room for `oriel attach`.
+    package static func call(_ room: String) -> String { "janus+\(server)/\(room)" }
+
+    /// The page of a viewer.
+    ///
+    /// - Parameter choice: such as `room=1234` or `mountpoint=1`.
+    package static func page(_ choice: String) -> String {
+        "file://\(Counterparts.path("janus.html"))#server=\(server)&\(choice)"
+    }
+
+    package func kill() throws {
+        process.kill(SIGKILL)
+        _ = try process.wait()
+    }
+
+    package func start() throws { process = try Self.start(folder, network) }
+
+    private static func start(_ folder: TemporaryDirectory, _ network: Network) throws -> Subprocess {
+        let process = try Subprocess(
+            network.atViewer(["janus", "-F", folder.path, "-C", folder.file("janus.jcfg"), "--disable-colors"])
+        )
+        try wait(until: "Janus listens", timeout: .seconds(30)) {
+            if let exit = process.status() { throw Browser.Failure(description: "\(exit): \(process.output)") }
+            return process.output.contains("WebSockets thread started")
+                && process.output.contains("HTTP webserver started")
+        }
+        return process
+    }
+
+    private static func libraries(_ names: String) -> String {
+        names.split(separator: " ").map { "libjanus_\($0).so" }.joined(separator: ",")
+    }
+
+    private static func write(_ text: String, to path: String) throws {
+        guard let file = fopen(path, "w") else { throw Browser.Failure(description: "cannot write \(path)") }
+        fputs(text, file)
+        fclose(file)
+    }
+}
