@@ -9,7 +9,6 @@ enum JanusRequest {
     case attach
     /// Joins the room and publishes.
     case join(JSONText, pin: String?, token: String?, offer: String)
-    case leave
     case detach
     case destroy
 
@@ -35,7 +34,7 @@ enum JanusRequest {
         case .claim: "claim"
         case .keepAlive: "keepalive"
         case .attach: "attach"
-        case .join, .leave: "message"
+        case .join: "message"
         case .detach: "detach"
         case .destroy: "destroy"
         }
@@ -45,7 +44,6 @@ enum JanusRequest {
         switch self {
         case .create, .claim, .keepAlive, .detach, .destroy: return []
         case .attach: return [("plugin", JSONText(string: "janus.plugin.videoroom"))]
-        case .leave: return [("body", JSONText(object: [("request", JSONText(string: "leave"))]))]
         case .join(let room, let pin, let token, let offer):
             var body = [
                 ("request", JSONText(string: "joinandconfigure")), ("ptype", JSONText(string: "publisher")),

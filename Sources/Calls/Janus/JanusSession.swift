@@ -52,7 +52,7 @@ package struct JanusSession: Sendable {
         /// `keepAlive` is one that is not answered yet.
         case published(Place, keepAliveAt: Instant, keepAlive: Request?)
         case waiting(until: Instant, claiming: Place?)
-        /// The session is being destroyed.
+        /// The session is being destroyed, and with it the handle. Viewers learn of that, which they do not of a `leave`.
         case leaving(Request)
         case ended
     }
@@ -201,8 +201,7 @@ package struct JanusSession: Sendable {
         case .leaving, .ended: break
         case .idle, .opening, .creating, .waiting: finish(nil, now)
         case .claiming, .attaching, .attached, .joining, .published:
-            outputs.append(.closePeer)
-            guard let request = sayGoodbye(now) else { return finish(nil, now) }
+            guard let request = destroy(now) else { return }
             state = .leaving(request)
         }
     }
@@ -357,23 +356,19 @@ package struct JanusSession: Sendable {
         return Request(transaction: transaction, until: now + time)
     }
 
-    /// Ends what the server has of this side, if it has anything: with the session goes the handle.
-    private mutating func sayGoodbye(_ now: Instant) -> Request? {
-        let session: Int
+    /// Ends what the server has of this side, if it has anything: with the session goes all of it.
+    private mutating func destroy(_ now: Instant) -> Request? {
         switch state {
-        case .attaching(let number, _): session = number
-        case .attached(let place), .joining(let place, _), .claiming(let place, _): session = place.session
-        case .published(let place, _, _):
-            session = place.session
-            _ = ask(.leave, session: session, handle: place.handle, now)
-        case .idle, .opening, .creating, .waiting, .leaving, .ended: return nil
+        case .attaching(let session, _): ask(.destroy, session: session, for: Self.farewellTime, now)
+        case .attached(let place), .joining(let place, _), .published(let place, _, _), .claiming(let place, _):
+            ask(.destroy, session: place.session, for: Self.farewellTime, now)
+        case .idle, .opening, .creating, .waiting, .leaving, .ended: nil
         }
-        return ask(.destroy, session: session, for: Self.farewellTime, now)
     }
 
     /// Begins anew after a while.
     private mutating func retry(_ why: String, _ now: Instant) {
-        _ = sayGoodbye(now)
+        _ = destroy(now)
         outputs.append(.closePeer)
         wait(why, claiming: nil, now)
     }
@@ -390,7 +385,7 @@ package struct JanusSession: Sendable {
     }
 
     private mutating func finish(_ end: CallEnd?, _ now: Instant) {
-        _ = sayGoodbye(now)
+        _ = destroy(now)
         state = .ended
         outputs += [.closePeer, .closeSocket, .ended(end)]
     }
