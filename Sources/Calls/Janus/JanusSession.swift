@@ -118,7 +118,7 @@ package struct JanusSession: Sendable {
     ///
     /// - Parameters:
     ///   - why: a sentence.
-    ///   - kind: how that ends the call if it has not begun; nil if another attempt would fail like this one, later too.
+    ///   - kind: how that ends the call if it has not begun; `failed` if another attempt would fail like this one, later too.
     package mutating func lost(_ why: String, _ kind: CallEnd.Kind = .unavailable, now: Instant) {
         switch state {
         case .idle, .waiting, .ended: break
