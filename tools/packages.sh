@@ -8,7 +8,7 @@ demo_packages=(xvfb xfonts-base)
 
 # Receivers, judges and X servers that others wrote.
 test_packages=("${demo_packages[@]}" ffmpeg gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
-    gstreamer1.0-plugins-bad tshark xserver-xorg-core xserver-xorg-video-dummy xwayland weston tigervnc-standalone-server
+    gstreamer1.0-plugins-bad gstreamer1.0-x vlc-bin vlc-plugin-base vlc-plugin-video-output tshark xserver-xorg-core xserver-xorg-video-dummy xwayland weston tigervnc-standalone-server
     x11-xserver-utils x11-apps xauth xdotool xterm openbox iproute2 passwd python3)
 
 # WebRTC stacks and browsers that others wrote.

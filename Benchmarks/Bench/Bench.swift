@@ -138,7 +138,13 @@ struct CallsCommand: ParsableCommand {
     )
     @OptionGroup var options: RunOptions
 
-    func run() { show(callsSections, options) }
+    @Option(help: "Only what has this in its name: attach, restart, further, rooms, fan-out.")
+    var only = ""
+
+    func run() {
+        stopChildrenOnSignals()
+        Report(sections: callsSections(options, only: only)).printGoals()
+    }
 }
 
 struct NetworkCommand: ParsableCommand {

@@ -4,117 +4,25 @@ import Posix
 import TestSupport
 import Time
 
-private let callsCommand = "tools/bench calls"
+let callsCommand = "tools/bench calls"
 
-/// Calls that others run: how soon the picture is there, again after the server died, and what a further call costs.
-func callsSections(_ options: RunOptions) -> [Section] {
-    [attachSection(options), restartSection(options), furtherCallsSection(options), roomsSection(options)]
-}
-
-/// A screen that is shared, and servers of calls at the ends of a network.
-private final class CallsStage {
-    let stage: Stage
-    let network: Network
-    private let folder: TemporaryFolder
-    private let capture: ChildProcess
-
-    static let room = "room+http://\(Network.senderAddress):8090/tea"
-    static let endpoint = "whip+http://\(Network.viewerAddress):8888/live/whip"
-
-    init(_ kind: String, _ options: [String] = []) throws {
-        stage = try Stage(kind, options)
-        network = try Network()
-        folder = try TemporaryFolder()
-        capture = try Contender.startCapture(stage.display, in: folder)
-        sleep(seconds: 0.5)
-        try capture.requireRunning()
+/// Calls that others run: how soon the picture is there, again after the server died, what a further call costs, and a further
+/// viewer of a media server. Each is printed as soon as it is measured.
+func callsSections(_ options: RunOptions, only name: String) -> [Section] {
+    let sections: [(String, (RunOptions) -> Section)] = [
+        ("attach", attachSection), ("restart", restartSection), ("further", furtherCallsSection),
+        ("rooms", roomsSection),
+        ("fan-out", fanOutSection),
+    ]
+    return sections.filter { name.isEmpty || $0.0.contains(name) }.map { _, measure in
+        let section = measure(options)
+        section.print()
+        return section
     }
-
-    deinit { capture.stop() }
-
-    func attach(_ calls: String...) throws -> ChildProcess {
-        let command = network.atSender(
-            [
-                try sibling("oriel"), "attach", "--dir", folder.path + "/bridge", "--codec", "vp8", "--token",
-                WebStage.token,
-            ]
-                + calls
-        )
-        return try ChildProcess(command[0], Array(command.dropFirst()))
-    }
-
-    /// A server of rooms that listens.
-    func rooms() throws -> ChildProcess {
-        let command = network.atSender([try sibling("oriel"), "rooms", "--listen", "0.0.0.0:8090"])
-        let server = try ChildProcess(command[0], Array(command.dropFirst()))
-        try wait(until: "the server of rooms listens") { isListening() }
-        return server
-    }
-
-    /// A media server that listens: libwebrtc.
-    func mediaServer() throws -> MediaServer { try MediaServer(in: network) }
-
-    private func isListening() -> Bool {
-        let probe = "import socket; socket.create_connection(('\(Network.senderAddress)', 8090), 1).close()"
-        return (try? Subprocess.run(network.atViewer(["/usr/bin/python3", "-c", probe]))) != nil
-    }
-
-    /// A browser in the room.
-    func browser() throws -> Browser {
-        let browser = try Browser(
-            .chromium,
-            in: network,
-            "--arg=--disable-features=WebRtcHideLocalIpsWithMdns"
-        )
-        try browser.open("http://\(Network.senderAddress):8090/tea")
-        try wait(until: "it is in the room") {
-            try browser.evaluate("document.documentElement.dataset.state", as: String.self) == "waiting"
-        }
-        return browser
-    }
-}
-
-/// `Tests/Counterparts/whip_server.py` at the viewers' end.
-private final class MediaServer {
-    private struct Report: Decodable {
-        let frames: Int
-    }
-
-    let process: Subprocess
-
-    init(in network: Network) throws {
-        let program = Counterparts.python + [Counterparts.path("whip_server.py"), "8888", "--interval", "0.01"]
-        let process = try Subprocess(network.atViewer(program))
-        try wait(until: "the media server listens") { process.output.contains("{") }
-        self.process = process
-    }
-
-    deinit { process.stop() }
-
-    func waitForFrames() throws {
-        try wait(until: "the media server decodes a frame", timeout: .seconds(30)) {
-            guard let line = process.output.split(separator: "\n").dropLast().last else { return false }
-            return try JSONDecoder().decode(Report.self, from: Data(line.utf8)).frames > 0
-        }
-    }
-}
-
-private func framesDecoded(_ browser: Browser) throws -> Int {
-    try browser.evaluate(
-        """
-        (async () => [...(await oriel.pc?.getStats() ?? new Map()).values()].find(
-            entry => entry.type === 'inbound-rtp' && entry.kind === 'video')?.framesDecoded ?? 0)()
-        """,
-        as: Int.self
-    )
-}
-
-private func waitForFrames(_ browser: Browser) throws {
-    try wait(until: "the browser decodes a frame", timeout: .seconds(30)) { try framesDecoded(browser) > 0 }
 }
 
 private func attachSection(_ options: RunOptions) -> Section {
-    var (room, whip) = (Samples(), Samples())
+    var (room, whip, janus) = (Samples(), Samples(), Samples())
     let count = 3 * options.rounds
     do {
         let scene = try CallsStage("still")
@@ -140,19 +48,34 @@ private func attachSection(_ options: RunOptions) -> Section {
                 return [secondsSince(start) * 1000]
             }
         }
+        let server = try scene.janus()
+        for _ in 0..<count {
+            janus.record {
+                let browser = try scene.janusViewer()
+                sleep(seconds: 0.5)
+                let start: Instant = MonotonicClock.now()
+                let sender = try scene.attach(Janus.call(CallsStage.janusRoom))
+                defer { sender.stop() }
+                try waitForFramesOfJanus(browser)
+                return [secondsSince(start) * 1000]
+            }
+        }
+        withExtendedLifetime(server) {}
     } catch {
         room.record { throw error }
     }
     return section(
         "From `oriel attach` to the first decoded frame, still screen",
-        [("room, the browser is there", room), ("WHIP, libwebrtc", whip)],
-        goal: { "attach to first decoded frame, \($0)" },
-        atMost: 500
+        [
+            ("room, the browser is there", room, 500), ("WHIP, libwebrtc", whip, 500),
+            ("Janus, the browser is there", janus, 700),
+        ],
+        goal: { "attach to first decoded frame, \($0)" }
     )
 }
 
 private func restartSection(_ options: RunOptions) -> Section {
-    var (room, whip) = (Samples(), Samples())
+    var (room, whip, janus) = (Samples(), Samples(), Samples())
     for _ in 0..<options.rounds {
         room.record {
             let scene = try CallsStage("still")
@@ -188,30 +111,43 @@ private func restartSection(_ options: RunOptions) -> Section {
             try server.waitForFrames()
             return [secondsSince(start) * 1000]
         }
+        janus.record {
+            let scene = try CallsStage("still")
+            let server = try scene.janus()
+            let browser = try scene.janusViewer()
+            let sender = try scene.attach(Janus.call(CallsStage.janusRoom))
+            defer { sender.stop() }
+            try waitForFramesOfJanus(browser)
+            sleep(seconds: 2)
+            try server.kill()
+            sleep(seconds: .random(in: 1...4))
+            try server.start()
+            let start: Instant = MonotonicClock.now()
+            try waitForFramesOfJanus(browser)
+            return [secondsSince(start) * 1000]
+        }
     }
     return section(
         "From the server's return after kill -9 to a decoded frame",
-        [("room", room), ("WHIP", whip)],
-        goal: { "server killed and back, \($0)" },
-        atMost: 2000
+        [("room", room, 2000), ("WHIP", whip, 2000), ("Janus", janus, 2000)],
+        goal: { "server killed and back, \($0)" }
     )
 }
 
 private func section(
     _ title: String,
-    _ rows: [(name: String, samples: Samples)],
-    goal: (String) -> String,
-    atMost limit: Double
+    _ rows: [(name: String, samples: Samples, limit: Double)],
+    goal: (String) -> String
 ) -> Section {
     var table = Table(["", "median ms", "longest ms"])
-    for (name, samples) in rows {
+    for (name, samples, _) in rows {
         let longest = samples.values.map { $0[0] }.max()
         table.rows.append([name, samples.median()?.text(0) ?? samples.failureText, longest?.text(0) ?? ""])
     }
     return Section(
         title: title,
         table: table,
-        goals: rows.map { name, samples in
+        goals: rows.map { name, samples, limit in
             Goal(goal(name), samples.median(), atMost: limit, unit: "ms", digits: 0, command: callsCommand)
         }
     )

@@ -1,34 +1,36 @@
 import Foundation
 import Glibc
 
-extension ChildProcess {
-    /// User and system time so far, in seconds, of all threads that it has now. To the nanosecond, unlike that of
-    /// /proc/PID/stat.
-    func cpuSeconds() throws -> Double {
-        var nanoseconds = 0.0
-        for thread in try threads() {
-            guard let text = try? String(contentsOfFile: "\(thread)/schedstat", encoding: .utf8),
-                let time = text.split(separator: " ").first.flatMap({ Double($0) })
-            else { continue }  // it has just ended
-            nanoseconds += time
-        }
-        return nanoseconds / 1e9
+/// User and system time so far, in seconds, of all threads that a process has now. To the nanosecond, unlike that of
+/// /proc/PID/stat.
+func processorSeconds(of pid: pid_t) throws -> Double {
+    var nanoseconds = 0.0
+    for thread in try threads(ofProcess: pid) {
+        guard let text = try? String(contentsOfFile: "\(thread)/schedstat", encoding: .utf8),
+            let time = text.split(separator: " ").first.flatMap({ Double($0) })
+        else { continue }  // it has just ended
+        nanoseconds += time
     }
+    return nanoseconds / 1e9
+}
+
+private func threads(ofProcess pid: pid_t) throws -> [String] {
+    let folder = "/proc/\(pid)/task"
+    return try FileManager.default.contentsOfDirectory(atPath: folder).map { "\(folder)/\($0)" }
+}
+
+extension ChildProcess {
+    func cpuSeconds() throws -> Double { try processorSeconds(of: pid) }
 
     /// How often its threads have slept and were woken.
     func wakeUps() throws -> Double {
         var count = 0.0
-        for thread in try threads() {
+        for thread in try threads(ofProcess: pid) {
             guard let text = try? String(contentsOfFile: "\(thread)/status", encoding: .utf8) else { continue }
             let line = text.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches:") }
             count += line?.split(separator: "\t").last.flatMap { Double($0) } ?? 0
         }
         return count
-    }
-
-    private func threads() throws -> [String] {
-        let folder = "/proc/\(pid)/task"
-        return try FileManager.default.contentsOfDirectory(atPath: folder).map { "\(folder)/\($0)" }
     }
 
     /// The proportional set size in MB.

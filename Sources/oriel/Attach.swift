@@ -53,6 +53,9 @@ struct Attach: ParsableCommand {
         if Set(servers).count > 1, try joined.janusSecrets() != JanusSecrets() {
             throw ValidationError("secrets of Janus are for one server: attach a sender to each.")
         }
+        if rtp.print != nil, calls.contains(where: { $0.destination == nil }) {
+            throw ValidationError("--print tells the receivers of rtp:// calls what they need: give such calls alone.")
+        }
         guard calls.count(where: { $0.destination != nil }) > 1 else { return }
         if rtp.sdp != nil {
             throw ValidationError("--sdp takes the description of one rtp:// call: attach a sender to each.")
@@ -63,6 +66,13 @@ struct Attach: ParsableCommand {
     }
 
     func run() throws {
+        if let receiver = rtp.print {
+            let rendition = video.renditions(fps: fps)[0]
+            for destination in calls.compactMap(\.destination) {
+                Console.emit(try receiver.instructions(for: destination, rendition))
+            }
+            return
+        }
         let signals = try TerminationSignals()
         guard let reader = try AttachedReader.open(broadcast, waits: wait, until: signals) else { return }
         let log = try sender.stats.map { try StatisticsLog(path: $0) }

@@ -21,12 +21,22 @@ struct PlainRTPOptions: ParsableArguments {
     )
     var localPort: UInt16?
 
+    @Option(
+        help: ArgumentHelp(
+            "Print what the receiver needs, and end: the mountpoint of a Janus, commands for ffmpeg, GStreamer or VLC, or the path of a MediaMTX.",
+            valueName: "receiver"
+        )
+    )
+    var print: PlainRTPReceiver?
+
     func validate() throws {
         if let localPort, !(1...65534 ~= localPort) {
             throw ValidationError("--local-port \(localPort) is out of range: give 1 to 65534.")
         }
     }
 }
+
+extension PlainRTPReceiver: ExpressibleByArgument {}
 
 /// A plain RTP call that has not begun, with the thread that will write its session description.
 struct PreparedRTPCall {

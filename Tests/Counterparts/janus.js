@@ -56,7 +56,7 @@ class Session {
       const { participants } = (await this.say({ request: 'listparticipants', room })).plugindata.data;
       const feed = participants.find(({ publisher }) => publisher)?.id;
       if (feed) return this.say({ request: 'join', ptype: 'subscriber', room, pin, streams: [{ feed }] });
-      await sleep(50);
+      await sleep(20);
     }
   }
 

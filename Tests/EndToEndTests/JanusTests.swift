@@ -23,7 +23,7 @@ extension WebTests {
             init(
                 _ settings: String = "publishers = 6, videocodec = \"vp9,vp8,av1\"",
                 room: String = "1234",
-                mountpoints: [(name: String, settings: String)] = [],
+                streaming: String = "",
                 general: String = "",
                 videoRoom: String = ""
             ) throws {
@@ -34,7 +34,7 @@ extension WebTests {
                 janus = try Janus(
                     in: network,
                     rooms: [(room, settings)],
-                    mountpoints: mountpoints,
+                    streaming: streaming,
                     general: general,
                     videoRoom: videoRoom
                 )
@@ -230,15 +230,17 @@ extension WebTests {
             try leave(sender)
         }
 
-        @Test func aMountpointIsFedByPlainRTP() throws {
-            let media = """
-                type = "rtp", id = 1, media = ( { type = "video", mid = "v", label = "screen", port = 5004, \
-                rtcpport = 5005, pt = 96, codec = "vp8" } )
-                """
-            let scene = try Scene(mountpoints: [("screen", media)])
-            let sender = try scene.attach(to: "rtp://\(Network.viewerAddress):5004", ["--codec", "vp8"])
+        /// By the configuration that Oriel prints.
+        @Test(arguments: ["vp8", "vp9", "av1"]) func aMountpointIsFedByPlainRTP(codec: String) throws {
+            let call = "rtp://\(Network.viewerAddress):5004"
+            let words = ["attach", "--print", "janus", "--codec", codec, call]
+            let printed = try CommandResult([Programs.oriel] + words)
+            #expect(printed.code == 0)
+            let scene = try Scene(streaming: printed.output)
+            let sender = try scene.attach(to: call, ["--codec", codec])
             let browser = try scene.open("mountpoint=1")
             try waitForPicture(browser, sender)
+            try #expect(seen(browser).codec == "video/\(codec.uppercased())")
             try leave(sender)
         }
     }

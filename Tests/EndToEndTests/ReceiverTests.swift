@@ -57,6 +57,35 @@ extension ProgramTests {
             try expectNoMalformedPacket(in: streams[0].tap, folder)
         }
 
+        /// What Oriel prints for a receiver is typed into a shell as it stands, and shows the screen on another one.
+        @Test(arguments: ["ffmpeg", "gstreamer", "vlc"]) func whatIsPrintedForAReceiverWorks(receiver: String) throws {
+            let server = try XServer(.virtual(width: 1280, height: 720))
+            let viewer = try XServer(.virtual(width: 1280, height: 720))
+            let broadcast = try Broadcast(on: server.display)
+            let capture = try broadcast.start("--no-cursor")
+            let workload = try draw("demo", on: server)
+            let port = try Ports.free(AF_INET)
+            let call = "rtp://127.0.0.1:\(port)"
+            let printed = try CommandResult([Programs.oriel, "attach", "--print", receiver, call])
+            #expect(printed.code == 0, "\(printed.errorOutput)")
+            let folder = try TemporaryDirectory(of: .shared)
+            let shell = ["timeout", "300", "sh", "-c", "cd \(folder.path)\n\(printed.output)"]
+            let program = try Subprocess(
+                OrdinaryUser.shared.running(["env", "DISPLAY=\(viewer.display)", "SDL_AUDIODRIVER=dummy"] + shell)
+            )
+            let sender = try Subprocess([Programs.oriel, "attach", "--dir", broadcast.directory, call])
+            try wait(until: "the picture is on the other screen: \(program.errorOutput)", timeout: .seconds(60)) {
+                if let exit = program.status() { throw Unexpected("\(exit): \(program.errorOutput)") }
+                let grab = broadcast.folder.file("grab.png")
+                let display = ["-f", "x11grab", "-draw_mouse", "0", "-video_size", "1280x720", "-i", viewer.display]
+                try Subprocess.run(["ffmpeg", "-nostdin", "-y", "-v", "error"] + display + ["-frames:v", "1", grab])
+                let bytes = try pixels(ofPicture: grab)
+                return bytes.count { $0 > 20 } > bytes.count / 2
+            }
+            program.stop()
+            for process in [sender, workload, capture] { process.stop() }
+        }
+
         /// AV1, by the one plain receiver at hand that takes it.
         @Test func aNewerFFmpegDecodesAV1WithoutAComplaint() throws {
             let server = try XServer(.virtual(width: 1920, height: 1080))

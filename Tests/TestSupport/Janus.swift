@@ -14,13 +14,13 @@ package final class Janus {
     ///
     /// - Parameters:
     ///   - rooms: by their numbers or names, with their settings as a file of Janus has them, such as `publishers = 6`.
-    ///   - mountpoints: by their names, likewise.
+    ///   - streaming: the configuration of that plugin: mountpoints.
     ///   - general: more settings of the server.
     ///   - videoRoom: more settings of the plugin.
     package init(
         in network: Network,
         rooms: [(name: String, settings: String)] = [],
-        mountpoints: [(name: String, settings: String)] = [],
+        streaming: String = "",
         general: String = "",
         videoRoom: String = ""
     ) throws {
@@ -55,8 +55,7 @@ package final class Janus {
             (["general: { \(videoRoom) }"] + roomTexts).joined(separator: "\n"),
             to: folder.file("janus.plugin.videoroom.jcfg")
         )
-        let pointTexts = mountpoints.map { "\($0.name): { \($0.settings) }" }
-        try Self.write(pointTexts.joined(separator: "\n"), to: folder.file("janus.plugin.streaming.jcfg"))
+        try Self.write(streaming, to: folder.file("janus.plugin.streaming.jcfg"))
         process = try Self.start(folder, network)
     }
 

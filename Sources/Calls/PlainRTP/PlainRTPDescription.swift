@@ -5,40 +5,66 @@ import RTP
 extension PlainRTPSession {
     /// The session description (RFC 8866), for a receiver to open.
     ///
-    /// - Parameters:
-    ///   - receiver: where the receiver listens; RTCP goes to the next port.
-    ///   - sender: where the packets come from.
-    ///   - multicastTTL: routers that packets to an IPv4 group may pass.
-    ///   - frameRate: pictures a second; nil says nothing.
+    /// - Parameters: as of `Configuration.description`.
     func description(
         for receiver: SocketAddress,
         from sender: SocketAddress,
         multicastTTL: UInt8,
         frameRate: Int?
     ) -> String {
-        let payloadType = configuration.payloadType
+        configuration.description(
+            ssrc,
+            for: receiver,
+            from: sender,
+            multicastTTL: multicastTTL,
+            frameRate: frameRate
+        )
+    }
+}
+
+extension PlainRTPSession.Configuration {
+    /// The description of a session.
+    ///
+    /// - Parameters:
+    ///   - number: of the session, for its sender to tell it from others.
+    ///   - receiver: where the receiver listens; RTCP goes to the next port.
+    ///   - sender: where the packets come from.
+    ///   - multicastTTL: routers that packets to an IPv4 group may pass.
+    ///   - frameRate: pictures a second; nil says nothing.
+    func description(
+        _ number: UInt32,
+        for receiver: SocketAddress,
+        from sender: SocketAddress,
+        multicastTTL: UInt8,
+        frameRate: Int?
+    ) -> String {
         // RFC 8866 §5.7: an IPv4 group carries its scope; an IPv6 group has it in the address.
         let scope = receiver.isMulticast && !receiver.isIPv6 ? "/\(multicastTTL)" : ""
         var lines = [
             "v=0",
-            "o=- \(ssrc) 1 \(sender.network)",
+            "o=- \(number) 1 \(sender.network)",
             "s=Oriel",
             "c=\(receiver.network)\(scope)",
             "t=0 0",
             "m=video \(receiver.port) RTP/AVPF \(payloadType)",
             // RFC 8866 §5.8: kilobits a second.
-            "b=AS:\((configuration.targetBitrate + 999) / 1000)",
-            "a=rtpmap:\(payloadType) \(StreamCodec.video(configuration.codec).encoding)",
+            "b=AS:\((targetBitrate + 999) / 1000)",
+            "a=rtpmap:\(payloadType) \(StreamCodec.video(codec).encoding)",
         ]
-        switch configuration.codec {
-        case .vp8: break
-        case .vp9: lines.append("a=fmtp:\(payloadType) profile-id=0")
-        case .av1: lines.append("a=fmtp:\(payloadType) profile=0")
-        }
+        if let formatParameters { lines.append("a=fmtp:\(payloadType) \(formatParameters)") }
         lines += ["nack", "nack pli", "ccm fir"].map { "a=rtcp-fb:\(payloadType) \($0)" }
         if let frameRate { lines.append("a=framerate:\(frameRate)") }
         lines.append("a=recvonly")
         return lines.map { $0 + "\r\n" }.joined()
+    }
+
+    /// What stands in the `fmtp` line; nil for none.
+    var formatParameters: String? {
+        switch codec {
+        case .vp8: nil
+        case .vp9: "profile-id=0"
+        case .av1: "profile=0"
+        }
     }
 }
 

@@ -1,5 +1,7 @@
-// pion_load opens many WHEP viewers in one process and counts what they receive. They send receiver reports but neither
-// NACK nor PLI, and decode nothing: a packet that is lost stays lost. Counting begins when all are connected.
+// pion_load opens many viewers in one process, by WHEP or of a room of Janus, and counts what they receive. They send receiver reports but neither
+// NACK nor PLI, and decode nothing: a packet that is lost stays lost. Counting begins when all are connected, which is told on
+// standard error.
+// The URL of a room is janus+http://HOST:PORT/janus/ROOM.
 // Usage: pion_load URL TOKEN COUNT SECONDS [VP8|VP9 [FIRST_PORT LAST_PORT]]
 package main
 
@@ -12,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -93,6 +96,7 @@ func run(url, token string, count int, seconds float64, codecs []string) report 
 		failures[index] = viewers[index].open(url, token, codecs, certificate)
 	})
 	result.ConnectSeconds = time.Since(began).Seconds()
+	fmt.Fprintln(os.Stderr, "all are connected, or have failed")
 
 	before := make([]counts, count)
 	for index, viewer := range viewers {
@@ -209,14 +213,12 @@ func (v *viewer) open(url, token string, codecs []string, certificate *webrtc.Ce
 		}
 	})
 	v.connection.OnTrack(func(track *webrtc.TrackRemote, _ *webrtc.RTPReceiver) { v.read(track) })
-	offer, err := whep.Offer(v.connection)
+	if room := strings.TrimPrefix(url, "janus+"); room != url {
+		err = v.subscribe(room)
+	} else {
+		err = v.join(url, token)
+	}
 	if err != nil {
-		return err
-	}
-	if v.session, _, err = whep.Post(url, token, offer); err != nil {
-		return err
-	}
-	if err := whep.Accept(v.connection, v.session.Answer); err != nil {
 		return err
 	}
 	select {
@@ -225,6 +227,17 @@ func (v *viewer) open(url, token string, codecs []string, certificate *webrtc.Ce
 	case <-time.After(connectTimeout):
 		return fmt.Errorf("not connected after %v, but %v", connectTimeout, v.connection.ConnectionState())
 	}
+}
+
+func (v *viewer) join(url, token string) error {
+	offer, err := whep.Offer(v.connection)
+	if err != nil {
+		return err
+	}
+	if v.session, _, err = whep.Post(url, token, offer); err != nil {
+		return err
+	}
+	return whep.Accept(v.connection, v.session.Answer)
 }
 
 func (v *viewer) read(track *webrtc.TrackRemote) {

@@ -1,0 +1,102 @@
+package import Media
+import Posix
+
+/// Programs that take plain RTP, and what each of them has to be told.
+package enum PlainRTPReceiver: String, CaseIterable, Sendable {
+    /// A mountpoint of its Streaming plugin.
+    case janus
+    case ffmpeg, gstreamer, vlc
+    case mediamtx
+
+    /// What is to be written into the program's configuration, or into a shell on its host, for a call to that host.
+    package func instructions(for destination: RTPDestination, _ rendition: Rendition) throws(PlainRTPError) -> String {
+        let address: SocketAddress
+        do throws(UnresolvedHost) {
+            address = try SocketAddress.resolve(host: destination.host, port: destination.port)
+        } catch {
+            throw .unresolved(error)
+        }
+        let configuration = PlainRTPSession.Configuration(
+            codec: rendition.codec,
+            targetBitrate: UInt64(rendition.bitrate)
+        )
+        let description = configuration.description(
+            1,
+            for: address,
+            from: address,
+            multicastTTL: 1,
+            frameRate: rendition.framesPerSecond
+        )
+        .split(whereSeparator: \.isNewline).joined(separator: "\n")
+        switch self {
+        case .janus: return Self.mountpoint(address, configuration)
+        case .mediamtx: return Self.path(address, description)
+        case .ffmpeg:
+            return Self.script(
+                description,
+                "ffplay -protocol_whitelist file,udp,rtp -fflags nobuffer -flags low_delay -fpsprobesize 0 screen.sdp"
+            )
+        case .gstreamer:
+            return Self.script(
+                description,
+                "gst-launch-1.0 filesrc location=screen.sdp ! sdpdemux latency=20 ! decodebin ! videoconvert ! autovideosink"
+            )
+        case .vlc:
+            // Many builds of VLC have no RTP with dynamic payload types of their own.
+            return Self.script(
+                description,
+                """
+                ffmpeg -loglevel error -protocol_whitelist file,udp,rtp -fflags nobuffer -fpsprobesize 0 -i screen.sdp \
+                -c copy -flush_packets 1 -f nut - | cvlc --demux=avformat --file-caching=100 -
+                """
+            )
+        }
+    }
+
+    private static func script(_ description: String, _ command: String) -> String {
+        """
+        cat > screen.sdp <<'END'
+        \(description)
+        END
+        \(command)
+
+        """
+    }
+
+    /// As janus.plugin.streaming.jcfg of Janus 1.1 has it.
+    private static func mountpoint(_ address: SocketAddress, _ configuration: PlainRTPSession.Configuration) -> String {
+        let codec = configuration.codec.rawValue.lowercased()
+        let format = configuration.formatParameters.map { " fmtp = \"\($0)\"" } ?? ""
+        let group = address.isMulticast ? " mcast = \"\(address.host)\"" : ""
+        return """
+            # A mountpoint in janus.plugin.streaming.jcfg; its viewers watch number 1.
+            screen: {
+              type = "rtp"
+              id = 1
+              description = "Oriel"
+              media = (
+                {
+                  type = "video" mid = "v" label = "screen" port = \(address.port) rtcpport = \(address.port + 1)\(group)
+                  pt = \(configuration.payloadType) codec = "\(codec)"\(format)
+                }
+              )
+            }
+
+            """
+    }
+
+    /// As mediamtx.yml has it (docs/2-publish/12-rtp.md of MediaMTX).
+    private static func path(_ address: SocketAddress, _ description: String) -> String {
+        let host = address.isIPv6 ? "[\(address.host)]" : address.host
+        let lines = description.split(separator: "\n").map { "      \($0)" }.joined(separator: "\n")
+        return """
+            # In mediamtx.yml. MediaMTX asks for no keyframes: --keyframe-interval says how long a viewer waits for one.
+            paths:
+              screen:
+                source: udp+rtp://\(host):\(address.port)
+                rtpSDP: |
+            \(lines)
+
+            """
+    }
+}
