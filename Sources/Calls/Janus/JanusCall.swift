@@ -179,7 +179,7 @@ extension WebClientError {
     fileprivate var kindOfEnd: CallEnd.Kind {
         switch self {
         case .untrusted, .trust: .failed
-        case .unreachable, .broken, .silent, .tooLarge: .unavailable
+        default: .unavailable
         }
     }
 }

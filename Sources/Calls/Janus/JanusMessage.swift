@@ -1,4 +1,5 @@
 import SocketIO
+import WebRTC
 
 /// What Janus says by its API: the answer to a request, or what has happened.
 struct JanusMessage: Sendable, Equatable {
@@ -71,46 +72,10 @@ struct JanusDescription: Sendable, Equatable {
         guard let type = json["type"]?.string, let sdp = json["sdp"]?.string else { return nil }
         (self.type, self.sdp) = (type, sdp)
     }
-}
 
-/// Why Janus or its VideoRoom does not do what was asked (apierror.h and janus_videoroom.c of Janus 1.1).
-struct JanusFault: Sendable, Equatable {
-    enum Meaning: Sendable, Equatable {
-        /// What this side believes of its session is no longer so, or somebody else has its id.
-        case stale
-        case noRoom
-        /// There is no place for another publisher, or the server is about to end.
-        case full
-        /// The server wants an API secret or a token.
-        case unauthorized
-        /// The room wants another PIN, or a token of its list.
-        case notAdmitted
-        /// The room wants a PIN.
-        case pinMissing
-        /// Rooms have names where a number was given, or numbers where a name was.
-        case otherRoomType
-        case noVideoRoom
-        case other
-    }
-
-    let code: Int
-    let reason: String
-
-    init(_ code: JSONText?, _ reason: JSONText?) {
-        (self.code, self.reason) = (code?.integer ?? 0, String(quoting: reason?.string ?? ""))
-    }
-
-    var meaning: Meaning {
-        switch code {
-        case 403, 405, 470: .unauthorized
-        case 424, 425, 434, 435, 436, 458, 459, 468, 471: .stale
-        case 426: .noRoom
-        case 429 where reason.contains("(pin)"): .pinMissing
-        case 430 where reason.contains("room should be"): .otherRoomType
-        case 432, 472: .full
-        case 433: .notAdmitted
-        case 460, 461: .noVideoRoom
-        default: .other
-        }
+    /// Whether all that was offered is inactive: so Janus answers where there is no codec in common, and says no word of it.
+    var takesNothing: Bool {
+        guard let description = try? SessionDescription(parsing: sdp), !description.media.isEmpty else { return false }
+        return description.media.allSatisfy { $0.port == 0 || !$0.receives(in: description) }
     }
 }

@@ -1,7 +1,6 @@
 package import Media
 import SocketIO
 package import Time
-import WebRTC
 
 /// Publishes into a VideoRoom of Janus by its API over a WebSocket: makes a session and a handle in it, joins the room with this
 /// side's offer, keeps the session alive, and leaves. What is lost is published again; a WebSocket alone that is lost, claimed back.
@@ -29,17 +28,17 @@ package struct JanusSession: Sendable {
     }
 
     /// A handle of the VideoRoom in a session.
-    private struct Place {
+    struct Place {
         let session: Int
         let handle: Int
     }
 
-    private struct Request {
+    struct Request {
         let transaction: String
         let until: Instant
     }
 
-    private enum State {
+    enum State {
         case idle
         /// The WebSocket is on its way; the place that is to be claimed by it, if there is one.
         case opening(claiming: Place?)
@@ -58,26 +57,26 @@ package struct JanusSession: Sendable {
     }
 
     /// How long the server may take for an answer.
-    private static let patience = Duration.seconds(10)
+    static let patience = Duration.seconds(10)
     /// The server lets a session lapse that asks for nothing for 60 s.
-    private static let keepAliveInterval = Duration.seconds(25)
-    private static let farewellTime = Duration.seconds(2)
-    private static let (shortestPause, longestPause) = (Duration.milliseconds(500), Duration.seconds(8))
+    static let keepAliveInterval = Duration.seconds(25)
+    static let farewellTime = Duration.seconds(2)
+    static let (shortestPause, longestPause) = (Duration.milliseconds(500), Duration.seconds(8))
 
-    private let server: String
-    private let room: String
-    private let secrets: JanusSecrets
-    private let codecs: [VideoCodec]
-    private var state = State.idle
-    private var offer: String?
-    private var requests = 0
-    private var pause = Self.shortestPause
+    let server: String
+    let room: String
+    let secrets: JanusSecrets
+    let codecs: [VideoCodec]
+    var state = State.idle
+    var offer: String?
+    var requests = 0
+    var pause = Self.shortestPause
     /// Whether the room has ever taken this side in.
-    private var wasPublished = false
+    var wasPublished = false
     /// Whether the room is given as text: its name, or its number where the server has names. It says so where it differs.
-    private var roomIsText: Bool
-    private var hasChangedType = false
-    private var outputs: [Output] = []
+    var roomIsText: Bool
+    var hasChangedType = false
+    var outputs: [Output] = []
 
     /// - Parameters:
     ///   - server: for people.
@@ -206,144 +205,9 @@ package struct JanusSession: Sendable {
         }
     }
 
-    // MARK: - Steps
+    // MARK: - Between the steps
 
-    private mutating func open(claiming place: Place?) {
-        state = .opening(claiming: place)
-        outputs.append(.openSocket)
-    }
-
-    private mutating func create(_ now: Instant) {
-        offer = nil
-        outputs.append(.offer)
-        state = .creating(ask(.create, now))
-    }
-
-    private mutating func created(_ message: JanusMessage, _ now: Instant) {
-        switch message.content {
-        case .success(let session?): state = .attaching(session: session, ask(.attach, session: session, now))
-        case .fault(let fault): failed(fault, now)
-        default: break
-        }
-    }
-
-    private mutating func claimed(_ place: Place, _ message: JanusMessage, _ now: Instant) {
-        switch message.content {
-        case .success:
-            state = .published(place, keepAliveAt: now + Self.keepAliveInterval, keepAlive: nil)
-            outputs.append(.resumed)
-        case .fault:
-            outputs.append(.closePeer)
-            create(now)
-        default: break
-        }
-    }
-
-    private mutating func attached(_ session: Int, _ message: JanusMessage, _ now: Instant) {
-        switch message.content {
-        case .success(let handle?):
-            let place = Place(session: session, handle: handle)
-            state = .attached(place)
-            if offer != nil { join(place, now) }
-        case .fault(let fault): failed(fault, now)
-        default: break
-        }
-    }
-
-    private mutating func join(_ place: Place, _ now: Instant) {
-        guard let offer else { return }
-        let name = roomIsText ? JSONText(string: room) : JSONText(Int(room) ?? 0)
-        let request = JanusRequest.join(name, pin: secrets.pin, token: secrets.token, offer: offer)
-        state = .joining(place, ask(request, session: place.session, handle: place.handle, now))
-    }
-
-    /// Whether the message says what has become of joining.
-    private mutating func joined(_ place: Place, _ message: JanusMessage, _ now: Instant) -> Bool {
-        switch message.content {
-        case .joined(let answer?):
-            guard answer.type == "answer" else {
-                end(
-                    .failed,
-                    "has sent an \(answer.type == "offer" ? "offer" : "unknown description") where an answer belongs",
-                    now
-                )
-                return true
-            }
-            guard !Self.takesNothing(answer.sdp) else {
-                let names = codecs.map(\.rawValue)
-                let list = names.joined(separator: ",").lowercased()
-                end(
-                    .failed,
-                    "takes no \(names.joined(separator: ", no ")) in room \(room): set videocodec = \"\(list)\" in the room, or choose another --codec",
-                    now
-                )
-                return true
-            }
-            wasPublished = true
-            state = .published(place, keepAliveAt: now + Self.keepAliveInterval, keepAlive: nil)
-            outputs.append(.accept(sdp: answer.sdp))
-            return true
-        case .fault(let fault):
-            if fault.meaning == .otherRoomType, !hasChangedType, Int(room) != nil {
-                hasChangedType = true
-                roomIsText.toggle()
-                // This handle has taken the offer already.
-                _ = ask(.detach, session: place.session, handle: place.handle, now)
-                state = .attaching(session: place.session, ask(.attach, session: place.session, now))
-            } else {
-                failed(fault, now)
-            }
-            return true
-        default: return false
-        }
-    }
-
-    /// What comes unasked.
-    private mutating func happened(_ message: JanusMessage, at place: Place, _ now: Instant) {
-        guard message.session ?? place.session == place.session else { return }
-        if case .timeout = message.content { return retry("\(server) has let the session lapse", now) }
-        guard message.handle == place.handle else { return }
-        switch message.content {
-        case .candidate(let line): outputs.append(.addCandidate(line: line))
-        case .hangUp(let reason): retry("\(server) has hung up (\(String(quoting: reason)))", now)
-        case .detached: retry("\(server) has taken the VideoRoom away", now)
-        case .left: end(.tryAgain, "has sent this side away from room \(room)", now)
-        case .roomDestroyed: end(.tryAgain, "has closed room \(room)", now)
-        case .ack, .success, .fault, .joined, .timeout, .other: break
-        }
-    }
-
-    private mutating func failed(_ fault: JanusFault, _ now: Instant) {
-        let said = "(\(fault.code): \(fault.reason))"
-        switch fault.meaning {
-        case .stale: retry("\(server) has lost the session \(said)", now)
-        case .noRoom:
-            // A room that was made by hand is made again after a server's end.
-            if wasPublished { return retry("\(server) has no room \(room) now", now) }
-            end(.unavailable, "has no room \(room): check its number, or create it", now)
-        case .full:
-            let why = fault.code == 432 ? "room \(room) is full" : "it takes nobody in now"
-            // It may be this side's own place that is still held.
-            if wasPublished { return retry("\(server): \(why)", now) }
-            end(.tryAgain, "has no place for another publisher: \(why)", now)
-        case .unauthorized where secrets.apiSecret == nil && secrets.token == nil:
-            end(
-                .failed,
-                "wants a secret or a token: give it with --janus-secret-file or --janus-token-file \(said)",
-                now
-            )
-        case .unauthorized: end(.failed, "refuses the secret or the token \(said)", now)
-        case .pinMissing: end(.failed, "wants a PIN for room \(room): give it with --janus-pin-file", now)
-        case .notAdmitted: end(.failed, "refuses the PIN or the token for room \(room) \(said)", now)
-        case .otherRoomType: end(.failed, "has numbers for rooms: write one in place of \(room)", now)
-        case .noVideoRoom: end(.unavailable, "has no VideoRoom: load that plugin, or check the address \(said)", now)
-        case .other: end(.failed, "does not take the request \(said)", now)
-        }
-    }
-
-    // MARK: - Between them
-
-    private mutating func ask(
+    mutating func ask(
         _ request: JanusRequest,
         session: Int? = nil,
         handle: Int? = nil,
@@ -357,7 +221,7 @@ package struct JanusSession: Sendable {
     }
 
     /// Ends what the server has of this side, if it has anything: with the session goes all of it.
-    private mutating func destroy(_ now: Instant) -> Request? {
+    mutating func destroy(_ now: Instant) -> Request? {
         switch state {
         case .attaching(let session, _): ask(.destroy, session: session, for: Self.farewellTime, now)
         case .attached(let place), .joining(let place, _), .published(let place, _, _), .claiming(let place, _):
@@ -367,32 +231,26 @@ package struct JanusSession: Sendable {
     }
 
     /// Begins anew after a while.
-    private mutating func retry(_ why: String, _ now: Instant) {
+    mutating func retry(_ why: String, _ now: Instant) {
         _ = destroy(now)
         outputs.append(.closePeer)
         wait(why, claiming: nil, now)
     }
 
     /// Connects again after a while, with the peer as it is: whoever was away for long is asked at longer intervals.
-    private mutating func wait(_ why: String, claiming place: Place?, _ now: Instant) {
+    mutating func wait(_ why: String, claiming place: Place?, _ now: Instant) {
         state = .waiting(until: now + pause, claiming: place)
         pause = min(pause * 5 / 4, Self.longestPause)
         outputs += [.closeSocket, .retrying(why: why)]
     }
 
-    private mutating func end(_ kind: CallEnd.Kind, _ why: String, _ now: Instant) {
+    mutating func end(_ kind: CallEnd.Kind, _ why: String, _ now: Instant) {
         finish(CallEnd(kind, "\(server) \(why)"), now)
     }
 
-    private mutating func finish(_ end: CallEnd?, _ now: Instant) {
+    mutating func finish(_ end: CallEnd?, _ now: Instant) {
         _ = destroy(now)
         state = .ended
         outputs += [.closePeer, .closeSocket, .ended(end)]
-    }
-
-    /// An answer without a codec in common has all that was offered inactive, and is no error to Janus.
-    private static func takesNothing(_ sdp: String) -> Bool {
-        guard let answer = try? SessionDescription(parsing: sdp), !answer.media.isEmpty else { return false }
-        return answer.media.allSatisfy { $0.port == 0 || !$0.receives(in: answer) }
     }
 }

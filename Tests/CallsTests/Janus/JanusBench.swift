@@ -78,3 +78,10 @@ struct JanusBench {
         return bench
     }
 }
+
+/// What the last request asks for.
+func verb(_ bench: JanusBench) -> String { bench.request?["janus"]?.string ?? "" }
+
+func ending(_ outputs: [JanusSession.Output]) -> CallEnd? {
+    if case .ended(let end)? = outputs.last { end } else { nil }
+}

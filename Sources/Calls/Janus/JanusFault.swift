@@ -1,0 +1,68 @@
+import SocketIO
+
+/// Why Janus or its VideoRoom does not do what was asked (apierror.h and janus_videoroom.c of Janus 1.1).
+struct JanusFault: Sendable, Equatable {
+    enum Meaning: Sendable, Equatable {
+        /// What this side believes of its session is no longer so, or somebody else has its id.
+        case stale
+        case noRoom
+        /// There is no place for another publisher, or the server is about to end.
+        case full
+        /// The server wants an API secret or a token.
+        case unauthorized
+        /// The room wants another PIN, or a token of its list.
+        case notAdmitted
+        /// The room wants a PIN.
+        case pinMissing
+        /// Rooms have names where a number was given, or numbers where a name was.
+        case otherRoomType
+        case noVideoRoom
+        case other
+    }
+
+    let code: Int
+    let reason: String
+
+    init(_ code: JSONText?, _ reason: JSONText?) {
+        (self.code, self.reason) = (code?.integer ?? 0, String(quoting: reason?.string ?? ""))
+    }
+
+    var meaning: Meaning {
+        switch code {
+        case 403, 405, 470: .unauthorized
+        case 424, 425, 434, 435, 436, 458, 459, 468, 471: .stale
+        case 426: .noRoom
+        case 429 where reason.contains("(pin)"): .pinMissing
+        case 430 where reason.contains("room should be"): .otherRoomType
+        case 432, 472: .full
+        case 433: .notAdmitted
+        case 460, 461: .noVideoRoom
+        default: .other
+        }
+    }
+
+    /// How it ends a call that has not begun.
+    ///
+    /// - Parameters:
+    ///   - server: for people.
+    ///   - secrets: what was given.
+    func end(at server: String, room: String, _ secrets: JanusSecrets) -> CallEnd {
+        let said = "(\(code): \(reason))"
+        let (kind, why): (CallEnd.Kind, String) =
+            switch meaning {
+            case .stale: (.failed, "has lost the session \(said)")
+            case .noRoom: (.unavailable, "has no room \(room): check its number, or create it")
+            case .full where code == 432: (.tryAgain, "has no place for another publisher: room \(room) is full")
+            case .full: (.tryAgain, "takes nobody in now \(said)")
+            case .unauthorized where secrets.apiSecret == nil && secrets.token == nil:
+                (.failed, "wants a secret or a token: give it with --janus-secret-file or --janus-token-file \(said)")
+            case .unauthorized: (.failed, "refuses the secret or the token \(said)")
+            case .pinMissing: (.failed, "wants a PIN for room \(room): give it with --janus-pin-file")
+            case .notAdmitted: (.failed, "refuses the PIN or the token for room \(room) \(said)")
+            case .otherRoomType: (.failed, "has numbers for rooms: write one in place of \(room)")
+            case .noVideoRoom: (.unavailable, "has no VideoRoom: load that plugin, or check the address \(said)")
+            case .other: (.failed, "does not take the request \(said)")
+            }
+        return CallEnd(kind, "\(server) \(why)")
+    }
+}
