@@ -35,8 +35,7 @@ let package = Package(
             name: "oriel",
             dependencies: [
                 "Broadcast", "Sender", "Calls", "CPNG", "FrameBridge", "HTTP", "Media", "Peers", "Pixels", "Posix",
-                "RTP",
-                "Time", "VideoEncoding", "WebRTC", "X11Capture", argumentParser,
+                "Rendering", "RTP", "Time", "VideoDecoding", "VideoEncoding", "WebRTC", "X11Capture", argumentParser,
             ],
             swiftSettings: swift
         ),
@@ -89,6 +88,12 @@ let package = Package(
         ),
         .target(name: "RTP", dependencies: ["Media", "Time"], swiftSettings: safe),
         .target(name: "Media", dependencies: ["Time"], swiftSettings: safe),
+        .target(
+            name: "VideoDecoding",
+            dependencies: ["CAOM", "CVPX", "Media", "Pixels", "Posix"],
+            swiftSettings: swift + [.enableExperimentalFeature("Lifetimes")]
+        ),
+        .target(name: "Rendering", dependencies: ["CXCB", "Pixels", "Posix", "Time"], swiftSettings: swift),
         .target(
             name: "VideoEncoding",
             dependencies: ["CAOM", "CVPX", "Media", "Pixels", "Time"],

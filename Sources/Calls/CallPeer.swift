@@ -28,6 +28,8 @@ final class CallPeer: Sendable {
     private let peers: PeerGroup
     private let codecs: [[VideoCodec]]
     private let place: String
+    /// Takes what the other side sends; nil if that is not wanted.
+    private let receiver: (any FrameReceiver)?
     private let signalled: @Sendable (Signal, CallPeer) -> Void
     private let stage = Mutex(Stage.none)
     /// Candidates of the other side that were tried: each costs packets to an address that it names.
@@ -37,18 +39,21 @@ final class CallPeer: Sendable {
     /// - Parameters:
     ///   - codecs: in groups; of each group, the other side gets the first that it takes.
     ///   - place: where the other side is, for people.
+    ///   - receiver: takes what the other side sends; nil if that is not wanted.
     init(
         _ peers: PeerGroup,
         codecs: [[VideoCodec]],
         at place: String,
+        receiver: (any FrameReceiver)? = nil,
         signalled: @escaping @Sendable (Signal, CallPeer) -> Void
     ) {
-        (self.peers, self.codecs, self.place, self.signalled) = (peers, codecs, place, signalled)
+        (self.peers, self.codecs, self.place, self.receiver) = (peers, codecs, place, receiver)
+        self.signalled = signalled
     }
 
     func offer() {
         perform { [self] loop in
-            let number = loop.offer(codecs, track: "screen") { [self] offer, description in
+            let number = loop.offer(codecs, track: "screen", receives: receiver != nil) { [self] offer, description in
                 stage.withLock { stage in
                     if case .offered(let number, nil) = stage { stage = .offered(number: number, offer) }
                 }
@@ -66,15 +71,20 @@ final class CallPeer: Sendable {
         perform { [self] loop in
             let negotiation: Negotiation
             do {
-                negotiation = try Negotiation(offer: SessionDescription(parsing: sdp), codecs: codecs)
+                negotiation = try Negotiation(
+                    offer: SessionDescription(parsing: sdp),
+                    codecs: codecs,
+                    receives: receiver != nil
+                )
             } catch {
                 return end("has sent an offer that cannot be answered: \(error)", isFinal: true, in: loop)
             }
             let agreement = negotiation.agreement
-            guard let peer = loop.add(agreement, from: place, signalled: take) else {
+            guard let peer = loop.add(agreement, from: place, receiver: receiver, signalled: take) else {
                 return end("cannot be reached from here: no UDP port is free", isFinal: true, in: loop)
             }
             stage.withLock { $0 = .answering(number: peer.number, negotiation) }
+            beginReceiving(from: peer.number)
             add(agreement.remote.candidates, to: peer)
         }
     }
@@ -89,10 +99,19 @@ final class CallPeer: Sendable {
             } catch {
                 return end("has sent an answer that is of no use: \(error)", isFinal: true, in: loop)
             }
-            guard let peer = loop.accept(agreement, ofOffer: number, from: place, signalled: take) else {
+            guard
+                let peer = loop.accept(
+                    agreement,
+                    ofOffer: number,
+                    from: place,
+                    receiver: receiver,
+                    signalled: take
+                )
+            else {
                 return end("cannot be reached from here", isFinal: true, in: loop)
             }
             stage.withLock { $0 = .peer(number: number) }
+            beginReceiving(from: number)
             add(agreement.remote.candidates, to: peer)
         }
     }
@@ -140,6 +159,7 @@ final class CallPeer: Sendable {
             case .offered(let number, _): loop.withdrawOffer(number)
             case .answering(let number, _), .peer(let number):
                 if let peer = loop.peer(number) { loop.close(peer, .closed) }
+                receiver?.end()
             case .none, .over: break
             }
         }
@@ -152,6 +172,10 @@ final class CallPeer: Sendable {
             if case .over = stage.withLock(\.self) { return }
             body(loop)
         }
+    }
+
+    private func beginReceiving(from number: Int) {
+        receiver?.begin { [peers] in _ = peers.perform { $0.peer(number)?.requestKeyframes() } }
     }
 
     private func take(_ signal: Peer.Signal) {
@@ -181,6 +205,8 @@ final class CallPeer: Sendable {
             if case .over = stage { return true }
             return false
         }
-        if !wasOver { signalled(.ended(why: why, isFinal: isFinal), self) }
+        guard !wasOver else { return }
+        receiver?.end()
+        signalled(.ended(why: why, isFinal: isFinal), self)
     }
 }

@@ -35,6 +35,8 @@ package final class Peer {
     /// The codecs of the formats.
     private let codecs: [VideoCodec]
     let signalled: (Signal) -> Void
+    /// Takes what the peer sends.
+    private let receiver: (any FrameReceiver)?
     private let transport: PeerTransport
     private var session: PeerSession
     private var hasPath = false
@@ -53,6 +55,7 @@ package final class Peer {
 
     /// - Parameters:
     ///   - agreement: with a stream of video first, in these codecs.
+    ///   - incoming: what the peer sends by the agreement, and who takes it.
     ///   - transport: has what this side has told or will tell the peer.
     /// - Returns: nil if OpenSSL has no memory.
     init?(
@@ -62,6 +65,7 @@ package final class Peer {
         _ codecs: [VideoCodec],
         _ choice: Choice,
         _ streams: StreamBundle,
+        incoming: (streams: IncomingBundle, receiver: any FrameReceiver)?,
         over transport: PeerTransport,
         identity: DTLSIdentity,
         now: Instant,
@@ -71,6 +75,7 @@ package final class Peer {
             agreement.role,
             expecting: agreement.remote.fingerprints,
             streams: streams,
+            incoming: incoming?.streams,
             identity: identity,
             now: now
         )
@@ -83,6 +88,7 @@ package final class Peer {
         self.transport = transport
         self.session = session
         self.signalled = signalled
+        receiver = incoming?.receiver
         wanted = choice
         since = now
         transport.setRemote(agreement.remote.credentials)
@@ -146,6 +152,7 @@ package final class Peer {
         // Nothing here uses data channels, and the session keeps what is not taken.
         _ = session.takeData()
         session.poll(at: now, in: &batch) { transport.send($0) }
+        if let receiver { for frame in session.takeFrames() { receiver.take(frame) } }
         let needsKeyframe = session.takeKeyframeRequest(of: video.mid, at: now) || wantsFirstKeyframe
         wantsFirstKeyframe = false
         deadline = session.nextDeadline(at: now)
@@ -165,6 +172,12 @@ package final class Peer {
     func measuresLink(at now: Instant) -> Bool {
         guard let estimator = session.streams.estimator, !estimator.isMeasured else { return false }
         return connectedAt.map { now < $0 + Self.measuringLimit } ?? true
+    }
+
+    /// What came from the peer is of no use: it is asked for keyframes.
+    package func requestKeyframes() {
+        session.requestKeyframes()
+        deadline = .start
     }
 
     func setPace(_ pace: Pacer.Pace) {

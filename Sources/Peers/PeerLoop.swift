@@ -95,11 +95,13 @@ package final class PeerLoop {
     /// - Parameters:
     ///   - agreement: with a stream of video first, in codecs that there are renditions of; the others are not sent.
     ///   - address: where it was signalled from.
+    ///   - receiver: takes what the peer sends.
     ///   - signalled: is called on the network thread, and not by this method.
     /// - Returns: nil if no UDP port is free, the machine has no address, or the first stream is sound.
     package func add(
         _ agreement: Agreement,
         from address: String,
+        receiver: (any FrameReceiver)? = nil,
         signalled: @escaping (Peer.Signal) -> Void
     ) -> Peer? {
         guard let codecs = agreement.videoCodecs, let transport = transport(isControlling: agreement.remote.isLite)
@@ -110,23 +112,25 @@ package final class PeerLoop {
             configuration.rendition(of: codecs[choice.format], rung: choice.rung)
         )
         lastNumber += 1
-        return add(lastNumber, agreement, codecs, choice, streams, over: transport, from: address, signalled)
+        return add(lastNumber, agreement, codecs, choice, streams, receiver, over: transport, from: address, signalled)
     }
 
     /// Offers a stream of video to one who is not a peer yet.
     ///
     /// - Parameters:
     ///   - codecs: those that there are renditions of, in groups; all are offered.
+    ///   - receives: whether this side takes video in these codecs, too.
     ///   - gathered: gets the offer as it is to be sent, on the network thread, and not by this method.
     /// - Returns: the offer's number, which is that of the peer who accepts it; nil if no UDP port is free, or the machine has no
     ///   address.
     package func offer(
         _ codecs: [[VideoCodec]],
         track: String,
+        receives: Bool = false,
         gathered: @escaping (SessionOffer, SessionDescription) -> Void
     ) -> Int? {
         guard let transport = transport(isControlling: true) else { return nil }
-        let offer = SessionOffer([LocalStream(track: track, codecs: codecs.map { $0.map { .video($0) } })])
+        let offer = SessionOffer([LocalStream(track: track, codecs: codecs.map { $0.map { .video($0) } }, receives: receives)])
         let streams = bundle(
             of: offer.streams[0].formats[0].parameters,
             configuration.rendition(of: codecs[0][0], rung: 0)
@@ -140,12 +144,13 @@ package final class PeerLoop {
     ///
     /// - Parameters:
     ///   - number: the offer's.
-    ///   - signalled: as of `add`, but not of what was gathered.
+    ///   - receiver, signalled: as of `add`, but not of what was gathered.
     /// - Returns: nil without memory, or if the offer is over.
     package func accept(
         _ agreement: Agreement,
         ofOffer number: Int,
         from address: String,
+        receiver: (any FrameReceiver)? = nil,
         signalled: @escaping (Peer.Signal) -> Void
     ) -> Peer? {
         guard let index = offers.firstIndex(where: { $0.number == number }) else { return nil }
@@ -155,7 +160,17 @@ package final class PeerLoop {
         let rendition = configuration.rendition(of: codecs[choice.format], rung: choice.rung)
         var streams = offered.streams
         streams.keep([(agreement.streams[0].formats[choice.format].parameters, history(of: rendition))])
-        return add(number, agreement, codecs, choice, streams, over: offered.transport, from: address, signalled)
+        return add(
+            number,
+            agreement,
+            codecs,
+            choice,
+            streams,
+            receiver,
+            over: offered.transport,
+            from: address,
+            signalled
+        )
     }
 
     /// Takes an offer back.
@@ -187,6 +202,7 @@ package final class PeerLoop {
         _ codecs: [VideoCodec],
         _ choice: Peer.Choice,
         _ streams: StreamBundle,
+        _ receiver: (any FrameReceiver)?,
         over transport: PeerTransport,
         from address: String,
         _ signalled: @escaping (Peer.Signal) -> Void
@@ -198,6 +214,7 @@ package final class PeerLoop {
             codecs,
             choice,
             streams,
+            incoming: receiver.flatMap { receiver in agreement.incoming(using: &random).map { ($0, receiver) } },
             over: transport,
             identity: identity,
             now: now,

@@ -114,7 +114,7 @@ struct AV1Aggregation: Sendable {
 }
 
 /// Integers of seven bits a byte, the least significant first (AV1 §4.10.5).
-private enum LEB128 {
+enum LEB128 {
     static func append(_ value: Int, to bytes: inout [UInt8]) {
         var rest = value
         while rest >= 0x80 {

@@ -21,7 +21,7 @@ struct ByteReader {
 
     init(_ bytes: [UInt8]) { rest = bytes[...] }
 
-    private init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
+    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
 
     /// How many bytes are left.
     var count: Int { rest.count }
@@ -52,7 +52,10 @@ struct ByteReader {
         return ByteReader(rest.prefix(length))
     }
 
-    mutating func array(_ length: Int) throws(PastEnd) -> [UInt8] { Array(try slice(length).rest) }
+    mutating func array(_ length: Int) throws(PastEnd) -> [UInt8] { Array(try rest(length)) }
+
+    /// The next `length` bytes, in the memory of those that the reader began with.
+    mutating func rest(_ length: Int) throws(PastEnd) -> ArraySlice<UInt8> { try slice(length).rest }
 
     /// Removes the padding, whose length is its last byte (RFC 3550 §5.1, §6.4.1). Returns false if that length is 0.
     mutating func removePadding() throws(PastEnd) -> Bool {

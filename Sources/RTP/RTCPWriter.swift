@@ -11,6 +11,57 @@ extension SenderReport {
     }
 }
 
+extension ReceiverReport {
+    /// Appends the packet, with 31 blocks at the most.
+    package func write(to datagram: inout [UInt8]) {
+        RTCPPacket.write(kind: 201, count: reports.count, to: &datagram) { body in
+            body.append(bigEndian: ssrc)
+            for report in reports { report.write(to: &body) }
+        }
+    }
+}
+
+extension ReportBlock {
+    fileprivate func write(to body: inout [UInt8]) {
+        body.append(bigEndian: ssrc)
+        body.append(bigEndian: UInt32(fractionLost) << 24 | UInt32(bitPattern: cumulativeLost) & 0xFF_FFFF)
+        body.append(bigEndian: highestSequenceNumber)
+        body.append(bigEndian: jitter)
+        body.append(bigEndian: lastSenderReport)
+        body.append(bigEndian: delaySinceLastSenderReport)
+    }
+}
+
+extension GenericNACK {
+    /// Appends the packet. The numbers are in order; each field of it names one, and any of the 16 that follow.
+    package func write(to datagram: inout [UInt8]) {
+        RTCPPacket.write(kind: 205, count: 1, to: &datagram) { body in
+            body.append(bigEndian: sender)
+            body.append(bigEndian: media)
+            var rest = lost[...]
+            while let first = rest.popFirst() {
+                var following: UInt16 = 0
+                while let number = rest.first, 1...16 ~= number &- first {
+                    following |= 1 << (number &- first &- 1)
+                    rest.removeFirst()
+                }
+                body.append(bigEndian: first)
+                body.append(bigEndian: following)
+            }
+        }
+    }
+}
+
+extension PictureLossIndication {
+    /// Appends the packet.
+    package func write(to datagram: inout [UInt8]) {
+        RTCPPacket.write(kind: 206, count: 1, to: &datagram) { body in
+            body.append(bigEndian: sender)
+            body.append(bigEndian: media)
+        }
+    }
+}
+
 extension [SourceDescription] {
     /// Appends one packet with a chunk for each source, at most 31. Names are cut after 255 bytes.
     package func write(to datagram: inout [UInt8]) {
@@ -41,8 +92,8 @@ extension Goodbye {
 }
 
 extension RTCPPacket {
-    /// Appends the common header and the body, whose length must be a multiple of four.
-    fileprivate static func write(
+    /// Appends the common header and the body, with padding to a multiple of four bytes (RFC 3550 §6.4.1).
+    static func write(
         kind: UInt8,
         count: Int,
         to datagram: inout [UInt8],
@@ -54,6 +105,12 @@ extension RTCPPacket {
         let length = datagram.count
         datagram.append(bigEndian: 0 as UInt16)
         body(&datagram)
+        let padding = (4 - (datagram.count - length - 2) % 4) % 4
+        if padding > 0 {
+            datagram[length - 2] |= 0x20
+            datagram.append(contentsOf: repeatElement(0, count: padding - 1))
+            datagram.append(UInt8(padding))
+        }
         let words = (datagram.count - length - 2) / 4
         datagram[length] = UInt8(truncatingIfNeeded: words >> 8)
         datagram[length + 1] = UInt8(truncatingIfNeeded: words)

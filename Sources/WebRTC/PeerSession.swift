@@ -1,3 +1,4 @@
+package import Media
 package import RTP
 package import Time
 
@@ -51,6 +52,8 @@ package struct PeerSession: ~Copyable {
     private let dtls: DTLSConnection
     /// What goes out.
     package var streams: StreamBundle
+    /// What comes in; nil where nothing was asked for.
+    private var incoming: IncomingBundle?
     /// When keys must be there.
     private let setupEnd: Instant
     /// Protected packets that the system did not take yet.
@@ -63,15 +66,18 @@ package struct PeerSession: ~Copyable {
     /// - Parameters:
     ///   - role: who begins the handshake, as the descriptions say.
     ///   - fingerprints: those that the peer's description names.
+    ///   - incoming: what was made of the same agreement as `streams`; nil if the peer sends nothing that this side takes.
     package init(
         _ role: DTLSRole,
         expecting fingerprints: [Fingerprint],
         streams: StreamBundle,
+        incoming: IncomingBundle? = nil,
         identity: DTLSIdentity,
         now: Instant
     ) throws(DTLSError) {
         dtls = try DTLSConnection(role, identity: identity, expected: fingerprints)
         self.streams = streams
+        self.incoming = incoming
         setupEnd = now + Self.setupLimit
     }
 
@@ -131,23 +137,36 @@ package struct PeerSession: ~Copyable {
         case (20...63, _):
             dtls.receive(datagram)
             noteHandshake()
-        // Other types of packet would be RTP (RFC 5761 §4), and this side asked for none.
+        // Other types of packet are RTP (RFC 5761 §4).
         case (128...191, 192...223):
             guard case .established(let session) = state, let (source, opened) = session.openRTCP(datagram),
                 let packets = try? RTCPPacket.parse(opened)
             else { return }
             sources.insert(source)
             for packet in packets { take(packet, now: now) }
+        case (128...191, _):
+            guard incoming != nil, case .established(let session) = state, let opened = session.openRTP(datagram)
+            else { return }
+            incoming!.receive(opened, now: now)
         default: break
         }
     }
 
     /// Takes a packet of RTCP. A peer has left when all SSRCs that it has used have said goodbye (RFC 3550 §6.6).
     private mutating func take(_ packet: RTCPPacket, now: Instant) {
-        guard case .goodbye(let goodbye) = packet else { return streams.receive(packet, now: now) }
+        guard case .goodbye(let goodbye) = packet else {
+            incoming?.receive(packet, now: now)
+            return streams.receive(packet, now: now)
+        }
         sources.subtract(goodbye.ssrcs)
         if sources.isEmpty, !goodbye.ssrcs.isEmpty { finish(.closedByPeer) }
     }
+
+    /// The frames that the peer has sent since the last call.
+    package mutating func takeFrames() -> [ReceivedFrame] { incoming?.takeFrames() ?? [] }
+
+    /// What came is of no use: the peer is asked for keyframes with the next `poll`.
+    package mutating func requestKeyframes() { incoming?.requestKeyframes() }
 
     // MARK: - Out
 
@@ -206,9 +225,21 @@ package struct PeerSession: ~Copyable {
             let hasWritten =
                 batch.append { session.protectRTP(&$0) { streams.writeNext(at: now, to: &$0) } }
                 || batch.append { session.protectRTCP(&$0) { streams.writeReport(at: now, to: &$0) } }
+                || batch.append { session.protectRTCP(&$0) { writeFeedback(at: now, to: &$0) } }
             if !hasWritten { return false }
         }
         return true
+    }
+
+    private mutating func writeFeedback(at now: Instant, to bytes: inout [UInt8]) -> Bool {
+        guard incoming != nil else { return false }
+        return incoming!.writeFeedback(
+            as: streams.streams[0].ssrc,
+            named: streams.canonicalName,
+            roundTripTime: streams.roundTripTime,
+            at: now,
+            to: &bytes
+        )
     }
 
     /// When `poll` must be called at the latest; nil when the session is over. May lie in the past.
@@ -216,7 +247,7 @@ package struct PeerSession: ~Copyable {
         switch state {
         case .connecting, .handshaking:
             dtls.timeout.map { min(setupEnd, now + $0) } ?? setupEnd
-        case .established: retryAt ?? streams.nextDeadline
+        case .established: retryAt ?? earliest(streams.nextDeadline, incoming?.nextDeadline)
         case .ended: nil
         }
     }

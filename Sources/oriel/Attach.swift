@@ -32,6 +32,7 @@ struct Attach: ParsableCommand {
     @OptionGroup var sender: SenderOptions
     @OptionGroup(title: "Options of web") var web: WebOptions
     @OptionGroup(title: "Options of room+, whip+ and janus+") var joined: JoinedCallOptions
+    @OptionGroup(title: "Options of room+") var rendering: RenderOptions
     @OptionGroup(title: "Options of rtp://") var rtp: PlainRTPOptions
 
     @Option(help: "Frames a second at the most, 1 to 60.")
@@ -56,6 +57,8 @@ struct Attach: ParsableCommand {
         if rtp.print != nil, calls.contains(where: { $0.destination == nil }) {
             throw ValidationError("--print tells the receivers of rtp:// calls what they need: give such calls alone.")
         }
+        let hasPlainCall = calls.contains { $0.destination != nil }
+        try rendering.validate(for: calls, printsDescriptions: hasPlainCall && rtp.sdp == nil)
         guard calls.count(where: { $0.destination != nil }) > 1 else { return }
         if rtp.sdp != nil {
             throw ValidationError("--sdp takes the description of one rtp:// call: attach a sender to each.")
@@ -76,7 +79,8 @@ struct Attach: ParsableCommand {
         let signals = try TerminationSignals()
         guard let reader = try AttachedReader.open(broadcast, waits: wait, until: signals) else { return }
         let log = try sender.stats.map { try StatisticsLog(path: $0) }
-        let end = try send(reader, log: log, until: signals)
+        guard let rendering = try PreparedRendering.prepare(rendering, broadcast, until: signals) else { return }
+        let end = try send(reader, log: log, rendering, until: signals)
         if end == .broadcastStopped { Console.note("the broadcast has ended") }
     }
 }

@@ -15,6 +15,7 @@ extension Attach {
     func send(
         _ reader: consuming FrameReader,
         log: StatisticsLog?,
+        _ rendering: consuming PreparedRendering,
         until signals: borrowing TerminationSignals
     ) throws -> SenderLoop.End {
         let directory = try broadcast.directory()
@@ -46,6 +47,8 @@ extension Attach {
         let plain = try beginPlainCalls(with: renditions[0], horizon, restrictingFilesBy: sandbox)
         defer { for call in plain { call.close() } }
         try enterSandbox(by: sandbox.filterCalls)
+        let rendered = try rendering.begin()
+        defer { rendered.close() }
         let tunnels = try relayTrust.flatMap { try ice?.startTunnels($0) } ?? []
         let peers = try ice.map { ice in
             try PeerGroup(
@@ -67,6 +70,7 @@ extension Attach {
                 trust,
                 whipToken: whipToken,
                 janusSecrets: janusSecrets,
+                receiver: rendered.receiver,
                 to: peers!
             ) { sinks.bell.ring() }
         }

@@ -88,6 +88,7 @@ final class JoinedCalls: Sendable {
     /// - Parameters:
     ///   - calls: rooms, endpoints of WHIP, and rooms of Janus.
     ///   - areAll: whether the sender has no other calls, and ends with the last of these.
+    ///   - receiver: takes what the other member of the room sends.
     ///   - ended: is called when all of them are over.
     init(
         _ calls: [Call],
@@ -96,6 +97,7 @@ final class JoinedCalls: Sendable {
         _ trust: TLSTrust,
         whipToken: String?,
         janusSecrets: JanusSecrets?,
+        receiver: (any FrameReceiver)?,
         to peers: PeerGroup,
         ended: @escaping @Sendable () -> Void
     ) {
@@ -122,7 +124,7 @@ final class JoinedCalls: Sendable {
                     end($0)
                 }
             case .room(let address):
-                RoomCall(address, codecs: codecs, by: web, to: peers) {
+                RoomCall(address, codecs: codecs, by: web, to: peers, receiver: receiver) {
                     Console.note("\(address): \($0)")
                 } ended: {
                     end($0)

@@ -14,6 +14,7 @@ struct Oriel: ParsableCommand {
         subcommands: [
             Share.self, Start.self, Attach.self, Pause.self, Resume.self, Stop.self, Status.self, List.self,
             Inspect.self, Source.self, Accept.self, Reject.self, Kick.self, SetCommand.self, Rooms.self,
+            View.self,
         ]
     )
 

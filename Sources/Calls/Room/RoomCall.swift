@@ -55,6 +55,7 @@ package final class RoomCall: JoinedCall {
     private let web: WebClient
     private let peers: PeerGroup
     private let codecs: [[VideoCodec]]
+    private let receiver: (any FrameReceiver)?
     private let report: @Sendable (Event) -> Void
     private let driver: SessionDriver<RoomSession>
     private let state: Mutex<State>
@@ -64,6 +65,7 @@ package final class RoomCall: JoinedCall {
     ///
     /// - Parameters:
     ///   - codecs: in groups; of each group, the other member gets the first that it takes.
+    ///   - receiver: takes what the other member sends, on the network thread; nil if that is not wanted.
     ///   - report: gets the events, on the web client's thread.
     ///   - ended: called once when the call is over: nil if it was closed.
     package init(
@@ -71,10 +73,12 @@ package final class RoomCall: JoinedCall {
         codecs: [[VideoCodec]],
         by web: WebClient,
         to peers: PeerGroup,
+        receiver: (any FrameReceiver)? = nil,
         report: @escaping @Sendable (Event) -> Void,
         ended: @escaping @Sendable (CallEnd?) -> Void
     ) {
         (self.address, self.codecs, self.web, self.peers, self.report) = (address, codecs, web, peers, report)
+        self.receiver = receiver
         driver = SessionDriver(RoomSession(room: address.room), by: web)
         state = Mutex(State(end: ended))
         web.perform { [self] in
@@ -202,7 +206,8 @@ package final class RoomCall: JoinedCall {
             ignore("more offers than one call needs")
             return nil
         }
-        let peer = CallPeer(peers, codecs: codecs, at: "room \(address.room)") { [weak self, web] signal, peer in
+        let place = "room \(address.room)"
+        let peer = CallPeer(peers, codecs: codecs, at: place, receiver: receiver) { [weak self, web] signal, peer in
             web.perform { [weak self] in self?.take(signal, of: peer) }
         }
         state.withLock { $0.peer = peer }

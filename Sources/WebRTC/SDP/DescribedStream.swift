@@ -38,7 +38,13 @@ extension SessionDescription.Media {
         let isNumbered = agreed.allSatisfy {
             $0.feedback.contains("transport-cc") && $0.parameters.retransmissionPayloadType != nil
         }
-        let (extensions, lines) = extensions(of: description, for: agreed.map(\.codec), isNumbered: isNumbered)
+        let isReceived = local.receives && sends(in: description)
+        let (extensions, lines) = extensions(
+            of: description,
+            for: agreed.map(\.codec),
+            isNumbered: isNumbered,
+            as: isReceived ? "sendrecv" : "sendonly"
+        )
         let unused = extensions.transportNumber == nil ? "transport-cc" : "goog-remb"
         let mid = attributes.first("mid") ?? ""
         for index in agreed.indices {
@@ -51,17 +57,27 @@ extension SessionDescription.Media {
             track: local.track,
             formats: agreed,
             extensions: lines,
-            section: section
+            section: section,
+            isReceived: isReceived
         )
     }
 
     var isProtectedRTP: Bool { transport.hasSuffix("TLS/RTP/SAVPF") || transport.hasSuffix("TLS/RTP/SAVP") }
 
-    /// Whether the peer wants to receive; a description may inherit the direction from the session.
+    /// Whether the peer wants to receive.
     package func receives(in description: SessionDescription) -> Bool {
+        ["sendrecv", "recvonly"].contains(direction(in: description))
+    }
+
+    /// Whether the peer wants to send.
+    func sends(in description: SessionDescription) -> Bool {
+        ["sendrecv", "sendonly"].contains(direction(in: description))
+    }
+
+    /// A description may inherit the direction from the session; without one it is both (RFC 8866 §6.7).
+    private func direction(in description: SessionDescription) -> String {
         let directions = ["recvonly", "sendrecv", "sendonly", "inactive"]
-        let direction = (attributes + description.attributes).first { directions.contains($0.name) }?.name
-        return direction != "sendonly" && direction != "inactive"
+        return (attributes + description.attributes).first { directions.contains($0.name) }?.name ?? "sendrecv"
     }
 
     /// Payload types with the names and parameters that the description gives them, in the offered order.
@@ -132,7 +148,8 @@ extension SessionDescription.Media {
     private func extensions(
         of offer: SessionDescription,
         for codecs: [StreamCodec],
-        isNumbered: Bool
+        isNumbered: Bool,
+        as direction: String
     ) -> (HeaderExtensions, lines: [String]) {
         var extensions = HeaderExtensions()
         var lines: [String] = []
@@ -147,7 +164,8 @@ extension SessionDescription.Media {
                 slot != \.transportNumber || isNumbered
             else { continue }
             extensions[keyPath: slot] = identifier
-            lines.append("\(identifier)\(key.count == 1 ? "" : "/sendonly") \(uri)")
+            let isBoth = key.count == 2 && key[1] == "sendrecv"
+            lines.append("\(identifier)\(key.count == 1 ? "" : isBoth ? "/\(direction)" : "/sendonly") \(uri)")
         }
         return (extensions, lines)
     }

@@ -26,11 +26,14 @@ package struct LocalStream: Equatable, Sendable {
     package let track: String
     /// The codecs that can be sent, all of one kind, in groups: of each group, the first that the peer knows is agreed on.
     package let codecs: [[StreamCodec]]
+    /// Whether this side also takes what the peer sends in the same media description.
+    package let receives: Bool
 
-    package init(track: String, codecs: [[StreamCodec]]) {
+    package init(track: String, codecs: [[StreamCodec]], receives: Bool = false) {
         precondition(Set(codecs.joined().map(\.kind)).count == 1)
         self.track = track
         self.codecs = codecs
+        self.receives = receives
     }
 
     var kind: String { codecs.joined().first!.kind }
@@ -62,6 +65,8 @@ package struct Negotiation: Equatable, Sendable {
         let extensions: [String]
         /// The description's place.
         let section: Int
+        /// Whether the peer sends in the description too, and this side takes it.
+        package internal(set) var isReceived = false
     }
 
     package let agreement: Agreement
@@ -73,9 +78,19 @@ package struct Negotiation: Equatable, Sendable {
 
     /// One stream of video.
     ///
-    /// - Parameter codecs: those that can be sent, in groups; of each group, the first that is offered is agreed on.
-    package init(offer: SessionDescription, codecs: [[VideoCodec]]) throws(UnacceptableOffer) {
-        let screen = LocalStream(track: "screen", codecs: codecs.map { $0.map(StreamCodec.video) })
+    /// - Parameters:
+    ///   - codecs: those that can be sent, in groups; of each group, the first that is offered is agreed on.
+    ///   - receives: whether this side takes what the peer sends in the same description.
+    package init(
+        offer: SessionDescription,
+        codecs: [[VideoCodec]],
+        receives: Bool = false
+    ) throws(UnacceptableOffer) {
+        let screen = LocalStream(
+            track: "screen",
+            codecs: codecs.map { $0.map(StreamCodec.video) },
+            receives: receives
+        )
         try self.init(offer: offer, streams: [screen])
     }
 

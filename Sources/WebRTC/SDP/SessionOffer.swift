@@ -120,6 +120,7 @@ extension Negotiation.Stream {
         if !codecs.contains(.video(.av1)) { used.dependencyDescriptor = nil }
         mid = "\(section)"
         track = local.track
+        isReceived = local.receives
         self.section = section
         extensions = HeaderExtensions.uris.compactMap { slot, uri in used[keyPath: slot].map { "\($0) \(uri)" } }
         formats = codecs.map { codec in
@@ -143,7 +144,7 @@ extension Negotiation.Stream {
         in media: SessionDescription.Media,
         of answer: SessionDescription
     ) throws(Shortcoming) -> Negotiation.Stream? {
-        let local = LocalStream(track: track, codecs: formats.map { [$0.codec] })
+        let local = LocalStream(track: track, codecs: formats.map { [$0.codec] }, receives: isReceived)
         guard var stream = try media.stream(local, in: answer, section) else { return nil }
         stream.mid = mid
         for (index, format) in stream.formats.enumerated() {

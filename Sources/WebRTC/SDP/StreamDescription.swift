@@ -23,7 +23,7 @@ extension SessionDescription.Media {
         add("setup", setup)
     }
 
-    /// Adds a stream that this side sends.
+    /// Adds a stream that this side sends, and perhaps receives.
     ///
     /// - Parameters:
     ///   - name: the session's canonical name.
@@ -35,7 +35,7 @@ extension SessionDescription.Media {
         takesReducedSize: Bool
     ) {
         for line in stream.extensions { add("extmap", line) }
-        add("sendonly")
+        add(stream.isReceived ? "sendrecv" : "sendonly")
         add("msid", "oriel \(stream.track)")
         add("rtcp-mux")
         if takesReducedSize { add("rtcp-rsize") }

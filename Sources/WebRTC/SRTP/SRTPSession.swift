@@ -9,7 +9,7 @@ final class SRTPSession {
     private let sending: srtp_t
     private let receiving: srtp_t
 
-    /// The most senders of RTCP that are listened to. libsrtp keeps the state of each for ever, and searches through all of them.
+    /// The most sources that are listened to. libsrtp keeps the state of each for ever, and searches through all of them.
     private static let peerLimit = 16
     private var peers: Set<UInt32> = []
 
@@ -83,13 +83,27 @@ final class SRTPSession {
     /// Opens an RTCP datagram, and tells the SSRC of its sender, which stands first (RFC 3550 §6.4) and in plain text. Nil if
     /// the datagram is forged or repeated, or from one sender too many.
     func openRTCP(_ datagram: UnsafeRawBufferPointer) -> (source: UInt32, bytes: [UInt8])? {
-        guard datagram.count >= 8 else { return nil }
-        let peer = UInt32(bigEndian: datagram.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+        open(datagram, sourceAt: 4, by: srtp_unprotect_rtcp)
+    }
+
+    /// Opens an RTP packet, in which the SSRC stands third (RFC 3550 §5.1). Nil as for RTCP.
+    func openRTP(_ datagram: UnsafeRawBufferPointer) -> [UInt8]? {
+        open(datagram, sourceAt: 8, by: srtp_unprotect)?.bytes
+    }
+
+    private func open(
+        _ datagram: UnsafeRawBufferPointer,
+        sourceAt offset: Int,
+        by function: (srtp_t?, UnsafeMutableRawPointer?, UnsafeMutablePointer<Int32>?) -> srtp_err_status_t
+    ) -> (source: UInt32, bytes: [UInt8])? {
+        guard datagram.count >= offset + 4 else { return nil }
+        let peer = UInt32(bigEndian: datagram.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
         guard peers.contains(peer) || peers.count < Self.peerLimit else { return nil }
         var bytes = Array(datagram)
         var length = Int32(bytes.count)
-        guard srtp_unprotect_rtcp(receiving, &bytes, &length) == srtp_err_status_ok else { return nil }
+        guard function(receiving, &bytes, &length) == srtp_err_status_ok else { return nil }
         peers.insert(peer)
-        return (peer, Array(bytes[..<Int(length)]))
+        bytes.removeLast(bytes.count - Int(length))
+        return (peer, bytes)
     }
 }

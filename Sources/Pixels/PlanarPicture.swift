@@ -1,5 +1,5 @@
+internal import CYUV
 import Glibc
-package import Pixels
 
 /// A picture as decoders show it: planes of Y, U and V without padding, the latter two half as wide and high.
 package struct PlanarPicture: Sendable {
@@ -30,19 +30,30 @@ package struct PlanarPicture: Sendable {
 
     /// Becomes a copy of a picture of even size.
     package mutating func copy(_ source: Source, size: PixelSize) {
-        if self.size != size {
-            self.size = size
-            y = Array(repeating: 0, count: size.width * size.height)
-            u = Array(repeating: 0, count: y.count / 4)
-            v = u
-        }
+        resize(to: size)
         copy(PixelRect(size), from: source)
+    }
+
+    private mutating func resize(to size: PixelSize) {
+        if self.size == size { return }
+        self.size = size
+        y = Array(repeating: 0, count: size.width * size.height)
+        u = Array(repeating: 0, count: y.count / 4)
+        v = u
+    }
+
+    /// Becomes a picture of even size whose planes `fill` writes, one after the other.
+    package mutating func read(_ size: PixelSize, _ fill: (UnsafeMutableRawBufferPointer) -> Void) {
+        resize(to: size)
+        y.withUnsafeMutableBytes(fill)
+        u.withUnsafeMutableBytes(fill)
+        v.withUnsafeMutableBytes(fill)
     }
 
     /// Takes over a part of a picture of the same size.
     ///
     /// - Parameter region: even, within the picture.
-    mutating func copy(_ region: PixelRect, from source: Source) {
+    package mutating func copy(_ region: PixelRect, from source: Source) {
         let half = PixelRect(x: region.x / 2, y: region.y / 2, width: region.width / 2, height: region.height / 2)
         Self.copy(region, source.y, source.strides.y, into: &y, size.width)
         Self.copy(half, source.u, source.strides.u, into: &u, size.width / 2)
@@ -62,6 +73,57 @@ package struct PlanarPicture: Sendable {
                 memcpy(plane.baseAddress! + row * stride + region.x, line, region.width)
             }
         }
+    }
+}
+
+extension PlanarPicture {
+    /// Becomes a copy of a picture whose chroma is interleaved.
+    package mutating func copy(_ picture: borrowing NV12Picture) {
+        resize(to: picture.size)
+        let (source, width) = (picture.planes, Int32(size.width))
+        NV12ToI420(
+            source.luma.start,
+            Int32(source.luma.stride),
+            source.chroma.start,
+            Int32(source.chroma.stride),
+            &y,
+            width,
+            &u,
+            width / 2,
+            &v,
+            width / 2,
+            width,
+            Int32(size.height)
+        )
+    }
+
+    /// Becomes black, in the size that it has.
+    package mutating func fillBlack() {
+        y = Array(repeating: 16, count: y.count)
+        u = Array(repeating: 128, count: u.count)
+        v = u
+    }
+}
+
+extension NV12Picture {
+    /// Becomes a copy of a picture of the same size with planes for each component.
+    package mutating func copy(_ picture: PlanarPicture) {
+        precondition(picture.size == size)
+        let (target, width) = (mutablePlanes, Int32(size.width))
+        I420ToNV12(
+            picture.y,
+            width,
+            picture.u,
+            width / 2,
+            picture.v,
+            width / 2,
+            target.luma.start,
+            Int32(target.luma.stride),
+            target.chroma.start,
+            Int32(target.chroma.stride),
+            width,
+            Int32(size.height)
+        )
     }
 }
 

@@ -1,0 +1,35 @@
+import CPosix
+import Glibc
+import Time
+
+/// Files that are written from front to back, such as pipes.
+extension FileDescriptor {
+    /// Writes all of `bytes`, and waits where the reader is slow, also if the descriptor does not block.
+    package func writeAll(_ bytes: [UInt8]) throws(SystemError) {
+        var done = 0
+        while done < bytes.count {
+            do throws(SystemError) {
+                done += try check("write") {
+                    bytes.withUnsafeBytes { Glibc.write(raw, $0.baseAddress! + done, $0.count - done) }
+                }
+            } catch {
+                guard error.code == EAGAIN else { throw error }
+                try waitWritable(raw, until: MonotonicClock.now() + .seconds(1))
+            }
+        }
+    }
+}
+
+/// Reads what a descriptor that does not block has, up to the size of the buffer. Returns nil where there is nothing yet, 0 at
+/// the end.
+package func readAvailable(
+    from descriptor: Int32,
+    into buffer: UnsafeMutableRawBufferPointer
+) throws(SystemError) -> Int? {
+    do throws(SystemError) {
+        return try check("read") { read(descriptor, buffer.baseAddress, buffer.count) }
+    } catch {
+        guard error.code == EAGAIN else { throw error }
+        return nil
+    }
+}

@@ -1,0 +1,100 @@
+import Media
+
+/// Puts the payloads of one encoded frame together, in their order: of VP8 (RFC 7741), VP9 (RFC 9628) or AV1 (RTP Payload Format
+/// For AV1, version 1.0).
+struct FrameAssembly {
+    /// Bytes of a frame at most: four times as many as the largest picture's keyframe of a sane encoder has.
+    static let longest = 8 << 20
+
+    let codec: VideoCodec
+    let timestamp: UInt32
+    private(set) var isKeyframe = false
+    private var bytes: [UInt8] = []
+    /// Of AV1: an OBU that goes on in the next packet.
+    private var openOBU: [UInt8]?
+
+    init(codec: VideoCodec, timestamp: UInt32) {
+        self.codec = codec
+        self.timestamp = timestamp
+    }
+
+    /// Whether a frame that can be decoded alone begins with a payload.
+    static func beginsKeyframe(_ payload: ArraySlice<UInt8>, _ codec: VideoCodec) -> Bool {
+        switch codec {
+        case .vp8: (try? FramePart(vp8: payload))?.isKeyframe ?? false
+        case .vp9: (try? FramePart(vp9: payload))?.isKeyframe ?? false
+        // Z and N: nothing goes on, and a coded video sequence begins.
+        case .av1: payload.count > 1 && payload[payload.startIndex] & 0x88 == 0x08
+        }
+    }
+
+    private var isEmpty: Bool { bytes.isEmpty && openOBU == nil }
+
+    /// - Throws: if the payload is malformed or does not go on with what is there. The frame is then lost.
+    mutating func append(_ payload: ArraySlice<UInt8>) throws(MalformedRTP) {
+        switch codec {
+        case .vp8: try append(try FramePart(vp8: payload))
+        case .vp9: try append(try FramePart(vp9: payload))
+        case .av1: try appendElements(of: payload)
+        }
+        guard bytes.count + (openOBU?.count ?? 0) <= Self.longest else { throw .inconsistent }
+    }
+
+    private mutating func append(_ part: FramePart) throws(MalformedRTP) {
+        guard part.isFirst == isEmpty else { throw .inconsistent }
+        if part.isFirst { isKeyframe = part.isKeyframe }
+        bytes += part.bytes
+    }
+
+    /// The frame, which is complete if no packet is missing; nil if its first or last one is.
+    consuming func finish() -> ReceivedFrame? {
+        guard !bytes.isEmpty, openOBU == nil else { return nil }
+        return ReceivedFrame(codec: codec, isKeyframe: isKeyframe, timestamp: timestamp, bytes: bytes)
+    }
+
+    // MARK: - AV1
+
+    /// An OBU of nothing but its header and its size, 0: each temporal unit begins so (AV1 §7.5), and packets leave it out.
+    private static let temporalDelimiter: [UInt8] = [0x12, 0]
+    private static let sizeFlag: UInt8 = 0x02
+    private static let extensionFlag: UInt8 = 0x04
+
+    /// The reverse of `AV1Aggregation`.
+    private mutating func appendElements(of payload: ArraySlice<UInt8>) throws(MalformedRTP) {
+        guard payload.count > 1, let header = payload.first else { throw .truncated }
+        let (goesOn, isOpen) = (header & 0x80 != 0, header & 0x40 != 0)
+        let count = Int(header >> 4 & 3)
+        guard goesOn == (openOBU != nil) else { throw .inconsistent }
+        if isEmpty { isKeyframe = header & 0x08 != 0 }
+        var rest = payload.dropFirst()
+        var index = 0
+        while !rest.isEmpty {
+            index += 1
+            var length = rest.count
+            if count == 0 || index < count {
+                guard let field = LEB128.read(rest.span, at: 0) else { throw .truncated }
+                rest = rest.dropFirst(field.size)
+                length = field.value
+            }
+            guard length <= rest.count else { throw .truncated }
+            let obu = (openOBU.take() ?? []) + rest.prefix(length)
+            rest = rest.dropFirst(length)
+            if rest.isEmpty, isOpen { openOBU = obu } else { try close(obu) }
+        }
+        guard count == 0 || index == count else { throw .inconsistent }
+    }
+
+    /// Appends a whole OBU with its size (AV1 §5.2).
+    private mutating func close(_ obu: [UInt8]) throws(MalformedRTP) {
+        guard let header = obu.first else { return }
+        if bytes.isEmpty { bytes = Self.temporalDelimiter }
+        // Packets may have OBUs with their size, too.
+        if header & Self.sizeFlag != 0 { return bytes += obu }
+        let start = header & Self.extensionFlag == 0 ? 1 : 2
+        guard obu.count >= start else { throw .truncated }
+        bytes.append(header | Self.sizeFlag)
+        if start == 2 { bytes.append(obu[1]) }
+        LEB128.append(obu.count - start, to: &bytes)
+        bytes += obu[start...]
+    }
+}

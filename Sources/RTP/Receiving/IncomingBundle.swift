@@ -1,0 +1,150 @@
+package import Media
+package import Time
+
+/// What a peer sends in one session: a stream of video for each media description, and what the peer has to be told of them.
+///
+/// After each call that changes it, take frames, write feedback until there is none, and call again when `nextDeadline` comes.
+package struct IncomingBundle {
+    /// What was negotiated for a media description whose stream this side receives.
+    package struct Description: Equatable, Sendable {
+        package var mid: String
+        /// Payload types of codecs.
+        package var codecs: [UInt8: VideoCodec]
+        /// Payload types of retransmissions (RFC 4588), with those of the codecs that they repeat.
+        package var retransmissions: [UInt8: UInt8]
+        package var extensions: HeaderExtensions
+
+        package init(
+            mid: String,
+            codecs: [UInt8: VideoCodec],
+            retransmissions: [UInt8: UInt8],
+            extensions: HeaderExtensions
+        ) {
+            self.mid = mid
+            self.codecs = codecs
+            self.retransmissions = retransmissions
+            self.extensions = extensions
+        }
+    }
+
+    private struct Section {
+        let description: Description
+        /// Nil until the peer sends.
+        var stream: IncomingStream?
+    }
+
+    private var media: [Section]
+    private let extensions: HeaderExtensions
+    private var arrivals = TransportArrivals()
+    private var reports: ReportSchedule
+    private let tellsArrivals: Bool
+
+    /// - Parameter descriptions: all of one bundle, so that header extensions have the same identifiers.
+    package init(_ descriptions: [Description], using random: inout some RandomNumberGenerator) {
+        media = descriptions.map { Section(description: $0) }
+        extensions = descriptions.first?.extensions ?? HeaderExtensions()
+        tellsArrivals = extensions.transportNumber != nil
+        reports = ReportSchedule(seed: random.next())
+    }
+
+    // MARK: - In
+
+    /// Takes a packet of RTP. One that belongs to no media description is ignored.
+    package mutating func receive(_ bytes: [UInt8], now: Instant) {
+        guard let packet = try? IncomingPacket(bytes, extensions) else { return }
+        if tellsArrivals, let number = packet.transportNumber { arrivals.note(number, at: now) }
+        guard let index = place(of: packet) else { return }
+        reports.packetSent(at: now)
+        let description = media[index].description
+        let type = packet.header.payloadType
+        if description.codecs[type] != nil {
+            // A source that begins anew has another SSRC (RFC 3550 §8.2).
+            if media[index].stream?.ssrc != packet.header.ssrc {
+                media[index].stream = IncomingStream(ssrc: packet.header.ssrc)
+            }
+            media[index].stream!.receive(packet, { description.codecs[$0] }, now: now)
+        } else if let repeated = description.retransmissions[type], let ssrc = media[index].stream?.ssrc,
+            let original = packet.original(ssrc: ssrc, payloadType: repeated)
+        {
+            media[index].stream!.receiveAgain(original, { description.codecs[$0] }, now: now)
+        }
+    }
+
+    /// The media description of a packet (RFC 9143 §9.2): by its name, or else by its payload type.
+    private func place(of packet: IncomingPacket) -> Int? {
+        let type = packet.header.payloadType
+        func fits(_ description: Description) -> Bool {
+            description.codecs[type] != nil || description.retransmissions[type] != nil
+        }
+        if let mid = packet.mid { return media.firstIndex { $0.description.mid == mid && fits($0.description) } }
+        return media.firstIndex { $0.stream?.ssrc == packet.header.ssrc } ?? media.firstIndex { fits($0.description) }
+    }
+
+    /// Takes a packet of RTCP from the peer.
+    package mutating func receive(_ packet: RTCPPacket, now: Instant) {
+        guard case .senderReport(let report) = packet,
+            let index = media.firstIndex(where: { $0.stream?.ssrc == report.ssrc })
+        else { return }
+        media[index].stream!.receive(report, now: now)
+    }
+
+    /// The frames that came since the last call, of all streams of a media description.
+    package mutating func takeFrames() -> [ReceivedFrame] {
+        media.indices.flatMap { media[$0].stream?.takeFrames() ?? [] }
+    }
+
+    /// What came is of no use to the decoders: the peer is asked for keyframes.
+    package mutating func requestKeyframes() {
+        for index in media.indices { media[index].stream?.requestKeyframe() }
+    }
+
+    // MARK: - Out
+
+    /// Appends a datagram of RTCP for the peer, if something is due (RFC 3550 §6.1). Returns whether it was.
+    ///
+    /// - Parameters:
+    ///   - ssrc: one of this side's.
+    ///   - name: this side's canonical name.
+    ///   - roundTripTime: nil where nothing has told it.
+    package mutating func writeFeedback(
+        as ssrc: UInt32,
+        named name: String,
+        roundTripTime: Duration?,
+        at now: Instant,
+        to bytes: inout [UInt8]
+    ) -> Bool {
+        for index in media.indices {
+            let description = media[index].description
+            media[index].stream?.tick({ description.codecs[$0] }, now: now)
+        }
+        guard nextDeadline.map({ $0 <= now }) ?? false else { return false }
+        let reportIsDue = reports.isDue(at: now)
+        var blocks: [ReportBlock] = []
+        if reportIsDue {
+            blocks = media.indices.compactMap { media[$0].stream?.takeReport(at: now) }
+            reports.reportSent(at: now)
+        }
+        ReceiverReport(ssrc: ssrc, reports: blocks).write(to: &bytes)
+        [SourceDescription(ssrc: ssrc, canonicalName: name)].write(to: &bytes)
+        for index in media.indices {
+            guard let source = media[index].stream?.ssrc else { continue }
+            if media[index].stream!.takeKeyframeRequest(at: now) {
+                PictureLossIndication(sender: ssrc, media: source).write(to: &bytes)
+            }
+            let lost = media[index].stream!.takeRequests(roundTripTime: roundTripTime, at: now)
+            if !lost.isEmpty { GenericNACK(sender: ssrc, media: source, lost: lost).write(to: &bytes) }
+        }
+        let first = media.lazy.compactMap { $0.stream?.ssrc }.first ?? 0
+        arrivals.takeReport(from: ssrc, on: first, at: now)?.write(to: &bytes)
+        return true
+    }
+
+    /// When there is something to write; nil while there is nothing to wait for. May lie in the past.
+    package var nextDeadline: Instant? {
+        earliest(
+            reports.nextDeadline,
+            arrivals.nextDeadline,
+            media.lazy.compactMap { $0.stream?.nextDeadline }.min()
+        )
+    }
+}

@@ -1,0 +1,78 @@
+/// Why a datagram is no packet of RTP, or a payload none of its codec.
+package enum MalformedRTP: Error, Equatable {
+    /// Its header is not that of RTP version 2.
+    case version
+    /// It ends before its fields do.
+    case truncated
+    /// A field contradicts the packet's length, or what came before it.
+    case inconsistent
+}
+
+/// A packet of RTP as it came (RFC 3550 §5.1), with those of its header extensions that matter to a receiver (RFC 8285 §4.2).
+struct IncomingPacket: Equatable {
+    private(set) var header: RTPHeader
+    /// Of the media description that it belongs to.
+    private(set) var mid: String?
+    /// Among all packets of the peer.
+    private(set) var transportNumber: UInt16?
+    /// Without contributing sources, extensions and padding. Empty in a packet of nothing but padding.
+    private(set) var payload: ArraySlice<UInt8>
+
+    init(_ bytes: [UInt8], _ extensions: HeaderExtensions) throws(MalformedRTP) {
+        var reader = ByteReader(bytes)
+        do {
+            let first = try reader.byte()
+            guard first >> 6 == 2 else { throw MalformedRTP.version }
+            let second = try reader.byte()
+            header = RTPHeader(
+                marker: second & 0x80 != 0,
+                payloadType: second & 0x7F,
+                sequenceNumber: try reader.uint16(),
+                timestamp: try reader.uint32(),
+                ssrc: try reader.uint32()
+            )
+            try reader.skip(Int(first & 0x0F) * 4)
+            var elements: ByteReader?
+            if first & 0x10 != 0 {
+                let profile = try reader.uint16()
+                let body = try reader.slice(Int(try reader.uint16()) * 4)
+                if profile == 0xBEDE { elements = body }
+            }
+            if first & 0x20 != 0, try !reader.removePadding() { throw MalformedRTP.inconsistent }
+            payload = try reader.rest(reader.count)
+            if var elements { try readExtensions(&elements, extensions) }
+        } catch let error as MalformedRTP {
+            throw error
+        } catch {
+            throw .truncated
+        }
+    }
+
+    private mutating func readExtensions(_ reader: inout ByteReader, _ identifiers: HeaderExtensions) throws {
+        while reader.count > 0 {
+            let head = try reader.byte()
+            // Zeros pad; an identifier of 15 ends the elements.
+            if head == 0 { continue }
+            if head >> 4 == 15 { return }
+            let value = try reader.rest(Int(head & 0x0F) + 1)
+            switch head >> 4 {
+            case identifiers.mid: mid = String(decoding: value, as: UTF8.self)
+            case identifiers.transportNumber where value.count == 2:
+                transportNumber = UInt16(value[value.startIndex]) << 8 | UInt16(value[value.startIndex + 1])
+            default: break
+            }
+        }
+    }
+
+    /// The packet that this one repeats (RFC 4588 §4): its payload begins with the original sequence number.
+    func original(ssrc: UInt32, payloadType: UInt8) -> IncomingPacket? {
+        guard payload.count >= 2 else { return nil }
+        var packet = self
+        let start = payload.startIndex
+        packet.header.sequenceNumber = UInt16(payload[start]) << 8 | UInt16(payload[start + 1])
+        packet.header.ssrc = ssrc
+        packet.header.payloadType = payloadType
+        packet.payload = payload.dropFirst(2)
+        return packet
+    }
+}

@@ -1,0 +1,61 @@
+import Time
+
+/// Packets of one source that are missing: when to ask for them (RFC 4585 §6.2.1), and when to give them up.
+struct PacketLosses {
+    private struct Loss {
+        let number: Int64
+        var requests = 0
+        var askAt: Instant
+    }
+
+    /// How often the same packet is asked for.
+    static let mostRequests = 8
+    /// The most packets that are missing at once: beyond it nothing but a keyframe helps.
+    static let limit = 512
+    /// The most packets that are asked for at once, so that the request fits into a datagram.
+    static let mostAtOnce = 128
+    /// Packets overtake each other by so much on their way.
+    static let patience = Duration.milliseconds(5)
+    private static let shortestRoundTrip = Duration.milliseconds(20)
+    /// Where nothing has told the round trip.
+    private static let usualRoundTrip = Duration.milliseconds(100)
+
+    /// In the order of numbers.
+    private var losses: [Loss] = []
+
+    /// A packet came whose number is beyond all earlier ones: those between are missing. Returns false if they are too many.
+    mutating func noteGap(_ numbers: Range<Int64>, now: Instant) -> Bool {
+        guard losses.count + numbers.count <= Self.limit else {
+            losses.removeAll()
+            return false
+        }
+        losses += numbers.map { Loss(number: $0, askAt: now + Self.patience) }
+        return true
+    }
+
+    mutating func noteArrival(of number: Int64) { losses.removeAll { $0.number == number } }
+
+    /// What is before a number is not missed any more.
+    mutating func forget(before number: Int64) { losses.removeAll { $0.number < number } }
+
+    /// The packets to ask for now. Each is asked for at intervals of a round trip.
+    mutating func takeRequests(roundTripTime: Duration?, at now: Instant) -> [UInt16] {
+        let interval = max(roundTripTime ?? Self.usualRoundTrip, Self.shortestRoundTrip)
+        var numbers: [UInt16] = []
+        for index in losses.indices where losses[index].askAt <= now && losses[index].requests < Self.mostRequests {
+            if numbers.count == Self.mostAtOnce { break }
+            numbers.append(UInt16(truncatingIfNeeded: losses[index].number))
+            losses[index].requests += 1
+            losses[index].askAt = now + interval
+        }
+        return numbers
+    }
+
+    /// Whether the first packet that is missing was asked for often enough.
+    func isHopeless(at now: Instant) -> Bool {
+        losses.first.map { $0.requests == Self.mostRequests && $0.askAt <= now } ?? false
+    }
+
+    /// When there is something to ask for or to give up; nil while nothing is missing.
+    var nextDeadline: Instant? { losses.lazy.map(\.askAt).min() }
+}

@@ -1,0 +1,82 @@
+/// Counts sequence numbers on beyond 65535 (RFC 3550 §A.1): each is the closest one to the highest so far.
+struct SequenceUnwrapper {
+    /// Nil before the first number.
+    private(set) var highest: Int64?
+
+    mutating func unwrap(_ number: UInt16) -> Int64 {
+        guard let highest else {
+            // So large that numbers from before the first one are positive too.
+            let first = Int64(number) + 1 << 16
+            self.highest = first
+            return first
+        }
+        let step = Int64(Int16(bitPattern: number &- UInt16(truncatingIfNeeded: highest)))
+        self.highest = max(highest, highest + step)
+        return highest + step
+    }
+}
+
+/// Packets of one source that came before others that were sent earlier, until these are there or given up.
+struct ReorderingBuffer {
+    enum Insertion {
+        case isNew
+        /// It came before, or too late.
+        case isOld
+        /// So much is missing before it that the buffer has begun anew with it.
+        case isFarAhead
+    }
+
+    /// The most packets that wait: 2 s at 10 Mb/s.
+    static let capacity = 2048
+
+    private var slots = [IncomingPacket?](repeating: nil, count: Self.capacity)
+    /// The number of the packet that comes next; nil before the first.
+    private(set) var next: Int64?
+    /// One more than the highest number.
+    private(set) var end: Int64 = 0
+
+    /// Numbers are not negative.
+    mutating func insert(_ packet: IncomingPacket, _ number: Int64) -> Insertion {
+        let next = self.next ?? number
+        if number < next || self[number] != nil { return .isOld }
+        let isFarAhead = number - next >= Self.capacity
+        if isFarAhead {
+            removeAll()
+            self.next = number
+        } else {
+            self.next = next
+        }
+        end = max(end, number + 1)
+        slots[Self.slot(number)] = packet
+        return isFarAhead ? .isFarAhead : .isNew
+    }
+
+    /// A packet that waits.
+    subscript(number: Int64) -> IncomingPacket? {
+        guard let next, next..<max(next, end) ~= number else { return nil }
+        return slots[Self.slot(number)]
+    }
+
+    /// The next packet, if it is there.
+    mutating func takeNext() -> IncomingPacket? {
+        guard let number = next, let packet = self[number] else { return nil }
+        slots[Self.slot(number)] = nil
+        next = number + 1
+        return packet
+    }
+
+    /// Throws away what waits before a number, and does not wait for it any more.
+    mutating func skip(to number: Int64) {
+        guard let next, number > next else { return }
+        for skipped in next..<min(number, max(end, next)) { slots[Self.slot(skipped)] = nil }
+        self.next = number
+        end = max(end, number)
+    }
+
+    /// The number of the first packet that waits.
+    var first: Int64? { next.flatMap { next in (next..<max(next, end)).first { self[$0] != nil } } }
+
+    private mutating func removeAll() { for index in slots.indices { slots[index] = nil } }
+
+    private static func slot(_ number: Int64) -> Int { Int(number % Int64(capacity)) }
+}

@@ -1,0 +1,67 @@
+import Time
+
+/// When a peer's numbered packets have arrived, for its estimator of the link
+/// (draft-holmer-rmcat-transport-wide-cc-extensions-01 §3).
+struct TransportArrivals {
+    /// How soon the peer is told.
+    static let interval = Duration.milliseconds(50)
+    /// The most packets that one report covers, so that it fits into a datagram.
+    static let longestReport = 200
+    /// A packet may come so many numbers after its place: then what came since is told again.
+    private static let memory: Int64 = 1000
+
+    private var numbers = SequenceUnwrapper()
+    /// By their numbers, in ticks of a clock that begins with the first packet.
+    private var arrivals: [Int64: UInt32] = [:]
+    private var start: Instant?
+    /// The first number that the next report is about.
+    private var next: Int64 = 0
+    private var reportNumber: UInt8 = 0
+    /// When the next report is due; nil while there is nothing to tell.
+    private(set) var nextDeadline: Instant?
+
+    mutating func note(_ number: UInt16, at now: Instant) {
+        let highest = numbers.highest
+        let number = numbers.unwrap(number)
+        guard highest.map({ number > $0 - Self.memory }) ?? true, arrivals[number] == nil else { return }
+        if start == nil { (start, next) = (now, number) }
+        arrivals[number] = UInt32(truncatingIfNeeded: (now - start!).nanoseconds / Int64(TransportFeedback.tick * 1000))
+        next = min(next, number)
+        if nextDeadline == nil { nextDeadline = now + Self.interval }
+    }
+
+    /// A report on what has come since the last one, if it is due. More may be due at once.
+    ///
+    /// - Parameters:
+    ///   - sender: the SSRC of this side.
+    ///   - media: one of the peer's.
+    mutating func takeReport(from sender: UInt32, on media: UInt32, at now: Instant) -> TransportFeedback? {
+        guard let due = nextDeadline, due <= now, let highest = numbers.highest else { return nil }
+        // Of a gap that is longer than that, the peer has other ways to know.
+        let first = max(next, highest + 1 - Self.memory)
+        var times: [UInt32?] = []
+        var last: UInt32?
+        for number in first...highest where times.count < Self.longestReport {
+            let time = arrivals[number]
+            if let time {
+                guard last.map({ TransportFeedback.canTell(time, after: $0) }) ?? true else { break }
+                last = time
+            }
+            times.append(time)
+        }
+        // A report begins with a packet that has come, or tells what is lost before one.
+        defer { reportNumber &+= 1 }
+        next = first + Int64(times.count)
+        if next > highest {
+            nextDeadline = nil
+            if arrivals.count > 2 * Self.memory { arrivals = arrivals.filter { $0.key > highest - Self.memory } }
+        }
+        return TransportFeedback(
+            sender: sender,
+            media: media,
+            number: reportNumber,
+            first: UInt16(truncatingIfNeeded: first),
+            arrivals: times
+        )
+    }
+}

@@ -1,0 +1,143 @@
+import Glibc
+package import Pixels
+package import Posix
+import Synchronization
+package import Time
+
+/// Writes pictures to a file or a pipe as YUV4MPEG2, on a thread of its own: a reader that is slow misses pictures, and holds up
+/// nobody.
+package final class Y4MOutput: Sendable {
+    /// What becomes of pictures of another size than the first one.
+    package enum SizeChange: Sendable {
+        /// They are scaled to the size of the first, with bars: players know one size for a stream.
+        case scales
+        /// Another stream begins, with a header of its own.
+        case beginsAnew
+    }
+
+    private struct State {
+        /// The newest picture, if it has not been taken to be written.
+        var picture: PlanarPicture?
+        /// Memory for the next one.
+        var spare: PlanarPicture?
+        var isClosed = false
+        var hasEnded = false
+    }
+
+    private let state = Mutex(State())
+    private let bell = Bell()
+    private let ended = Bell()
+    private let sizeChange: SizeChange
+    private let report: @Sendable (SystemError) -> Void
+
+    /// Starts the thread.
+    ///
+    /// - Parameters:
+    ///   - descriptor: may be one that does not block.
+    ///   - report: is called on the thread when nothing more can be written: `EPIPE` where nobody reads any more.
+    package init(
+        to descriptor: consuming FileDescriptor,
+        onSizeChange sizeChange: SizeChange,
+        report: @escaping @Sendable (SystemError) -> Void
+    ) throws(SystemError) {
+        (self.sizeChange, self.report) = (sizeChange, report)
+        let raw = descriptor.release()
+        do throws(SystemError) {
+            // Nobody joins it: it may wait for its reader for ever.
+            _ = try Thread { [self] in run(FileDescriptor(taking: raw)) }
+        } catch {
+            _ = FileDescriptor(taking: raw)
+            throw error
+        }
+    }
+
+    /// Takes a picture, and leaves memory of an older one in its place. A picture that was not written yet is dropped.
+    package func show(_ picture: inout PlanarPicture) {
+        state.withLock { state in
+            if state.hasEnded { return }
+            let before = state.picture.take() ?? state.spare.take() ?? PlanarPicture()
+            state.picture = picture
+            picture = before
+        }
+        bell.ring()
+    }
+
+    /// Shows black, in the size of the latest picture.
+    package func clear() {
+        state.withLock { state in
+            if state.picture == nil { state.picture = state.spare.take() }
+            state.picture?.fillBlack()
+        }
+        bell.ring()
+    }
+
+    /// Writes the last picture, unless that takes longer than until an instant.
+    package func close(until deadline: Instant) {
+        state.withLock { $0.isClosed = true }
+        bell.ring()
+        var rings = ended.count
+        while state.withLock({ !$0.hasEnded }), MonotonicClock.now() < deadline {
+            ended.wait(while: rings, until: deadline)
+            rings = ended.count
+        }
+    }
+
+    // MARK: - The thread
+
+    private func run(_ descriptor: consuming FileDescriptor) {
+        do throws(SystemError) {
+            try write(to: descriptor)
+        } catch {
+            report(error)
+        }
+        state.withLock { state in
+            state.hasEnded = true
+            (state.picture, state.spare) = (nil, nil)
+        }
+        ended.ring()
+    }
+
+    private func write(to descriptor: borrowing FileDescriptor) throws(SystemError) {
+        var header: Y4MHeader?
+        var scaled = PlanarPicture()
+        while true {
+            let rings = bell.count
+            let (next, isClosed) = state.withLock { ($0.picture.take(), $0.isClosed) }
+            guard let picture = next else {
+                if isClosed { return }
+                bell.wait(while: rings)
+                continue
+            }
+            if header == nil || sizeChange == .beginsAnew && header?.size != picture.size {
+                header = Y4MHeader(size: picture.size)
+                try descriptor.writeAll(header!.bytes)
+            }
+            if picture.size == header!.size {
+                try write(picture, to: descriptor)
+            } else {
+                scaled.scale(picture, to: header!.size)
+                try write(scaled, to: descriptor)
+            }
+            state.withLock { $0.spare = picture }
+        }
+    }
+
+    private func write(_ picture: PlanarPicture, to descriptor: borrowing FileDescriptor) throws(SystemError) {
+        try descriptor.writeAll(Y4MHeader.frame)
+        for plane in [picture.y, picture.u, picture.v] { try descriptor.writeAll(plane) }
+    }
+}
+
+extension PlanarPicture {
+    /// Becomes a picture scaled to a size, with bars beside it.
+    fileprivate mutating func scale(_ picture: PlanarPicture, to size: PixelSize) {
+        var source = NV12Picture(size: picture.size)
+        source.copy(picture)
+        var target = NV12Picture(size: size)
+        source.withPlanes { luma, chroma in
+            Rescaler(from: picture.size, to: size)
+                .rescale(luma: luma, chroma: chroma, layout: source.layout, into: &target)
+        }
+        copy(target)
+    }
+}

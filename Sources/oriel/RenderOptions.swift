@@ -1,0 +1,40 @@
+import ArgumentParser
+
+/// What is shown on this machine.
+struct RenderOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            Take what the other member of a room sends, and show it: in a "window", or as YUV4MPEG2 in a file or pipe, or on \
+            standard output with "-".
+            """,
+            valueName: "where"
+        )
+    )
+    var render: String?
+
+    @Flag(help: "Show what is sent, in a window.")
+    var preview = false
+
+    func validate() throws {
+        if render == "" { throw ValidationError("--render needs a file, \"window\" or \"-\".") }
+    }
+
+    /// Whether the options suit the calls of one sender.
+    ///
+    /// - Parameter printsDescriptions: whether plain calls print their SDP.
+    func validate(for calls: [Call], printsDescriptions: Bool) throws {
+        guard let render else { return }
+        let rooms = calls.count { if case .room = $0 { true } else { false } }
+        guard rooms == 1 else {
+            throw ValidationError(
+                rooms == 0
+                    ? "--render is for rooms: other calls send nothing back."
+                    : "--render shows one room: attach a sender to each."
+            )
+        }
+        if render == "-", calls.contains(.web) || printsDescriptions {
+            throw ValidationError("--render - takes standard output, where other calls print: give a file.")
+        }
+    }
+}
