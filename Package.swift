@@ -203,6 +203,18 @@ let package = Package(
             dependencies: ["Differential", "Media", "Pixels", "TestSupport", "Time", "VideoEncoding"],
             swiftSettings: swift
         ),
+        .testTarget(
+            name: "VideoDecodingTests",
+            dependencies: [
+                "Differential", "Media", "Pixels", "Posix", "TestSupport", "Time", "VideoDecoding", "VideoEncoding",
+            ],
+            swiftSettings: swift
+        ),
+        .testTarget(
+            name: "RenderingTests",
+            dependencies: ["Pixels", "Posix", "Rendering", "TestSupport", "Time"],
+            swiftSettings: swift
+        ),
         .testTarget(name: "RTPTests", dependencies: ["Media", "RTP", "TestSupport", "Time"], swiftSettings: swift),
         .testTarget(
             name: "WebRTCTests",

@@ -11,7 +11,8 @@ final class CallPeer: Sendable {
     enum Signal: Sendable {
         /// This side's offer, or its answer, for the other side.
         case described(sdp: String)
-        case connected(codec: VideoCodec)
+        /// The codec is what the other side gets; nil if it only shows its own picture.
+        case connected(codec: VideoCodec?)
         /// The last one, unless `close` came before: it has ended, or there will be none, and why; and whether another attempt would
         /// end likewise.
         case ended(why: String, isFinal: Bool)
@@ -80,7 +81,8 @@ final class CallPeer: Sendable {
                 return end("has sent an offer that cannot be answered: \(error)", isFinal: true, in: loop)
             }
             let agreement = negotiation.agreement
-            guard let peer = loop.add(agreement, from: place, receiver: receiver, signalled: take) else {
+            guard let peer = loop.add(agreement, from: place, receiver: receiver, signalled: take(agreement))
+            else {
                 return end("cannot be reached from here: no UDP port is free", isFinal: true, in: loop)
             }
             stage.withLock { $0 = .answering(number: peer.number, negotiation) }
@@ -105,7 +107,7 @@ final class CallPeer: Sendable {
                     ofOffer: number,
                     from: place,
                     receiver: receiver,
-                    signalled: take
+                    signalled: take(agreement)
                 )
             else {
                 return end("cannot be reached from here", isFinal: true, in: loop)
@@ -178,7 +180,11 @@ final class CallPeer: Sendable {
         receiver?.begin { [peers] in _ = peers.perform { $0.peer(number)?.requestKeyframes() } }
     }
 
-    private func take(_ signal: Peer.Signal) {
+    private func take(_ agreement: Agreement) -> (Peer.Signal) -> Void {
+        { [self] in take($0, isSending: agreement.streams[0].isSent) }
+    }
+
+    private func take(_ signal: Peer.Signal, isSending: Bool) {
         switch signal {
         case .gathered(let local, let bundle):
             guard case .answering(let number, let negotiation) = stage.withLock(\.self) else { return }
@@ -188,7 +194,7 @@ final class CallPeer: Sendable {
                 .described(sdp: "\(negotiation.answer(local: local, bundle: bundle, sessionID: sessionID))"),
                 self
             )
-        case .connected(let status): signalled(.connected(codec: status.codec), self)
+        case .connected(let status): signalled(.connected(codec: isSending ? status.codec : nil), self)
         case .ended(let end, _): tell(end: "\(end)", isFinal: false)
         }
     }

@@ -43,6 +43,8 @@ package final class Peer {
     private var wantsFirstKeyframe = false
     private var connectedAt: Instant?
     var isConnected: Bool { connectedAt != nil }
+    /// Whether it wants the picture. One that does not only shows its own.
+    var isSending: Bool { agreement.streams[0].isSent }
     /// What the peer gets, and what it changes to at a keyframe.
     private(set) var choice: Choice
     private(set) var wanted: Choice
@@ -142,7 +144,7 @@ package final class Peer {
             switch event {
             case .connected:
                 session.pathFound()
-                if !hasPath { wantsFirstKeyframe = !video.history.canBegin(at: now) }
+                if !hasPath { wantsFirstKeyframe = isSending && !video.history.canBegin(at: now) }
                 hasPath = true
             case .moved: session.pathMoved(at: now)
             case .failed: session.pathLost()
@@ -164,7 +166,7 @@ package final class Peer {
 
     /// Its link; nil where nothing tells what that carries.
     func link(at now: Instant) -> RenditionCapacity.Link? {
-        guard isConnected, let rate = session.streams.linkRate else { return nil }
+        guard isConnected, isSending, let rate = session.streams.linkRate else { return nil }
         return RenditionCapacity.Link(estimate: rate, backlog: session.streams.backlog(at: now))
     }
 
@@ -193,6 +195,7 @@ package final class Peer {
 
     /// Has the peer change to a rendition at a keyframe: of the rung, and of the codec if it takes that.
     func want(rung: Int, preferring codec: VideoCodec) {
+        guard isSending else { return }
         wanted = Choice(format: agreement.format(preferring: codec), rung: rung)
     }
 

@@ -109,7 +109,8 @@ package final class PeerLoop {
         let choice = Peer.Choice(format: agreement.format(preferring: preferredCodec(on: 0)), rung: 0)
         let streams = bundle(
             of: agreement.streams[0].formats[choice.format].parameters,
-            configuration.rendition(of: codecs[choice.format], rung: choice.rung)
+            configuration.rendition(of: codecs[choice.format], rung: choice.rung),
+            isSending: agreement.streams[0].isSent
         )
         lastNumber += 1
         return add(lastNumber, agreement, codecs, choice, streams, receiver, over: transport, from: address, signalled)
@@ -159,7 +160,8 @@ package final class PeerLoop {
         let choice = Peer.Choice(format: agreement.format(preferring: preferredCodec(on: 0)), rung: 0)
         let rendition = configuration.rendition(of: codecs[choice.format], rung: choice.rung)
         var streams = offered.streams
-        streams.keep([(agreement.streams[0].formats[choice.format].parameters, history(of: rendition))])
+        let history = agreement.streams[0].isSent ? history(of: rendition) : makeHistory(of: rendition)
+        streams.keep([(agreement.streams[0].formats[choice.format].parameters, history)])
         return add(
             number,
             agreement,
@@ -187,9 +189,14 @@ package final class PeerLoop {
         )
     }
 
-    private func bundle(of parameters: OutgoingStream.Parameters, _ rendition: Rendition) -> StreamBundle {
+    /// - Parameter isSending: whether anything goes out but reports.
+    private func bundle(
+        of parameters: OutgoingStream.Parameters,
+        _ rendition: Rendition,
+        isSending: Bool = true
+    ) -> StreamBundle {
         StreamBundle(
-            [(parameters, history(of: rendition))],
+            [(parameters, isSending ? history(of: rendition) : makeHistory(of: rendition))],
             pace: pace(of: rendition),
             clock: clock,
             using: &random
@@ -223,7 +230,9 @@ package final class PeerLoop {
         guard let peer else { return nil }
         let rendition = rendition(of: peer)
         // If others get this rendition, a peer that never finds a path shall not cost them a keyframe.
-        if !peers.contains(where: { $0.isConnected && self.rendition(of: $0) == rendition }) {
+        if peer.isSending,
+            !peers.contains(where: { $0.isSending && $0.isConnected && self.rendition(of: $0) == rendition })
+        {
             requestedKeyframes.append(rendition.id)
         }
         peers.append(peer)
@@ -271,7 +280,7 @@ package final class PeerLoop {
 
     /// The renditions that peers get, and those that they wait for.
     private var renditionsInUse: Set<Rendition.ID> {
-        Set(peers.flatMap { [rendition(of: $0).id, wantedRendition(of: $0).id] })
+        Set(peers.filter(\.isSending).flatMap { [rendition(of: $0).id, wantedRendition(of: $0).id] })
     }
 
     private func rendition(of peer: Peer) -> Rendition {
@@ -306,7 +315,9 @@ package final class PeerLoop {
             need: most / RenditionCapacity.share,
             at: now
         )
-        if peers.contains(where: { ladder.rung(of: $0.number) != $0.wanted.rung }) { chooseRenditions() }
+        if peers.contains(where: { $0.isSending && ladder.rung(of: $0.number) != $0.wanted.rung }) {
+            chooseRenditions()
+        }
     }
 
     private func chooseRenditions() {
@@ -331,14 +342,18 @@ package final class PeerLoop {
 
     private func history(of rendition: Rendition) -> PacketHistory {
         if let history = histories[rendition.id] { return history }
-        let history = PacketHistory(
+        let history = makeHistory(of: rendition)
+        histories[rendition.id] = history
+        return history
+    }
+
+    private func makeHistory(of rendition: Rendition) -> PacketHistory {
+        PacketHistory(
             codec: rendition.codec,
             maximumPayloadSize: PeerSession.maximumPayloadSize,
             capacity: capacity(of: rendition),
             using: &random
         )
-        histories[rendition.id] = history
-        return history
     }
 
     /// Packets that are kept of a rendition.
@@ -408,7 +423,7 @@ package final class PeerLoop {
         return Dictionary(
             uniqueKeysWithValues: renditionsInUse.map { id in
                 let most = targetBitrate ?? configuration.rendition(id).bitrate
-                let isMeasuring = peers.allSatisfy { peer in
+                let isMeasuring = peers.filter(\.isSending).allSatisfy { peer in
                     peer.measuresLink(at: now) || rendition(of: peer).id != id && wantedRendition(of: peer).id != id
                 }
                 return (id, RenditionCapacity(links[id] ?? [], isMeasuring: isMeasuring, most: most, at: now))

@@ -15,7 +15,8 @@ package final class RoomCall: JoinedCall {
         /// The server is not there for the moment.
         case lost(reason: String)
         case joined(room: String)
-        case peerCame(codec: VideoCodec)
+        /// The other member is there, and gets the picture in a codec; nil if it does not want it, and only shows its own.
+        case peerCame(codec: VideoCodec?)
         case peerLeft(why: String)
         /// What came from the server or the other member does nothing.
         case ignored(String)
@@ -24,7 +25,8 @@ package final class RoomCall: JoinedCall {
             switch self {
             case .lost(let reason): "\(reason); trying again"
             case .joined(let room): "in room \(room)"
-            case .peerCame(let codec): "the other member of the room looks in, \(codec.rawValue)"
+            case .peerCame(let codec?): "the other member of the room looks in, \(codec.rawValue)"
+            case .peerCame(nil): "the other member of the room shows its picture, and does not look in"
             case .peerLeft(let why): "the other member of the room \(why)"
             case .ignored(let what): "the room sent what does nothing: \(what)"
             }

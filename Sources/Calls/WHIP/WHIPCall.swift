@@ -179,7 +179,7 @@ package final class WHIPCall: JoinedCall {
         case .described(let sdp): change { session, _ in session.described(sdp) }
         case .connected(let codec):
             state.withLock { $0.isLost = false }
-            report(.connected(codec: codec))
+            if let codec { report(.connected(codec: codec)) }
             watch(peer)
             change { session, _ in session.connected() }
         case .ended(let why, let isFinal):

@@ -31,7 +31,7 @@ struct FrameAssembly {
     private var isEmpty: Bool { bytes.isEmpty && openOBU == nil }
 
     /// - Throws: if the payload is malformed or does not go on with what is there. The frame is then lost.
-    mutating func append(_ payload: ArraySlice<UInt8>) throws(MalformedRTP) {
+    mutating func append(_ payload: ArraySlice<UInt8>) throws(MalformedPacket) {
         switch codec {
         case .vp8: try append(try FramePart(vp8: payload))
         case .vp9: try append(try FramePart(vp9: payload))
@@ -40,7 +40,7 @@ struct FrameAssembly {
         guard bytes.count + (openOBU?.count ?? 0) <= Self.longest else { throw .inconsistent }
     }
 
-    private mutating func append(_ part: FramePart) throws(MalformedRTP) {
+    private mutating func append(_ part: FramePart) throws(MalformedPacket) {
         guard part.isFirst == isEmpty else { throw .inconsistent }
         if part.isFirst { isKeyframe = part.isKeyframe }
         bytes += part.bytes
@@ -60,7 +60,7 @@ struct FrameAssembly {
     private static let extensionFlag: UInt8 = 0x04
 
     /// The reverse of `AV1Aggregation`.
-    private mutating func appendElements(of payload: ArraySlice<UInt8>) throws(MalformedRTP) {
+    private mutating func appendElements(of payload: ArraySlice<UInt8>) throws(MalformedPacket) {
         guard payload.count > 1, let header = payload.first else { throw .truncated }
         let (goesOn, isOpen) = (header & 0x80 != 0, header & 0x40 != 0)
         let count = Int(header >> 4 & 3)
@@ -85,7 +85,7 @@ struct FrameAssembly {
     }
 
     /// Appends a whole OBU with its size (AV1 §5.2).
-    private mutating func close(_ obu: [UInt8]) throws(MalformedRTP) {
+    private mutating func close(_ obu: [UInt8]) throws(MalformedPacket) {
         guard let header = obu.first else { return }
         if bytes.isEmpty { bytes = Self.temporalDelimiter }
         // Packets may have OBUs with their size, too.

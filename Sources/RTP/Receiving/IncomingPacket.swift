@@ -1,5 +1,5 @@
 /// Why a datagram is no packet of RTP, or a payload none of its codec.
-package enum MalformedRTP: Error, Equatable {
+package enum MalformedPacket: Error, Equatable {
     /// Its header is not that of RTP version 2.
     case version
     /// It ends before its fields do.
@@ -18,11 +18,11 @@ struct IncomingPacket: Equatable {
     /// Without contributing sources, extensions and padding. Empty in a packet of nothing but padding.
     private(set) var payload: ArraySlice<UInt8>
 
-    init(_ bytes: [UInt8], _ extensions: HeaderExtensions) throws(MalformedRTP) {
+    init(_ bytes: [UInt8], _ extensions: HeaderExtensions) throws(MalformedPacket) {
         var reader = ByteReader(bytes)
         do {
             let first = try reader.byte()
-            guard first >> 6 == 2 else { throw MalformedRTP.version }
+            guard first >> 6 == 2 else { throw MalformedPacket.version }
             let second = try reader.byte()
             header = RTPHeader(
                 marker: second & 0x80 != 0,
@@ -38,10 +38,10 @@ struct IncomingPacket: Equatable {
                 let body = try reader.slice(Int(try reader.uint16()) * 4)
                 if profile == 0xBEDE { elements = body }
             }
-            if first & 0x20 != 0, try !reader.removePadding() { throw MalformedRTP.inconsistent }
+            if first & 0x20 != 0, try !reader.removePadding() { throw MalformedPacket.inconsistent }
             payload = try reader.rest(reader.count)
             if var elements { try readExtensions(&elements, extensions) }
-        } catch let error as MalformedRTP {
+        } catch let error as MalformedPacket {
             throw error
         } catch {
             throw .truncated

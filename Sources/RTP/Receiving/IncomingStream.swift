@@ -99,7 +99,7 @@ struct IncomingStream {
             return
         }
         var frame = self.frame.take() ?? FrameAssembly(codec: codec, timestamp: packet.header.timestamp)
-        do throws(MalformedRTP) {
+        do throws(MalformedPacket) {
             try frame.append(packet.payload)
         } catch {
             return loseFrames()

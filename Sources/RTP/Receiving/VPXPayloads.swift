@@ -20,7 +20,7 @@ extension FramePart {
     /// |TID|Y| KEYIDX  |  with T or K
     /// +-+-+-+-+-+-+-+-+
     /// ```
-    init(vp8 payload: ArraySlice<UInt8>) throws(MalformedRTP) {
+    init(vp8 payload: ArraySlice<UInt8>) throws(MalformedPacket) {
         var reader = ByteReader(payload)
         do {
             let first = try reader.byte()
@@ -53,7 +53,7 @@ extension FramePart {
     /// |      SS       |  with V
     /// +-+-+-+-+-+-+-+-+
     /// ```
-    init(vp9 payload: ArraySlice<UInt8>) throws(MalformedRTP) {
+    init(vp9 payload: ArraySlice<UInt8>) throws(MalformedPacket) {
         var reader = ByteReader(payload)
         var layer: UInt8 = 0
         let first: UInt8
@@ -69,12 +69,12 @@ extension FramePart {
                 var count = 1
                 while try reader.byte() & 1 != 0 {
                     count += 1
-                    guard count <= 3 else { throw MalformedRTP.inconsistent }
+                    guard count <= 3 else { throw MalformedPacket.inconsistent }
                 }
             }
             if first & 0x02 != 0 { try Self.skipStructure(&reader) }
             bytes = try reader.rest(reader.count)
-        } catch let error as MalformedRTP {
+        } catch let error as MalformedPacket {
             throw error
         } catch {
             throw .truncated

@@ -11,9 +11,10 @@ struct Shortcoming: Error {
 
 /// What a media description of a peer, be it in an offer or in an answer, says about its stream.
 extension SessionDescription.Media {
-    /// Whether an offer's description asks to receive something of a kind.
-    func asksFor(_ kind: String, in offer: SessionDescription) -> Bool {
-        self.kind == kind && (port != 0 || attributes.contains("bundle-only")) && receives(in: offer)
+    /// Whether an offer's description asks to receive a stream, or sends one that this side takes.
+    func suits(_ local: LocalStream, in offer: SessionDescription) -> Bool {
+        kind == local.kind && (port != 0 || attributes.contains("bundle-only"))
+            && (receives(in: offer) || local.receives && sends(in: offer))
     }
 
     /// The part of a stream that both sides know; nil if there is no common codec.
@@ -38,12 +39,13 @@ extension SessionDescription.Media {
         let isNumbered = agreed.allSatisfy {
             $0.feedback.contains("transport-cc") && $0.parameters.retransmissionPayloadType != nil
         }
+        let isSent = receives(in: description)
         let isReceived = local.receives && sends(in: description)
         let (extensions, lines) = extensions(
             of: description,
             for: agreed.map(\.codec),
             isNumbered: isNumbered,
-            as: isReceived ? "sendrecv" : "sendonly"
+            as: isSent && isReceived ? "sendrecv" : isSent ? "sendonly" : "recvonly"
         )
         let unused = extensions.transportNumber == nil ? "transport-cc" : "goog-remb"
         let mid = attributes.first("mid") ?? ""
@@ -58,6 +60,7 @@ extension SessionDescription.Media {
             formats: agreed,
             extensions: lines,
             section: section,
+            isSent: isSent,
             isReceived: isReceived
         )
     }
@@ -158,14 +161,14 @@ extension SessionDescription.Media {
             guard words.count >= 2 else { continue }
             let key = words[0].split(separator: "/")
             guard let identifier = key.first.flatMap({ UInt8(digits: $0) }), HeaderExtensions.identifiers ~= identifier,
-                key.count == 1 || key[1] == "recvonly" || key[1] == "sendrecv",
+                key.count == 1 || key[1] == "sendrecv" || key[1] == (direction == "recvonly" ? "sendonly" : "recvonly"),
                 let (slot, uri) = HeaderExtensions.uris.first(where: { $0.uri == words[1] }),
                 slot != \.dependencyDescriptor || codecs.contains(.video(.av1)), extensions[keyPath: slot] == nil,
                 slot != \.transportNumber || isNumbered
             else { continue }
             extensions[keyPath: slot] = identifier
-            let isBoth = key.count == 2 && key[1] == "sendrecv"
-            lines.append("\(identifier)\(key.count == 1 ? "" : isBoth ? "/\(direction)" : "/sendonly") \(uri)")
+            let isPart = key.count == 2 && key[1] == "recvonly"
+            lines.append("\(identifier)\(key.count == 1 ? "" : isPart ? "/sendonly" : "/\(direction)") \(uri)")
         }
         return (extensions, lines)
     }

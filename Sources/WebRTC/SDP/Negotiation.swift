@@ -41,7 +41,7 @@ package struct LocalStream: Equatable, Sendable {
 
 /// What an offer and this sender agree on: a pure function of both (RFC 9429 §5.3).
 ///
-/// Each stream gets the first description that asks for its kind and has no stream yet, if it is in the bundle of the first
+/// Each stream gets the first description that asks for its kind, or sends what this side takes, and has no stream yet, if it is in the bundle of the first
 /// stream. The description that tells the bundle's transport (RFC 9143 §7.3.1) is accepted even without a stream, since
 /// its rejection would reject the whole bundle; all others are rejected.
 package struct Negotiation: Equatable, Sendable {
@@ -65,7 +65,9 @@ package struct Negotiation: Equatable, Sendable {
         let extensions: [String]
         /// The description's place.
         let section: Int
-        /// Whether the peer sends in the description too, and this side takes it.
+        /// Whether this side sends in the description.
+        package internal(set) var isSent = true
+        /// Whether the peer does, and this side takes it. One of the two holds.
         package internal(set) var isReceived = false
     }
 
@@ -102,7 +104,7 @@ package struct Negotiation: Equatable, Sendable {
         var reason: UnacceptableOffer?
         for local in locals.prefix(StreamBundle.limit) {
             let section = offer.media.indices.first { index in
-                !taken.contains(index) && offer.media[index].asksFor(local.kind, in: offer)
+                !taken.contains(index) && offer.media[index].suits(local, in: offer)
             }
             guard let section else {
                 reason = reason ?? .noVideo

@@ -70,7 +70,9 @@ package struct SessionOffer: Equatable, Sendable {
             guard media.kind == kind, media.attributes.first("mid") ?? offered.mid == offered.mid else {
                 throw .mismatched("has other media where \(kind) \(offered.mid) was offered")
             }
-            guard media.port != 0, media.receives(in: answer) else { continue }
+            guard media.port != 0, media.receives(in: answer) || offered.isReceived && media.sends(in: answer) else {
+                continue
+            }
             do throws(Shortcoming) {
                 guard let stream = try offered.agreed(in: media, of: answer) else {
                     throw Shortcoming(what: "takes \(kind) \(offered.mid) in no format that was offered")

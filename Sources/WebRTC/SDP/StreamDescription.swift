@@ -23,7 +23,7 @@ extension SessionDescription.Media {
         add("setup", setup)
     }
 
-    /// Adds a stream that this side sends, and perhaps receives.
+    /// Adds a stream that this side sends, receives, or both.
     ///
     /// - Parameters:
     ///   - name: the session's canonical name.
@@ -35,8 +35,8 @@ extension SessionDescription.Media {
         takesReducedSize: Bool
     ) {
         for line in stream.extensions { add("extmap", line) }
-        add(stream.isReceived ? "sendrecv" : "sendonly")
-        add("msid", "oriel \(stream.track)")
+        add(stream.isSent && stream.isReceived ? "sendrecv" : stream.isSent ? "sendonly" : "recvonly")
+        if stream.isSent { add("msid", "oriel \(stream.track)") }
         add("rtcp-mux")
         if takesReducedSize { add("rtcp-rsize") }
         for format in stream.formats {
@@ -49,6 +49,7 @@ extension SessionDescription.Media {
                 add("fmtp", "\(retransmission) apt=\(payloadType)")
             }
         }
+        if !stream.isSent { return }
         if let retransmission = outgoing.retransmissionSSRC {
             add("ssrc-group", "FID \(outgoing.ssrc) \(retransmission)")
         }

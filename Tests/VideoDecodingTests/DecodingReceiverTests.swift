@@ -1,0 +1,92 @@
+import Media
+import Pixels
+import Posix
+import Synchronization
+import TestSupport
+import Testing
+import Time
+import VideoDecoding
+import VideoEncoding
+
+@Suite struct DecodingReceiverTests {
+    private final class Shown: Sendable {
+        struct State {
+            var sizes: [PixelSize] = []
+            var cleared = 0
+            var sentences: [String] = []
+            var requests = 0
+            var holds = false
+        }
+
+        let state = Mutex(State())
+
+        func receiver() throws -> DecodingReceiver {
+            try DecodingReceiver { [self] picture in
+                while state.withLock({ $0.holds }) { MonotonicClock.sleep(for: .milliseconds(1)) }
+                state.withLock { $0.sizes.append(picture.size) }
+            } clear: { [self] in
+                state.withLock { $0.cleared += 1 }
+            } report: { [self] sentence in
+                state.withLock { $0.sentences.append(sentence) }
+            }
+        }
+
+        func request() { state.withLock { $0.requests += 1 } }
+    }
+
+    private static let keyframe = frame(isKeyframe: true)
+
+    private static func frame(isKeyframe: Bool) -> ReceivedFrame {
+        let size = PixelSize(width: 64, height: 48)
+        var encoder = try! VideoEncoder(VideoEncoderConfiguration(codec: .vp8, size: size, targetBitrate: 500_000))
+        let picture = NV12Picture(size: size)
+        let bytes = try! encoder.encode(picture, presentationTime: .seconds(1)) { _, data in
+            data.withUnsafeBufferPointer { Array($0) }
+        }
+        return ReceivedFrame(codec: .vp8, isKeyframe: isKeyframe, timestamp: 0, bytes: bytes!)
+    }
+
+    @Test func picturesComeAndAreClearedInTheEnd() throws {
+        let shown = Shown()
+        let receiver = try shown.receiver()
+        defer { receiver.close() }
+        receiver.begin { shown.request() }
+        receiver.take(Self.keyframe)
+        try wait(until: "a picture is there") { shown.state.withLock { $0.sizes.count } == 1 }
+        receiver.end()
+        try wait(until: "it is gone") { shown.state.withLock { $0.cleared } == 1 }
+        #expect(shown.state.withLock { $0.requests } == 0)
+    }
+
+    /// What cannot be decoded is told once and asked for anew; the next keyframe is shown.
+    @Test func damageAsksForAKeyframe() throws {
+        let shown = Shown()
+        let receiver = try shown.receiver()
+        defer { receiver.close() }
+        receiver.begin { shown.request() }
+        let damaged = ReceivedFrame(codec: .vp9, isKeyframe: true, timestamp: 0, bytes: [1, 2, 3])
+        receiver.take(damaged)
+        try wait(until: "a keyframe is asked for") { shown.state.withLock { $0.requests } == 1 }
+        receiver.take(damaged)
+        try wait(until: "another one is asked for") { shown.state.withLock { $0.requests } == 2 }
+        receiver.take(ReceivedFrame(codec: .vp8, isKeyframe: false, timestamp: 0, bytes: Self.keyframe.bytes))
+        receiver.take(Self.keyframe)
+        try wait(until: "a picture is there") { shown.state.withLock { $0.sizes.count } == 1 }
+        #expect(shown.state.withLock { $0.sentences.count } == 1)
+    }
+
+    /// Frames that come faster than they are shown are dropped, and nobody waits.
+    @Test func whatIsTooMuchIsDropped() throws {
+        let shown = Shown()
+        let receiver = try shown.receiver()
+        defer { receiver.close() }
+        receiver.begin { shown.request() }
+        shown.state.withLock { $0.holds = true }
+        for _ in 0..<3 * DecodingReceiver.limit { receiver.take(Self.keyframe) }
+        #expect(shown.state.withLock { $0.requests } >= 1)
+        shown.state.withLock { $0.holds = false }
+        receiver.take(Self.keyframe)
+        try wait(until: "a picture is there") { shown.state.withLock { !$0.sizes.isEmpty } }
+        #expect(shown.state.withLock { $0.sizes.count } <= 2 * DecodingReceiver.limit)
+    }
+}
