@@ -6,22 +6,30 @@ import Time
 /// What is missing is asked for, and waited for; nothing else delays a frame. Where it is given up, the stream goes on with the
 /// next keyframe, and so it does without waiting if one is there that is whole.
 struct IncomingStream {
+    private enum State {
+        /// Packets are kept until the first one of a keyframe is there. That is asked for from an instant on; nil before the first
+        /// packet.
+        case awaitingKeyframe(askAt: Instant?)
+        /// Each packet belongs to this frame or to the next one.
+        case going(FrameAssembly?)
+    }
+
     /// Between two requests for a keyframe.
     private static let keyframeInterval = Duration.milliseconds(500)
+    /// How long the first packets of a stream may overtake that of its first keyframe.
+    private static let firstPatience = Duration.milliseconds(30)
 
     let ssrc: UInt32
     private var numbers = SequenceUnwrapper()
     private var buffer = ReorderingBuffer()
     private var losses = PacketLosses()
     private(set) var statistics = ReceptionStatistics(clockRate: VideoCodec.clockRate)
-    /// The frame whose next packet is to come.
-    private var frame: FrameAssembly?
-    /// Whether frames are thrown away until a keyframe comes.
-    private var awaitsKeyframe = true
+    private var state = State.awaitingKeyframe(askAt: nil)
+    /// Whether there was a keyframe.
+    private var hasBegun = false
     /// Whether packets came since a keyframe was asked for: a peer that sends nothing is not asked again.
     private var hasNews = false
     private var keyframeAskedAt: Instant?
-    private var asksForKeyframe = false
     private var frames: [ReceivedFrame] = []
 
     init(ssrc: UInt32) { self.ssrc = ssrc }
@@ -49,70 +57,101 @@ struct IncomingStream {
     mutating func receive(_ report: SenderReport, now: Instant) { statistics.note(report, at: now) }
 
     /// What was received is of no use to a decoder.
-    mutating func requestKeyframe() { loseFrames() }
+    mutating func requestKeyframe() { state = .awaitingKeyframe(askAt: .start) }
 
     private mutating func insert(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?, now: Instant) {
         let before = numbers.highest
         let number = numbers.unwrap(packet.header.sequenceNumber)
+        var isFirst = false
+        if case .awaitingKeyframe(nil) = state {
+            state = .awaitingKeyframe(askAt: now + Self.firstPatience)
+            isFirst = true
+        }
         hasNews = true
-        switch buffer.insert(packet, number) {
+        switch buffer.insert(packet, number, mayBeginEarlier: !hasBegun) {
         case .isOld: return
         case .isFarAhead:
             losses.forget(before: number)
-            loseFrames()
+            loseFrames(codec)
         case .isNew:
             losses.noteArrival(of: number)
-            if let before, number > before + 1, !losses.noteGap(before + 1..<number, now: now) {
-                giveUp(before: number)
+            if !isFirst, let before, number > before + 1, !losses.noteGap(before + 1..<number, now: now) {
+                giveUp(before: number, codec)
             }
         }
-        drain(codec)
-        if packet.header.marker || number < before ?? number { goOnWithKeyframe(codec) }
+        if isAwaiting {
+            if begins(packet, codec) { begin(at: number, codec) }
+        } else {
+            drain(codec)
+            if packet.header.marker || number < before ?? number { goOnWithKeyframe(codec) }
+        }
     }
 
-    private mutating func loseFrames() {
-        frame = nil
-        awaitsKeyframe = true
-        asksForKeyframe = true
+    private var isAwaiting: Bool { if case .awaitingKeyframe = state { true } else { false } }
+
+    private func begins(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?) -> Bool {
+        codec(packet.header.payloadType).map { FrameAssembly.beginsKeyframe(packet.payload, $0) } ?? false
     }
 
-    private mutating func giveUp(before number: Int64) {
+    /// Goes on with the first keyframe that is there, or asks for one.
+    private mutating func loseFrames(_ codec: (UInt8) -> VideoCodec?) {
+        state = .awaitingKeyframe(askAt: .start)
+        guard let next = buffer.next else { return }
+        let start = (next..<max(next, buffer.end)).first { number in
+            buffer[number].map { begins($0, codec) } ?? false
+        }
+        if let start { begin(at: start, codec) }
+    }
+
+    /// Throws away what is before the first packet of a keyframe, and goes on with that.
+    private mutating func begin(at number: Int64, _ codec: (UInt8) -> VideoCodec?) {
         buffer.skip(to: number)
         losses.forget(before: number)
-        loseFrames()
+        state = .going(nil)
+        hasBegun = true
+        drain(codec)
+    }
+
+    private mutating func giveUp(before number: Int64, _ codec: (UInt8) -> VideoCodec?) {
+        buffer.skip(to: number)
+        losses.forget(before: number)
+        loseFrames(codec)
     }
 
     // MARK: - Frames
 
     private mutating func drain(_ codec: (UInt8) -> VideoCodec?) {
-        while let packet = buffer.takeNext() { take(packet, codec) }
+        while !isAwaiting, let packet = buffer.takeNext() { take(packet, codec) }
     }
 
-    /// Takes the next packet of all that were sent, or after a gap the first one.
+    /// Takes the next packet of all that were sent.
     private mutating func take(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?) {
         // Padding.
-        guard !packet.payload.isEmpty, let codec = codec(packet.header.payloadType) else { return }
+        guard !packet.payload.isEmpty, let type = codec(packet.header.payloadType), case .going(var frame) = state
+        else { return }
         // Some senders set no marker.
-        if let frame, frame.timestamp != packet.header.timestamp || frame.codec != codec { finishFrame() }
-        if awaitsKeyframe, frame == nil, !FrameAssembly.beginsKeyframe(packet.payload, codec) {
-            asksForKeyframe = true
-            return
+        if let before = frame, before.timestamp != packet.header.timestamp || before.codec != type {
+            guard finish(before, codec) else { return }
+            frame = nil
         }
-        var frame = self.frame.take() ?? FrameAssembly(codec: codec, timestamp: packet.header.timestamp)
+        state = .going(nil)
+        var assembly = frame.take() ?? FrameAssembly(codec: type, timestamp: packet.header.timestamp)
         do throws(MalformedPacket) {
-            try frame.append(packet.payload)
+            try assembly.append(packet.payload)
         } catch {
-            return loseFrames()
+            return loseFrames(codec)
         }
-        self.frame = frame
-        if packet.header.marker { finishFrame() }
+        if packet.header.marker { _ = finish(assembly, codec) } else { state = .going(assembly) }
     }
 
-    private mutating func finishFrame() {
-        guard let received = frame.take()?.finish() else { return loseFrames() }
-        guard received.isKeyframe || !awaitsKeyframe else { return }
-        if awaitsKeyframe { (awaitsKeyframe, asksForKeyframe) = (false, false) }
+    /// Returns whether the frame is whole.
+    private mutating func finish(_ frame: FrameAssembly, _ codec: (UInt8) -> VideoCodec?) -> Bool {
+        guard let received = frame.finish() else {
+            loseFrames(codec)
+            return false
+        }
         frames.append(received)
+        return true
     }
 
     /// Where packets are missing, looks whether a whole keyframe is there behind them.
@@ -124,15 +163,8 @@ struct IncomingStream {
                 start = nil
                 continue
             }
-            if let type = codec(packet.header.payloadType), FrameAssembly.beginsKeyframe(packet.payload, type) {
-                start = number
-            }
-            guard let first = start, packet.header.marker else { continue }
-            buffer.skip(to: first)
-            losses.forget(before: first)
-            frame = nil
-            awaitsKeyframe = true
-            return drain(codec)
+            if begins(packet, codec) { start = number }
+            if let start, packet.header.marker { return begin(at: start, codec) }
         }
     }
 
@@ -140,9 +172,8 @@ struct IncomingStream {
 
     /// Gives up what was asked for in vain.
     mutating func tick(_ codec: (UInt8) -> VideoCodec?, now: Instant) {
-        while losses.isHopeless(at: now) {
-            giveUp(before: buffer.first ?? buffer.end)
-            drain(codec)
+        while let lost = losses.hopeless(at: now) {
+            if isAwaiting { losses.forget(before: lost + 1) } else { giveUp(before: buffer.first ?? buffer.end, codec) }
         }
     }
 
@@ -162,8 +193,8 @@ struct IncomingStream {
     mutating func takeReport(at now: Instant) -> ReportBlock? { statistics.takeReport(of: ssrc, at: now) }
 
     private var keyframeDeadline: Instant? {
-        guard asksForKeyframe, hasNews else { return nil }
-        return keyframeAskedAt.map { $0 + Self.keyframeInterval } ?? .start
+        guard hasNews, case .awaitingKeyframe(let askAt?) = state else { return nil }
+        return keyframeAskedAt.map { max(askAt, $0 + Self.keyframeInterval) } ?? askAt
     }
 
     /// When `tick` or a request has something to do; nil while there is nothing to wait for. May lie in the past.

@@ -51,9 +51,9 @@ struct PacketLosses {
         return numbers
     }
 
-    /// Whether the first packet that is missing was asked for often enough.
-    func isHopeless(at now: Instant) -> Bool {
-        losses.first.map { $0.requests == Self.mostRequests && $0.askAt <= now } ?? false
+    /// The first packet that is missing, if it was asked for often enough.
+    func hopeless(at now: Instant) -> Int64? {
+        losses.first.flatMap { $0.requests == Self.mostRequests && $0.askAt <= now ? $0.number : nil }
     }
 
     /// When there is something to ask for or to give up; nil while nothing is missing.

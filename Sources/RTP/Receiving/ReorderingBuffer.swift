@@ -35,9 +35,15 @@ struct ReorderingBuffer {
     /// One more than the highest number.
     private(set) var end: Int64 = 0
 
-    /// Numbers are not negative.
-    mutating func insert(_ packet: IncomingPacket, _ number: Int64) -> Insertion {
-        let next = self.next ?? number
+    /// - Parameters:
+    ///   - number: not negative.
+    ///   - mayBeginEarlier: whether a packet before the next one moves that back.
+    mutating func insert(_ packet: IncomingPacket, _ number: Int64, mayBeginEarlier: Bool) -> Insertion {
+        var next = self.next ?? number
+        if mayBeginEarlier, number < next, end - number < Self.capacity {
+            next = number
+            self.next = number
+        }
         if number < next || self[number] != nil { return .isOld }
         let isFarAhead = number - next >= Self.capacity
         if isFarAhead {

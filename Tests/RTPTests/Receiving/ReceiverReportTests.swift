@@ -37,7 +37,7 @@ import Time
         // 10 ms later, and sent 20 ms later: 10 ms too early, 900 ticks.
         statistics.note(header(2, 1800), at: now + .milliseconds(10))
         let told = statistics.takeReport(of: 1, at: now)
-        #expect(told?.jitter == 900 / 16)
+        #expect(told?.jitter == UInt32(900 / 16))
     }
 
     @Test func aSenderReportIsAnswered() throws {
