@@ -4,6 +4,7 @@
 
    ORIEL_INTRUDER_FOLDER   the folder of a broadcast, for a sender; unset for a capture process, which may write it
    ORIEL_INTRUDER_LISTENS  set for a server without a broadcast
+   ORIEL_INTRUDER_SHOWS    set for a window, in which it begins with the first picture
    ORIEL_INTRUDER_MINE     a file of the same user, to move elsewhere
    ORIEL_INTRUDER_OUTSIDE  a file of the same user elsewhere */
 #define _GNU_SOURCE
@@ -184,7 +185,12 @@ static void intrude(void) {
     if (!outside || !mine) return;
     if (folder) intrude_folder(folder, mine);
     intrude_system(outside, mine);
-    if (folder || getenv("ORIEL_INTRUDER_LISTENS")) intrude_sender(outside);
+    if (folder || getenv("ORIEL_INTRUDER_LISTENS") || getenv("ORIEL_INTRUDER_SHOWS")) intrude_sender(outside);
+    if (getenv("ORIEL_INTRUDER_SHOWS")) {
+        TRY("tcp", "", socket(AF_INET, SOCK_STREAM, 0));
+        TRY("udp", "", socket(AF_INET6, SOCK_DGRAM, 0));
+        TRY("netlink", "", socket(AF_NETLINK, SOCK_RAW, 0));
+    }
     dprintf(2, "intruder done 0\n");
 }
 
@@ -199,6 +205,17 @@ int listen(int socket, int backlog) {
     if (getenv("ORIEL_INTRUDER_LISTENS")) intrude_once();
     int (*real)(int, int) = (int (*)(int, int))dlsym(RTLD_NEXT, "listen");
     return real(socket, backlog);
+}
+
+struct cookie {
+    unsigned sequence;
+};
+
+struct cookie xcb_configure_window(void *connection, uint32_t window, uint16_t mask, const void *values) {
+    if (getenv("ORIEL_INTRUDER_SHOWS")) intrude_once();
+    struct cookie (*real)(void *, uint32_t, uint16_t, const void *) =
+        (struct cookie (*)(void *, uint32_t, uint16_t, const void *))dlsym(RTLD_NEXT, "xcb_configure_window");
+    return real(connection, window, mask, values);
 }
 
 int inotify_init1(int flags) {

@@ -1,4 +1,5 @@
 import Glibc
+import Posix
 import TestSupport
 import Testing
 
@@ -51,6 +52,19 @@ import Testing
         #expect(tries.count > 35)
     }
 
+    /// A window, which was decoded for, and has the screen.
+    @Test func aWindowReachesNothingElse() throws {
+        let capture = try broadcast.start()
+        defer { capture.stop() }
+        let environment = [
+            "ORIEL_INTRUDER_MINE": folder.file("mine"), "ORIEL_INTRUDER_SHOWS": "1", "DISPLAY": server.display,
+        ]
+        // It lives as long as its input.
+        let input = try Pipe()
+        let tries = try intrude(["view", "--dir", broadcast.directory], environment, input: input.reading.raw)
+        #expect(tries.contains("tcp") && tries.count > 35)
+    }
+
     private func generation() throws -> Substring? {
         try broadcast.run("inspect", "--json").output.split(separator: "\"generation\":\"").last?.prefix(16)
     }
@@ -58,9 +72,17 @@ import Testing
     /// Runs a command with the intruder, and expects that all it tried was refused.
     ///
     /// - Returns: what it tried.
-    private func intrude(_ command: [String], _ environment: [String: String]) throws -> [String] {
+    private func intrude(
+        _ command: [String],
+        _ environment: [String: String],
+        input: Int32? = nil
+    ) throws -> [String] {
         let own = ["LD_PRELOAD": folder.file("intruder.so"), "ORIEL_INTRUDER_OUTSIDE": folder.file("outside")]
-        let process = try Subprocess([Programs.orielOfTests] + command, environment: environment.merging(own) { $1 })
+        let process = try Subprocess(
+            [Programs.orielOfTests] + command,
+            environment: environment.merging(own) { $1 },
+            input: input
+        )
         try wait(until: "the intruder is done: \(process.errorOutput)") {
             if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
             return process.errorOutput.contains("intruder done")

@@ -149,7 +149,7 @@ extension WebTests {
             #expect(mkfifo(fifo, 0o666) == 0 && chmod(fifo, 0o666) == 0)
             let one = try scene.first.attach("--render", fifo)
             try wait(until: "it waits for a reader") { one.errorOutput.contains("nobody reads the pipe") }
-            let reader = FileDescriptor(taking: try check("open") { open(fifo, O_RDONLY | O_NONBLOCK) })
+            let reader = FileDescriptor(taking: try check("open") { open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC) })
             try wait(until: "the first is in the room") { one.errorOutput.contains("in room") }
             let other = try scene.second.attach("--render", path)
             for colour in [.red, .green, .blue, .red] as [RenderedPictures.Colour] {
@@ -205,6 +205,7 @@ extension WebTests {
                 (() => {
                     const canvas = document.createElement('canvas');
                     [canvas.width, canvas.height] = [640, 480];
+                    document.body.append(canvas);
                     const context = canvas.getContext('2d');
                     let count = 0;
                     setInterval(() => {
@@ -218,7 +219,7 @@ extension WebTests {
                 })()
                 """
             )
-            try waitUntil(path, shows: .green, sender)
+            do { try waitUntil(path, shows: .green, sender) } catch { print("DEBUG", sender.errorOutput, try browser.evaluate("(async () => JSON.stringify([...(await oriel.pc.getStats()).values()].filter(e => e.type === 'outbound-rtp' || e.type === 'media-source' || e.type === 'transport')))()", as: String.self), try browser.evaluate("oriel.pc.localDescription.sdp + oriel.pc.remoteDescription.sdp", as: String.self)) }
             let _: String = try browser.evaluate("window.colour = '#00f'")
             try waitUntil(path, shows: .blue, sender)
             // It is seen itself, too.
@@ -226,13 +227,15 @@ extension WebTests {
                 try browser.evaluate("theirs.videoWidth", as: Int.self) == 640
             }
             // The feedback reaches the browser's estimator: it sends, and gets no worse.
-            let lost: Int? = try browser.evaluateOptional(
-                """
-                (async () => [...(await oriel.pc.getStats()).values()].find(
-                    entry => entry.type === 'remote-inbound-rtp' && entry.kind === 'video')?.packetsLost ?? null)()
-                """
-            )
-            #expect(lost != nil, "reports reach the browser")
+            try wait(until: "reports reach the browser", timeout: .seconds(30)) {
+                let lost: Int? = try browser.evaluateOptional(
+                    """
+                    (async () => [...(await oriel.pc.getStats()).values()].find(
+                        entry => entry.type === 'remote-inbound-rtp' && entry.kind === 'video')?.packetsLost ?? null)()
+                    """
+                )
+                return lost != nil
+            }
             try end(sender)
         }
 

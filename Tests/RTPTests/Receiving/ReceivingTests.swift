@@ -135,7 +135,7 @@ private struct Line {
     func whatIsLostAndDisorderedComesWhole(codec: VideoCodec, repeatsApart: Bool) throws {
         for seed in 1...3 as ClosedRange<UInt64> {
             var line = Line(codec, Self.lossy, repeatsApart: repeatsApart, seed: seed)
-            try line.run(4000)
+            try line.run(33 * 121)
             // Nobody misses what is lost at the very end.
             line.there.conditions.loss = .none
             try line.run(500)
