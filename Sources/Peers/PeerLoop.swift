@@ -131,7 +131,9 @@ package final class PeerLoop {
         gathered: @escaping (SessionOffer, SessionDescription) -> Void
     ) -> Int? {
         guard let transport = transport(isControlling: true) else { return nil }
-        let offer = SessionOffer([LocalStream(track: track, codecs: codecs.map { $0.map { .video($0) } }, receives: receives)])
+        let offer = SessionOffer([
+            LocalStream(track: track, codecs: codecs.map { $0.map { .video($0) } }, receives: receives)
+        ])
         let streams = bundle(
             of: offer.streams[0].formats[0].parameters,
             configuration.rendition(of: codecs[0][0], rung: 0)

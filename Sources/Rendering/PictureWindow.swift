@@ -110,13 +110,14 @@ package final class PictureWindow {
 
     /// Gives the window the size of its first picture, or as much of the screen as `firstSize` is.
     private func resize(to picture: PixelSize) {
-        size = PixelRect.letterbox(
-            picture,
-            in: PixelSize(
-                width: min(picture.width, Self.firstSize.width),
-                height: min(picture.height, Self.firstSize.height)
-            )
-        ).size
+        size =
+            PixelRect.letterbox(
+                picture,
+                in: PixelSize(
+                    width: min(picture.width, Self.firstSize.width),
+                    height: min(picture.height, Self.firstSize.height)
+                )
+            ).size
         let values = [UInt32(size.width), UInt32(size.height)]
         let mask = XCB_CONFIG_WINDOW_WIDTH.rawValue | XCB_CONFIG_WINDOW_HEIGHT.rawValue
         xcb_configure_window(connection, window, UInt16(mask), values)

@@ -18,7 +18,8 @@ package struct Y4MHeader: Equatable, Sendable {
     /// The line. Pictures have no time of their own: the rate is what players go by.
     package var bytes: [UInt8] {
         Array(
-            "YUV4MPEG2 W\(size.width) H\(size.height) F30:1 Ip A1:1 C420mpeg2 XYSCSS=420MPEG2 XCOLORRANGE=LIMITED\n".utf8
+            "YUV4MPEG2 W\(size.width) H\(size.height) F30:1 Ip A1:1 C420mpeg2 XYSCSS=420MPEG2 XCOLORRANGE=LIMITED\n"
+                .utf8
         )
     }
 

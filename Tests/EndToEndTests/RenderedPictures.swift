@@ -33,7 +33,7 @@ struct RenderedPictures {
         (self.width, self.height) = (width, height)
     }
 
-    /// Whether the middle is of about a colour of BT.709 or BT.601, limited range.
+    /// Whether the middle is of about a colour of BT.709 or BT.601, limited range, or as Chromium sends it, of BT.709, full range.
     func shows(_ colour: Colour) -> Bool {
         colour.values.contains { y, u, v in
             abs(Int(middle.y) - y) < 12 && abs(Int(middle.u) - u) < 12 && abs(Int(middle.v) - v) < 12
@@ -45,9 +45,9 @@ struct RenderedPictures {
 
         fileprivate var values: [(Int, Int, Int)] {
             switch self {
-            case .red: [(63, 102, 240), (82, 90, 240)]
-            case .green: [(173, 42, 26), (145, 54, 34)]
-            case .blue: [(32, 240, 118), (41, 240, 110)]
+            case .red: [(63, 102, 240), (82, 90, 240), (54, 99, 255)]
+            case .green: [(173, 42, 26), (145, 54, 34), (182, 30, 12)]
+            case .blue: [(32, 240, 118), (41, 240, 110), (18, 255, 116)]
             }
         }
     }

@@ -219,7 +219,7 @@ extension WebTests {
                 })()
                 """
             )
-            do { try waitUntil(path, shows: .green, sender) } catch { print("DEBUG", sender.errorOutput, try browser.evaluate("(async () => JSON.stringify([...(await oriel.pc.getStats()).values()].filter(e => e.type === 'outbound-rtp' || e.type === 'media-source' || e.type === 'transport')))()", as: String.self), try browser.evaluate("oriel.pc.localDescription.sdp + oriel.pc.remoteDescription.sdp", as: String.self)) }
+            try waitUntil(path, shows: .green, sender)
             let _: String = try browser.evaluate("window.colour = '#00f'")
             try waitUntil(path, shows: .blue, sender)
             // It is seen itself, too.
