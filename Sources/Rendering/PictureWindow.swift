@@ -144,7 +144,7 @@ package final class PictureWindow {
         let rows = max(1, min(size.height, room / bytesPerRow))
         for start in stride(from: 0, to: size.height, by: rows) {
             let count = min(rows, size.height - start)
-            pixels.withUnsafeBytes { bytes in
+            _ = pixels.withUnsafeBytes { bytes in
                 xcb_put_image(
                     connection,
                     UInt8(XCB_IMAGE_FORMAT_Z_PIXMAP.rawValue),
@@ -197,7 +197,7 @@ package final class PictureWindow {
 
     // MARK: - The server
 
-    private func set<Value>(_ property: xcb_atom_t, as type: xcb_atom_t, _ bits: UInt8, _ values: [Value]) {
+    private func set<Value: BitwiseCopyable>(_ property: xcb_atom_t, as type: xcb_atom_t, _ bits: UInt8, _ values: [Value]) {
         let mode = UInt8(XCB_PROP_MODE_REPLACE.rawValue)
         xcb_change_property(connection, mode, window, property, type, bits, UInt32(values.count), values)
     }

@@ -2,7 +2,6 @@ internal import CAOM
 internal import CVPX
 package import Media
 package import Pixels
-package import VideoEncoding
 
 /// The decoder of libvpx or libaom, keeping the newest picture.
 package struct Decoder: ~Copyable {

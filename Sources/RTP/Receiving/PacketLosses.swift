@@ -57,5 +57,8 @@ struct PacketLosses {
     }
 
     /// When there is something to ask for or to give up; nil while nothing is missing.
-    var nextDeadline: Instant? { losses.lazy.map(\.askAt).min() }
+    var nextDeadline: Instant? {
+        // Of those that are asked for no more, only the first one can be given up.
+        earliest(losses.first?.askAt, losses.lazy.filter { $0.requests < Self.mostRequests }.map(\.askAt).min())
+    }
 }

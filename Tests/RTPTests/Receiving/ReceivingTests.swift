@@ -235,6 +235,24 @@ private struct Line {
         expect(receiver.takeFrames().map(\.isKeyframe) == [true])
     }
 
+    /// A later loss may have been asked for in vain before an earlier one, as the round trip changes.
+    @Test func aLaterLossDoesNotKeepTheReceiverBusy() {
+        var losses = PacketLosses()
+        var now = Instant.seconds(1)
+        expect(losses.noteGap(5..<6, now: now))
+        now += PacketLosses.patience
+        expect(losses.takeRequests(roundTripTime: .seconds(10), at: now) == [5])
+        expect(losses.noteGap(7..<8, now: now))
+        for _ in 0..<100 {
+            guard let deadline = losses.nextDeadline else { break }
+            expect(deadline > now || !losses.takeRequests(roundTripTime: .milliseconds(20), at: now).isEmpty)
+            now = max(deadline, now)
+            if now >= .seconds(11) { break }
+            _ = losses.takeRequests(roundTripTime: .milliseconds(20), at: now)
+        }
+        #expect(now >= .seconds(11))
+    }
+
     /// What a decoder cannot use is asked for anew.
     @Test func aDecoderThatFailsGetsAKeyframe() throws {
         var line = Line(.vp8, VirtualLink.Conditions(rate: 10_000_000), repeatsApart: true, seed: 3)
