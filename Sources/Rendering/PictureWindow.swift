@@ -197,7 +197,12 @@ package final class PictureWindow {
 
     // MARK: - The server
 
-    private func set<Value: BitwiseCopyable>(_ property: xcb_atom_t, as type: xcb_atom_t, _ bits: UInt8, _ values: [Value]) {
+    private func set<Value: BitwiseCopyable>(
+        _ property: xcb_atom_t,
+        as type: xcb_atom_t,
+        _ bits: UInt8,
+        _ values: [Value]
+    ) {
         let mode = UInt8(XCB_PROP_MODE_REPLACE.rawValue)
         xcb_change_property(connection, mode, window, property, type, bits, UInt32(values.count), values)
     }
