@@ -165,7 +165,7 @@ package final class JanusCall: JoinedCall {
         case .described(let sdp): change { session, now in session.described(sdp, now: now) }
         case .connected(let codec):
             state.withLock { $0.isLost = false }
-            report(.connected(codec: codec))
+            if let codec { report(.connected(codec: codec)) }
             change { session, _ in session.connected() }
         case .ended(let why, let isFinal):
             state.withLock { $0.peer = nil }
