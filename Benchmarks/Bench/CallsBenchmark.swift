@@ -6,13 +6,12 @@ import Time
 
 let callsCommand = "tools/bench calls"
 
-/// Calls that others run: how soon the picture is there, again after the server died, what a further call costs, and a further
+/// Calls that others run: how soon the picture is there, again after the server died or the network changed, what a further call costs, and a further
 /// viewer of a media server. Each is printed as soon as it is measured.
 func callsSections(_ options: RunOptions, only name: String) -> [Section] {
     let sections: [(String, (RunOptions) -> Section)] = [
-        ("attach", attachSection), ("restart", restartSection), ("further", furtherCallsSection),
-        ("rooms", roomsSection),
-        ("fan-out", fanOutSection),
+        ("attach", attachSection), ("restart", restartSection), ("moving", movingSection),
+        ("further", furtherCallsSection), ("rooms", roomsSection), ("fan-out", fanOutSection),
     ]
     return sections.filter { name.isEmpty || $0.0.contains(name) }.map { _, measure in
         let section = measure(options)
@@ -64,7 +63,7 @@ private func attachSection(_ options: RunOptions) -> Section {
     } catch {
         room.record { throw error }
     }
-    return section(
+    return callsSection(
         "From `oriel attach` to the first decoded frame, still screen",
         [
             ("room, the browser is there", room, 500), ("WHIP, libwebrtc", whip, 500),
@@ -84,16 +83,14 @@ private func restartSection(_ options: RunOptions) -> Section {
             let sender = try scene.attach(CallsStage.room)
             defer { sender.stop() }
             try waitForFrames(browser)
+            let first = try RoomConnection(of: browser)
             sleep(seconds: 2)
             rooms.crash()
             sleep(seconds: .random(in: 1...4))
             let start: Instant = MonotonicClock.now()
             rooms = try scene.rooms()
             defer { rooms.stop() }
-            try wait(until: "both are there again", timeout: .seconds(30)) {
-                try browser.evaluate("document.documentElement.dataset.state", as: String.self) == "talking"
-            }
-            try waitForFrames(browser)
+            try first.waitForNext()
             return [secondsSince(start) * 1000]
         }
         whip.record {
@@ -127,14 +124,14 @@ private func restartSection(_ options: RunOptions) -> Section {
             return [secondsSince(start) * 1000]
         }
     }
-    return section(
+    return callsSection(
         "From the server's return after kill -9 to a decoded frame",
         [("room", room, 2000), ("WHIP", whip, 2000), ("Janus", janus, 2000)],
         goal: { "server killed and back, \($0)" }
     )
 }
 
-private func section(
+func callsSection(
     _ title: String,
     _ rows: [(name: String, samples: Samples, limit: Double)],
     goal: (String) -> String
@@ -189,9 +186,8 @@ private func cpu(ofAllCalls all: Bool, seconds: Double) throws -> [Double] {
     defer { sender.stop() }
     sleep(seconds: 1)
     try sender.requireRunning()
-    let viewer = try Browser(.chromium, in: scene.network, "--arg=--disable-features=WebRtcHideLocalIpsWithMdns")
-    try viewer.open("http://\(Network.senderAddress):8080/#\(WebStage.token)")
-    try wait(until: "the page is live") { try viewer.evaluate("oriel.state", as: String.self) == "live" }
+    let viewer = try scene.viewer()
+    defer { withExtendedLifetime(viewer) {} }
     if all {
         try waitForFrames(inRoom)
         try server.waitForFrames()

@@ -12,6 +12,7 @@ final class CallsStage {
 
     static let janusRoom = "1234"
     static let room = "room+http://\(Network.senderAddress):8090/tea"
+    static let farRoom = "room+http://\(Network.viewerAddress):8090/tea"
     static let endpoint = "whip+http://\(Network.viewerAddress):8888/live/whip"
 
     init(_ kind: String, _ options: [String] = []) throws {
@@ -44,10 +45,14 @@ final class CallsStage {
     }
 
     /// A server of rooms that listens.
-    func rooms() throws -> ChildProcess {
-        let command = network.atSender([try sibling("oriel"), "rooms", "--listen", "0.0.0.0:8090"])
+    ///
+    /// - Parameter isFar: whether it is at the viewers' end.
+    func rooms(isFar: Bool = false) throws -> ChildProcess {
+        let program = [try sibling("oriel"), "rooms", "--listen", "0.0.0.0:8090"]
+        let command = isFar ? network.atViewer(program) : network.atSender(program)
         let server = try ChildProcess(command[0], Array(command.dropFirst()))
-        try wait(until: "the server of rooms listens") { isListening() }
+        let address = isFar ? Network.viewerAddress : Network.senderAddress
+        try wait(until: "the server of rooms listens") { isListening(at: address) }
         return server
     }
 
@@ -66,19 +71,27 @@ final class CallsStage {
     /// A media server that listens: libwebrtc.
     func mediaServer() throws -> MediaServer { try MediaServer(in: network) }
 
-    private func isListening() -> Bool {
-        let probe = "import socket; socket.create_connection(('\(Network.senderAddress)', 8090), 1).close()"
+    private func isListening(at address: String) -> Bool {
+        let probe = "import socket; socket.create_connection(('\(address)', 8090), 1).close()"
         return (try? Subprocess.run(network.atViewer(["/usr/bin/python3", "-c", probe]))) != nil
     }
 
+    /// A browser at the sender's page.
+    func viewer() throws -> Browser {
+        let browser = try Browser(.chromium, in: network, "--arg=--disable-features=WebRtcHideLocalIpsWithMdns")
+        try browser.open("http://\(Network.senderAddress):8080/#\(WebStage.token)")
+        try wait(until: "the page is live") { try browser.evaluate("oriel.state", as: String.self) == "live" }
+        return browser
+    }
+
     /// A browser in the room.
-    func browser() throws -> Browser {
+    func browser(isServerFar: Bool = false) throws -> Browser {
         let browser = try Browser(
             .chromium,
             in: network,
             "--arg=--disable-features=WebRtcHideLocalIpsWithMdns"
         )
-        try browser.open("http://\(Network.senderAddress):8090/tea")
+        try browser.open("http://\(isServerFar ? Network.viewerAddress : Network.senderAddress):8090/tea")
         try wait(until: "it is in the room") {
             try browser.evaluate("document.documentElement.dataset.state", as: String.self) == "waiting"
         }
@@ -103,15 +116,18 @@ final class MediaServer {
 
     deinit { process.stop() }
 
-    func waitForFrames() throws {
-        try wait(until: "the media server decodes a frame", timeout: .seconds(30)) {
-            guard let line = process.output.split(separator: "\n").dropLast().last else { return false }
-            return try JSONDecoder().decode(Report.self, from: Data(line.utf8)).frames > 0
-        }
+    /// Decoded so far.
+    func frames() throws -> Int {
+        guard let line = process.output.split(separator: "\n").dropLast().last else { return 0 }
+        return try JSONDecoder().decode(Report.self, from: Data(line.utf8)).frames
+    }
+
+    func waitForFrames(beyond count: Int = 0) throws {
+        try wait(until: "the media server decodes a frame", timeout: .seconds(30)) { try frames() > count }
     }
 }
 
-private func framesDecoded(_ browser: Browser) throws -> Int {
+func framesDecoded(_ browser: Browser) throws -> Int {
     try browser.evaluate(
         """
         (async () => [...(await oriel.pc?.getStats() ?? new Map()).values()].find(
@@ -121,8 +137,26 @@ private func framesDecoded(_ browser: Browser) throws -> Int {
     )
 }
 
-func waitForFrames(_ browser: Browser) throws {
-    try wait(until: "the browser decodes a frame", timeout: .seconds(30)) { try framesDecoded(browser) > 0 }
+func waitForFrames(_ browser: Browser, beyond count: Int = 0) throws {
+    try wait(until: "the browser decodes a frame", timeout: .seconds(30)) { try framesDecoded(browser) > count }
+}
+
+/// A browser's connection to the other member of a room, until there is another one.
+struct RoomConnection {
+    private let browser: Browser
+
+    init(of browser: Browser) throws {
+        self.browser = browser
+        let _: Bool? = try browser.evaluateOptional("(oriel.pc.isFirst = true)")
+    }
+
+    /// Waits until the two have found each other again, and the browser has decoded a frame.
+    func waitForNext() throws {
+        try wait(until: "they find each other again", timeout: .seconds(60)) {
+            try browser.evaluate("oriel.pc != null && !oriel.pc.isFirst", as: Bool.self)
+        }
+        try waitForFrames(browser)
+    }
 }
 
 /// The page of a viewer of Janus.

@@ -43,17 +43,7 @@ struct Attach: ParsableCommand {
 
     func validate() throws {
         guard 1...60 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 60.") }
-        for (index, call) in calls.enumerated() where calls[..<index].contains(call) {
-            throw ValidationError("\(call) is given twice.")
-        }
-        let endpoints = calls.compactMap { if case .whip(let endpoint) = $0 { endpoint.origin } else { nil } }
-        if Set(endpoints).count > 1, try joined.whipToken() != nil {
-            throw ValidationError("a WHIP token is for one server: attach a sender to each.")
-        }
-        let servers = calls.compactMap { if case .janus(let address) = $0 { address.endpoint } else { nil } }
-        if Set(servers).count > 1, try joined.janusSecrets() != JanusSecrets() {
-            throw ValidationError("secrets of Janus are for one server: attach a sender to each.")
-        }
+        try joined.validate(for: calls)
         if rtp.print != nil, calls.contains(where: { $0.destination == nil }) {
             throw ValidationError("--print tells the receivers of rtp:// calls what they need: give such calls alone.")
         }

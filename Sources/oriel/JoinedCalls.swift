@@ -41,6 +41,30 @@ struct JoinedCallOptions: ParsableArguments {
     )
     var janusPinFile: String?
 
+    /// - Parameter calls: all calls of the sender.
+    func validate(for calls: [Call]) throws {
+        for (index, call) in calls.enumerated() where calls[..<index].contains(call) {
+            throw ValidationError("\(call) is given twice.")
+        }
+        let endpoints = calls.compactMap { if case .whip(let endpoint) = $0 { endpoint.origin } else { nil } }
+        if Set(endpoints).count > 1, try whipToken() != nil {
+            throw ValidationError("a WHIP token is for one server: attach a sender to each.")
+        }
+        let servers = calls.compactMap { if case .janus(let address) = $0 { address.endpoint } else { nil } }
+        if Set(servers).count > 1, try janusSecrets() != JanusSecrets() {
+            throw ValidationError("secrets of Janus are for one server: attach a sender to each.")
+        }
+    }
+
+    /// The secrets for a child process, as variables of its environment: everybody on the machine can read a command line.
+    func secrets() throws -> [String: String] {
+        let janus = try janusSecrets()
+        return [
+            "ORIEL_WHIP_TOKEN": try whipToken() ?? "", "ORIEL_JANUS_SECRET": janus.apiSecret ?? "",
+            "ORIEL_JANUS_TOKEN": janus.token ?? "", "ORIEL_JANUS_PIN": janus.pin ?? "",
+        ]
+    }
+
     /// The token of the WHIP server; nil for none.
     func whipToken() throws -> String? {
         let token = try secret(in: whipTokenFile, or: "ORIEL_WHIP_TOKEN", "token")

@@ -19,13 +19,24 @@ struct Share: ParsableCommand {
     /// The time between two attempts to print while standard output takes nothing, as in a terminal stopped by Ctrl-S.
     private static let backlogTime = Duration.milliseconds(100)
 
+    @Option(
+        help: ArgumentHelp(
+            "A call beside the browsers, as \"oriel attach\" takes it, on the same encode where it takes that; may be given again.",
+            valueName: "call"
+        ),
+        transform: { try Call(parsing: $0) }
+    )
+    var also: [Call] = []
+
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup(title: "Source options") var source: SourceOptions
     @OptionGroup(title: "Video options") var video: VideoOptions
     @OptionGroup(title: "Web options") var web: WebOptions
+    @OptionGroup(title: "Options of --also") var joined: JoinedCallOptions
     @OptionGroup var sending: SenderOptions
 
     func validate() throws {
+        try joined.validate(for: calls)
         // A sender that is started again must have the same address.
         if web.server.listen.port == 0 { throw ValidationError("--listen needs a port other than 0 here.") }
     }
@@ -42,7 +53,7 @@ struct Share: ParsableCommand {
             throw BridgeError.alreadyRunning(path: directory.path, pid: try directory.status()?.pid)
         }
         // Secrets go neither onto a command line, which everybody on the machine can read, nor to the capture process.
-        let secrets = try web.secrets()
+        let secrets = try web.secrets().merging(joined.secrets()) { secret, _ in secret }
         for name in secrets.keys { unsetenv(name) }
         // A sender in its sandbox cannot remove its own folder.
         defer { SenderFolder.removeDead(in: directory) }
@@ -57,12 +68,15 @@ struct Share: ParsableCommand {
         )
     }
 
+    private var calls: [Call] { [.web] + also }
+
     /// The command line of the capture process.
     var captureCommand: [String] { ["start"] + broadcast.arguments + source.arguments }
 
     /// The command line of the sender, which learns the secrets of `WebOptions` by its environment.
     var senderCommand: [String] {
-        ["attach", "web", "--fps=\(min(source.fps, 60))"] + broadcast.arguments + video.arguments + web.arguments
+        ["attach"] + calls.map { "\($0)" } + ["--fps=\(min(source.fps, 60))"] + broadcast.arguments + video.arguments
+            + web.arguments
             + sending.arguments
     }
 

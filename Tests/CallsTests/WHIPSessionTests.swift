@@ -197,7 +197,8 @@ import Time
         let origin = Self.endpoint.origin
         for (result, isLost) in [
             (.success(response(404)), true), (.success(response(410)), true), (.success(response(200)), false),
-            (.success(response(405)), false), (.failure(.refused(origin)), true), (.failure(.unreachable(origin, reason: "x")), false),
+            (.success(response(405)), false), (.failure(.refused(origin)), true),
+            (.failure(.unreachable(origin, reason: "x")), false),
             (.failure(.silent(origin)), false),
         ] as [(Result<WebClient.Response, WebClientError>, Bool)] {
             var (session, _) = posted()

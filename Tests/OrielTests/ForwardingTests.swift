@@ -38,6 +38,12 @@ import WebRTC
         "--trust": [["authority.pem"], ["--t"]],
         "--ports": [["1-1"], ["50000-50100"], ["1-65535"]],
         "--max-viewers": [["1"], ["1000"]],
+        "--also": [
+            ["room+http://h:1/tea%20time"],
+            ["whip+https://h/a?b=c%2Fd", "rtp://192.0.2.1:5004", "janus+ws://[::1]:8188/a/2000"],
+        ],
+        "--whip-token-file": [["/dev/null"]], "--janus-secret-file": [["/dev/null"]],
+        "--janus-token-file": [["/dev/null"]], "--janus-pin-file": [["/dev/null"]],
         "--stats": [["/tmp/stats"], ["-"], ["--stats"]],
     ]
     private static let flags = [
@@ -144,7 +150,7 @@ import WebRTC
         let attach = try Attach.parse(Array(share.senderCommand.dropFirst()))
         // These go by the environment.
         (share.web.token, share.web.turn, share.web.turnSecretFile) = (nil, [], nil)
-        #expect(attach.calls == [.web])
+        #expect(attach.calls == [.web] + share.also)
         #expect(attach.fps == min(share.source.fps, 60))
         #expect(text(of: attach.broadcast) == text(of: share.broadcast), "\(arguments)")
         #expect(text(of: attach.video) == text(of: share.video), "\(arguments)")

@@ -78,7 +78,9 @@ import WebRTC
             return connected == (true, true)
         }
         let first = try #require(relayed.path?.local)
-        try run(until: "the path has moved") { relayed, _ in relayed.contains { if case .moved = $0 { true } else { false } } }
+        try run(until: "the path has moved") { relayed, _ in
+            relayed.contains { if case .moved = $0 { true } else { false } }
+        }
         let second = try #require(relayed.path?.local)
         #expect(second.kind == .relayed && second.port != first.port)
         var batch = DatagramBatch()
