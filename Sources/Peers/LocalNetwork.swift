@@ -26,7 +26,7 @@ final class LocalNetwork {
 
     private static var current: Set<String> { Set(interfaceAddresses().map(\.host)) }
 
-    /// The addresses, if there are others since the last call.
+    /// The addresses after a group of changes; nil if there was none since the last call.
     func takeChange(at now: Instant) -> Set<String>? {
         if hasNews {
             hasNews = false
@@ -34,9 +34,7 @@ final class LocalNetwork {
         }
         guard let deadline, deadline <= now else { return nil }
         self.deadline = nil
-        let current = Self.current
-        guard current != addresses else { return nil }
-        addresses = current
-        return current
+        addresses = Self.current
+        return addresses
     }
 }

@@ -164,7 +164,7 @@ package final class PeerLoop {
         var streams = offered.streams
         let history = agreement.streams[0].isSent ? history(of: rendition) : makeHistory(of: rendition)
         streams.keep([(agreement.streams[0].formats[choice.format].parameters, history)])
-        return add(
+        let peer = add(
             number,
             agreement,
             codecs,
@@ -175,6 +175,9 @@ package final class PeerLoop {
             from: address,
             signalled
         )
+        // The offer may be older than the last change.
+        peer?.follow(addresses: network.addresses, at: now)
+        return peer
     }
 
     /// Takes an offer back.

@@ -22,6 +22,8 @@ final class PeerTransport {
 
         var events: [ICEEvent] = []
         var hasGathered = false
+        /// Whether the peer has sent a check.
+        var isChecked = false
     }
 
     private enum ICEEvent {
@@ -38,8 +40,22 @@ final class PeerTransport {
 
     /// How long STUN and TURN servers are waited for.
     private static let gatheringLimit = Duration.seconds(2)
-    /// How long after a check a path is used that the peer may choose seconds later.
+    /// What is to take the place of the way in use.
+    private struct Successor {
+        let way: Way
+        /// When its path is used before the peer has chosen it; nil for not at all.
+        var choiceAt: Instant?
+        /// When it is given up.
+        let end: Instant
+    }
+
+    /// How long after the first check a path is used that the peer, where it chooses, would choose seconds later: it goes to where
+    /// the peer was.
     private static let choosingTime = Duration.milliseconds(100)
+    /// How long the peer may let nothing be heard on such a path.
+    private static let proofTime = Duration.seconds(4)
+    /// As long as consent lasts that was lost (`ICEAgent`).
+    private static let seekingTime = Duration.seconds(50)
 
     private let loop: ICELoop
     private let configuration: ICEAgent.Configuration
@@ -47,10 +63,11 @@ final class PeerTransport {
     private let identity: DTLSIdentity
     private let since: Instant
     private var way: Way
-    /// What takes the place of `way` once it is connected.
-    private var successor: Way?
-    /// When the successor's path is used, if the peer has not chosen it: RFC 8445 §12.1.1 allows that once a check has succeeded.
-    private var choiceAt: Instant?
+    private var successor: Successor?
+    /// When the peer must have let something be heard on the path that this side has chosen; nil on all others.
+    private var proofAt: Instant?
+    /// Whether it has not.
+    private var isDisproved = false
     /// When a relay is told anew, before what it was told is too old.
     private var renewalAt: Instant?
     private var hasFailed = false
@@ -87,6 +104,7 @@ final class PeerTransport {
         let agent = ICEAgent(in: loop, configuration, isControlling: isControlling, credentials: credentials) { event in
             switch event {
             case .gathered: mailbox.hasGathered = true
+            case .checked: mailbox.isChecked = true
             case .connected: mailbox.events.append(.connected)
             case .failed: mailbox.events.append(.failed)
             case .datagram(let bytes):
@@ -109,7 +127,7 @@ final class PeerTransport {
         }
     }
 
-    private var newest: Way { successor ?? way }
+    private var newest: Way { successor?.way ?? way }
 
     func setRemote(_ credentials: ICECredentials) {
         remote = (credentials, [])
@@ -128,7 +146,7 @@ final class PeerTransport {
 
     /// Whether all candidates are known or the time is up. The answer is given once.
     func takeGathered(at now: Instant) -> Bool {
-        guard !hasToldLocal, way.mailbox.hasGathered || now >= since + Self.gatheringLimit else { return false }
+        guard !hasToldLocal, newest.mailbox.hasGathered || now >= since + Self.gatheringLimit else { return false }
         hasToldLocal = true
         return true
     }
@@ -137,46 +155,68 @@ final class PeerTransport {
     var gatheringEnd: Instant? { hasToldLocal ? nil : since + Self.gatheringLimit }
 
     /// When `takeGathered` or `takeEvents` has something to do that is no news from outside.
-    var deadline: Instant? { earliest(gatheringEnd, choiceAt, renewalAt) }
+    var deadline: Instant? { earliest(gatheringEnd, movingDeadline, renewalAt, proofAt) }
+
+    private var movingDeadline: Instant? { successor.map { $0.choiceAt ?? $0.end } }
 
     // MARK: - Moving
 
     /// Seeks a path from the addresses that the machine has now, if the one in use begins at an address that is gone, or there is
-    /// none yet.
+    /// none yet. Call it after each change: an address or a route may come later than what else belongs to it.
     func follow(addresses: Set<String>, at now: Instant) {
-        guard remote.credentials != nil, addresses != newest.addresses else { return }
+        guard remote.credentials != nil else { return }
         let path = way.agent.path
+        if isDisproved { return move(from: nil, addresses, at: now) }
         if let path, addresses.contains(path.local.related?.address ?? path.local.address) {
-            (successor, choiceAt) = (nil, nil)
+            successor = nil
             return
         }
+        if path == nil, addresses == newest.addresses { return }
         move(from: path, addresses, at: now)
     }
 
     /// Seeks a path that takes the place of one, or of none.
+    ///
+    /// - Parameter path: where it may lead to; nil for anywhere.
     private func move(from path: (local: Candidate, remote: Candidate)?, _ addresses: Set<String>, at now: Instant) {
-        successor = Self.way(
+        successor = nil
+        // Where this side chooses a path, that is to be the only one: a check shows that it leads somewhere.
+        let chooses = path != nil && !isControlling
+        var configuration = configuration
+        if chooses {
+            configuration.isRelayOnly = path?.local.kind == .relayed
+            if !configuration.isRelayOnly { configuration.servers = [] }
+        }
+        let way = Self.way(
             in: loop,
             configuration,
             isControlling: isControlling,
-            credentials: newest.agent.credentials,
+            credentials: self.way.agent.credentials,
             addresses: addresses
         )
-        guard let successor, let remote = remote.credentials else { return }
-        successor.agent.setRemote(remote)
-        successor.agent.addRemote(path.map { [Self.describable($0.remote)] } ?? self.remote.candidates)
-        choiceAt = path == nil || isControlling ? nil : now + Self.choosingTime
+        guard let way, let remote = remote.credentials else { return }
+        let last = path.map { Self.describable($0.remote) }
+        way.agent.setRemote(remote)
+        if let last { way.agent.addRemote([last]) }
+        if !chooses { way.agent.addRemote(self.remote.candidates.filter { $0 != last }) }
+        successor = Successor(
+            way: way,
+            choiceAt: chooses ? now + Self.choosingTime : nil,
+            end: now + Self.seekingTime
+        )
     }
 
-    /// A relay's login lasts for a time. Some relays ask for it with each refresh.
-    private func noteWay(at now: Instant) {
-        renewalAt = configuration.servers.compactMap(\.lifetime).min().map { now + $0 * 0.8 }
-    }
+    /// Where a relay's login lasts for a time: some relays ask for it with each refresh.
+    private func noteWay(at now: Instant) { renewalAt = lifetime.map { now + $0 * 0.8 } }
+
+    private var lifetime: Duration? { configuration.servers.compactMap(\.lifetime).min() }
 
     private func renew(at now: Instant) {
         noteWay(at: now)
-        guard let path = way.agent.path, path.local.kind == .relayed, successor == nil else { return }
-        move(from: path, way.addresses, at: now)
+        guard let lifetime, let path = way.agent.path, path.local.kind == .relayed else { return }
+        // Until it has moved.
+        renewalAt = now + lifetime * 0.05
+        if successor == nil { move(from: path, way.addresses, at: now) }
     }
 
     /// A candidate as a description could have it, which none that was found by checks is in.
@@ -186,9 +226,8 @@ final class PeerTransport {
         return candidate
     }
 
-    /// Uses the path that leads from here to where the peer is.
+    /// Uses the path that leads from here to where the peer was, as it may still be there.
     private func choose(_ path: (local: Candidate, remote: Candidate), _ successor: Way, at now: Instant) {
-        choiceAt = nil
         let isRelayed = path.local.kind == .relayed
         let source = (try? SocketAddress.resolve(host: path.remote.address, port: path.remote.port))
             .flatMap { sourceAddress(toward: $0) }
@@ -196,37 +235,59 @@ final class PeerTransport {
             isRelayed ? candidate.kind == .relayed : candidate.kind == .host && candidate.address == source?.host
         }
         if let local {
+            self.successor?.choiceAt = nil
+            proofAt = now + Self.proofTime
             successor.agent.use(local, Self.describable(path.remote))
-        } else if !successor.mailbox.hasGathered {
-            choiceAt = now + Self.choosingTime
+        } else if successor.mailbox.hasGathered {
+            move(from: nil, successor.addresses, at: now)
+        } else {
+            self.successor?.choiceAt = now + Self.choosingTime
+        }
+    }
+
+    /// Does what is due.
+    private func tick(at now: Instant) {
+        if let renewalAt, renewalAt <= now { renew(at: now) }
+        if let successor {
+            if let choiceAt = successor.choiceAt, choiceAt <= now, let path = way.agent.path {
+                choose(path, successor.way, at: now)
+            } else if successor.end <= now {
+                self.successor = nil
+            }
+        }
+        if let proofAt, proofAt <= now {
+            self.proofAt = nil
+            isDisproved = !way.mailbox.isChecked
+            if isDisproved, successor == nil { move(from: nil, way.addresses, at: now) }
         }
     }
 
     // MARK: - Media
 
-    var hasEvents: Bool { !way.mailbox.events.isEmpty || !(successor?.mailbox.events.isEmpty ?? true) }
+    var hasEvents: Bool { !way.mailbox.events.isEmpty || !(successor?.way.mailbox.events.isEmpty ?? true) }
 
     func takeEvents(at now: Instant) -> [Event] {
-        if let renewalAt, renewalAt <= now { renew(at: now) }
-        if let choiceAt, choiceAt <= now, let path, let successor { choose(path, successor, at: now) }
+        tick(at: now)
         var events: [Event] = []
         take(&way.mailbox.events) { event in
             switch event {
             case .connected: events.append(.connected)
             case .failed: hasFailed = true
-            case .datagram(let bytes): events.append(.datagram(bytes))
+            case .datagram(let bytes):
+                (proofAt, isDisproved) = (nil, false)
+                events.append(.datagram(bytes))
             }
         }
-        if let successor {
-            take(&successor.mailbox.events) { event in
+        if let next = successor?.way {
+            take(&next.mailbox.events) { event in
                 switch event {
                 case .connected:
-                    guard self.successor != nil else { break }
-                    (way, self.successor, hasFailed, choiceAt) = (successor, nil, false, nil)
+                    if way.agent === next.agent { break }
+                    (way, successor, hasFailed, isDisproved) = (next, nil, false, false)
                     noteWay(at: now)
                     // A path is news to a session that has none.
                     events += [.connected, .moved]
-                case .failed: (self.successor, choiceAt) = (nil, nil)
+                case .failed: successor = nil
                 case .datagram(let bytes): events.append(.datagram(bytes))
                 }
             }

@@ -6,8 +6,8 @@ struct Kick: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Send a viewer away.",
         discussion: """
-            The viewer's page says so, and does not come back by itself; whoever has the link can open it again. "oriel \
-            status" lists the viewers with their numbers.
+            The viewer's page says so, and does not come back by itself; whoever has the link can open it again, or, with \
+            --accept ask, knock again. "oriel status" lists the viewers with their numbers.
             """
     )
 

@@ -70,10 +70,8 @@ final class SenderCommands: Sendable {
             guard let web else {
                 return .refused(reason: "nobody can be sent away from \(calls.joined(separator: ", "))")
             }
-            if let session = web.kick(number) {
-                lobby?.forget(session: session)
-                return .done
-            }
+            if let lobby, let key = web.viewerKey(of: number) { lobby.forget(key) }
+            if web.kick(number) { return .done }
             let isElsewhere = peers?.statuses.contains { $0.number == number } ?? false
             return .refused(
                 reason: isElsewhere

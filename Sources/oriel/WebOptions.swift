@@ -68,7 +68,7 @@ struct WebOptions: ParsableArguments {
     )
     var turnSecretFile: String?
 
-    @Flag(help: "Send media by the TURN servers alone, so that nobody learns an address of this machine.")
+    @Flag(help: "Send media by the TURN servers alone, so that nobody learns an address of this machine by that.")
     var relayOnly = false
 
     @Option(
@@ -95,7 +95,7 @@ struct WebOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Who is let in: all who have the link, or ask: each knocks, with a name and a note, and waits for \"oriel accept\" or "
-                + "\"oriel reject\". Who was let in comes back without asking, unless it was kicked.",
+                + "\"oriel reject\". Who was let in comes back without asking, until it is kicked or the sender ends.",
             valueName: "all|ask"
         )
     )

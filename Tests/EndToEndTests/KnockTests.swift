@@ -25,7 +25,9 @@ extension WebTests {
             let browser = try web.open(kind)
             try knock(browser, as: "Ann")
             try wait(until: "it is told: \(web.sender.errorOutput)") {
-                web.sender.errorOutput.contains("\"Ann\" from \(Network.viewerAddress) (for the demo) asks to look in")
+                web.sender.errorOutput.contains(
+                    "\"Ann\" from \(Network.viewerAddress) (\"for the demo\") asks to look in"
+                )
             }
             // The token alone shows nothing.
             let script = """
@@ -59,7 +61,9 @@ extension WebTests {
             try knock(browser, as: "Bob")
             try browser.wait(forState: "knocking")
             try wait(until: "it is told") {
-                web.sender.errorOutput.contains("\"Bob\" from \(Network.viewerAddress) (for the demo) got no answer")
+                web.sender.errorOutput.contains(
+                    "\"Bob\" from \(Network.viewerAddress) (\"for the demo\") got no answer"
+                )
             }
         }
 

@@ -79,6 +79,48 @@ extension ProgramTests {
             #expect(other.errorOutput.contains("has no login"), "\(other.errorOutput)")
         }
 
+        /// The way from the new network leads by the relay alone.
+        @Test func aSenderThatMovesFindsTheRelay() throws {
+            let scene = try Scene()
+            let counter = try draw("counter", on: scene.whip.display, "--fps", "30")
+            let sender = try scene.whip.attach(arguments: ["--turn", "u:p@\(Self.address)"])
+            try scene.whip.waitForPicture(sender)
+            try scene.whip.network.blockUDP(exceptPort: 3478)
+            try scene.whip.network.moveSender(to: "10.99.0.7")
+            let before = try scene.whip.report.frames
+            try wait(until: "pictures flow: \(sender.errorOutput)") { try scene.whip.report.frames > before + 60 }
+            #expect(try scene.whip.report.posts == 1)
+            counter.stop()
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+        }
+
+        /// Likewise, where the viewer chooses the path: the one that is used at once leads nowhere.
+        @Test func aViewerOfASenderThatMovesIsFoundByTheRelay() throws {
+            let scene = try Scene()
+            let network = scene.whip.network
+            let counter = try draw("counter", on: scene.whip.display, "--fps", "30")
+            let command = [
+                Programs.oriel, "attach", "web", "--dir", scene.whip.broadcast.directory, "--turn", "u:p@\(Self.address)",
+            ]
+            let sender = try Subprocess(network.atSender(command), environment: ["ORIEL_TOKEN": WebBroadcast.token])
+            try wait(until: "the sender serves") { sender.output.contains("http") }
+            let viewer = try Counterparts.viewer(
+                .wrtc,
+                of: "http://\(Network.senderAddress):8080/whep",
+                token: WebBroadcast.token,
+                in: network,
+                ["--frames", "300", "--seconds", "60"]
+            )
+            try wait(until: "the viewer is there") { sender.errorOutput.contains("looks in") }
+            try network.blockUDP(exceptPort: 3478)
+            try network.moveSender(to: "10.99.0.7")
+            let report = try Counterparts.report(viewer)
+            #expect(report.frames >= 300, "\(report) \(sender.errorOutput)")
+            counter.stop()
+            sender.stop()
+        }
+
         @Test func aRelayThatIsNotTrustedIsNamed() throws {
             let scene = try Scene()
             let sender = try scene.whip.attach(arguments: ["--turn", "turns:u:p@\(Self.address)"])

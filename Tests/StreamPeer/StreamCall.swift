@@ -68,6 +68,7 @@ final class StreamCall {
         agent = ICEAgent(in: loop, ICEAgent.Configuration(), isControlling: isControlling) { event in
             switch event {
             case .gathered: mailbox.hasGathered = true
+            case .checked: break
             case .connected: mailbox.events.append(.connected)
             case .failed: mailbox.events.append(.failed)
             case .datagram(let bytes): mailbox.events.append(.datagram(Array(bytes)))

@@ -56,11 +56,10 @@ struct WHEPEndpoint: Sendable {
     }
 
     private func admit(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
-        call.join(offer: String(decoding: request.body, as: UTF8.self), from: request.client) { result in
+        let offer = String(decoding: request.body, as: UTF8.self)
+        call.join(offer: offer, from: request.client, viewerKey: request.viewerKey) { result in
             switch result {
-            case .success(let admission):
-                lobby?.note(session: admission.id, key: request.viewerKey)
-                completion(created(admission))
+            case .success(let admission): completion(created(admission))
             case .failure(let refusal):
                 completion(.sentence(Self.status(of: refusal), "\(refusal)", Self.hints(refusal)))
             }
@@ -88,8 +87,10 @@ struct WHEPEndpoint: Sendable {
             case .accepted: admit(request, completion)
             case .rejected:
                 completion(.sentence(.forbidden, "you were not let in", ["Oriel-Reason": "rejected"]))
-            case .noAnswer, .cancelled:
+            case .noAnswer:
                 completion(.sentence(.serviceUnavailable, "nobody has answered", ["Oriel-Reason": "no-answer"]))
+            case .cancelled:
+                completion(.sentence(.serviceUnavailable, "nobody can answer now", ["Retry-After": "1"]))
             }
         }
         guard let number else {

@@ -28,6 +28,8 @@ package final class WebCall: Sendable {
         let number: Int
         let address: String
         let negotiation: Negotiation
+        /// By what the viewer is known again; nil for nothing.
+        let viewerKey: String?
         /// The viewer's of the current generation.
         var credentials: ICECredentials
         /// How many of the viewer's candidates were given to its peer, over all restarts.
@@ -73,13 +75,16 @@ package final class WebCall: Sendable {
     // MARK: - Joining
 
     /// Answers an offer, or refuses. The completion is called once, on any thread.
+    ///
+    /// - Parameter viewerKey: by what the viewer is known again.
     package func join(
         offer: String,
         from address: String,
+        viewerKey: String? = nil,
         completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) {
         let isOpen = peers.perform { [self] loop in
-            do throws(Refusal) { try admit(offer, from: address, in: loop, completion) } catch {
+            do throws(Refusal) { try admit(offer, from: address, viewerKey, in: loop, completion) } catch {
                 completion(.failure(error))
             }
         }
@@ -89,6 +94,7 @@ package final class WebCall: Sendable {
     private func admit(
         _ offer: String,
         from address: String,
+        _ viewerKey: String?,
         in loop: PeerLoop,
         _ completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) throws(Refusal) {
@@ -106,6 +112,7 @@ package final class WebCall: Sendable {
             number: peer.number,
             address: address,
             negotiation: negotiation,
+            viewerKey: viewerKey,
             credentials: remote.credentials,
             completion: completion
         )
@@ -230,15 +237,19 @@ package final class WebCall: Sendable {
     /// Sends a viewer away.
     ///
     /// - Parameter number: the peer's.
-    /// - Returns: the name of the viewer's session; nil if there is no such viewer.
-    package func kick(_ number: Int) -> String? {
-        guard let id = state.withLock({ $0.sessions.first { $0.value.number == number }?.key }) else { return nil }
-        let isOpen = peers.perform { [self] loop in
+    /// - Returns: whether there is such a viewer.
+    package func kick(_ number: Int) -> Bool {
+        guard let id = state.withLock({ $0.sessions.first { $0.value.number == number }?.key }) else { return false }
+        return peers.perform { [self] loop in
             guard let peer = loop.peer(number) else { return }
             noteKicked(id)
             loop.close(peer, .closed)
         }
-        return isOpen ? id : nil
+    }
+
+    /// By what a viewer is known again; nil for nothing, and if there is no such viewer.
+    package func viewerKey(of number: Int) -> String? {
+        state.withLock { $0.sessions.values.first { $0.number == number }?.viewerKey }
     }
 
     /// Whether there is such a session, or one that was kicked, whose name nobody knows but its viewer.

@@ -140,7 +140,8 @@ package final class WebService: Sendable {
             "Accept-Post": WHEPEndpoint.offerType,
             "Accept-Patch": WHEPEndpoint.fragmentType,
         ]
-        if isKnown, request.path == WHEPEndpoint.path { whep.add(iceServersTo: &headers) }
+        let isLetIn = configuration.lobby.map { $0.isKnown(request.viewerKey) } ?? true
+        if isKnown, isLetIn, request.path == WHEPEndpoint.path { whep.add(iceServersTo: &headers) }
         return HTTPResponse(.ok, headers)
     }
 

@@ -14,6 +14,8 @@ package final class ICEAgent {
         case gathered
         /// Datagrams can be sent.
         case connected
+        /// The peer has sent its first check.
+        case checked
         /// No path is left, or the peer has answered no check for 50 s.
         case failed
         /// Valid until the handler returns.
@@ -134,6 +136,15 @@ package final class ICEAgent {
             Unmanaged<ICEAgent>.fromOpaque(context).takeUnretainedValue().handler(.gathered)
         }
         oriel_signal_connect(agent, "candidate-gathering-done", unsafeBitCast(gathered, to: GCallback.self), context)
+        let checked: @convention(c) (OpaquePointer, UInt32, UnsafeMutableRawPointer) -> Void = { _, _, context in
+            Unmanaged<ICEAgent>.fromOpaque(context).takeUnretainedValue().handler(.checked)
+        }
+        oriel_signal_connect(
+            agent,
+            "initial-binding-request-received",
+            unsafeBitCast(checked, to: GCallback.self),
+            context
+        )
         typealias StateHandler = @convention(c) (OpaquePointer, UInt32, UInt32, UInt32, UnsafeMutableRawPointer) -> Void
         let changed: StateHandler = { _, _, _, state, context in
             let agent = Unmanaged<ICEAgent>.fromOpaque(context).takeUnretainedValue()
@@ -199,7 +210,7 @@ package final class ICEAgent {
         nice_agent_restart_stream(agent, stream)
     }
 
-    /// Uses a path without waiting for the peer to choose one. Checks end by that.
+    /// Uses a path without waiting for checks, and for the peer to choose one. Further checks end by that.
     ///
     /// - Parameters:
     ///   - local: one of `candidates`.

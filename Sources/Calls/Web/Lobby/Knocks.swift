@@ -1,3 +1,4 @@
+import HTTP
 package import Time
 
 /// Viewers who ask to be let in, and what became of them. Sans-IO: call `tick` when `nextDeadline` comes.
@@ -25,10 +26,12 @@ package struct Knocks: Sendable {
     private static let (most, mostOfOneAddress) = (32, 4)
     /// Those who are remembered.
     private static let mostKnown = 1000
-    /// Characters of names, notes and keys.
+    /// Unicode scalars of names and notes, bytes of keys.
     static let (longestName, longestNote, keyLengths) = (60, 200, 16...64)
 
     private let patience: Duration
+    /// Knocks are told, so they must not be many.
+    private var allowance = NetworkAllowance(limit: 8, recovery: .seconds(5))
     private(set) package var waiting: [Knock] = []
     private var lastNumber = 0
     private var known: [String] = []
@@ -58,9 +61,9 @@ package struct Knocks: Sendable {
     ) -> Knock? {
         let key = key.flatMap { Self.keyLengths ~= $0.utf8.count ? $0 : nil }
         if let key, let earlier = waiting.first(where: { $0.key == key }) { answer(earlier.number, .cancelled) }
-        guard waiting.count < Self.most, waiting.count(where: { $0.address == address }) < Self.mostOfOneAddress else {
-            return nil
-        }
+        guard waiting.count < Self.most, waiting.count(where: { $0.address == address }) < Self.mostOfOneAddress,
+            allowance.take(from: address, now: now) == 1
+        else { return nil }
         lastNumber += 1
         let knock = Knock(
             number: lastNumber,
@@ -94,16 +97,16 @@ package struct Knocks: Sendable {
         while let first = waiting.first, first.since + patience <= now { answer(first.number, .noAnswer) }
     }
 
-    /// What a viewer says, as one line without anything that a terminal would obey.
+    /// What a viewer says, as one line without anything that a terminal would obey, or a reader take for the end of it.
     private static func line(_ text: String, _ length: Int) -> String {
         let words = text.unicodeScalars.split { scalar in
             switch scalar.properties.generalCategory {
             case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .surrogate, .privateUse,
                 .unassigned:
                 true
-            default: false
+            default: scalar == "\""
             }
         }
-        return String(words.map(String.init).joined(separator: " ").prefix(length))
+        return String(String.UnicodeScalarView(words.joined(separator: " ".unicodeScalars).prefix(length)))
     }
 }

@@ -25,15 +25,13 @@ package final class Lobby: Sendable {
 
         private static func who(_ knock: Knocks.Knock) -> String {
             let name = knock.name.isEmpty ? "somebody" : "\"\(knock.name)\""
-            return "\(name) from \(knock.address)" + (knock.note.isEmpty ? "" : " (\(knock.note))")
+            return "\(name) from \(knock.address)" + (knock.note.isEmpty ? "" : " (\"\(knock.note)\")")
         }
     }
 
     private struct State {
         var knocks: Knocks
         var completions: [Int: @Sendable (Knocks.Answer) -> Void] = [:]
-        /// The keys of viewers by the names of their sessions.
-        var keys: [String: String] = [:]
         var timerAt: Instant?
     }
 
@@ -86,18 +84,11 @@ package final class Lobby: Sendable {
         return wasThere
     }
 
-    /// Remembers whose session this is.
-    func note(session: String, key: String?) { state.withLock { $0.keys[session] = key } }
-
     /// A viewer was sent away: it has to knock again.
-    package func forget(session: String) {
-        state.withLock { state in
-            if let key = state.keys.removeValue(forKey: session) { state.knocks.forget(key) }
-        }
-    }
+    package func forget(_ key: String) { state.withLock { $0.knocks.forget(key) } }
 
-    /// Rejects all who wait.
-    package func close() { for knock in waiting { answer(knock.number, .rejected) } }
+    /// Has nobody wait any more.
+    package func close() { for knock in waiting { answer(knock.number, .cancelled) } }
 
     private func change(_ body: (inout State, Instant) -> Void) {
         let now: Instant = MonotonicClock.now()

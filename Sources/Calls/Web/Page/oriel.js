@@ -35,6 +35,7 @@ const troubles = {
 };
 
 let link = 'connecting';    // the state of the connection to the sender: connecting, live, reconnecting, or one of `stops`
+const waits = ['denied', 'kicked', 'knocking', 'rejected'];      // for the viewer
 const stops = ['unable', 'denied', 'full', 'kicked', 'knocking', 'asking', 'rejected'];
 let source = null;          // the state of the broadcast itself, from the events
 let viewers = null;
@@ -44,7 +45,7 @@ let said = null;            // a passing remark that takes the place of the sent
 function hear(event) {
   // A page that waits for a picture asks again as soon as there is one.
   const shows = state => state === 'active' || state === 'paused';
-  if (source && !shows(source) && shows(event.state)) wake();
+  if (source && !shows(source) && shows(event.state) && !waits.includes(link)) wake();
   source = event.state;
   viewers = event.viewers;
   render();
@@ -160,11 +161,12 @@ function pauseAfter({ status, reason, retryAfter, message }) {
     return Infinity;
   }
   if (reason === 'rejected') {
+    sender.knock = null;
     become('rejected');
     return Infinity;
   }
   if (reason === 'full') become('full');
-  else become(status === 503 && !seen ? 'connecting' : 'reconnecting');
+  else if (!sender.knock) become(status === 503 && !seen ? 'connecting' : 'reconnecting');
   if (status === 429) say(message);
   const backoff = delay * (0.8 + 0.4 * Math.random());
   delay = Math.min(delay * 2, longestDelay);
@@ -181,7 +183,10 @@ function followTheBrowser() {
     become('connecting');
     wake();
   });
-  addEventListener('online', () => { if (!['denied', 'kicked', 'knocking', 'rejected'].includes(link)) wake(); });
+  addEventListener('online', () => {
+    if (link === 'asking') connection.abort();      // the request is lost with the network, and is made again
+    if (!waits.includes(link)) wake();
+  });
   $('knock').onsubmit = event => {
     event.preventDefault();
     sender.knock = { name: $('name').value.trim(), note: $('note').value.trim() };

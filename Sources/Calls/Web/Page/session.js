@@ -121,6 +121,7 @@ export class Session {
     });
     // Who knocks waits for a person.
     this.response = await (knock ? joining : within(10_000, joining));
+    this.sender.knock = null;       // whoever was let in is known
   }
 
   /// Shows what the sender sends. Ends only by throwing, when the connection failed.
