@@ -26,15 +26,10 @@ enum AnnouncedSize {
         try check(side(6), side(8))
     }
 
-    /// VP9 bitstream specification, annex B: a superframe ends with the sizes of its frames.
     private static func checkVP9(_ frame: Span<UInt8>) throws(VideoDecoderError) {
-        guard frame.count > 0 else { return }
+        guard let index = VP9Index.size(in: frame) else { return try checkVP9Frame(frame) }
         let marker = frame[frame.count - 1]
         let (count, width) = (Int(marker & 7) + 1, Int(marker >> 3 & 3) + 1)
-        let index = 2 + count * width
-        guard marker & 0xE0 == 0xC0, frame.count >= index, frame[frame.count - index] == marker else {
-            return try checkVP9Frame(frame)
-        }
         var (start, place) = (0, frame.count - index + 1)
         for _ in 0..<count {
             var size = 0
@@ -132,6 +127,30 @@ enum AnnouncedSize {
         }
         let (width, height) = (try bits.read(4) + 1, try bits.read(4) + 1)
         try check(try bits.read(width) + 1, try bits.read(height) + 1)
+    }
+}
+
+/// The sizes of its frames with which a superframe ends (VP9 bitstream specification, annex B).
+enum VP9Index {
+    /// The bytes of the index; nil where there is none.
+    static func size(in frame: Span<UInt8>) -> Int? {
+        guard frame.count > 0 else { return nil }
+        let marker = frame[frame.count - 1]
+        let size = 2 + (Int(marker & 7) + 1) * (Int(marker >> 3 & 3) + 1)
+        guard marker & 0xE0 == 0xC0, frame.count >= size, frame[frame.count - size] == marker else { return nil }
+        return size
+    }
+
+    /// A frame with an index of itself. Without one, libvpx also decodes what follows the frame, of which nobody has seen the
+    /// size.
+    static func adding(to frame: Span<UInt8>) -> [UInt8] {
+        // One frame, its size in four bytes.
+        let marker: UInt8 = 0b110_11_000
+        var bytes = frame.withUnsafeBufferPointer { Array($0) }
+        bytes.append(marker)
+        for shift in [0, 8, 16, 24] { bytes.append(UInt8(truncatingIfNeeded: frame.count >> shift)) }
+        bytes.append(marker)
+        return bytes
     }
 }
 

@@ -59,7 +59,17 @@ package struct VideoDecoder: ~Copyable {
         -> Bool
     {
         try AnnouncedSize.check(frame, codec)
-        return try frame.withUnsafeBufferPointer { bytes throws(VideoDecoderError) in
+        guard codec == .vp9, frame.count > 0, VP9Index.size(in: frame) == nil else {
+            return try decodeChecked(frame, into: &picture)
+        }
+        let superframe = VP9Index.adding(to: frame)
+        return try decodeChecked(superframe.span, into: &picture)
+    }
+
+    private func decodeChecked(_ frame: Span<UInt8>, into picture: inout PlanarPicture) throws(VideoDecoderError)
+        -> Bool
+    {
+        try frame.withUnsafeBufferPointer { bytes throws(VideoDecoderError) in
             switch library {
             case .libvpx(let context): try Self.decode(bytes, context, into: &picture)
             case .libaom(let context): try Self.decode(bytes, context, into: &picture)

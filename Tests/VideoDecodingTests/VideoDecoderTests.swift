@@ -74,6 +74,27 @@ private func frames(_ codec: VideoCodec, _ size: PixelSize, count: Int) throws -
         #expect(problem == .size(width: 65536, height: 65536))
     }
 
+    /// What follows a frame without an index is not decoded: its size is not known.
+    @Test(arguments: [[0x88], [0x88, 0]] as [[UInt8]])
+    func nothingFollowsAFrame(shownAgain: [UInt8]) throws {
+        var decoder = try VideoDecoder(.vp9)
+        var picture = PlanarPicture()
+        let size = PixelSize(width: 64, height: 64)
+        let keyframe = try frames(.vp9, size, count: 1)[0]
+        _ = try decoder.decode(keyframe.span, into: &picture)
+        let first = picture
+        // The first picture again, and a keyframe of 65536x65536.
+        let bytes = shownAgain + [0x82, 0x49, 0x83, 0x42, 0x2F, 0xFF, 0xFF, 0xFF, 0xF0, 0]
+        let isShown = try decoder.decode(bytes.span, into: &picture)
+        #expect(isShown)
+        #expect(picture == first)
+        // After a picture of its own, too.
+        let both = keyframe + bytes
+        let isDecoded = try decoder.decode(both.span, into: &picture)
+        #expect(isDecoded)
+        #expect(picture == first)
+    }
+
     /// Damaged at random, cut and mixed up: an error or a picture, and the decoder can be given up at any time.
     @Test(arguments: VideoCodec.allCases)
     func damagedFramesAreErrors(codec: VideoCodec) throws {

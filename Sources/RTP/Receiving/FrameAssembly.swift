@@ -10,6 +10,8 @@ struct FrameAssembly {
     let timestamp: UInt32
     private(set) var isKeyframe = false
     private var bytes: [UInt8] = []
+    /// Of VP9: where the frames of further layers in space begin.
+    private var layers: [Int] = []
     /// Of AV1: an OBU that goes on in the next packet.
     private var openOBU: [UInt8]?
 
@@ -43,13 +45,30 @@ struct FrameAssembly {
     private mutating func append(_ part: FramePart) throws(MalformedPacket) {
         guard part.isFirst == isEmpty else { throw .inconsistent }
         if part.isFirst { isKeyframe = part.isKeyframe }
+        if part.beginsLayer {
+            guard layers.count < 7 else { throw .inconsistent }
+            layers.append(bytes.count)
+        }
         bytes += part.bytes
     }
 
     /// The frame, which is complete if no packet is missing; nil if its first or last one is.
     consuming func finish() -> ReceivedFrame? {
         guard !bytes.isEmpty, openOBU == nil else { return nil }
-        return ReceivedFrame(codec: codec, isKeyframe: isKeyframe, timestamp: timestamp, bytes: bytes)
+        return ReceivedFrame(codec: codec, isKeyframe: isKeyframe, timestamp: timestamp, bytes: bytes + layerIndex)
+    }
+
+    /// The index that makes the frames of layers a superframe (VP9 bitstream specification, annex B): sizes in four bytes.
+    private var layerIndex: [UInt8] {
+        if layers.isEmpty { return [] }
+        let marker: UInt8 = 0b110_11_000 | UInt8(layers.count)
+        var index = [marker]
+        for (start, end) in zip([0] + layers, layers + [bytes.count]) {
+            let size = end - start
+            for shift in [0, 8, 16, 24] { index.append(UInt8(truncatingIfNeeded: size >> shift)) }
+        }
+        index.append(marker)
+        return index
     }
 
     // MARK: - AV1

@@ -4,6 +4,8 @@ struct FramePart: Equatable {
     let isFirst: Bool
     /// Whether the frame needs none before it; told by the first part alone.
     let isKeyframe: Bool
+    /// Of VP9: whether the frame of another layer in space begins with it.
+    let beginsLayer: Bool
     let bytes: ArraySlice<UInt8>
 }
 
@@ -38,6 +40,7 @@ extension FramePart {
         guard let start = bytes.first else { throw .truncated }
         // The lowest bit of the frame tag is 0 in a keyframe (RFC 6386 §9.1).
         isKeyframe = isFirst && start & 1 == 0
+        beginsLayer = false
     }
 
     /// VP9 (RFC 9628 §4.2) in both modes. Layers in space follow each other as one frame.
@@ -82,6 +85,7 @@ extension FramePart {
         guard !bytes.isEmpty else { throw .truncated }
         isFirst = first & 0x08 != 0 && layer == 0
         isKeyframe = isFirst && first & 0x40 == 0
+        beginsLayer = first & 0x08 != 0 && layer != 0
     }
 
     /// The scalability structure (RFC 9628 §4.2.1): `| N_S |Y|G|-|-|-|`, with Y the sizes of all layers, with G a group of

@@ -47,6 +47,15 @@ import Testing
         #expect(Array(part.bytes) == Array(bytes[size...]))
     }
 
+    /// A decoder of VP9 finds the frames of layers by the index of a superframe.
+    @Test func layersOfVP9AreASuperframe() throws {
+        var assembly = FrameAssembly(codec: .vp9, timestamp: 0)
+        for payload in [[0x28, 0x00, 0x55, 9], [0x28, 0x02, 0x55, 7], [0x20, 0x02, 0x55, 8]] as [[UInt8]] {
+            try assembly.append(payload[...])
+        }
+        #expect(assembly.finish()?.bytes == [9, 7, 8, 0xD9, 1, 0, 0, 0, 2, 0, 0, 0, 0xD9])
+    }
+
     @Test func whatEndsTooEarlyIsMalformed() {
         for bytes in [[], [0x10], [0x90, 0x80], [0x90, 0x80, 0x81], [0x90, 0x40]] as [[UInt8]] {
             #expect(throws: MalformedPacket.truncated) { try FramePart(vp8: bytes[...]) }
