@@ -96,7 +96,9 @@ struct FrameAssembly {
                 length = field.value
             }
             guard length <= rest.count else { throw .truncated }
-            let obu = (openOBU.take() ?? []) + rest.prefix(length)
+            // Grows in place: a copy for each packet would be quadratic.
+            var obu = openOBU.take() ?? []
+            obu += rest.prefix(length)
             rest = rest.dropFirst(length)
             if rest.isEmpty, isOpen { openOBU = obu } else { try close(obu) }
         }
