@@ -15,11 +15,20 @@ package final class Y4MOutput: Sendable {
         case beginsAnew
     }
 
+    /// What the thread does with the picture that it has taken.
+    private enum Writing {
+        case nothing
+        case picture
+        /// It is shown black when it has been written, unless another one has come.
+        case pictureThenBlack
+    }
+
     private struct State {
         /// The newest picture, if it has not been taken to be written.
         var picture: PlanarPicture?
         /// Memory for the next one.
         var spare: PlanarPicture?
+        var writing = Writing.nothing
         var isClosed = false
         var hasEnded = false
     }
@@ -58,6 +67,7 @@ package final class Y4MOutput: Sendable {
             let before = state.picture.take() ?? state.spare.take() ?? PlanarPicture()
             state.picture = picture
             picture = before
+            if state.writing == .pictureThenBlack { state.writing = .picture }
         }
         bell.ring()
     }
@@ -65,7 +75,13 @@ package final class Y4MOutput: Sendable {
     /// Shows black, in the size of the latest picture.
     package func clear() {
         state.withLock { state in
-            if state.picture == nil { state.picture = state.spare.take() }
+            if state.picture == nil {
+                guard state.writing == .nothing else {
+                    state.writing = .pictureThenBlack
+                    return
+                }
+                state.picture = state.spare.take()
+            }
             state.picture?.fillBlack()
         }
         bell.ring()
@@ -102,7 +118,10 @@ package final class Y4MOutput: Sendable {
         var scaled = PlanarPicture()
         while true {
             let rings = bell.count
-            let (next, isClosed) = state.withLock { ($0.picture.take(), $0.isClosed) }
+            let (next, isClosed) = state.withLock { state in
+                if state.picture != nil { state.writing = .picture }
+                return (state.picture.take(), state.isClosed)
+            }
             guard let picture = next else {
                 if isClosed { return }
                 bell.wait(while: rings)
@@ -118,7 +137,15 @@ package final class Y4MOutput: Sendable {
                 scaled.scale(picture, to: header!.size)
                 try write(scaled, to: descriptor)
             }
-            state.withLock { $0.spare = picture }
+            state.withLock { state in
+                if state.writing == .pictureThenBlack {
+                    state.picture = picture
+                    state.picture?.fillBlack()
+                } else {
+                    state.spare = picture
+                }
+                state.writing = .nothing
+            }
         }
     }
 

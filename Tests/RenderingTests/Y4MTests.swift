@@ -86,6 +86,28 @@ import Time
         output.close(until: MonotonicClock.now() + .seconds(30))
     }
 
+    /// The only picture may be with the writer just then.
+    @Test func blackComesAfterThePictureThatIsWritten() throws {
+        let pipe = try Pipe()
+        let output = try Y4MOutput(to: FileDescriptor(taking: dup(pipe.writing.raw)), onSizeChange: .scales) {
+            Issue.record("\($0)")
+        }
+        // More than a pipe holds: when its beginning is there, its end is not written.
+        var picture = Self.picture(640, 480, luma: 50)
+        output.show(&picture)
+        waitReadable(pipe.reading.raw, until: MonotonicClock.now() + .seconds(30))
+        output.clear()
+        _ = fcntl(pipe.reading.raw, F_SETFL, O_NONBLOCK)
+        var input = Y4MInput(FileDescriptor(taking: dup(pipe.reading.raw)))
+        var seen: [UInt8] = []
+        try wait(until: "black comes") {
+            if try input.read(into: &picture) { seen.append(picture.y[0]) }
+            return seen.last == 16
+        }
+        #expect(seen == [50, 16])
+        output.close(until: MonotonicClock.now() + .seconds(30))
+    }
+
     @Test func aReaderThatGoesIsTold() throws {
         let told = Mutex<SystemError?>(nil)
         let pipe = try Pipe()
