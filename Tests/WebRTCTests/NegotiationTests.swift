@@ -239,6 +239,30 @@ import WebRTC
         #expect(negotiation.answer.media.map(\.port) == [0, 9])
     }
 
+    /// Who only sends in a description does not see what this side sends there.
+    @Test(
+        arguments: [
+            (["sendonly", "recvonly"], true, "1"), (["sendonly", "recvonly", "sendrecv", "sendrecv"], true, "2"),
+            (["inactive", "sendonly", "sendonly"], true, "1"), (["recvonly", "sendrecv"], false, "0"),
+        ] as [([String], Bool, String)]
+    )
+    func aStreamGoesWhereItIsTaken(directions: [String], receives: Bool, mid: String) throws {
+        var several = offer
+        let first = try #require(offer.lines.firstIndex { $0.hasPrefix("m=") })
+        several.lines.removeSubrange(first...)
+        for (index, direction) in directions.enumerated() {
+            several.lines += offer.lines[first...].map { line in
+                switch line {
+                case "a=mid:0": "a=mid:\(index)"
+                case "a=recvonly": "a=\(direction)"
+                default: line
+                }
+            }
+        }
+        let negotiation = try Negotiation(offer: several.description, codecs: [[.vp8]], receives: receives)
+        #expect(negotiation.agreement.streams.map(\.mid) == [mid])
+    }
+
     /// An offer of the longest length, made to be slow, is read in no more steps than it has lines.
     @Test func repeatedFormatsAreOne() throws {
         let formats = Array(repeating: "96 97", count: 8000).joined(separator: " ")

@@ -11,10 +11,16 @@ struct Shortcoming: Error {
 
 /// What a media description of a peer, be it in an offer or in an answer, says about its stream.
 extension SessionDescription.Media {
-    /// Whether an offer's description asks to receive a stream, or sends one that this side takes.
-    func suits(_ local: LocalStream, in offer: SessionDescription) -> Bool {
-        kind == local.kind && (port != 0 || attributes.contains("bundle-only"))
-            && (receives(in: offer) || local.receives && sends(in: offer))
+    /// How well an offer's description suits a stream, 0 the best: it takes the stream and sends what this side takes, or it takes
+    /// the stream, or it only sends; nil where it does none of these.
+    func rank(for local: LocalStream, in offer: SessionDescription) -> Int? {
+        guard kind == local.kind, port != 0 || attributes.contains("bundle-only") else { return nil }
+        return switch (receives(in: offer), local.receives && sends(in: offer)) {
+        case (true, true): 0
+        case (true, false): 1
+        case (false, true): 2
+        case (false, false): nil
+        }
     }
 
     /// The part of a stream that both sides know; nil if there is no common codec.

@@ -41,9 +41,10 @@ package struct LocalStream: Equatable, Sendable {
 
 /// What an offer and this sender agree on: a pure function of both (RFC 9429 §5.3).
 ///
-/// Each stream gets the first description that asks for its kind, or sends what this side takes, and has no stream yet, if it is in the bundle of the first
-/// stream. The description that tells the bundle's transport (RFC 9143 §7.3.1) is accepted even without a stream, since
-/// its rejection would reject the whole bundle; all others are rejected.
+/// Each stream gets a description of its kind that has no stream yet, if that is in the bundle of the first stream: the first
+/// that takes the stream and sends what this side takes, or else that takes it, or else that sends. The description that tells
+/// the bundle's transport (RFC 9143 §7.3.1) is accepted even without a stream, since its rejection would reject the whole
+/// bundle; all others are rejected.
 package struct Negotiation: Equatable, Sendable {
     /// A codec and all that goes with it.
     package struct Format: Equatable, Sendable {
@@ -103,10 +104,10 @@ package struct Negotiation: Equatable, Sendable {
         var bundle: [String]?
         var reason: UnacceptableOffer?
         for local in locals.prefix(StreamBundle.limit) {
-            let section = offer.media.indices.first { index in
-                !taken.contains(index) && offer.media[index].suits(local, in: offer)
+            let ranks = offer.media.indices.filter { !taken.contains($0) }.compactMap { index in
+                offer.media[index].rank(for: local, in: offer).map { (index: index, rank: $0) }
             }
-            guard let section else {
+            guard let section = ranks.min(by: { $0.rank < $1.rank })?.index else {
                 reason = reason ?? .noVideo
                 continue
             }
