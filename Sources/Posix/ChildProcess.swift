@@ -46,11 +46,13 @@ package final class ChildProcess {
     /// - Parameters:
     ///   - path: looked up in PATH if it has no slash.
     ///   - arguments: what the program sees, its own name first.
-    ///   - environment: variables on top of this program's own.
+    ///   - inherited: the names of this program's variables that the program gets; nil for all.
+    ///   - environment: variables on top of those.
     ///   - descriptors: the descriptors that the program gets as 0, 1, and so on, 16 at the most; nil for `/dev/null`.
     package init(
         _ path: String,
         arguments: [String],
+        inheriting inherited: Set<String>? = nil,
         environment: [String: String] = [:],
         descriptors: [Int32?],
         tie: Tie
@@ -59,8 +61,8 @@ package final class ChildProcess {
         var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0)=\($1)") }
         var entry = environ
         while let pair = entry.pointee {
-            let name = String(cString: pair).prefix { $0 != "=" }
-            if environment[String(name)] == nil { variables.append(strdup(pair)) }
+            let name = String(String(cString: pair).prefix { $0 != "=" })
+            if environment[name] == nil, inherited?.contains(name) ?? true { variables.append(strdup(pair)) }
             entry += 1
         }
         variables.append(nil)

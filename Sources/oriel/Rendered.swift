@@ -44,6 +44,13 @@ struct PreparedRendering: ~Copyable {
         self.preview = preview
     }
 
+    /// What a window needs of the environment: to find the screen and the broadcast's folder, its language and its libraries. The
+    /// secrets that may be in it are not for a process that shows what others send.
+    private static let variables: Set<String> = [
+        "DISPLAY", "XAUTHORITY", "HOME", "XDG_RUNTIME_DIR", "TMPDIR",
+        "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LD_LIBRARY_PATH",
+    ]
+
     /// Starts a window. It ends when the descriptor that is returned is closed.
     private static func window(_ broadcast: BroadcastOptions, _ arguments: String...) throws -> FileDescriptor {
         do throws(SystemError) {
@@ -55,6 +62,7 @@ struct PreparedRendering: ~Copyable {
             _ = try ChildProcess(
                 "/proc/self/exe",
                 arguments: ["oriel", "view"] + broadcast.arguments + arguments,
+                inheriting: variables,
                 descriptors: [reading.raw, nil, 2],
                 tie: .child
             )

@@ -22,6 +22,30 @@ import Time
         #expect(mapping.guarded { mapping.load64(0) } == nil)
     }
 
+    /// Secrets may be in the environment.
+    @Test func aProgramInheritsOnlyWhatIsNamed() throws {
+        func environment(inheriting names: Set<String>?) throws -> [String] {
+            let output = scratch(0)
+            let child = try ChildProcess(
+                "/usr/bin/env",
+                arguments: ["env"],
+                inheriting: names,
+                environment: ["ORIEL_TEST": "1"],
+                descriptors: [nil, output.raw, 2],
+                tie: .group
+            )
+            #expect(waitReadable(child.descriptor.raw, until: MonotonicClock.now() + .seconds(30)))
+            #expect(child.takeExit() == .code(0))
+            let text = String(decoding: try output.readBytes(1 << 20), as: UTF8.self)
+            return text.split(separator: "\n").map(String.init)
+        }
+        let path = "PATH=" + String(cString: try #require(getenv("PATH")))
+        let all = try environment(inheriting: nil)
+        #expect(all.contains(path) && all.contains("ORIEL_TEST=1"))
+        #expect(try environment(inheriting: []) == ["ORIEL_TEST=1"])
+        #expect(try environment(inheriting: ["PATH", "ORIEL_TEST"]).sorted() == ["ORIEL_TEST=1", path])
+    }
+
     @Test func aFaultOutsideTheGuardStillEndsTheProcess() async {
         await #expect(processExitsWith: .signal(SIGBUS)) {
             var template = Array("/tmp/oriel-posix.XXXXXX".utf8CString)
