@@ -159,6 +159,7 @@ package struct PeerSession: ~Copyable {
             return streams.receive(packet, now: now)
         }
         sources.subtract(goodbye.ssrcs)
+        if incoming?.hasReceived ?? false { return incoming!.end(goodbye.ssrcs) }
         if sources.isEmpty, !goodbye.ssrcs.isEmpty { finish(.closedByPeer) }
     }
 
@@ -268,8 +269,6 @@ package struct PeerSession: ~Copyable {
         }
         finish(end)
     }
-
-    // MARK: -
 
     private mutating func finish(_ end: End) {
         if case .ended = state { return }

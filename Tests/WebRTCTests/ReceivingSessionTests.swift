@@ -192,6 +192,33 @@ private final class Pair {
         expect(pair.answerer.session.takeFrames().isEmpty)
     }
 
+    /// Who ends what it sends may go on to watch. Where nothing is received, a goodbye is the peer's own.
+    @Test(arguments: [true, false])
+    func aGoodbyeOfMediaEndsNoSession(receives: Bool) throws {
+        let pair = try Pair(offererReceives: true, answererReceives: receives)
+        for side in [pair.offerer, pair.answerer] { side.session.pathFound() }
+        pair.run(.milliseconds(10))
+        pair.append(Pair.frame(5000, isKeyframe: true), to: pair.offerer)
+        pair.run(.milliseconds(300))
+        expect(pair.answerer.session.takeFrames().count == (receives ? 1 : 0))
+        var datagrams: [[UInt8]] = []
+        pair.offerer.session.close(at: pair.now, .closed) {
+            datagrams.append(Array($0))
+            return true
+        }
+        func deliver(_ isWanted: ([UInt8]) -> Bool) {
+            for datagram in datagrams where isWanted(datagram) {
+                datagram.withUnsafeBytes { pair.answerer.session.receive($0, now: pair.now) }
+            }
+        }
+        deliver { $0[0] >= 128 }
+        let end: PeerSession.End? = receives ? nil : .closedByPeer
+        #expect(pair.answerer.session.end == end)
+        // The end of DTLS is the peer's in any case.
+        deliver { $0[0] < 128 }
+        #expect(pair.answerer.session.end == .closedByPeer)
+    }
+
     /// Packets that are forged, or of too many sources, do no harm.
     @Test func forgedPacketsAreIgnored() throws {
         let pair = try Pair(offererReceives: true, answererReceives: true)

@@ -34,6 +34,8 @@ package struct IncomingBundle {
     }
 
     private var media: [Section]
+    /// Whether there ever was a stream. Who sends may end that and go on to watch: a goodbye does not tell that the peer leaves.
+    package private(set) var hasReceived = false
     private let extensions: HeaderExtensions
     private var arrivals = TransportArrivals()
     private var reports: ReportSchedule
@@ -61,6 +63,7 @@ package struct IncomingBundle {
             // A source that begins anew has another SSRC (RFC 3550 §8.2).
             if media[index].stream?.ssrc != packet.header.ssrc {
                 media[index].stream = IncomingStream(ssrc: packet.header.ssrc)
+                hasReceived = true
             }
             media[index].stream!.receive(packet, { description.codecs[$0] }, now: now)
         } else if let repeated = description.retransmissions[type], let ssrc = media[index].stream?.ssrc,
@@ -86,6 +89,13 @@ package struct IncomingBundle {
             let index = media.firstIndex(where: { $0.stream?.ssrc == report.ssrc })
         else { return }
         media[index].stream!.receive(report, now: now)
+    }
+
+    /// Sources have said goodbye: their streams are over.
+    package mutating func end(_ ssrcs: [UInt32]) {
+        for index in media.indices {
+            if let stream = media[index].stream, ssrcs.contains(stream.ssrc) { media[index].stream = nil }
+        }
     }
 
     /// The frames that came since the last call, of all streams of a media description.
