@@ -3,15 +3,17 @@ package import Pixels
 import Posix
 import Synchronization
 
-/// Decodes what a peer sends, on a thread of its own. What cannot be decoded is left out, and a keyframe asked for.
+/// Decodes what a peer sends, on a thread of its own. What is damaged is left out, and a keyframe asked for.
 ///
 /// Close it: until then its thread keeps it alive.
 package final class DecodingReceiver: FrameReceiver {
     /// What the thread has to do. A peer that comes or goes takes the frames of another one away.
     private enum Work {
         case frame(ReceivedFrame)
-        /// There is no peer any more.
+        /// There is no peer any more, or another one.
         case clear
+
+        var isFrame: Bool { if case .frame = self { true } else { false } }
     }
 
     private struct State {
@@ -49,17 +51,20 @@ package final class DecodingReceiver: FrameReceiver {
 
     package func begin(_ requestKeyframe: @escaping @Sendable () -> Void) {
         state.withLock { state in
-            state.work.removeAll()
+            state.work.removeAll { $0.isFrame }
+            // Nobody has said that the earlier peer has gone.
+            if state.requestKeyframe != nil, state.work.isEmpty { state.work = [.clear] }
             state.requestKeyframe = requestKeyframe
             state.awaitsKeyframe = true
         }
+        bell.ring()
     }
 
     package func take(_ frame: ReceivedFrame) {
         let request = state.withLock { state -> (@Sendable () -> Void)? in
             if state.awaitsKeyframe, !frame.isKeyframe { return nil }
             guard state.work.count < Self.limit else {
-                state.work.removeAll()
+                state.work.removeAll { $0.isFrame }
                 state.awaitsKeyframe = true
                 return state.requestKeyframe
             }
@@ -115,17 +120,24 @@ package final class DecodingReceiver: FrameReceiver {
                 decoder = nil
                 if !hasReported { report("what the other side sends cannot be shown: \(error)") }
                 hasReported = true
-                lose()
+                lose(error)
             }
         }
     }
 
-    /// Nothing before the next keyframe can be decoded.
-    private func lose() {
-        let request = state.withLock { state in
+    /// Nothing before the next keyframe can be decoded. Another one of the same size and format would be as useless: it is not
+    /// asked for.
+    private func lose(_ error: VideoDecoderError) {
+        let isDamaged =
+            switch error {
+            case .size, .format: false
+            case .truncated, .library: true
+            }
+        let request = state.withLock { state -> (@Sendable () -> Void)? in
             state.work = Array(state.work.drop { if case .frame(let frame) = $0 { !frame.isKeyframe } else { false } })
-            state.awaitsKeyframe = state.work.isEmpty
-            return state.work.isEmpty ? state.requestKeyframe : nil
+            guard state.work.isEmpty else { return nil }
+            state.awaitsKeyframe = true
+            return isDamaged ? state.requestKeyframe : nil
         }
         request?()
     }

@@ -75,6 +75,40 @@ import VideoEncoding
         #expect(shown.state.withLock { $0.sentences.count } == 1)
     }
 
+    /// A peer whose pictures are too large is not asked for more of them, and may send smaller ones.
+    @Test func whatIsNotTakenIsNotAskedForAgain() throws {
+        let shown = Shown()
+        let receiver = try shown.receiver()
+        defer { receiver.close() }
+        receiver.begin { shown.request() }
+        // 65536x65536.
+        let bytes: [UInt8] = [0x82, 0x49, 0x83, 0x42, 0x2F, 0xFF, 0xFF, 0xFF, 0xF0, 0]
+        receiver.take(ReceivedFrame(codec: .vp9, isKeyframe: true, timestamp: 0, bytes: bytes))
+        try wait(until: "it is told") { shown.state.withLock { $0.sentences.count } == 1 }
+        receiver.take(ReceivedFrame(codec: .vp9, isKeyframe: false, timestamp: 0, bytes: bytes))
+        receiver.take(Self.keyframe)
+        try wait(until: "a picture is there") { shown.state.withLock { $0.sizes.count } == 1 }
+        #expect(shown.state.withLock { $0.requests } == 0)
+    }
+
+    /// The next peer may come before the picture of the last one is taken away.
+    @Test func thePictureOfAnEarlierPeerGoes() throws {
+        let shown = Shown()
+        let receiver = try shown.receiver()
+        defer { receiver.close() }
+        receiver.begin { shown.request() }
+        shown.state.withLock { $0.holds = true }
+        receiver.take(Self.keyframe)
+        receiver.end()
+        receiver.begin { shown.request() }
+        shown.state.withLock { $0.holds = false }
+        try wait(until: "it is gone") { shown.state.withLock { $0.cleared } == 1 }
+        receiver.take(Self.keyframe)
+        try wait(until: "another one is there") { shown.state.withLock { !$0.sizes.isEmpty } }
+        receiver.begin { shown.request() }
+        try wait(until: "that is gone, too") { shown.state.withLock { $0.cleared } == 2 }
+    }
+
     /// Frames that come faster than they are shown are dropped, and nobody waits.
     @Test func whatIsTooMuchIsDropped() throws {
         let shown = Shown()
