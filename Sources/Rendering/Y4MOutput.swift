@@ -61,15 +61,20 @@ package final class Y4MOutput: Sendable {
     }
 
     /// Takes a picture, and leaves memory of an older one in its place. A picture that was not written yet is dropped.
-    package func show(_ picture: inout PlanarPicture) {
-        state.withLock { state in
-            if state.hasEnded { return }
+    ///
+    /// - Returns: false when nothing more can be written.
+    @discardableResult
+    package func show(_ picture: inout PlanarPicture) -> Bool {
+        let isTaken = state.withLock { state in
+            if state.hasEnded { return false }
             let before = state.picture.take() ?? state.spare.take() ?? PlanarPicture()
             state.picture = picture
             picture = before
             if state.writing == .pictureThenBlack { state.writing = .picture }
+            return true
         }
-        bell.ring()
+        if isTaken { bell.ring() }
+        return isTaken
     }
 
     /// Shows black, in the size of the latest picture.

@@ -29,7 +29,7 @@ package final class DecodingReceiver: FrameReceiver {
 
     private let state = Mutex(State())
     private let bell = Bell()
-    private let show: @Sendable (inout PlanarPicture) -> Void
+    private let show: @Sendable (inout PlanarPicture) -> Bool
     private let clear: @Sendable () -> Void
     private let report: @Sendable (String) -> Void
     private let thread = Mutex<Thread?>(nil)
@@ -37,11 +37,12 @@ package final class DecodingReceiver: FrameReceiver {
     /// Starts the thread, on which all closures are called.
     ///
     /// - Parameters:
-    ///   - show: gets each picture, and may keep it if it leaves another one in its place.
+    ///   - show: gets each picture, and may keep it if it leaves another one in its place. Returns whether it takes more: once it
+    ///     does not, no frame is decoded any more.
     ///   - clear: is called when there is no peer any more whose pictures were shown.
     ///   - report: gets a sentence on the first frame of each peer that cannot be decoded.
     package init(
-        show: @escaping @Sendable (inout PlanarPicture) -> Void,
+        show: @escaping @Sendable (inout PlanarPicture) -> Bool,
         clear: @escaping @Sendable () -> Void,
         report: @escaping @Sendable (String) -> Void
     ) throws {
@@ -62,7 +63,7 @@ package final class DecodingReceiver: FrameReceiver {
 
     package func take(_ frame: ReceivedFrame) {
         let request = state.withLock { state -> (@Sendable () -> Void)? in
-            if state.awaitsKeyframe, !frame.isKeyframe { return nil }
+            if state.isClosed || state.awaitsKeyframe && !frame.isKeyframe { return nil }
             guard state.work.count < Self.limit else {
                 state.work.removeAll { $0.isFrame }
                 state.awaitsKeyframe = true
@@ -115,7 +116,12 @@ package final class DecodingReceiver: FrameReceiver {
             }
             do throws(VideoDecoderError) {
                 if frame.isKeyframe, decoder?.codec != frame.codec { decoder = try VideoDecoder(frame.codec) }
-                if try decoder?.decode(frame.bytes.span, into: &picture) ?? false { show(&picture) }
+                if try decoder?.decode(frame.bytes.span, into: &picture) ?? false, !show(&picture) {
+                    return state.withLock { state in
+                        state.isClosed = true
+                        state.work.removeAll()
+                    }
+                }
             } catch {
                 decoder = nil
                 if !hasReported { report("what the other side sends cannot be shown: \(error)") }

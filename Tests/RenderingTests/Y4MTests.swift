@@ -119,7 +119,7 @@ import Time
         var picture = Self.picture(16, 8, luma: 50)
         output.show(&picture)
         try wait(until: "it is told") { told.withLock { $0?.code } == EPIPE }
-        output.show(&picture)
+        try wait(until: "no more is taken") { !output.show(&picture) }
         output.close(until: MonotonicClock.now() + .seconds(30))
     }
 

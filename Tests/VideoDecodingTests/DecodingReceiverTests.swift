@@ -16,6 +16,7 @@ import VideoEncoding
             var sentences: [String] = []
             var requests = 0
             var holds = false
+            var takesMore = true
         }
 
         let state = Mutex(State())
@@ -23,7 +24,10 @@ import VideoEncoding
         func receiver() throws -> DecodingReceiver {
             try DecodingReceiver { [self] picture in
                 while state.withLock({ $0.holds }) { MonotonicClock.sleep(for: .milliseconds(1)) }
-                state.withLock { $0.sizes.append(picture.size) }
+                return state.withLock { state in
+                    state.sizes.append(picture.size)
+                    return state.takesMore
+                }
             } clear: { [self] in
                 state.withLock { $0.cleared += 1 }
             } report: { [self] sentence in
@@ -107,6 +111,24 @@ import VideoEncoding
         try wait(until: "another one is there") { shown.state.withLock { !$0.sizes.isEmpty } }
         receiver.begin { shown.request() }
         try wait(until: "that is gone, too") { shown.state.withLock { $0.cleared } == 2 }
+    }
+
+    /// When the window is closed, the call goes on without decoding.
+    @Test func whatNobodySeesIsNotDecoded() throws {
+        let shown = Shown()
+        let receiver = try shown.receiver()
+        defer { receiver.close() }
+        receiver.begin { shown.request() }
+        shown.state.withLock { $0.takesMore = false }
+        receiver.take(Self.keyframe)
+        try wait(until: "a picture is there") { shown.state.withLock { $0.sizes.count } == 1 }
+        for _ in 0..<3 * DecodingReceiver.limit { receiver.take(Self.keyframe) }
+        receiver.end()
+        receiver.begin { shown.request() }
+        receiver.take(Self.keyframe)
+        receiver.close()
+        let (pictures, cleared) = shown.state.withLock { ($0.sizes.count, $0.cleared) }
+        #expect(pictures == 1 && cleared == 0)
     }
 
     /// Frames that come faster than they are shown are dropped, and nobody waits.
