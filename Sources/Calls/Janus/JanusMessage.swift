@@ -11,8 +11,8 @@ struct JanusMessage: Sendable, Equatable {
         case fault(JanusFault)
         /// This side is in the room, as the plugin says; with the answer to its offer.
         case joined(JanusDescription?)
-        /// This side is in the room no more; the reason is `kicked`, or there is none.
-        case left(reason: String?)
+        /// This side is in the room no more; the reason is `kicked`.
+        case left(reason: String)
         case roomDestroyed
         /// A candidate of Janus: a line `candidate:…`.
         case candidate(String)
@@ -58,7 +58,10 @@ struct JanusMessage: Sendable, Equatable {
         switch data["videoroom"]?.string {
         case "joined": return .joined(description)
         case "destroyed": return .roomDestroyed
-        default: return data["leaving"]?.string == "ok" ? .left(reason: data["reason"]?.string) : .other
+        default:
+            // Without a reason it is another publisher whose id is "ok": this side never asks to leave.
+            guard data["leaving"]?.string == "ok", let reason = data["reason"]?.string else { return .other }
+            return .left(reason: reason)
         }
     }
 }

@@ -19,7 +19,7 @@ import Time
         "{\"janus\":\"event\",\"transaction\":\"T\",\"session_id\":1,\"sender\":1,\"plugindata\":{\"data\":{\"error_code\":432,\"error\":\"full\"}}}",
         "{\"janus\":\"hangup\",\"session_id\":1,\"sender\":1,\"reason\":\"x\"}",
         "{\"janus\":\"detached\",\"session_id\":1,\"sender\":1}", "{\"janus\":\"timeout\",\"session_id\":1}",
-        "{\"janus\":\"event\",\"session_id\":1,\"sender\":1,\"plugindata\":{\"data\":{\"leaving\":\"ok\"}}}",
+        "{\"janus\":\"event\",\"session_id\":1,\"sender\":1,\"plugindata\":{\"data\":{\"leaving\":\"ok\",\"reason\":\"kicked\"}}}",
         "{\"janus\":\"trickle\",\"session_id\":1,\"sender\":1,\"candidate\":{\"candidate\":\"candidate:1\"}}",
         "{\"janus\":\"webrtcup\",\"session_id\":1,\"sender\":1}", "[]", "{}", "", "{\"janus\":1}",
     ]

@@ -217,6 +217,7 @@ import Time
             "\"janus\":\"server_info\"",
             "\"janus\":\"event\",\"plugindata\":{\"data\":{\"videoroom\":\"event\",\"publishers\":[{\"id\":1}]}}",
             "\"janus\":\"event\",\"plugindata\":{\"data\":{\"videoroom\":\"event\",\"leaving\":883740818949249}}",
+            "\"janus\":\"event\",\"plugindata\":{\"data\":{\"videoroom\":\"event\",\"leaving\":\"ok\"}}",
         ]
     )
     func whatNeedsNoDeedDoesNothing(members: String) {
