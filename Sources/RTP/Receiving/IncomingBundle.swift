@@ -59,9 +59,13 @@ package struct IncomingBundle {
         reports.packetSent(at: now)
         let description = media[index].description
         let type = packet.header.payloadType
-        if description.codecs[type] != nil {
-            // A source that begins anew has another SSRC (RFC 3550 §8.2).
+        if let codec = description.codecs[type] {
+            // A source that begins anew has another SSRC (RFC 3550 §8.2), and begins with a keyframe.
             if media[index].stream?.ssrc != packet.header.ssrc {
+                guard
+                    media[index].stream?.isSilent(at: now) ?? true
+                        || FrameAssembly.beginsKeyframe(packet.payload, codec)
+                else { return }
                 media[index].stream = IncomingStream(ssrc: packet.header.ssrc)
                 hasReceived = true
             }
@@ -105,7 +109,10 @@ package struct IncomingBundle {
 
     /// What came is of no use to the decoders: the peer is asked for keyframes.
     package mutating func requestKeyframes() {
-        for index in media.indices { media[index].stream?.requestKeyframe() }
+        for index in media.indices {
+            let description = media[index].description
+            media[index].stream?.requestKeyframe { description.codecs[$0] }
+        }
     }
 
     // MARK: - Out

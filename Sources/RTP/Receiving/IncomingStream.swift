@@ -18,10 +18,14 @@ struct IncomingStream {
     private static let keyframeInterval = Duration.milliseconds(500)
     /// How long the first packets of a stream may overtake that of its first keyframe.
     private static let firstPatience = Duration.milliseconds(30)
+    /// After so long without a packet a source may have been replaced by another.
+    private static let silence = Duration.seconds(1)
 
     let ssrc: UInt32
     private var numbers = SequenceUnwrapper()
     private var buffer = ReorderingBuffer()
+    /// The numbers of packets that wait and begin a keyframe, in their order. Those before the buffer's next one are over.
+    private var starts: [Int64] = []
     private var losses = PacketLosses()
     private(set) var statistics = ReceptionStatistics(clockRate: VideoCodec.clockRate)
     private var state = State.awaitingKeyframe(askAt: nil)
@@ -30,6 +34,8 @@ struct IncomingStream {
     /// Whether packets came since a keyframe was asked for: a peer that sends nothing is not asked again.
     private var hasNews = false
     private var keyframeAskedAt: Instant?
+    /// When the source itself has sent last.
+    private var lastArrival: Instant?
     private var frames: [ReceivedFrame] = []
 
     init(ssrc: UInt32) { self.ssrc = ssrc }
@@ -46,6 +52,7 @@ struct IncomingStream {
     /// - Parameter codec: what its payload type means.
     mutating func receive(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?, now: Instant) {
         statistics.note(packet.header, at: now)
+        lastArrival = now
         insert(packet, codec, now: now)
     }
 
@@ -57,7 +64,12 @@ struct IncomingStream {
     mutating func receive(_ report: SenderReport, now: Instant) { statistics.note(report, at: now) }
 
     /// What was received is of no use to a decoder.
-    mutating func requestKeyframe() { state = .awaitingKeyframe(askAt: .start) }
+    mutating func requestKeyframe(_ codec: (UInt8) -> VideoCodec?) {
+        loseFrames()
+        goOn(codec)
+    }
+
+    func isSilent(at now: Instant) -> Bool { lastArrival.map { now > $0 + Self.silence } ?? true }
 
     private mutating func insert(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?, now: Instant) {
         let before = numbers.highest
@@ -72,19 +84,17 @@ struct IncomingStream {
         case .isOld: return
         case .isFarAhead:
             losses.forget(before: number)
-            loseFrames(codec)
+            starts.removeAll()
+            loseFrames()
         case .isNew:
             losses.noteArrival(of: number)
             if !isFirst, let before, number > before + 1, !losses.noteGap(before + 1..<number, now: now) {
-                giveUp(before: number, codec)
+                giveUp(before: number)
             }
         }
-        if isAwaiting {
-            if begins(packet, codec) { begin(at: number, codec) }
-        } else {
-            drain(codec)
-            if packet.header.marker || number < before ?? number { goOnWithKeyframe(codec) }
-        }
+        if begins(packet, codec) { noteStart(at: number) }
+        goOn(codec)
+        if !isAwaiting, packet.header.marker || number < before ?? number { goOnWithKeyframe(around: number, codec) }
     }
 
     private var isAwaiting: Bool { if case .awaitingKeyframe = state { true } else { false } }
@@ -93,35 +103,46 @@ struct IncomingStream {
         codec(packet.header.payloadType).map { FrameAssembly.beginsKeyframe(packet.payload, $0) } ?? false
     }
 
-    /// Goes on with the first keyframe that is there, or asks for one.
-    private mutating func loseFrames(_ codec: (UInt8) -> VideoCodec?) {
-        state = .awaitingKeyframe(askAt: .start)
-        guard let next = buffer.next else { return }
-        let start = (next..<max(next, buffer.end)).first { number in
-            buffer[number].map { begins($0, codec) } ?? false
-        }
-        if let start { begin(at: start, codec) }
+    private mutating func noteStart(at number: Int64) {
+        forgetStarts()
+        starts.insert(number, at: (starts.lastIndex { $0 < number } ?? -1) + 1)
     }
 
+    private mutating func forgetStarts() {
+        let next = buffer.next ?? 0
+        starts.removeFirst(starts.prefix { $0 < next }.count)
+    }
+
+    /// What comes is of no use before the next keyframe.
+    private mutating func loseFrames() { state = .awaitingKeyframe(askAt: .start) }
+
     /// Throws away what is before the first packet of a keyframe, and goes on with that.
-    private mutating func begin(at number: Int64, _ codec: (UInt8) -> VideoCodec?) {
+    private mutating func begin(at number: Int64) {
         buffer.skip(to: number)
         losses.forget(before: number)
         state = .going(nil)
         hasBegun = true
-        drain(codec)
     }
 
-    private mutating func giveUp(before number: Int64, _ codec: (UInt8) -> VideoCodec?) {
+    private mutating func giveUp(before number: Int64) {
         buffer.skip(to: number)
         losses.forget(before: number)
-        loseFrames(codec)
+        loseFrames()
     }
 
     // MARK: - Frames
 
-    private mutating func drain(_ codec: (UInt8) -> VideoCodec?) {
-        while !isAwaiting, let packet = buffer.takeNext() { take(packet, codec) }
+    /// Takes what is there, where frames were lost from the next keyframe on. Each step takes a packet.
+    private mutating func goOn(_ codec: (UInt8) -> VideoCodec?) {
+        while true {
+            if isAwaiting {
+                forgetStarts()
+                guard let start = starts.first else { return }
+                begin(at: start)
+            }
+            guard let packet = buffer.takeNext() else { return }
+            take(packet, codec)
+        }
     }
 
     /// Takes the next packet of all that were sent.
@@ -131,7 +152,7 @@ struct IncomingStream {
         else { return }
         // Some senders set no marker.
         if let before = frame, before.timestamp != packet.header.timestamp || before.codec != type {
-            guard finish(before, codec) else { return }
+            guard finish(before) else { return }
             frame = nil
         }
         state = .going(nil)
@@ -139,32 +160,37 @@ struct IncomingStream {
         do throws(MalformedPacket) {
             try assembly.append(packet.payload)
         } catch {
-            return loseFrames(codec)
+            return loseFrames()
         }
-        if packet.header.marker { _ = finish(assembly, codec) } else { state = .going(assembly) }
+        if packet.header.marker { _ = finish(assembly) } else { state = .going(assembly) }
     }
 
     /// Returns whether the frame is whole.
-    private mutating func finish(_ frame: FrameAssembly, _ codec: (UInt8) -> VideoCodec?) -> Bool {
+    private mutating func finish(_ frame: FrameAssembly) -> Bool {
         guard let received = frame.finish() else {
-            loseFrames(codec)
+            loseFrames()
             return false
         }
         frames.append(received)
         return true
     }
 
-    /// Where packets are missing, looks whether a whole keyframe is there behind them.
-    private mutating func goOnWithKeyframe(_ codec: (UInt8) -> VideoCodec?) {
-        guard let next = buffer.next, next < buffer.end else { return }
-        var start: Int64?
-        for number in next..<buffer.end {
-            guard let packet = buffer[number] else {
-                start = nil
-                continue
+    /// Where packets are missing, looks whether a packet behind them makes a keyframe whole.
+    private mutating func goOnWithKeyframe(around number: Int64, _ codec: (UInt8) -> VideoCodec?) {
+        forgetStarts()
+        guard let start = starts.last(where: { $0 <= number }) else { return }
+        var first = number
+        while first > start {
+            guard let packet = buffer[first - 1], !packet.header.marker else { return }
+            first -= 1
+        }
+        var last = number
+        while let packet = buffer[last] {
+            if packet.header.marker {
+                begin(at: start)
+                return goOn(codec)
             }
-            if begins(packet, codec) { start = number }
-            if let start, packet.header.marker { return begin(at: start, codec) }
+            last += 1
         }
     }
 
@@ -173,7 +199,12 @@ struct IncomingStream {
     /// Gives up what was asked for in vain.
     mutating func tick(_ codec: (UInt8) -> VideoCodec?, now: Instant) {
         while let lost = losses.hopeless(at: now) {
-            if isAwaiting { losses.forget(before: lost + 1) } else { giveUp(before: buffer.first ?? buffer.end, codec) }
+            if isAwaiting {
+                losses.forget(before: lost + 1)
+            } else {
+                giveUp(before: buffer.first ?? buffer.end)
+                goOn(codec)
+            }
         }
     }
 

@@ -29,7 +29,8 @@ struct ReorderingBuffer {
     /// The most packets that wait: 2 s at 10 Mb/s.
     static let capacity = 2048
 
-    private var slots = [IncomingPacket?](repeating: nil, count: Self.capacity)
+    /// By number, from the next one on.
+    private var waiting: [Int64: IncomingPacket] = [:]
     /// The number of the packet that comes next; nil before the first.
     private(set) var next: Int64?
     /// One more than the highest number.
@@ -47,26 +48,22 @@ struct ReorderingBuffer {
         if number < next || self[number] != nil { return .isOld }
         let isFarAhead = number - next >= Self.capacity
         if isFarAhead {
-            removeAll()
+            waiting.removeAll()
             self.next = number
         } else {
             self.next = next
         }
         end = max(end, number + 1)
-        slots[Self.slot(number)] = packet
+        waiting[number] = packet
         return isFarAhead ? .isFarAhead : .isNew
     }
 
     /// A packet that waits.
-    subscript(number: Int64) -> IncomingPacket? {
-        guard let next, next..<max(next, end) ~= number else { return nil }
-        return slots[Self.slot(number)]
-    }
+    subscript(number: Int64) -> IncomingPacket? { waiting[number] }
 
     /// The next packet, if it is there.
     mutating func takeNext() -> IncomingPacket? {
-        guard let number = next, let packet = self[number] else { return nil }
-        slots[Self.slot(number)] = nil
+        guard let number = next, let packet = waiting.removeValue(forKey: number) else { return nil }
         next = number + 1
         return packet
     }
@@ -74,15 +71,15 @@ struct ReorderingBuffer {
     /// Throws away what waits before a number, and does not wait for it any more.
     mutating func skip(to number: Int64) {
         guard let next, number > next else { return }
-        for skipped in next..<min(number, max(end, next)) { slots[Self.slot(skipped)] = nil }
+        if waiting.count < number - next {
+            waiting = waiting.filter { $0.key >= number }
+        } else {
+            for skipped in next..<number { waiting[skipped] = nil }
+        }
         self.next = number
         end = max(end, number)
     }
 
     /// The number of the first packet that waits.
     var first: Int64? { next.flatMap { next in (next..<max(next, end)).first { self[$0] != nil } } }
-
-    private mutating func removeAll() { for index in slots.indices { slots[index] = nil } }
-
-    private static func slot(_ number: Int64) -> Int { Int(number % Int64(capacity)) }
 }

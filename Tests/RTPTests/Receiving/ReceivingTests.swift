@@ -297,4 +297,74 @@ private struct Line {
         for count in 0..<20 { receiver.receive(Array(packet(9).prefix(count)), now: now) }
         expect(receiver.takeFrames().count == 0)
     }
+
+    private func bundle() -> IncomingBundle {
+        var random = SplitMix(seed: 2)
+        return IncomingBundle(
+            [.init(mid: "", codecs: [96: .vp8], retransmissions: [:], extensions: HeaderExtensions())],
+            using: &random
+        )
+    }
+
+    private func packet(
+        _ number: UInt16,
+        _ payload: [UInt8],
+        isLast: Bool = true,
+        timestamp: UInt32 = 0,
+        ssrc: UInt32 = 5
+    ) -> [UInt8] {
+        var bytes: [UInt8] = []
+        RTPHeader(marker: isLast, payloadType: 96, sequenceNumber: number, timestamp: timestamp, ssrc: ssrc)
+            .write(to: &bytes)
+        return bytes + payload
+    }
+
+    private static let keyframe: [UInt8] = [0x10, 0, 0, 0]
+    private static let delta: [UInt8] = [0x10, 1, 0, 0]
+
+    /// A decoder fails while the next keyframe waits for a packet before it.
+    @Test func aKeyframeThatIsThereIsNotMissed() {
+        var receiver = bundle()
+        let now = Instant.seconds(10)
+        receiver.receive(packet(1, Self.keyframe), now: now)
+        expect(receiver.takeFrames().count == 1)
+        receiver.receive(packet(3, Self.keyframe, isLast: false), now: now)
+        expect(receiver.takeFrames().isEmpty)
+        receiver.requestKeyframes()
+        receiver.receive(packet(4, [0x00, 7]), now: now)
+        expect(receiver.takeFrames().map(\.bytes) == [[0, 0, 0, 7]])
+    }
+
+    /// As many keyframes as the buffer holds, none of which goes on as it should.
+    @Test func manyBrokenKeyframesAreLeftOneAfterTheOther() {
+        var receiver = bundle()
+        let now = Instant.seconds(10)
+        receiver.receive(packet(1, Self.keyframe), now: now)
+        for number in 3...2047 as ClosedRange<UInt16> {
+            receiver.receive(packet(number, Self.keyframe, isLast: false, timestamp: 1), now: now)
+        }
+        expect(receiver.takeFrames().count == 1)
+        receiver.receive(packet(2, [0x00, 7], isLast: false, timestamp: 1), now: now)
+        receiver.receive(packet(2048, [0x10, 0, 0, 9], timestamp: 2), now: now)
+        expect(receiver.takeFrames().last?.bytes == [0, 0, 9])
+    }
+
+    /// Another source is one that begins anew, with a keyframe, unless the first has fallen silent.
+    @Test func anotherSourceTakesOverWithAKeyframe() throws {
+        var receiver = bundle()
+        var now = Instant.seconds(10)
+        receiver.receive(packet(1, Self.keyframe), now: now)
+        receiver.receive(packet(100, Self.delta, ssrc: 6), now: now)
+        receiver.receive(packet(2, Self.delta), now: now)
+        expect(receiver.takeFrames().map(\.isKeyframe) == [true, false])
+        receiver.receive(packet(101, Self.keyframe, ssrc: 6), now: now)
+        receiver.receive(packet(102, Self.delta, ssrc: 6), now: now)
+        expect(receiver.takeFrames().map(\.isKeyframe) == [true, false])
+        now += .seconds(2)
+        receiver.receive(packet(200, Self.delta, ssrc: 7), now: now)
+        now += .seconds(1)
+        var bytes: [UInt8] = []
+        expect(receiver.writeFeedback(as: 1, named: "n", roundTripTime: nil, at: now, to: &bytes))
+        #expect(try RTCPPacket.parse(bytes).contains(.pictureLoss(PictureLossIndication(sender: 1, media: 7))))
+    }
 }
