@@ -294,7 +294,7 @@ private struct Line {
         expect(receiver.takeFrames().count == 1)
         receiver.receive(packet(8, type: 98, ssrc: 7), now: now)
         receiver.receive(packet(8, type: 97, ssrc: 8), now: now)
-        for count in 0..<20 { receiver.receive(Array(packet(9).prefix(count)), now: now) }
+        for count in 0..<14 { receiver.receive(Array(packet(9).prefix(count)), now: now) }
         expect(receiver.takeFrames().count == 0)
     }
 
