@@ -111,7 +111,8 @@ struct WebOptions: ParsableArguments {
         guard 1...1000 ~= maxViewers else {
             throw ValidationError("--max-viewers \(maxViewers) is out of range: give 1 to 1000.")
         }
-        _ = try turnServers()
+        let secret = try turnSecret()
+        for server in try turnServers() { _ = try server.credentials(secret) }
         guard let token = token ?? Self.environmentToken else { return }
         guard !token.isEmpty, Set((Self.alphabet + ".~").utf8).isSuperset(of: token.utf8) else {
             throw ValidationError("a token takes letters, digits, and - . _ ~ only: give another --token.")

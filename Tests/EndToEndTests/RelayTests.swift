@@ -101,7 +101,8 @@ extension ProgramTests {
             let network = scene.whip.network
             let counter = try draw("counter", on: scene.whip.display, "--fps", "30")
             let command = [
-                Programs.oriel, "attach", "web", "--dir", scene.whip.broadcast.directory, "--turn", "u:p@\(Self.address)",
+                Programs.oriel, "attach", "web", "--dir", scene.whip.broadcast.directory, "--turn",
+                "u:p@\(Self.address)",
             ]
             let sender = try Subprocess(network.atSender(command), environment: ["ORIEL_TOKEN": WebBroadcast.token])
             try wait(until: "the sender serves") { sender.output.contains("http") }
