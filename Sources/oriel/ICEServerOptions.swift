@@ -70,7 +70,7 @@ struct TURNServer {
         if let login { return .password(username: login.username, password: login.password) }
         if let secret { return .secret(secret, lifetime: Self.loginLifetime) }
         throw ValidationError(
-            "the TURN server \(host) has no login: give USER:PASSWORD@\(host), or --turn-secret-file."
+            "the TURN server \(host) has no login: give USER:PASSWORD@HOST, or --turn-secret-file."
         )
     }
 
