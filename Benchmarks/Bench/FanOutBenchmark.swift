@@ -1,4 +1,3 @@
-import Foundation
 import Posix
 import TestSupport
 import Time
@@ -73,14 +72,7 @@ private func fanOut(to count: Int, seconds: Double) throws -> [Double] {
     let after = (try sender.cpuSeconds(), try processorSeconds(of: janus.process.pid), try scene.bytesFromSender())
     let time = secondsSince(start)
     try load.wait(timeout: .seconds(120))
-    struct Report: Decodable {
-        let connected: Int
-        let packets: Double
-        let lost: Double
-        let seconds: Double
-    }
-    let report = try JSONDecoder().decode(Report.self, from: Data(load.output.utf8))
-    guard report.connected == count else { throw BenchError("\(report.connected) of \(count) viewers connected") }
+    let report = try LoadReport(load.output, of: count)
     return [
         (after.0 - before.0) / time * 100, Double(after.2 - before.2) * 8 / 1000 / time,
         (after.1 - before.1) / time * 100,

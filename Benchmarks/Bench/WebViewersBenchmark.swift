@@ -94,14 +94,7 @@ private func load(viewers: Int, seconds: Double) throws -> [Double] {
     sleep(seconds: seconds - 1)
     let used = (try web.sender.cpuSeconds() - before) / secondsSince(start)
     try load.wait(timeout: .seconds(60))
-    struct Report: Decodable {
-        let connected: Int
-        let packets: Double
-        let lost: Double
-        let seconds: Double
-    }
-    let report = try JSONDecoder().decode(Report.self, from: Data(load.output.utf8))
-    guard report.connected == viewers else { throw BenchError("\(report.connected) of \(viewers) viewers connected") }
+    let report = try LoadReport(load.output, of: viewers)
     return [used * 100, report.packets / report.seconds, report.lost]
 }
 

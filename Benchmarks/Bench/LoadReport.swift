@@ -1,0 +1,15 @@
+import Foundation
+
+/// What `pion_load` has received, in JSON on its standard output.
+struct LoadReport: Decodable {
+    let connected: Int
+    let packets: Double
+    let lost: Double
+    let seconds: Double
+
+    /// - Parameter count: the viewers that must all have connected.
+    init(_ output: String, of count: Int) throws {
+        self = try JSONDecoder().decode(Self.self, from: Data(output.utf8))
+        guard connected == count else { throw BenchError("\(connected) of \(count) viewers connected") }
+    }
+}
