@@ -1,5 +1,6 @@
 import HTTP
 import Posix
+import Synchronization
 import WebRTC
 
 /// The STUN and TURN servers, as this machine uses them and as viewers learn of them.
@@ -40,8 +41,14 @@ struct ICEServers {
     mutating func startTunnels(_ trust: TLSTrust) throws(HTTPServerError) -> [TLSTunnel] {
         var tunnels: [TLSTunnel] = []
         for (server, credentials) in secure {
+            // Each viewer tries it: it is told once for each reason.
+            let told = Mutex<WebClientError?>(nil)
             let tunnel = try TLSTunnel(to: server.host, port: server.port, trust) { error in
-                Console.note("the relay \(server.host) cannot be used: \(error)")
+                let isNews = told.withLock { told in
+                    defer { told = error }
+                    return told != error
+                }
+                if isNews { Console.note("the relay \(server.host) cannot be used: \(error)") }
             }
             tunnels.append(tunnel)
             configuration.servers.append(.turn(address: "127.0.0.1", port: tunnel.port, .tcp, credentials))
