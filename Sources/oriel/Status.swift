@@ -155,19 +155,22 @@ struct SenderEntry: Encodable {
     }
 }
 
+private enum SenderField: CodingKey { case sender }
+
+/// What a sender tells of somebody: its fields, and beside them `sender`, the sender's process.
+private func encodeEntry(_ somebody: some Encodable, of sender: Int32, to encoder: any Encoder) throws {
+    try somebody.encode(to: encoder)
+    var fields = encoder.container(keyedBy: SenderField.self)
+    try fields.encode(sender, forKey: .sender)
+}
+
 /// One who asks to look in, as `oriel status` tells of it.
 struct KnockEntry: Encodable {
     /// Process of the sender.
     let sender: Int32
     let knock: SenderStatus.Knock
 
-    private enum CodingKeys: CodingKey { case sender }
-
-    func encode(to encoder: any Encoder) throws {
-        try knock.encode(to: encoder)
-        var fields = encoder.container(keyedBy: CodingKeys.self)
-        try fields.encode(sender, forKey: .sender)
-    }
+    func encode(to encoder: any Encoder) throws { try encodeEntry(knock, of: sender, to: encoder) }
 
     /// A sender may say anything.
     var sentence: String {
@@ -185,13 +188,7 @@ struct ViewerEntry: Encodable {
     let sender: Int32
     let viewer: SenderStatus.Viewer
 
-    private enum CodingKeys: CodingKey { case sender }
-
-    func encode(to encoder: any Encoder) throws {
-        try viewer.encode(to: encoder)
-        var fields = encoder.container(keyedBy: CodingKeys.self)
-        try fields.encode(sender, forKey: .sender)
-    }
+    func encode(to encoder: any Encoder) throws { try encodeEntry(viewer, of: sender, to: encoder) }
 
     static let head = [
         "viewer", "from", "for", "codec", "rendition", "kb/s", "target", "link", "queue", "round trip", "loss",
