@@ -179,6 +179,8 @@ final class PeerTransport {
     ///
     /// - Parameter path: where it may lead to; nil for anywhere.
     private func move(from path: (local: Candidate, remote: Candidate)?, _ addresses: Set<String>, at now: Instant) {
+        // Of the last generation: the peer may have restarted ICE while another path was sought.
+        let credentials = newest.agent.credentials
         successor = nil
         // Where this side chooses a path, that is to be the only one: a check shows that it leads somewhere.
         let chooses = path != nil && !isControlling
@@ -191,7 +193,7 @@ final class PeerTransport {
             in: loop,
             configuration,
             isControlling: isControlling,
-            credentials: self.way.agent.credentials,
+            credentials: credentials,
             addresses: addresses
         )
         guard let way, let remote = remote.credentials else { return }
