@@ -10,10 +10,21 @@ package struct CallEnd: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     package let kind: Kind
+    package let reason: EndReason
     /// A sentence for a person.
     package let description: String
 
-    init(_ kind: Kind, _ sentence: String) { (self.kind, description) = (kind, sentence) }
+    /// - Parameter reason: nil for what the kind says already.
+    init(_ kind: Kind, _ sentence: String, reason: EndReason? = nil) {
+        (self.kind, description) = (kind, sentence)
+        let usual: EndReason =
+            switch kind {
+            case .unavailable: .lost
+            case .tryAgain: .busy
+            case .failed: .failed
+            }
+        self.reason = reason ?? usual
+    }
 }
 
 /// A call that others run, and this side takes part in.

@@ -15,7 +15,7 @@ final class CallPeer: Sendable {
         case connected(codec: VideoCodec?)
         /// The last one, unless `close` came before: it has ended, or there will be none, and why; and whether another attempt would
         /// end likewise.
-        case ended(why: String, isFinal: Bool)
+        case ended(why: String, EndReason, isFinal: Bool)
     }
 
     private enum Stage {
@@ -195,17 +195,17 @@ final class CallPeer: Sendable {
                 self
             )
         case .connected(let status): signalled(.connected(codec: isSending ? status.codec : nil), self)
-        case .ended(let end, _): tell(end: "\(end)", isFinal: false)
+        case .ended(let end, _): tell(end: "\(end)", EndReason(end), isFinal: false)
         }
     }
 
     /// Ends without a peer.
     private func end(_ why: String, isFinal: Bool, in loop: PeerLoop) {
         if case .offered(let number, _) = stage.withLock(\.self) { loop.withdrawOffer(number) }
-        tell(end: why, isFinal: isFinal)
+        tell(end: why, .failed, isFinal: isFinal)
     }
 
-    private func tell(end why: String, isFinal: Bool) {
+    private func tell(end why: String, _ reason: EndReason, isFinal: Bool) {
         let wasOver = stage.withLock { stage in
             defer { stage = .over }
             if case .over = stage { return true }
@@ -213,6 +213,6 @@ final class CallPeer: Sendable {
         }
         guard !wasOver else { return }
         receiver?.end()
-        signalled(.ended(why: why, isFinal: isFinal), self)
+        signalled(.ended(why: why, reason, isFinal: isFinal), self)
     }
 }

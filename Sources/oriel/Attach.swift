@@ -69,8 +69,9 @@ struct Attach: ParsableCommand {
         let signals = try TerminationSignals()
         guard let reader = try AttachedReader.open(broadcast, waits: wait, until: signals) else { return }
         let log = try sender.stats.map { try StatisticsLog(path: $0) }
+        let events = try EventLog(path: sender.events)
         guard let rendering = try PreparedRendering.prepare(rendering, broadcast, until: signals) else { return }
-        let end = try send(reader, log: log, rendering, until: signals)
+        let end = try send(reader, log: log, events, rendering, until: signals)
         if end == .broadcastStopped { Console.note("the broadcast has ended") }
     }
 }

@@ -15,6 +15,7 @@ extension Attach {
     func send(
         _ reader: consuming FrameReader,
         log: StatisticsLog?,
+        _ events: EventLog,
         _ rendering: consuming PreparedRendering,
         until signals: borrowing TerminationSignals
     ) throws -> SenderLoop.End {
@@ -44,9 +45,14 @@ extension Attach {
             socketFamilies: [AF_INET, AF_INET6] + (ice == nil ? [] : [AF_NETLINK]),
             mayListen: preparation != nil || relayTrust != nil
         )
-        let plain = try beginPlainCalls(with: renditions[0], horizon, restrictingFilesBy: sandbox)
-        defer { for call in plain { call.close() } }
+        let plain = try beginPlainCalls(with: renditions[0], horizon, events, restrictingFilesBy: sandbox)
+        defer {
+            for call in plain { call.close() }
+            for call in calls where call.destination != nil { events.tell(.ended(call)) }
+            events.close()
+        }
         try enterSandbox(by: sandbox.filterCalls)
+        try events.begin()
         let rendered = try rendering.begin()
         defer { rendered.close() }
         let tunnels = try relayTrust.flatMap { try ice?.startTunnels($0) } ?? []
@@ -60,7 +66,9 @@ extension Attach {
             )
         }
         let codecs = video.codec.codecs
-        let served = try preparation.map { try ServedWebCall($0, to: peers!, codecs: codecs, horizon: horizon) }
+        let served = try preparation.map {
+            try ServedWebCall($0, to: peers!, codecs: codecs, horizon: horizon, events)
+        }
         let sinks = Sinks(report: Console.note)
         let joined = trust.map { trust in
             JoinedCalls(
@@ -71,7 +79,8 @@ extension Attach {
                 whipToken: whipToken,
                 janusSecrets: janusSecrets,
                 receiver: rendered.receiver,
-                to: peers!
+                to: peers!,
+                events
             ) { sinks.bell.ring() }
         }
         defer {
@@ -110,6 +119,7 @@ extension Attach {
         let endsWithThem = plain.isEmpty && served == nil
         let end = try loop.run(until: signals, orWhen: { endsWithThem && joined?.haveEnded ?? false }) { condition in
             served?.status.note(condition)
+            events.tell(CallEvent(condition))
         } eachSecond: { statistics in
             let work = commands.note(statistics)
             served?.status.note(WebStatus.Work(quantizer: work.quantizer, limit: work.limit?.rawValue))
@@ -135,6 +145,7 @@ extension Attach {
     private func beginPlainCalls(
         with rendition: Rendition,
         _ horizon: Horizon,
+        _ events: EventLog,
         restrictingFilesBy sandbox: Sandbox
     ) throws -> [PlainRTPCall] {
         // Each prepared call holds such a thread.
@@ -142,7 +153,7 @@ extension Attach {
         try enterSandbox(by: sandbox.restrictFiles)
         var begun: [PlainRTPCall] = []
         do {
-            for call in prepared { begun.append(try call.begin(rendition, horizon: horizon)) }
+            for call in prepared { begun.append(try call.begin(rendition, horizon: horizon, events)) }
         } catch {
             for call in begun { call.close() }
             throw error

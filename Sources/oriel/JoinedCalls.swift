@@ -113,6 +113,7 @@ final class JoinedCalls: Sendable {
     ///   - calls: rooms, endpoints of WHIP, and rooms of Janus.
     ///   - areAll: whether the sender has no other calls, and ends with the last of these.
     ///   - receiver: takes what the other member of the room sends.
+    ///   - events: is told what happens in them.
     ///   - ended: is called when all of them are over.
     init(
         _ calls: [Call],
@@ -123,18 +124,19 @@ final class JoinedCalls: Sendable {
         janusSecrets: JanusSecrets?,
         receiver: (any FrameReceiver)?,
         to peers: PeerGroup,
+        _ events: EventLog,
         ended: @escaping @Sendable () -> Void
     ) {
         let (web, shared) = (WebClient(trust), Shared(running: calls.count))
         (self.web, self.shared) = (web, shared)
-        let end = { @Sendable (end: CallEnd?) in
+        let end = { @Sendable (call: Call, end: CallEnd?) in
             let isLast = shared.state.withLock { state in
                 state.running -= 1
                 if let end { state.failure = end }
                 return state.running == 0
             }
             // The sentence of the last one is the sender's.
-            if let end, !(areAll && isLast) { Console.note("\(end)") }
+            events.tell(.ended(call, end, isTold: !(areAll && isLast)))
             shared.hasEnded.ring()
             if isLast { ended() }
         }
@@ -143,21 +145,21 @@ final class JoinedCalls: Sendable {
             switch call {
             case .janus(let address):
                 JanusCall(to: address, janusSecrets ?? JanusSecrets(), codecs: codecs, by: web, to: peers) {
-                    Console.note("\(address): \($0)")
+                    events.tell(CallEvent($0, in: call))
                 } ended: {
-                    end($0)
+                    end(call, $0)
                 }
             case .room(let address):
                 RoomCall(address, codecs: codecs, by: web, to: peers, receiver: receiver) {
-                    Console.note("\(address): \($0)")
+                    events.tell(CallEvent($0, in: call))
                 } ended: {
-                    end($0)
+                    end(call, $0)
                 }
             case .whip(let endpoint):
                 WHIPCall(to: endpoint, token: whipToken, codecs: codecs, by: web, to: peers) {
-                    Console.note("\(call): \($0)")
+                    events.tell(CallEvent($0, in: call))
                 } ended: {
-                    end($0)
+                    end(call, $0)
                 }
             case .web, .plainRTP: nil
             }

@@ -52,7 +52,7 @@ struct PreparedRTPCall {
     }
 
     /// Makes the call and writes its session description. Looking up the host may need a Unix socket.
-    func begin(_ rendition: Rendition, horizon: Horizon) throws -> PlainRTPCall {
+    func begin(_ rendition: Rendition, horizon: Horizon, _ events: EventLog) throws -> PlainRTPCall {
         let call = try PlainRTPCall(
             to: destination,
             rendition,
@@ -67,7 +67,8 @@ struct PreparedRTPCall {
         }
         let summary =
             "\(rendition.width)x\(rendition.height) \(rendition.codec.rawValue) at \(rendition.bitrate / 1000)k"
-        Console.note("sending \(summary) to \(destination) from port \(call.localAddress.port)")
+        let sentence = "sending \(summary) to \(destination) from port \(call.localAddress.port)"
+        events.tell(.joined(.plainRTP(destination), sentence: sentence))
         return call
     }
 }

@@ -30,26 +30,31 @@ final class ServedWebCall {
     let status = WebStatus()
     /// Where viewers wait; nil where all are let in.
     let lobby: Lobby?
+    private let events: EventLog
     private let server: HTTPServer
     private let service: WebService
     private let listener: HTTPServer.Listener
 
     /// Begins to serve, and prints the addresses.
     ///
-    /// - Parameter codecs: in groups; of each group, a viewer gets the first that it takes.
+    /// - Parameters:
+    ///   - codecs: in groups; of each group, a viewer gets the first that it takes.
+    ///   - events: is told who comes, asks and leaves.
     init(
         _ preparation: WebCallPreparation,
         to peers: PeerGroup,
         codecs: [[VideoCodec]],
-        horizon: Horizon
+        horizon: Horizon,
+        _ events: EventLog
     ) throws {
         let (options, status) = (preparation.options, status)
+        self.events = events
         server = HTTPServer(
             limits: HTTPServer.Limits(files: FileLimit.raise(), viewers: options.maxViewers),
             proxies: options.proxy
         )
         call = WebCall(peers, codecs: codecs, viewerLimit: options.maxViewers) { event in
-            Console.note("\(event)")
+            events.tell(CallEvent(event, in: .web))
             status.note(event)
         }
         let server = server
@@ -58,7 +63,7 @@ final class ServedWebCall {
             ? Lobby(patience: .seconds(options.answerTimeout)) {
                 server.schedule(in: $0, $1)
             } report: {
-                Console.note("\($0)")
+                events.tell(CallEvent($0, in: .web))
             } : nil
         service = WebService(
             WebService.Configuration(
@@ -73,6 +78,7 @@ final class ServedWebCall {
             status: status
         )
         listener = try server.listen(on: options.server.listen, tls: preparation.tls, respond: service.respond)
+        events.tell(.joined(.web))
         Console.print(options.links(port: listener.port, token: preparation.token, tls: preparation.tls))
     }
 
@@ -85,7 +91,10 @@ final class ServedWebCall {
     }
 
     /// Ends the server. Its peers are closed before, as answers leave by its thread.
-    func close() { server.close() }
+    func close() {
+        server.close()
+        events.tell(.ended(.web))
+    }
 
     /// Snapshots of full size, each by a reader of its own.
     private static func snapshots(of directory: BridgeDirectory, from horizon: Horizon) -> WebService.SnapshotSource {

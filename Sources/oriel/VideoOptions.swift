@@ -109,11 +109,17 @@ struct SenderOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Append statistics, one JSON object a second.", valueName: "file"))
     var stats: String?
 
+    @Option(help: ArgumentHelp("Append what happens in the calls, one JSON object for each event.", valueName: "file"))
+    var events: String?
+
     @Flag(inversion: .prefixedNo, help: "Take a new frame at once instead of at the next tick.")
     var wake = true
 
     /// The same options for a child process.
-    var arguments: [String] { [wake ? "--wake" : "--no-wake"] + (stats.map { ["--stats=\($0)"] } ?? []) }
+    var arguments: [String] {
+        [wake ? "--wake" : "--no-wake"] + (stats.map { ["--stats=\($0)"] } ?? [])
+            + (events.map { ["--events=\($0)"] } ?? [])
+    }
 }
 
 enum CodecChoice: String, ExpressibleByArgument, CaseIterable {

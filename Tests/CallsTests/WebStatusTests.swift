@@ -11,7 +11,7 @@ import WebRTC
         #expect(status.json == #"{"state":"starting","viewers":0}"#)
         status.note(.active)
         for number in 1...3 { status.note(.joined(number: number, address: "192.0.2.1", codec: .vp8)) }
-        status.note(.left(number: 2, address: "192.0.2.1", .closedByPeer))
+        status.note(.left(number: 2, address: "192.0.2.1", .closedByPeer, .hungUp))
         #expect(status.json == #"{"state":"active","viewers":2}"#)
     }
 

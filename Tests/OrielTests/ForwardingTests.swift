@@ -45,6 +45,7 @@ import WebRTC
         "--whip-token-file": [["/dev/null"]], "--janus-secret-file": [["/dev/null"]],
         "--janus-token-file": [["/dev/null"]], "--janus-pin-file": [["/dev/null"]],
         "--stats": [["/tmp/stats"], ["-"], ["--stats"]],
+        "--events": [["/tmp/events"], ["-"], ["--events"]],
     ]
     private static let flags = [
         "--cursor", "--no-cursor", "--patches", "--no-patches", "--wake", "--no-wake", "--relay-only",

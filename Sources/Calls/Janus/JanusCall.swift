@@ -167,7 +167,7 @@ package final class JanusCall: JoinedCall {
             state.withLock { $0.isLost = false }
             if let codec { report(.connected(codec: codec)) }
             change { session, _ in session.connected() }
-        case .ended(let why, let isFinal):
+        case .ended(let why, _, let isFinal):
             state.withLock { $0.peer = nil }
             change { session, now in session.peerEnded(why, isFinal: isFinal, now: now) }
         }

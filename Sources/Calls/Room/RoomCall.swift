@@ -17,7 +17,7 @@ package final class RoomCall: JoinedCall {
         case joined(room: String)
         /// The other member is there, and gets the picture in a codec; nil if it does not want it, and only shows its own.
         case peerCame(codec: VideoCodec?)
-        case peerLeft(why: String)
+        case peerLeft(why: String, EndReason)
         /// What came from the server or the other member does nothing.
         case ignored(String)
 
@@ -27,7 +27,7 @@ package final class RoomCall: JoinedCall {
             case .joined(let room): "in room \(room)"
             case .peerCame(let codec?): "the other member of the room looks in, \(codec.rawValue)"
             case .peerCame(nil): "the other member of the room shows its picture, and does not look in"
-            case .peerLeft(let why): "the other member of the room \(why)"
+            case .peerLeft(let why, _): "the other member of the room \(why)"
             case .ignored(let what): "the room sent what does nothing: \(what)"
             }
         }
@@ -175,7 +175,7 @@ package final class RoomCall: JoinedCall {
         case .ended(.left): end(nil)
         case .ended(.full):
             end(CallEnd(.tryAgain, "\(address) is full: choose another room, or try again when somebody has left"))
-        case .ended(.sentAway): end(CallEnd(.tryAgain, "the server has ended the call in \(address)"))
+        case .ended(.sentAway): end(CallEnd(.tryAgain, "the server has ended the call in \(address)", reason: .kicked))
         }
     }
 
@@ -225,9 +225,9 @@ package final class RoomCall: JoinedCall {
         case .connected(let codec):
             report(.peerCame(codec: codec))
             change { session, _ in session.peerConnected() }
-        case .ended(let why, _):
+        case .ended(let why, let reason, _):
             state.withLock { $0.peer = nil }
-            report(.peerLeft(why: why))
+            report(.peerLeft(why: why, reason))
             change { session, now in session.peerEnded(now: now) }
         }
     }

@@ -182,7 +182,7 @@ package final class WHIPCall: JoinedCall {
             if let codec { report(.connected(codec: codec)) }
             watch(peer)
             change { session, _ in session.connected() }
-        case .ended(let why, let isFinal):
+        case .ended(let why, _, let isFinal):
             state.withLock { $0.peer = nil }
             change { session, now in session.peerEnded(why, isFinal: isFinal, now: now) }
         }

@@ -12,13 +12,13 @@ package import WebRTC
 package final class WebCall: Sendable {
     package enum Event: Sendable, CustomStringConvertible {
         case joined(number: Int, address: String, codec: VideoCodec)
-        case left(number: Int, address: String, PeerSession.End)
+        case left(number: Int, address: String, PeerSession.End, EndReason)
 
         package var description: String {
             switch self {
             case .joined(let number, let address, let codec):
                 "viewer \(number) looks in from \(address), \(codec.rawValue)"
-            case .left(let number, let address, let end): "viewer \(number) from \(address) \(end)"
+            case .left(let number, let address, let end, _): "viewer \(number) from \(address) \(end)"
             }
         }
     }
@@ -152,7 +152,9 @@ package final class WebCall: Sendable {
                 (state.sessions.removeValue(forKey: id), state.kicked.contains(id))
             }
             session?.completion?(.failure(isKicked ? .kicked : end == .pathLost ? .noTransport : .closed))
-            if status.isConnected { report(.left(number: status.number, address: status.address, end)) }
+            guard status.isConnected else { return }
+            let reason = isKicked ? .kicked : EndReason(end)
+            report(.left(number: status.number, address: status.address, end, reason))
         }
     }
 

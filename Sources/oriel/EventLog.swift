@@ -1,0 +1,68 @@
+import Calls
+import Glibc
+import Media
+import Posix
+
+/// Tells what happens in the calls of a sender: people by sentences on standard error, and programs by the file of `--events`, a
+/// JSON object a line. Any thread may tell.
+final class EventLog: Sendable {
+    /// A line of the file.
+    private struct Line: Encodable {
+        let time: String
+        let event: CallEvent.Kind
+        let call: String?
+        let id: Int?
+        let name: String?
+        let note: String?
+        let address: String?
+        let codec: String?
+        let reason: EndReason?
+        let state: String?
+        /// What people are told.
+        let text: String?
+    }
+
+    /// Nil where programs are told nothing.
+    private let file: EventFile?
+
+    init(path: String?) throws { file = try path.map { try EventFile(path: $0) } }
+
+    /// Starts to write the file: call it once the sandbox is closed. What was told before is written then.
+    func begin() throws { try file?.begin() }
+
+    func tell(_ event: CallEvent) {
+        if let sentence = event.sentence { Console.note(sentence) }
+        guard let file, let kind = event.kind else { return }
+        let line = Line(
+            time: internetTime(nanosecondsSince1970: MonotonicClock.wallClock()),
+            event: kind,
+            call: event.call,
+            id: event.id,
+            name: event.name,
+            note: event.note,
+            address: event.address,
+            codec: event.codec?.rawValue.lowercased(),
+            reason: event.reason,
+            state: event.condition?.rawValue,
+            text: event.sentence
+        )
+        if let line = try? json(line) { file.append(line) }
+    }
+
+    /// Waits until all is written, unless that takes long.
+    func close() { file?.close() }
+}
+
+/// A time of the wall clock by RFC 3339, in UTC and milliseconds: `2026-11-25T20:16:41.123Z`.
+func internetTime(nanosecondsSince1970 time: UInt64) -> String {
+    var (seconds, date) = (time_t(time / 1_000_000_000), tm())
+    gmtime_r(&seconds, &date)
+    func digits(_ number: Int, _ count: Int) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
+    }
+    let day = [Int(date.tm_year) + 1900, Int(date.tm_mon) + 1, Int(date.tm_mday)].map { digits($0, 2) }
+    let clock = [date.tm_hour, date.tm_min, date.tm_sec].map { digits(Int($0), 2) }
+    let milliseconds = digits(Int(time / 1_000_000 % 1000), 3)
+    return "\(day.joined(separator: "-"))T\(clock.joined(separator: ":")).\(milliseconds)Z"
+}

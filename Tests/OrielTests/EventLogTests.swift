@@ -1,0 +1,155 @@
+import FoundationEssentials
+import Glibc
+import Media
+import Posix
+import TestSupport
+import Testing
+import Time
+import WebRTC
+
+@testable import Calls
+@testable import HTTP
+@testable import oriel
+
+@Suite struct EventLogTests {
+    private let folder: TemporaryDirectory
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    private func lines(_ path: String) throws -> [[String: String]] {
+        let file = try FileDescriptor.open(path, O_RDONLY)
+        let text = String(decoding: try file.readBytes(1 << 20), as: UTF8.self)
+        #expect(text.hasSuffix("\n"))
+        return try text.split(separator: "\n").map { line in
+            struct Line: Decodable {
+                var fields: [String: String] = [:]
+
+                init(from decoder: any Decoder) throws {
+                    let container = try decoder.container(keyedBy: Key.self)
+                    for key in container.allKeys {
+                        fields[key.stringValue] =
+                            try (try? container.decode(Int.self, forKey: key)).map { "\($0)" }
+                            ?? container.decode(String.self, forKey: key)
+                    }
+                }
+            }
+            return try JSONDecoder().decode(Line.self, from: Data(line.utf8)).fields
+        }
+    }
+
+    private struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    /// Each event of each kind of call, by what programs find in its line.
+    @Test func eachEventIsALine() throws {
+        let room = try Call(parsing: "room+https://h.example/tea")
+        let whip = try Call(parsing: "whip+https://h.example/whip")
+        let janus = try Call(parsing: "janus+ws://h.example:8188/2000")
+        let plain = try Call(parsing: "rtp://192.0.2.1:5004")
+        let knock = Knocks.Knock(
+            number: 7,
+            name: "Ann\u{1B}",
+            note: "hi",
+            address: "192.0.2.9",
+            since: .start,
+            key: nil
+        )
+        let asked = ["call": "web", "id": "7", "name": "Ann\u{1B}", "note": "hi", "address": "192.0.2.9"]
+        let events: [(CallEvent, [String: String])] = [
+            (.joined(.web), ["event": "call_joined", "call": "web"]),
+            (CallEvent(.paused), ["event": "broadcast", "state": "paused"]),
+            (CallEvent(.sourceLost), ["event": "broadcast", "state": "source_lost"]),
+            (CallEvent(.knocked(knock), in: .web), asked.merging(["event": "knocked"]) { $1 }),
+            (CallEvent(.answered(knock, .accepted), in: .web), asked.merging(["event": "accepted"]) { $1 }),
+            (CallEvent(.answered(knock, .rejected), in: .web), asked.merging(["event": "rejected"]) { $1 }),
+            (CallEvent(.answered(knock, .noAnswer), in: .web), asked.merging(["event": "no_answer"]) { $1 }),
+            (CallEvent(.answered(knock, .cancelled), in: .web), asked.merging(["event": "cancelled"]) { $1 }),
+            (
+                CallEvent(.joined(number: 3, address: "::1", codec: .av1), in: .web),
+                ["event": "peer_joined", "call": "web", "id": "3", "address": "::1", "codec": "av1"]
+            ),
+            (
+                CallEvent(.left(number: 3, address: "::1", .closedByPeer, .hungUp), in: .web),
+                ["event": "peer_left", "call": "web", "id": "3", "address": "::1", "reason": "hung_up"]
+            ),
+            (.ended(.web), ["event": "call_ended", "call": "web", "reason": "ended"]),
+            (.joined(plain, sentence: "sending"), ["event": "call_joined", "call": "rtp://192.0.2.1:5004"]),
+            (CallEvent(.joined(room: "tea"), in: room), ["event": "call_joined", "call": "\(room)"]),
+            (CallEvent(.lost(reason: "it is away"), in: room), ["event": "call_lost", "reason": "lost"]),
+            (CallEvent(.peerCame(codec: nil), in: room), ["event": "peer_joined", "call": "\(room)"]),
+            (CallEvent(.peerLeft(why: "left", .hungUp), in: room), ["event": "peer_left", "reason": "hung_up"]),
+            (
+                .ended(room, CallEnd(.tryAgain, "it is full"), isTold: false),
+                ["event": "call_ended", "call": "\(room)", "reason": "busy"]
+            ),
+            (
+                CallEvent(WHIPCall.Event.connected(codec: .vp9), in: whip),
+                ["event": "call_joined", "call": "\(whip)", "codec": "vp9"]
+            ),
+            (CallEvent(WHIPCall.Event.retrying(why: "away"), in: whip), ["event": "call_lost", "reason": "lost"]),
+            (CallEvent(JanusCall.Event.connected(codec: .vp8), in: janus), ["event": "call_joined", "codec": "vp8"]),
+            (CallEvent(JanusCall.Event.retrying(why: "away"), in: janus), ["event": "call_lost", "reason": "lost"]),
+            (CallEvent(JanusCall.Event.resumed, in: janus), ["event": "call_joined", "call": "\(janus)"]),
+        ]
+        let log = try EventLog(path: folder.file("events"))
+        try log.begin()
+        for (event, _) in events { log.tell(event) }
+        log.tell(CallEvent(.ignored("what means nothing"), in: room))
+        log.close()
+        let lines = try lines(folder.file("events"))
+        #expect(lines.count == events.count)
+        for ((event, fields), line) in zip(events, lines) {
+            let expected = fields.merging(event.sentence.map { ["text": $0] } ?? [:]) { $1 }
+            #expect(line.filter { expected.keys.contains($0.key) } == expected)
+            #expect(Set(line.keys).subtracting(expected.keys).isSubset(of: ["time", "call"]))
+            #expect(try #/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/#.wholeMatch(in: line["time"] ?? "") != nil)
+        }
+    }
+
+    @Test(arguments: [
+        (0, "1970-01-01T00:00:00.000Z"), (951_827_696_789_999_999, "2000-02-29T12:34:56.789Z"),
+        (4_102_444_799_007_000_000, "2099-12-31T23:59:59.007Z"),
+    ])
+    func timesAreThoseOfTheInternet(nanoseconds: UInt64, text: String) {
+        #expect(internetTime(nanosecondsSince1970: nanoseconds) == text)
+    }
+
+    /// What was told before the log began, or while there was no reader, is there when one comes.
+    @Test func aPipeNeedsNoReader() throws {
+        let path = folder.file("pipe")
+        mkfifo(path, 0o600)
+        let log = try EventLog(path: path)
+        let many = 5000
+        for number in 1...many {
+            if number == 500 { try log.begin() }
+            log.tell(.joined(.web, sentence: nil))
+        }
+        log.tell(CallEvent(.paused))
+        let pipe = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK)
+        var (bytes, chunk) = ([UInt8](), [UInt8](repeating: 0, count: 65536))
+        try wait(until: "a line for what there was room for") {
+            while let count = try chunk.withUnsafeMutableBytes({ try readAvailable(from: pipe.raw, into: $0) }) {
+                bytes += chunk[..<count]
+            }
+            return bytes.count { $0 == UInt8(ascii: "\n") } >= 1000
+        }
+        log.close()
+    }
+
+    /// As on a full disk.
+    @Test func aFullDiskLosesLinesAndNothingElse() throws {
+        let log = try EventLog(path: "/dev/full")
+        try log.begin()
+        for _ in 0..<100 { log.tell(CallEvent(.active)) }
+        log.close()
+    }
+
+    @Test func whatCannotBeOpenedIsASentence() {
+        #expect(throws: Failure.self) { try EventLog(path: folder.file("none/events")) }
+        #expect(throws: Failure.self) { try EventLog(path: folder.path) }
+    }
+}
