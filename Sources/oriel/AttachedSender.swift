@@ -26,7 +26,7 @@ extension Attach {
         let isWeb = calls.contains(.web)
         var ice = isWeb || !joinedCalls.isEmpty ? try web.ice() : nil
         let preparation =
-            try isWeb ? ice.map { try WebCallPreparation(web, iceServerLinks: $0.links, in: directory) } : nil
+            try isWeb ? ice.map { try WebCallPreparation(web, entry, iceServerLinks: $0.links, in: directory) } : nil
         let trust = try joinedCalls.isEmpty ? nil : TLSTrust(alsoTrusting: web.trust)
         let relayTrust =
             try ice?.needTunnels ?? false ? TLSTrust(alsoTrusting: web.trust, toSpeak: .turn) : nil

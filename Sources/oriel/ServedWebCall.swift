@@ -8,15 +8,20 @@ import Posix
 /// The parts of a web call that must be made before the process gives up files.
 struct WebCallPreparation {
     let options: WebOptions
+    let entry: AcceptOptions
     let directory: BridgeDirectory
     let token: String?
     let iceServerLinks: @Sendable () -> [String]
     let tls: TLSIdentity?
 
-    init(_ options: WebOptions, iceServerLinks: @escaping @Sendable () -> [String], in directory: BridgeDirectory)
-        throws
-    {
+    init(
+        _ options: WebOptions,
+        _ entry: AcceptOptions,
+        iceServerLinks: @escaping @Sendable () -> [String],
+        in directory: BridgeDirectory
+    ) throws {
         self.options = options
+        self.entry = entry
         self.directory = directory
         token = options.chosenToken()
         self.iceServerLinks = iceServerLinks
@@ -59,8 +64,8 @@ final class ServedWebCall {
         }
         let server = server
         lobby =
-            options.accept == .ask
-            ? Lobby(patience: .seconds(options.answerTimeout)) {
+            preparation.entry.accept == .ask
+            ? Lobby(patience: preparation.entry.patience) {
                 server.schedule(in: $0, $1)
             } report: {
                 events.tell(CallEvent($0, in: .web))

@@ -31,6 +31,7 @@ struct Share: ParsableCommand {
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup(title: "Source options") var source: SourceOptions
     @OptionGroup(title: "Video options") var video: VideoOptions
+    @OptionGroup var entry: AcceptOptions
     @OptionGroup(title: "Web options") var web: WebOptions
     @OptionGroup(title: "Options of --also") var joined: JoinedCallOptions
     @OptionGroup var sending: SenderOptions
@@ -76,8 +77,7 @@ struct Share: ParsableCommand {
     /// The command line of the sender, which learns the secrets of `WebOptions` by its environment.
     var senderCommand: [String] {
         ["attach"] + calls.map { "\($0)" } + ["--fps=\(min(source.fps, 60))"] + broadcast.arguments + video.arguments
-            + web.arguments
-            + sending.arguments
+            + entry.arguments + web.arguments + sending.arguments
     }
 
     /// Runs both processes until one has done its work, cannot do it, or a signal comes.

@@ -88,26 +88,7 @@ struct WebOptions: ParsableArguments {
     @Option(help: "Viewers at the most, 1 to 1000.")
     var maxViewers = 50
 
-    enum Accept: String, ExpressibleByArgument, CaseIterable {
-        case all, ask
-    }
-
-    @Option(
-        help: ArgumentHelp(
-            "Who is let in: all who have the link, or ask: each knocks, with a name and a note, and waits for \"oriel accept\" or "
-                + "\"oriel reject\". Who was let in comes back without asking, until it is kicked or the sender ends.",
-            valueName: "all|ask"
-        )
-    )
-    var accept = Accept.all
-
-    @Option(help: ArgumentHelp("How long who knocks waits for an answer, 1 to 3600 s.", valueName: "seconds"))
-    var answerTimeout = 30
-
     func validate() throws {
-        guard 1...3600 ~= answerTimeout else {
-            throw ValidationError("--answer-timeout \(answerTimeout) is out of range: give 1 to 3600.")
-        }
         guard 1...1000 ~= maxViewers else {
             throw ValidationError("--max-viewers \(maxViewers) is out of range: give 1 to 1000.")
         }
@@ -159,8 +140,6 @@ struct WebOptions: ParsableArguments {
         var arguments = server.arguments + ["--max-viewers=\(maxViewers)"]
         arguments += allowOrigin.map { "--allow-origin=\($0)" } + proxy.map { "--proxy=\($0)" }
         if let stun { arguments.append("--stun=\(stun.argument)") }
-        if accept != .all { arguments.append("--accept=\(accept.rawValue)") }
-        arguments.append("--answer-timeout=\(answerTimeout)")
         if relayOnly { arguments.append("--relay-only") }
         if let trust { arguments.append("--trust=\(trust)") }
         if let ports { arguments.append("--ports=\(ports.lowerBound)-\(ports.upperBound)") }

@@ -155,6 +155,7 @@ import WebRTC
         #expect(attach.fps == min(share.source.fps, 60))
         #expect(text(of: attach.broadcast) == text(of: share.broadcast), "\(arguments)")
         #expect(text(of: attach.video) == text(of: share.video), "\(arguments)")
+        #expect(text(of: attach.entry) == text(of: share.entry), "\(arguments)")
         #expect(text(of: attach.web) == text(of: share.web), "\(arguments)")
         #expect(text(of: attach.sender) == text(of: share.sending), "\(arguments)")
     }
