@@ -7,6 +7,8 @@ package struct CallEnd: Error, Sendable, Equatable, CustomStringConvertible {
         case tryAgain
         /// The server refuses, or cannot be understood.
         case failed
+        /// Somebody there does not want the call.
+        case refused
     }
 
     package let kind: Kind
@@ -22,6 +24,7 @@ package struct CallEnd: Error, Sendable, Equatable, CustomStringConvertible {
             case .unavailable: .lost
             case .tryAgain: .busy
             case .failed: .failed
+            case .refused: .rejected
             }
         self.reason = reason ?? usual
     }

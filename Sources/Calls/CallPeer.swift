@@ -52,6 +52,14 @@ final class CallPeer: Sendable {
         self.signalled = signalled
     }
 
+    /// Of the peer; nil if there is none.
+    var number: Int? {
+        switch stage.withLock(\.self) {
+        case .answering(let number, _), .peer(let number): number
+        case .none, .offered, .over: nil
+        }
+    }
+
     func offer() {
         perform { [self] loop in
             let number = loop.offer(codecs, track: "screen", receives: receiver != nil) { [self] offer, description in

@@ -69,11 +69,14 @@ package final class PeerGroup: MediaSink {
     private let shared = Mutex(Shared())
     private let waker: ICELoop.Waker
     private let thread = Mutex<Thread?>(nil)
+    /// Of the certificate that all peers are shown.
+    package let fingerprint: Fingerprint
 
     /// Starts the network thread.
     package init(_ configuration: Configuration) throws {
         self.configuration = configuration
         let identity = try DTLSIdentity()
+        fingerprint = identity.fingerprint
         let loop = ICELoop()
         waker = loop.waker
         let peers = PeerLoop(configuration, identity: identity, loop: loop)

@@ -97,7 +97,7 @@ extension CallEvent {
         case .joined: kind = .callJoined
         case .peerCame(let codec): (kind, self.codec) = (.peerJoined, codec)
         case .peerLeft(_, let reason): (kind, self.reason) = (.peerLeft, reason)
-        case .ignored: break
+        case .ignored, .pointless, .waiting: break
         }
     }
 

@@ -17,6 +17,8 @@ struct Failure: Error {
         case unavailable = 69
         /// EX_TEMPFAIL: there is no broadcast, or it does not answer; try again later.
         case tryAgain = 75
+        /// EX_NOPERM: the other side does not let this one in, or has sent it away.
+        case refused = 77
     }
 
     let code: Code
@@ -54,6 +56,7 @@ extension Failure {
                 case .unavailable: (.unavailable, "")
                 case .tryAgain: (.tryAgain, "")
                 case .failed: (.failed, "")
+                case .refused: (.refused, "")
                 }
             case is WebClientError: (.failed, "")
             case PlainRTPError.localPort: (.failed, " --local-port")

@@ -25,7 +25,7 @@ import Time
         knocks.forget(Self.key)
         #expect(!knocks.isKnown(Self.key))
         // Without a key there is nothing to know again; a short one could be guessed.
-        for key in [nil, "short", String(repeating: "x", count: 65)] {
+        for key in [nil, "short", String(repeating: "x", count: 129)] {
             let knock = knocks.knock(name: "", note: "", key: key, from: "a", now: .seconds(2))
             knocks.answer(try #require(knock).number, .accepted)
             #expect(!knocks.isKnown(key))

@@ -11,34 +11,17 @@ import WebRTC
 ///
 /// The room's side runs on the web client's thread, the peer's on the network thread of the peers. Close the call, then both.
 package final class RoomCall: JoinedCall {
-    package enum Event: Sendable, CustomStringConvertible {
-        /// The server is not there for the moment.
-        case lost(reason: String)
-        case joined(room: String)
-        /// The other member is there, and gets the picture in a codec; nil if it does not want it, and only shows its own.
-        case peerCame(codec: VideoCodec?)
-        case peerLeft(why: String, EndReason)
-        /// What came from the server or the other member does nothing.
-        case ignored(String)
-
-        package var description: String {
-            switch self {
-            case .lost(let reason): "\(reason); trying again"
-            case .joined(let room): "in room \(room)"
-            case .peerCame(let codec?): "the other member of the room looks in, \(codec.rawValue)"
-            case .peerCame(nil): "the other member of the room shows its picture, and does not look in"
-            case .peerLeft(let why, _): "the other member of the room \(why)"
-            case .ignored(let what): "the room sent what does nothing: \(what)"
-            }
-        }
-    }
-
     private struct State {
         /// The other member, if it is there: what becomes of an earlier one does not count.
         var peer: CallPeer?
         var hasJoined = false
         var isLost = false
         var ignored = 0
+        /// The knock of the other member, while it waits; and how many it has made.
+        var knock: Int?
+        var questions = 0
+        /// By what the other member is known again, if it is let in.
+        var key: String?
         /// When peers were made, in the last `openingTime`: each costs an agent.
         var opened: [Instant] = []
         var end: (@Sendable (CallEnd?) -> Void)?
@@ -58,6 +41,7 @@ package final class RoomCall: JoinedCall {
     private let peers: PeerGroup
     private let codecs: [[VideoCodec]]
     private let receiver: (any FrameReceiver)?
+    private let lobby: Lobby?
     private let report: @Sendable (Event) -> Void
     private let driver: SessionDriver<RoomSession>
     private let state: Mutex<State>
@@ -68,6 +52,8 @@ package final class RoomCall: JoinedCall {
     /// - Parameters:
     ///   - codecs: in groups; of each group, the other member gets the first that it takes.
     ///   - receiver: takes what the other member sends, on the network thread; nil if that is not wanted.
+    ///   - lobby: where the other member waits until somebody lets it in; nil to let everybody in.
+    ///   - name, note: what the other member is told of this side.
     ///   - report: gets the events, on the web client's thread.
     ///   - ended: called once when the call is over: nil if it was closed.
     package init(
@@ -76,12 +62,19 @@ package final class RoomCall: JoinedCall {
         by web: WebClient,
         to peers: PeerGroup,
         receiver: (any FrameReceiver)? = nil,
+        lobby: Lobby? = nil,
+        name: String = "",
+        note: String = "",
         report: @escaping @Sendable (Event) -> Void,
         ended: @escaping @Sendable (CallEnd?) -> Void
     ) {
         (self.address, self.codecs, self.web, self.peers, self.report) = (address, codecs, web, peers, report)
-        self.receiver = receiver
-        driver = SessionDriver(RoomSession(room: address.room), by: web)
+        (self.receiver, self.lobby) = (receiver, lobby)
+        var introduction = RoomIntroduction()
+        (introduction.name, introduction.note) = (name, note)
+        (introduction.asks, introduction.receives) = (lobby != nil, receiver != nil)
+        introduction.fingerprint = peers.fingerprint
+        driver = SessionDriver(RoomSession(room: address.room, introduction), by: web)
         state = Mutex(State(end: ended))
         web.perform { [self] in
             let connection = SocketConnection(
@@ -103,6 +96,20 @@ package final class RoomCall: JoinedCall {
     /// Leaves the room. `ended` follows.
     package func close() {
         web.perform { [self] in change { session, _ in session.leave() } }
+    }
+
+    /// Sends the other member away.
+    ///
+    /// - Parameter number: the peer's.
+    /// - Returns: whether it is the one with this number.
+    package func kick(_ number: Int) -> Bool {
+        guard state.withLock(\.peer)?.number == number else { return false }
+        web.perform { [self] in
+            guard let peer = state.withLock(\.peer), peer.number == number else { return }
+            if let key = state.withLock(\.key) { lobby?.forget(key) }
+            change { session, _ in session.kick() }
+        }
+        return true
     }
 
     // MARK: - The connection
@@ -171,11 +178,15 @@ package final class RoomCall: JoinedCall {
         case .acceptOffer(let sdp): openPeer()?.answer(sdp)
         case .acceptAnswer(let sdp): state.withLock(\.peer)?.accept(sdp)
         case .addCandidate(let line, _, _): state.withLock(\.peer)?.add(candidate: line)
+        case .ask(let name, let note, let certificate): ask(name: name, note: note, certificate)
+        case .askNoMore:
+            if let knock = state.withLock({ $0.knock.take() }) { lobby?.answer(knock, .cancelled) }
+        case .listen: askWhenHeard()
+        case .waiting: report(.waiting)
+        case .pointless: report(.pointless)
+        case .parted(let reason, let why): report(.peerLeft(why: why ?? reason.deed, reason))
         case .ignored(let what): ignore(what)
-        case .ended(.left): end(nil)
-        case .ended(.full):
-            end(CallEnd(.tryAgain, "\(address) is full: choose another room, or try again when somebody has left"))
-        case .ended(.sentAway): end(CallEnd(.tryAgain, "the server has ended the call in \(address)", reason: .kicked))
+        case .ended(let end): self.end(CallEnd(end, in: address))
         }
     }
 
@@ -191,10 +202,45 @@ package final class RoomCall: JoinedCall {
         guard let tell = state.withLock({ $0.end.take() }) else { return }
         connection.withLock { $0.take() }?.close()
         closePeer()
+        if let knock = state.withLock({ $0.knock.take() }) { lobby?.answer(knock, .cancelled) }
         tell(end)
     }
 
     // MARK: - The other member
+
+    /// Has somebody asked whether the other member is let in, unless it is known.
+    private func ask(name: String, note: String, _ certificate: Fingerprint?) {
+        guard let lobby else { return }
+        let key = certificate.map { "\($0)" }
+        let question = state.withLock { state in
+            (state.key, state.knock) = (key, nil)
+            state.questions += 1
+            return state.questions
+        }
+        if lobby.isKnown(key) { return change { session, _ in session.answered(.accepted) } }
+        let number = lobby.knock(name: name, note: note, key: key, from: "room \(address.room)") { [weak self, web] in
+            let answer = $0
+            web.perform { [weak self] in self?.take(answer, to: question) }
+        }
+        guard let number else { return change { session, _ in session.answered(nil) } }
+        state.withLock { $0.knock = number }
+    }
+
+    private func take(_ answer: Knocks.Answer, to question: Int) {
+        let isWanted = state.withLock { state in
+            guard state.questions == question, state.knock != nil else { return false }
+            state.knock = nil
+            return true
+        }
+        guard isWanted else { return }
+        change { session, _ in session.answered(answer) }
+    }
+
+    private func askWhenHeard() {
+        state.withLock(\.peer)?.askWhenHeard { [weak self, web] instant in
+            web.perform { [weak self] in self?.change { session, _ in session.heard(at: instant) } }
+        }
+    }
 
     /// Nil if the other member asks for too many.
     private func openPeer() -> CallPeer? {
@@ -225,10 +271,9 @@ package final class RoomCall: JoinedCall {
         case .connected(let codec):
             report(.peerCame(codec: codec))
             change { session, _ in session.peerConnected() }
-        case .ended(let why, let reason, _):
+        case .ended(let why, let reason, let isFinal):
             state.withLock { $0.peer = nil }
-            report(.peerLeft(why: why, reason))
-            change { session, now in session.peerEnded(now: now) }
+            change { session, now in session.peerEnded(reason, why, isFinal: isFinal, now: now) }
         }
     }
 }

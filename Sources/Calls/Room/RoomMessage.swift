@@ -1,11 +1,21 @@
 package import SocketIO
+package import WebRTC
 
-/// What the members of a room tell each other: an offer, an answer, or one candidate of ICE.
+/// What the members of a room tell each other: an offer, an answer, or one candidate of ICE; and what only two of Oriel do.
+///
+/// The latter have the type `oriel`: programs that know of offers, answers and candidates alone pass over it.
 package enum RoomMessage: Sendable, Equatable {
     case offer(sdp: String)
     case answer(sdp: String)
     /// A line `candidate:…`, and of which media description; no line is the end of candidates.
     case candidate(line: String, mid: String?, index: Int?)
+    /// `{"type":"oriel","event":"hello",…}`: who is there, said by each when it has come, and when another one comes.
+    case hello(RoomIntroduction)
+    /// `{"type":"oriel","event":"end","reason":"hung_up"}`: why the call is over, or does not begin. `"to"` names the one that it is
+    /// for, by the id of its connection; nil for whoever hears it.
+    case end(EndReason, to: String?)
+
+    private static let ownType = "oriel"
 
     /// Nil for anything else. Some programs name the candidate's line `sdp`, and write its index as a string.
     package init?(_ data: JSONText) {
@@ -22,32 +32,83 @@ package enum RoomMessage: Sendable, Equatable {
                 mid: data["id"]?.string,
                 index: label?.integer ?? label?.string.flatMap { Int($0) }
             )
+        case Self.ownType:
+            switch data["event"]?.string {
+            case "hello": self = .hello(RoomIntroduction(data))
+            case "end":
+                guard let reason = data["reason"]?.string.flatMap(EndReason.init) else { return nil }
+                self = .end(reason, to: data["to"]?.string)
+            default: return nil
+            }
         default: return nil
         }
     }
 
     package var data: JSONText {
-        func members(_ members: (String, JSONText)...) -> JSONText {
-            JSONText(object: members)
+        func object(_ type: String, _ members: [(String, JSONText)]) -> JSONText {
+            JSONText(object: [("type", JSONText(string: type))] + members)
         }
         return switch self {
-        case .offer(let sdp): members(("type", JSONText(string: "offer")), ("sdp", JSONText(string: sdp)))
-        case .answer(let sdp): members(("type", JSONText(string: "answer")), ("sdp", JSONText(string: sdp)))
+        case .offer(let sdp): object("offer", [("sdp", JSONText(string: sdp))])
+        case .answer(let sdp): object("answer", [("sdp", JSONText(string: sdp))])
         case .candidate(let line, let mid, let index):
-            members(
-                ("type", JSONText(string: "candidate")),
-                ("label", JSONText(index ?? 0)),
-                ("id", JSONText(string: mid ?? "0")),
-                ("candidate", JSONText(string: line))
+            object(
+                "candidate",
+                [
+                    ("label", JSONText(index ?? 0)), ("id", JSONText(string: mid ?? "0")),
+                    ("candidate", JSONText(string: line)),
+                ]
+            )
+        case .hello(let introduction):
+            object(Self.ownType, [("event", JSONText(string: "hello"))] + introduction.members)
+        case .end(let reason, let receiver):
+            object(
+                Self.ownType,
+                [("event", JSONText(string: "end")), ("reason", JSONText(string: reason.rawValue))]
+                    + (receiver.map { [("to", JSONText(string: $0))] } ?? [])
             )
         }
     }
+}
 
-    package var event: RoomState.Event {
-        switch self {
-        case .offer: .offer
-        case .answer: .answer
-        case .candidate: .candidate
-        }
+/// How a member of a room introduces itself to the other one.
+package struct RoomIntroduction: Sendable, Equatable {
+    /// What it says of itself, for the one who lets it in or does not; nil as long as it has not said.
+    package var name: String?
+    package var note = ""
+    /// Whether it lets others in one by one.
+    package var asks = false
+    /// Whether it shows its person what the other one sends.
+    package var receives = false
+    /// Of the certificate that it has in all its calls: by this it is known again, as only the one who has the certificate can be
+    /// connected to (RFC 8122 §5).
+    package var fingerprint: Fingerprint?
+
+    package init() {}
+
+    fileprivate init(_ data: JSONText) {
+        name = data["name"]?.string
+        note = data["note"]?.string ?? ""
+        asks = data["asks"]?.text == "true"
+        receives = data["receives"]?.text == "true"
+        fingerprint = data["fingerprint"]?.string.flatMap { Fingerprint(parsing: $0) }
+    }
+
+    fileprivate var members: [(String, JSONText)] {
+        func flag(_ value: Bool) -> JSONText { JSONText("\(value)".utf8)! }
+        var members: [(String, JSONText)] = []
+        if let name { members += [("name", JSONText(string: name)), ("note", JSONText(string: note))] }
+        members += [("asks", flag(asks)), ("receives", flag(receives))]
+        if let fingerprint { members.append(("fingerprint", JSONText(string: "\(fingerprint)"))) }
+        return members
+    }
+}
+
+extension Fingerprint {
+    /// The only one that a session description names; nil if there are none or several.
+    init?(onlyOneIn sdp: String) {
+        let values = sdp.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("a=fingerprint:") }
+        guard let first = values.first, values.allSatisfy({ $0 == first }) else { return nil }
+        self.init(parsing: String(first.dropFirst("a=fingerprint:".count)))
     }
 }

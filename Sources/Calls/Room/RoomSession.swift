@@ -1,7 +1,8 @@
 package import Time
+package import WebRTC
 
-/// A member's side of a one-to-one room: joins, negotiates with the other member, and joins again after the connection was lost.
-/// Sans-IO: after each call, do what `takeOutputs` says, and call `tick` when `nextDeadline` comes.
+/// A member's side of a one-to-one room: joins, negotiates with the other member if that is let in, and joins again after the
+/// connection was lost. Sans-IO: after each call, do what `takeOutputs` says, and call `tick` when `nextDeadline` comes.
 package struct RoomSession: Sendable {
     package enum Output: Sendable, Equatable {
         case emit(RoomEvent)
@@ -14,6 +15,19 @@ package struct RoomSession: Sendable {
         case acceptAnswer(sdp: String)
         /// A line `candidate:…`, and of which media description.
         case addCandidate(line: String, mid: String?, index: Int?)
+        /// Have a person asked whether the other member is let in, unless its certificate is known, and pass that on with
+        /// `answered`. A member that cannot tell its name is named by the id of its connection, if that is known.
+        case ask(name: String, note: String, certificate: Fingerprint?)
+        /// Nobody needs to be asked any more.
+        case askNoMore
+        /// Find out when the peer was heard last, and pass that on with `heard`.
+        case listen
+        /// The other member lets people in one by one.
+        case waiting
+        /// Neither side would see the other.
+        case pointless
+        /// The other member is gone, or there is no call with it, and why; `nil` for the usual words.
+        case parted(EndReason, why: String?)
         /// What came does nothing, and why.
         case ignored(String)
         /// The last output.
@@ -25,10 +39,12 @@ package struct RoomSession: Sendable {
         case full
         /// The server has let the member go without being asked.
         case sentAway
+        /// The other member does not want the call: it said so.
+        case dismissed(EndReason)
     }
 
     /// How far this side and the other one have come in describing themselves.
-    private enum Negotiation {
+    enum Negotiation {
         case none
         /// This side's offer is being made, or is on its way.
         case offering
@@ -39,34 +55,53 @@ package struct RoomSession: Sendable {
 
     /// A server may hold the seat of a connection that was lost for as long as it waits for pings.
     private static let seatTimeout = Duration.seconds(45)
-    private static let retryInterval = Duration.seconds(1)
+    static let retryInterval = Duration.seconds(1)
     /// How long after the way to the other member was lost it is offered another one, if it is still there: the one who was there
     /// first offers earlier. Doubled each time.
-    private static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(30))
+    static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(30))
+    /// After so many attempts in a row that ended as every other would, only the other member begins again.
+    private static let mostVainAttempts = 2
+    /// How long one who comes may take to introduce itself, and one whose peer has ended to say why.
+    static let (introductionTime, goodbyeTime) = (Duration.seconds(2), Duration.seconds(1))
     /// Candidates that wait for the description that they belong to.
-    private static let mostHeld = 64
+    static let mostHeld = 64
+    /// Members of a room at the most: those beyond two are remembered.
+    static let mostThirds = 16
 
-    private let room: String
-    private var state = RoomState.initial
-    private var negotiation = Negotiation.none
+    let room: String
+    let introduction: RoomIntroduction
+    var state = RoomState.initial
+    var negotiation = Negotiation.none
     /// Whether the other member came later: then this side's offer goes before one of the other's.
-    private var wasFirst = false
-    private var held: [(line: String, mid: String?, index: Int?)] = []
+    var wasFirst = false
+    /// Of this connection to the server.
+    var ownID = ""
+    var other: OtherMember?
+    var comer: Comer?
+    /// Who else is in the room, where that has more than two seats.
+    var thirds: [String] = []
+    var held: [(line: String, mid: String?, index: Int?)] = []
     /// Of the other side's description.
-    private var remoteFragment: String?
+    var remoteFragment: String?
     /// Until when a full room may be so for this member's own old seat.
-    private var seatHeldUntil: Instant?
-    private var retryAt: Instant?
-    private var offerAt: Instant?
-    private var pause = Self.shortestPause
-    private var isEnding = false
-    private var outputs: [Output] = []
+    var seatHeldUntil: Instant?
+    var retryAt: Instant?
+    var offerAt: Instant?
+    var pause = Self.shortestPause
+    var isEnding = false
+    var outputs: [Output] = []
 
-    package init(room: String) { self.room = room }
+    /// - Parameter introduction: of this side. If it `asks`, others are connected to only when somebody has let them in.
+    package init(room: String, _ introduction: RoomIntroduction = RoomIntroduction()) {
+        (self.room, self.introduction) = (room, introduction)
+    }
 
-    /// Whether the other member is there.
+    /// Whether this side has begun to connect to the other member.
     package var isConnected: Bool { state == .connected }
-    package var nextDeadline: Instant? { earliest(retryAt, offerAt) }
+
+    package var nextDeadline: Instant? {
+        [retryAt, offerAt, other?.nextDeadline, comer?.nextDeadline].compactMap(\.self).min()
+    }
 
     package mutating func takeOutputs() -> [Output] {
         defer { outputs = [] }
@@ -81,15 +116,48 @@ package struct RoomSession: Sendable {
     /// The connection to the server is gone; the peer stays.
     package mutating func lost(now: Instant) {
         if state.isInRoom { seatHeldUntil = now + Self.seatTimeout }
-        (retryAt, offerAt) = (nil, nil)
+        (retryAt, offerAt, comer, thirds) = (nil, nil, nil, [])
+        if !(other?.isTalking ?? false) { forgetOther() }
         change(.lost)
         if isEnding { outputs.append(.ended(.left)) }
     }
 
-    /// The member leaves. `ended` follows when the server knows, or cannot be told.
+    /// The member leaves, and says goodbye. `ended` follows when the server knows, or cannot be told.
     package mutating func leave() {
         isEnding = true
-        if state.isInRoom { change(.leave) } else { outputs.append(.ended(.left)) }
+        guard state.isInRoom else { return outputs.append(.ended(.left)) }
+        say(.hungUp)
+        change(.leave)
+    }
+
+    /// Sends the other member away, and has it stay away until it comes anew.
+    package mutating func kick() {
+        guard other != nil else { return }
+        say(.kicked)
+        refuse()
+        outputs.append(.parted(.kicked, why: nil))
+    }
+
+    /// Somebody has answered whether the other member is let in, or it is known.
+    ///
+    /// - Parameter answer: nil if too many wait.
+    package mutating func answered(_ answer: Knocks.Answer?) {
+        guard case .asked? = other?.admission else { return }
+        switch answer {
+        case .accepted?:
+            other?.admission = .granted
+            if let offer = other?.offer.take() { received(offer: offer) } else if wasFirst { change(.otherJoined) }
+        case .noAnswer?:
+            other?.admission = .nameless
+            say(.noAnswer)
+        case .rejected?:
+            other?.admission = .refused
+            say(.rejected)
+        case .cancelled?: other?.admission = .refused
+        case nil:
+            other?.admission = .refused
+            say(.busy)
+        }
     }
 
     package mutating func tick(now: Instant) {
@@ -101,15 +169,27 @@ package struct RoomSession: Sendable {
             self.offerAt = nil
             change(.otherJoined)
         }
+        if case .unknown(let until)? = other?.admission, until <= now { ask() }
+        if let parting = other?.parting, parting.tellAt <= now { part(parting.reason, parting.why) }
+        guard let comer, comer.nextDeadline <= now else { return }
+        if comer.isListening {
+            judge(comer, now: now)
+        } else {
+            self.comer?.isListening = true
+            outputs.append(.listen)
+        }
     }
 
     package mutating func received(_ event: RoomEvent, now: Instant) {
         switch event {
-        case .joined(room, _): change(.joined)
-        case .otherJoined(room, _):
-            wasFirst = true
-            change(.otherJoined)
-        case .bye(room, _): change(.bye)
+        case .joined(room, let id):
+            ownID = id
+            let isNew = !state.isInRoom
+            if isNew { forgetOther() }
+            change(.joined)
+            if isNew { emit(.hello(introduction)) }
+        case .otherJoined(room, let id): came(id, now: now)
+        case .bye(room, let id): went(id, now: now)
         case .leaved(room, _):
             change(.leaved)
             outputs.append(.ended(isEnding ? .left : .sentAway))
@@ -118,7 +198,7 @@ package struct RoomSession: Sendable {
             guard let message = RoomMessage(data) else {
                 return outputs.append(.ignored("a message that is no offer, answer or candidate"))
             }
-            received(message)
+            received(message, now: now)
         default: outputs.append(.ignored("an event of another room, or that no server sends"))
         }
     }
@@ -134,112 +214,35 @@ package struct RoomSession: Sendable {
         }
     }
 
-    /// The peer has found a candidate of its own.
-    package mutating func found(line: String, mid: String, index: Int) {
-        if state.isInRoom { emit(.candidate(line: line, mid: mid, index: index)) }
-    }
-
     /// The peer has ended by itself: no path was found, or it is lost.
-    package mutating func peerEnded(now: Instant) {
+    ///
+    /// - Parameter isFinal: whether another attempt would end likewise.
+    package mutating func peerEnded(_ reason: EndReason, _ why: String, isFinal: Bool, now: Instant) {
         change(.bye)
+        if let other, other.isTalking, other.introduction != nil, state == .unbound {
+            // Its words come by another way.
+            self.other?.parting = (reason, why, now + Self.goodbyeTime)
+        } else {
+            outputs.append(.parted(reason, why: why))
+        }
+        other?.isTalking = false
         guard state == .unbound else { return }
+        if let comer {
+            self.comer = nil
+            return meet(comer.id, comer.introduction, now: now)
+        }
+        if isFinal { other?.vainAttempts += 1 }
+        guard let other, case .granted = other.admission, other.vainAttempts < Self.mostVainAttempts else { return }
         offerAt = now + (wasFirst ? pause : pause * 2)
         pause = min(pause * 2, Self.longestPause)
     }
 
     /// The peer is connected.
-    package mutating func peerConnected() { pause = Self.shortestPause }
-
-    // MARK: - Rules
-
-    private mutating func full(now: Instant) {
-        change(.full)
-        if isEnding { return outputs.append(.ended(.left)) }
-        guard let seatHeldUntil, now < seatHeldUntil else { return outputs.append(.ended(.full)) }
-        retryAt = now + Self.retryInterval
+    package mutating func peerConnected() {
+        pause = Self.shortestPause
+        other?.connect()
     }
 
-    private mutating func received(_ message: RoomMessage) {
-        switch (message, negotiation) {
-        case (.offer, .offering) where wasFirst:
-            outputs.append(.ignored("an offer while this side's own goes before it"))
-        case (.offer(let sdp), _): change(.offer, sdp: sdp)
-        case (.answer(let sdp), .offering): change(.answer, sdp: sdp)
-        case (.answer, _): outputs.append(.ignored("an answer without an offer"))
-        case (.candidate(let line, let mid, let index), _): received(line, mid, index)
-        }
-    }
-
-    private mutating func received(_ line: String, _ mid: String?, _ index: Int?) {
-        guard state.transition(on: .candidate) != nil else {
-            return outputs.append(.ignored("a candidate while nobody is there"))
-        }
-        guard let remoteFragment else {
-            if held.count < Self.mostHeld { held.append((line, mid, index)) }
-            return
-        }
-        let words = line.split(separator: " ")
-        if let place = words.firstIndex(of: "ufrag"), place + 1 < words.endIndex, words[place + 1] != remoteFragment {
-            return outputs.append(.ignored("a candidate of an earlier description"))
-        }
-        // An empty line is the end of candidates.
-        if !line.isEmpty { outputs.append(.addCandidate(line: line, mid: mid, index: index)) }
-    }
-
-    private mutating func change(_ event: RoomState.Event, sdp: String = "") {
-        guard let (next, actions) = state.transition(on: event) else {
-            return outputs.append(.ignored("\(event) while \(state)"))
-        }
-        let before = state
-        state = next
-        // Nobody is there, or whoever is has begun anew.
-        offerAt = nil
-        if event == .joined, !before.isInRoom { (wasFirst, seatHeldUntil, retryAt) = (false, nil, nil) }
-        for action in actions { perform(action, sdp: sdp) }
-    }
-
-    private mutating func perform(_ action: RoomState.Action, sdp: String) {
-        switch action {
-        case .join: outputs.append(.emit(.join(room: room)))
-        case .leave: outputs.append(.emit(.leave(room: room)))
-        case .openPeer: outputs.append(.openPeer)
-        case .closePeer: closePeer()
-        case .offer:
-            negotiation = .offering
-            outputs.append(.offer)
-        case .acceptOffer:
-            // A new offer is a new peer: whatever was agreed before is over.
-            if case .none = negotiation {
-            } else {
-                closePeer()
-                outputs.append(.openPeer)
-            }
-            negotiation = .answering
-            outputs.append(.acceptOffer(sdp: sdp))
-            described(by: sdp)
-        case .acceptAnswer:
-            negotiation = .settled
-            outputs.append(.acceptAnswer(sdp: sdp))
-            described(by: sdp)
-        case .addCandidate: break
-        }
-    }
-
-    private mutating func closePeer() {
-        (negotiation, remoteFragment, held) = (.none, nil, [])
-        outputs.append(.closePeer)
-    }
-
-    /// The other side has described itself: what was held belongs to that, or is old.
-    private mutating func described(by sdp: String) {
-        remoteFragment = sdp.split(whereSeparator: \.isNewline).first { $0.hasPrefix("a=ice-ufrag:") }
-            .map { String($0.dropFirst("a=ice-ufrag:".count)) }
-        let candidates = held
-        held = []
-        for candidate in candidates { received(candidate.line, candidate.mid, candidate.index) }
-    }
-
-    private mutating func emit(_ message: RoomMessage) {
-        outputs.append(.emit(.message(room: room, message.data)))
-    }
+    /// When the peer was heard last.
+    package mutating func heard(at instant: Instant) { comer?.heardAt = instant }
 }

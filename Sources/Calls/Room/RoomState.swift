@@ -67,6 +67,8 @@ package enum RoomState: Sendable, CaseIterable {
         case (.joined, .candidate), (.connected, .candidate): (self, [.addCandidate])
 
         case (.joined, .bye), (.connected, .bye): (.unbound, [.closePeer])
+        // Its peer has ended before it left the room.
+        case (.unbound, .bye): (.unbound, [])
 
         case (.joined, .leave), (.connected, .leave): (.leaving, [.leave, .closePeer])
         case (.unbound, .leave): (.leaving, [.leave])

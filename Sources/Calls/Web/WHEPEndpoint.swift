@@ -165,6 +165,7 @@ struct WHEPEndpoint: Sendable {
 }
 
 extension HTTPRequest {
-    /// By what a viewer is known that was let in before; the page makes it up.
-    var viewerKey: String? { headers.first(name: "oriel-viewer") }
+    /// By what a viewer is known that was let in before; the page makes it up. The certificates by which members of rooms are known
+    /// are longer.
+    var viewerKey: String? { headers.first(name: "oriel-viewer").flatMap { 16...64 ~= $0.utf8.count ? $0 : nil } }
 }

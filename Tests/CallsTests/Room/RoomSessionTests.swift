@@ -2,6 +2,7 @@ import SocketIO
 import TestSupport
 import Testing
 import Time
+import WebRTC
 
 @testable import Calls
 
@@ -34,25 +35,26 @@ import Time
 
     private let sdp = "v=0\r\na=ice-ufrag:abcd\r\n"
 
+    /// This side's introduction.
+    private var hello: RoomSession.Output { emitted(.hello(RoomIntroduction())) }
+
     private func emitted(_ message: RoomMessage) -> RoomSession.Output { .emit(.message(room: "r", message.data)) }
 
     @Test func theFirstOffers() {
         var bench = Bench(joined: false)
-        #expect(bench.receive(.joined(room: "r", id: "a")) == [.openPeer])
-        #expect(bench.receive(.otherJoined(room: "r", id: "b")) == [.offer])
+        #expect(bench.receive(.joined(room: "r", id: "a")) == [.openPeer, hello])
+        #expect(bench.receive(.otherJoined(room: "r", id: "b")) == [hello, .offer])
         #expect(bench.perform { $0.described("o") } == [emitted(.offer(sdp: "o"))])
         #expect(bench.receive(.answer(sdp: sdp)) == [.acceptAnswer(sdp: sdp)])
         #expect(bench.session.isConnected)
         #expect(bench.receive(.bye(room: "r", id: "b")) == [.closePeer])
-        #expect(bench.receive(.otherJoined(room: "r", id: "c")) == [.openPeer, .offer])
+        #expect(bench.receive(.otherJoined(room: "r", id: "c")) == [hello, .openPeer, .offer])
     }
 
     @Test func theNewcomerAnswers() {
         var bench = Bench()
         #expect(bench.receive(.offer(sdp: sdp)) == [.acceptOffer(sdp: sdp)])
         #expect(bench.perform { $0.described("a") } == [emitted(.answer(sdp: "a"))])
-        let candidate = RoomMessage.candidate(line: "candidate:1", mid: "0", index: 0)
-        #expect(bench.perform { $0.found(line: "candidate:1", mid: "0", index: 0) } == [emitted(candidate)])
         #expect(bench.receive(.bye(room: "r", id: "b")) == [.closePeer])
         #expect(bench.receive(.offer(sdp: sdp)) == [.openPeer, .acceptOffer(sdp: sdp)])
     }
@@ -75,7 +77,8 @@ import Time
         _ = isFirst ? bench.receive(.otherJoined(room: "r", id: "b")) : bench.receive(.offer(sdp: sdp))
         func lose(after seconds: Int) {
             let now = bench.now
-            #expect(bench.perform { $0.peerEnded(now: now) } == [.closePeer])
+            let outputs = bench.perform { $0.peerEnded(.lost, "is lost", isFinal: false, now: now) }
+            #expect(outputs == [.closePeer, .parted(.lost, why: "is lost")])
             #expect(bench.session.nextDeadline == now + .seconds(isFirst ? seconds : 2 * seconds))
         }
         for seconds in [1, 2, 4, 8, 16, 30, 30] {
@@ -153,8 +156,8 @@ import Time
         #expect(bench.perform { $0.lost(now: .seconds(100)) } == [])
         #expect(bench.perform { $0.connected() } == [.emit(.join(room: "r"))])
         // The peer was there until now.
-        #expect(bench.receive(.joined(room: "r", id: "a2")) == [.closePeer, .openPeer])
-        #expect(bench.receive(.otherJoined(room: "r", id: "b")) == [.offer])
+        #expect(bench.receive(.joined(room: "r", id: "a2")) == [.closePeer, .openPeer, hello])
+        #expect(bench.receive(.otherJoined(room: "r", id: "b")) == [hello, .offer])
     }
 
     @Test func whatDoesNotBelongHereDoesNothing() {
@@ -173,28 +176,42 @@ import Time
         #expect(bench.receive(.leaved(room: "r", id: "a")) == [.closePeer, .ended(.sentAway)])
     }
 
-    /// Whatever comes, a peer is opened where there is none, closed where there is one, and used only between.
-    @Test(arguments: 1...20) func aRandomWalkKeepsThePeerInOrder(seed: UInt64) {
+    /// Whatever comes, a peer is opened where there is none, closed where there is one, and used only between; and where people are let
+    /// in one by one, never for somebody else.
+    @Test(arguments: 1...10, [true, false]) func aRandomWalkKeepsThePeerInOrder(seed: UInt64, asks: Bool) {
         var random = SplitMix(seed: seed)
-        var session = RoomSession(room: "r")
-        var isOpen = false
+        var introduction = RoomIntroduction()
+        (introduction.asks, introduction.receives) = (asks, true)
+        var session = RoomSession(room: "r", introduction)
+        var (isOpen, isLetIn, isAsked) = (false, !asks, false)
         for step in 0..<2000 {
-            let now = Instant.seconds(Double(step))
-            switch Int.random(in: 0..<13, using: &random) {
+            let now = Instant.seconds(Double(step) / 2)
+            func receive(_ message: RoomMessage) { session.received(.message(room: "r", message.data), now: now) }
+            switch Int.random(in: 0..<20, using: &random) {
             case 0: session.connected()
             case 1: session.lost(now: now)
             case 2, 3: session.received(.joined(room: "r", id: "a"), now: now)
             case 4, 5: session.received(.otherJoined(room: "r", id: "b"), now: now)
             case 6: session.received(.bye(room: "r", id: "b"), now: now)
             case 7: session.received(.full(room: "r", id: "b"), now: now)
-            case 8: session.received(.message(room: "r", RoomMessage.offer(sdp: sdp).data), now: now)
-            case 9: session.received(.message(room: "r", RoomMessage.answer(sdp: sdp).data), now: now)
-            case 10:
-                session.received(
-                    .message(room: "r", RoomMessage.candidate(line: "candidate:1", mid: "0", index: 0).data),
-                    now: now
-                )
+            case 8: receive(.offer(sdp: sdp))
+            case 9: receive(.answer(sdp: sdp))
+            case 10: receive(.candidate(line: "candidate:1", mid: "0", index: 0))
             case 11: session.described("x")
+            case 12:
+                var other = RoomIntroduction()
+                other.name = [nil, "b"].randomElement(using: &random)!
+                (other.asks, other.receives) = (.random(using: &random), .random(using: &random))
+                receive(.hello(other))
+            case 13: receive(.end([.hungUp, .kicked, .rejected, .lost].randomElement(using: &random)!, to: nil))
+            case 14: session.peerEnded(.lost, "is lost", isFinal: .random(using: &random), now: now)
+            case 15 where isOpen && isLetIn: session.peerConnected()
+            case 16 where isAsked:
+                let answer: Knocks.Answer? = [.accepted, .rejected, .noAnswer, nil].randomElement(using: &random)!
+                (isAsked, isLetIn) = (false, answer == .accepted)
+                session.answered(answer)
+            case 17: session.kick()
+            case 18: session.heard(at: now)
             default: session.tick(now: now)
             }
             for output in session.takeOutputs() {
@@ -205,8 +222,14 @@ import Time
                 case .closePeer:
                     #expect(isOpen)
                     isOpen = false
-                case .offer, .acceptOffer, .acceptAnswer, .addCandidate: #expect(isOpen)
-                case .emit, .ignored, .ended: break
+                case .ask:
+                    #expect(asks && !isAsked)
+                    (isAsked, isLetIn) = (true, false)
+                case .askNoMore:
+                    #expect(isAsked)
+                    isAsked = false
+                case .offer, .acceptOffer, .acceptAnswer, .addCandidate: #expect(isOpen && isLetIn)
+                case .emit, .listen, .waiting, .pointless, .parted, .ignored, .ended: break
                 }
             }
         }
@@ -225,12 +248,21 @@ import Time
                 == .candidate(line: "candidate:2", mid: "0", index: 0)
         )
         for text in [
-            "1", "{}", #"{"type":"offer"}"#, #"{"type":"answer","sdp":1}"#, #"{"type":"candidate"}"#, #"{"type":"x"}"#,
+            "1", "{}", #"{"type":"oriel"}"#, #"{"type":"oriel","event":"end"}"#,
+            #"{"type":"oriel","event":"end","reason":"x"}"#,
+            #"{"type":"oriel","event":1}"#, #"{"type":"offer"}"#, #"{"type":"answer","sdp":1}"#,
+            #"{"type":"candidate"}"#, #"{"type":"x"}"#,
         ] {
             #expect(message(text) == nil)
         }
-        for kind in [RoomMessage.offer(sdp: "a\r\n\"b\""), .answer(sdp: ""), .candidate(line: "c", mid: "v", index: 2)]
-        {
+        var introduction = RoomIntroduction()
+        (introduction.name, introduction.note) = ("Ann \"\u{1}\"", "é")
+        (introduction.asks, introduction.receives) = (true, true)
+        introduction.fingerprint = Fingerprint(.sha256, Array(1...32))
+        for kind in [
+            RoomMessage.offer(sdp: "a\r\n\"b\""), .answer(sdp: ""), .candidate(line: "c", mid: "v", index: 2),
+            .hello(introduction), .hello(RoomIntroduction()), .end(.noAnswer, to: nil), .end(.busy, to: "x"),
+        ] {
             #expect(RoomMessage(kind.data) == kind)
         }
     }

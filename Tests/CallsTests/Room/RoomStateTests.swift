@@ -31,7 +31,7 @@ import Testing
             .leaved: (.leaved, [.closePeer]), .full: (.away, []), .lost: (.away, []),
         ],
         .unbound: [
-            .joined: (.unbound, []), .otherJoined: (.connected, [.openPeer, .offer]),
+            .joined: (.unbound, []), .bye: (.unbound, []), .otherJoined: (.connected, [.openPeer, .offer]),
             .offer: (.connected, [.openPeer, .acceptOffer]), .leave: (.leaving, [.leave]), .leaved: (.leaved, []),
             .full: (.leaved, []), .lost: (.leaved, []),
         ],

@@ -27,7 +27,7 @@ package struct Knocks: Sendable {
     /// Those who are remembered.
     private static let mostKnown = 1000
     /// Unicode scalars of names and notes, bytes of keys.
-    static let (longestName, longestNote, keyLengths) = (60, 200, 16...64)
+    static let (longestName, longestNote, keyLengths) = (60, 200, 16...128)
 
     private let patience: Duration
     /// Knocks are told, so they must not be many.

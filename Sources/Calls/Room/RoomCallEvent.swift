@@ -1,0 +1,70 @@
+package import Media
+
+extension RoomCall {
+    package enum Event: Sendable, CustomStringConvertible {
+        /// The server is not there for the moment.
+        case lost(reason: String)
+        case joined(room: String)
+        /// The other member lets people in one by one: somebody is asked there.
+        case waiting
+        /// The other member is there, and gets the picture in a codec; nil if it does not want it, and only shows its own.
+        case peerCame(codec: VideoCodec?)
+        /// The other member is gone, or there is no call with it; and why.
+        case peerLeft(why: String, EndReason)
+        /// Neither of the two shows the other's picture.
+        case pointless
+        /// What came from the server or the other member does nothing.
+        case ignored(String)
+
+        package var description: String {
+            switch self {
+            case .lost(let reason): "\(reason); trying again"
+            case .joined(let room): "in room \(room)"
+            case .waiting: "the other member of the room lets people in one by one: waiting for an answer"
+            case .peerCame(let codec?): "the other member of the room looks in, \(codec.rawValue)"
+            case .peerCame(nil): "the other member of the room shows its picture, and does not look in"
+            case .peerLeft(let why, _): "the other member of the room \(why)"
+            case .pointless:
+                "neither side shows the other's picture, so nothing is sent: start one of them with --render"
+            case .ignored(let what): "the room sent what does nothing: \(what)"
+            }
+        }
+    }
+}
+
+extension EndReason {
+    /// What the other member of a room has done, as the rest of a sentence about it.
+    var deed: String {
+        switch self {
+        case .rejected: "does not let this side in"
+        case .noAnswer: "did not answer"
+        case .busy: "has no time: too many ask there"
+        case .hungUp: "has hung up"
+        case .kicked: "was sent away"
+        case .lost: "is lost"
+        case .ended: "has left"
+        case .failed: "cannot be understood"
+        }
+    }
+}
+
+extension CallEnd {
+    /// - Parameter address: of the room.
+    init?(_ end: RoomSession.End, in address: RoomAddress) {
+        switch end {
+        case .left: return nil
+        case .full:
+            self.init(.tryAgain, "\(address) is full: choose another room, or try again when somebody has left")
+        case .sentAway: self.init(.tryAgain, "the server has ended the call in \(address)", reason: .kicked)
+        case .dismissed(.busy):
+            let sentence = "those in \(address) have a call already: choose another room, or try again later"
+            self.init(.tryAgain, sentence)
+        case .dismissed(.noAnswer):
+            self.init(.tryAgain, "nobody answered in \(address): try again later", reason: .noAnswer)
+        case .dismissed(.kicked):
+            self.init(.refused, "the other member of \(address) has sent this side away", reason: .kicked)
+        case .dismissed(let reason):
+            self.init(.refused, "the other member of \(address) \(reason.deed)", reason: reason)
+        }
+    }
+}
