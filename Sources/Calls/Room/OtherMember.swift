@@ -38,13 +38,16 @@ struct OtherMember: Sendable {
     /// Has a person asked. Returns what that person is told, and the certificate by which the member can be known again.
     mutating func ask() -> RoomSession.Output {
         admission = .asked
-        certificate = introduction?.fingerprint ?? offer.flatMap { Fingerprint(onlyOneIn: $0) }
+        bind()
         return .ask(
             name: introduction?.name ?? id ?? "",
             note: introduction?.note ?? "",
             certificate: certificate
         )
     }
+
+    /// From now on it must have the certificate that it names.
+    mutating func bind() { certificate = introduction?.fingerprint ?? offer.flatMap { Fingerprint(onlyOneIn: $0) } }
 
     /// The path stands.
     mutating func connect() { (isTalking, parting, vainAttempts) = (true, nil, 0) }

@@ -179,6 +179,10 @@ package final class RoomCall: JoinedCall {
         case .acceptAnswer(let sdp): state.withLock(\.peer)?.accept(sdp)
         case .addCandidate(let line, _, _): state.withLock(\.peer)?.add(candidate: line)
         case .ask(let name, let note, let certificate): ask(name: name, note: note, certificate)
+        case .recognize(let certificate):
+            guard let lobby, lobby.isKnown("\(certificate)") else { break }
+            state.withLock { $0.key = "\(certificate)" }
+            change { session, _ in session.recognized() }
         case .askNoMore:
             if let knock = state.withLock({ $0.knock.take() }) { lobby?.answer(knock, .cancelled) }
         case .listen: askWhenHeard()

@@ -115,9 +115,18 @@ extension RoomSession {
         }
         if introduction.asks, isFirst { outputs.append(.waiting) }
         switch other.admission {
-        case .unknown, .nameless: if introduction.name == nil { self.other?.admission = .nameless } else { ask() }
+        case .unknown, .nameless:
+            if introduction.name != nil { return ask() }
+            self.other?.admission = .nameless
+            if let certificate = introduction.fingerprint { outputs.append(.recognize(certificate)) }
         case .granted, .asked, .refused, .pointless: break
         }
+    }
+
+    /// Begins with one who is let in.
+    mutating func admit() {
+        other?.admission = .granted
+        if let offer = other?.offer.take() { received(offer: offer) } else if wasFirst { change(.otherJoined) }
     }
 
     mutating func ask() {

@@ -18,6 +18,8 @@ package struct RoomSession: Sendable {
         /// Have a person asked whether the other member is let in, unless its certificate is known, and pass that on with
         /// `answered`. A member that cannot tell its name is named by the id of its connection, if that is known.
         case ask(name: String, note: String, certificate: Fingerprint?)
+        /// Pass on with `recognized` whether the other member's certificate is known: it has not told its name yet.
+        case recognize(Fingerprint)
         /// Nobody needs to be asked any more.
         case askNoMore
         /// Find out when the peer was heard last, and pass that on with `heard`.
@@ -144,9 +146,7 @@ package struct RoomSession: Sendable {
     package mutating func answered(_ answer: Knocks.Answer?) {
         guard case .asked? = other?.admission else { return }
         switch answer {
-        case .accepted?:
-            other?.admission = .granted
-            if let offer = other?.offer.take() { received(offer: offer) } else if wasFirst { change(.otherJoined) }
+        case .accepted?: admit()
         case .noAnswer?:
             other?.admission = .nameless
             say(.noAnswer)
@@ -158,6 +158,13 @@ package struct RoomSession: Sendable {
             other?.admission = .refused
             say(.busy)
         }
+    }
+
+    /// The other member's certificate is known.
+    package mutating func recognized() {
+        guard case .nameless? = other?.admission, other?.introduction?.fingerprint != nil else { return }
+        other?.bind()
+        admit()
     }
 
     package mutating func tick(now: Instant) {

@@ -27,6 +27,8 @@ struct RoomMeeting {
     var now = Instant.seconds(100)
     /// When a member's peer was heard, if it is asked.
     var isHeard = true
+    /// Certificates that are known to those who ask.
+    var known: [Fingerprint] = []
     private var connections = 0
     private var rest: [(member: Int, RoomSession.Output)] = []
     private var isActing = false
@@ -149,6 +151,8 @@ struct RoomMeeting {
             members[member].isOver = true
             closePeer(of: member)
             kill(member)
+        case .recognize(let certificate):
+            if known.contains(where: { $0 == certificate }) { change(member) { session, _ in session.recognized() } }
         case .ask, .askNoMore, .waiting, .pointless, .parted: members[member].told.append(output)
         case .addCandidate, .ignored: break
         }

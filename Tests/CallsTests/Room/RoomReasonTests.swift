@@ -151,6 +151,18 @@ import WebRTC
         #expect(meeting.told(0) == [ask("Ann", of: 1)])
     }
 
+    @Test(arguments: [true, false]) func whoIsKnownNeedsNoName(askerIsFirst: Bool) {
+        for cheats in [true, false] {
+            var meeting = RoomMeeting()
+            meeting.known = [RoomMeeting.fingerprint(askerIsFirst ? 1 : 0)]
+            if askerIsFirst { meeting.add(asks: true) }
+            meeting.add(name: nil)
+            if cheats { meeting.members[meeting.members.count - 1].certificate = 9 }
+            if !askerIsFirst { meeting.add(asks: true) }
+            #expect(areConnected(meeting, 0, 1) == !cheats)
+        }
+    }
+
     @Test(arguments: [true, false]) func whoGoesIsAskedAboutNoMore(isCut: Bool) {
         var meeting = RoomMeeting()
         meeting.add(asks: true)

@@ -1,18 +1,29 @@
 // A member of a one-to-one room: Socket.IO over a WebSocket, and one connection to the other member.
 
 const RETRY_MS = 1000, LONGEST_PAUSE_MS = 30_000;
+const FORM_MS = 500;    // who is known is let in without a name, and sooner
 const OTHER_JOINED = new Set(['otherjoin', 'other_joined', 'other_join']);
 
 export class RoomSession {
   pc = null;                // to the other member, while it is there
   track = null;             // what is shown to it
-  onstate = () => {};       // called with `connecting`, `waiting`, `talking`, `full` or `left`
+  // Called with `connecting`, `waiting`, `knocking` (a name is wanted), `asking`, `talking`; or, when it is over, with `left`,
+  // `ended`, `full`, `busy`, `rejected` or `kicked`.
+  onstate = () => {};
+  onparted = () => {};      // called with why the other member is gone: `hung_up`, `lost`, or `no_answer`
   onstream = () => {};      // called with what the other member shows, or null
   #socket = null;
   #silence = null;
   #later = null;            // an offer after the path was lost
   #pause = RETRY_MS;
   #seat = crypto.getRandomValues(new Uint32Array(4)).join('');  // by it, the server knows that a seat is this member's own
+  #id = null;               // of this connection to the server
+  #introduction = {};       // `{ name, note }`, once the person has given it
+  #certificate = null;      // by which this member is known again
+  #fingerprint = null;
+  #other = null;            // what is known of the other member: `{ isOriel, wasThere }`
+  #thirds = new Set();      // the connections of those who found the two of them busy
+  #form = null;
   #candidates = [];         // that came before the description that they belong to
 
   constructor(url, room) {
@@ -22,9 +33,17 @@ export class RoomSession {
 
   // -- The server
 
+  /// To be called once, before the first `join`.
+  async prepare() {
+    this.#certificate = await certificate();
+    this.#fingerprint = await fingerprint(this.#certificate);
+  }
+
+  get isInside() { return this.#socket !== null; }
+
   join() {
-    if (!this.pc) this.onstate('connecting');
     const socket = this.#socket = new WebSocket(this.url);
+    if (!this.pc) this.onstate('connecting');
     let patience = 45_000;
     const expect = () => {
       clearTimeout(this.#silence);
@@ -59,9 +78,11 @@ export class RoomSession {
 
   leave(state = 'left') {
     const socket = this.#socket;
+    if (state === 'left') this.#tell({ event: 'end', reason: 'hung_up' });
+    this.#emit('leave', this.room);
     this.#socket = null;
     socket?.close();
-    this.#closePeer();
+    this.#forget();
     this.onstate(state);
   }
 
@@ -69,33 +90,94 @@ export class RoomSession {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(`42${JSON.stringify(event)}`);
   }
 
+  /// Members of other programs pass over this type.
+  #tell(message) {
+    this.#emit('message', this.room, { type: 'oriel', ...message });
+  }
+
+  #introduce() {
+    this.#tell({ event: 'hello', ...this.#introduction, asks: false, receives: true, fingerprint: this.#fingerprint });
+  }
+
   #take(text) {
     if (text[0] === '0') return this.#emit('join', this.room);
-    if (text[0] === '1' || text[0] === '4') return this.leave();
+    if (text[0] === '1' || text[0] === '4') return this.leave('ended');
     if (text[0] !== '2') return;
     const [name, room, data] = JSON.parse(text.replace(/^2(\/[^,]*,)?\d*/, ''));
     if (room !== this.room) return;
-    if (OTHER_JOINED.has(name)) return this.#offer();
+    if (OTHER_JOINED.has(name)) return this.#meet(data);
     switch (name) {
       case 'joined':
-        this.#closePeer();
+        this.#forget();
+        this.#id = data;
+        this.#introduce();
         this.onstate('waiting');
         break;
       case 'full': this.leave('full'); break;
-      case 'leaved': this.leave(); break;
+      case 'leaved': this.leave('ended'); break;
       case 'bye':
-        this.#closePeer();
-        this.onstate('waiting');
+        if (this.#thirds.delete(data) || !(this.#other || this.pc)) break;
+        this.#part(this.#other?.isOriel ? 'lost' : 'hung_up');
         break;
       case 'message': this.#hear(data); break;
     }
+  }
+
+  // -- Who is there
+
+  #meet(id) {
+    if (this.pc?.connectionState === 'connected') {
+      this.#thirds.add(id);
+      return this.#tell({ event: 'end', reason: 'busy', to: id });
+    }
+    this.#forget();
+    this.#introduce();
+    return this.#offer();
+  }
+
+  /// Tells why the other member is gone, once.
+  #part(reason) {
+    const wasThere = this.#other?.wasThere;
+    this.#forget();
+    this.onstate('waiting');
+    if (wasThere) this.onparted(reason);
+  }
+
+  #forget() {
+    clearTimeout(this.#form);
+    this.#closePeer();
+    this.#other = null;
+  }
+
+  #hearOfOriel({ event, asks, reason, to }) {
+    if (event === 'hello' && this.pc?.connectionState !== 'connected') {
+      this.#other = { isOriel: true, wasThere: false };
+      clearTimeout(this.#form);
+      if (!asks) return;
+      if ('name' in this.#introduction) this.onstate('asking');
+      else this.#form = setTimeout(() => this.onstate('knocking'), FORM_MS);
+    }
+    if (event !== 'end' || (to ?? this.#id) !== this.#id) return;
+    if (reason === 'hung_up' && !this.#thirds.size) this.#part(reason);
+    else if (reason === 'no_answer') {
+      this.#introduction = {};
+      this.onstate('knocking');
+      this.onparted(reason);
+    } else if (['rejected', 'kicked', 'busy'].includes(reason)) this.leave(reason);
+  }
+
+  /// Asks the other member to be let in.
+  knock(name, note) {
+    this.#introduction = { name, note };
+    this.#introduce();
+    this.onstate('asking');
   }
 
   // -- The other member
 
   #openPeer() {
     this.#closePeer();
-    const pc = this.pc = new RTCPeerConnection({ bundlePolicy: 'max-bundle' });
+    const pc = this.pc = new RTCPeerConnection({ bundlePolicy: 'max-bundle', certificates: [this.#certificate] });
     pc.onicecandidate = ({ candidate }) => {
       if (pc !== this.pc || !candidate?.candidate) return;
       const { candidate: line, sdpMid, sdpMLineIndex } = candidate;
@@ -107,8 +189,11 @@ export class RoomSession {
     };
     pc.onconnectionstatechange = () => {
       if (pc !== this.pc) return;
-      if (pc.connectionState === 'connected') this.onstate('talking');
-      if (pc.connectionState === 'connected') this.#pause = RETRY_MS;
+      if (pc.connectionState === 'connected') {
+        this.#other = { isOriel: this.#other?.isOriel ?? false, wasThere: true };
+        this.#pause = RETRY_MS;
+        this.onstate('talking');
+      }
       if (pc.connectionState === 'failed') {
         this.#closePeer();
         this.onstate('waiting');
@@ -136,6 +221,7 @@ export class RoomSession {
   }
 
   async #answer(sdp) {
+    clearTimeout(this.#form);
     const pc = this.#openPeer();
     await pc.setRemoteDescription({ type: 'offer', sdp });
     for (const transceiver of pc.getTransceivers()) {
@@ -156,6 +242,7 @@ export class RoomSession {
       switch (message?.type) {
         case 'offer': await this.#answer(message.sdp); break;
         case 'answer':
+          clearTimeout(this.#form);
           await this.pc?.setRemoteDescription({ type: 'answer', sdp: message.sdp });
           await this.#addCandidates(this.pc);
           break;
@@ -166,6 +253,7 @@ export class RoomSession {
           });
           await this.#addCandidates(this.pc);
           break;
+        case 'oriel': this.#hearOfOriel(message); break;
       }
     } catch (error) {
       console.warn('The other member sent what is of no use:', error);
@@ -183,4 +271,40 @@ export class RoomSession {
     const transceiver = this.pc?.getTransceivers().find(one => one.receiver.track.kind === 'video');
     transceiver?.sender.replaceTrack(track);
   }
+}
+
+// -- The certificate
+
+function result(request) {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+/// The certificate that this browser has at this address. Where nothing is kept, as in a private window, it is a new one.
+async function certificate() {
+  const fresh = () => RTCPeerConnection.generateCertificate({ name: 'ECDSA', namedCurve: 'P-256' });
+  try {
+    const opening = indexedDB.open('oriel', 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore('certificates');
+    const database = await result(opening);
+    const store = mode => database.transaction('certificates', mode).objectStore('certificates');
+    const known = await result(store('readonly').get('own'));
+    if (known?.expires > Date.now() + 24 * 3600 * 1000) return known;
+    const made = await fresh();
+    await result(store('readwrite').put(made, 'own'));
+    return made;
+  } catch {
+    return fresh();
+  }
+}
+
+/// As session descriptions give it.
+async function fingerprint(certificate) {
+  const pc = new RTCPeerConnection({ certificates: [certificate] });
+  pc.createDataChannel('');
+  const { sdp } = await pc.createOffer();
+  pc.close();
+  return sdp.match(/^a=fingerprint:([^\r\n]*)/m)?.[1];
 }

@@ -23,17 +23,37 @@ window.oriel = session;
 const words = {
   connecting: 'Connecting…',
   waiting: 'Nobody else is in the room yet.',
+  knocking: 'The other one lets people in one by one.',
+  asking: 'Waiting to be let in…',
   talking: 'The other one shows nothing yet.',
   full: 'This room is full.',
-  left: 'The server has ended the call.',
+  busy: 'Those in this room have a call already.',
+  rejected: 'You were not let in.',
+  kicked: 'You were sent away.',
+  left: 'You have left the room.',
+  ended: 'The server has ended the call.',
 };
 
+const reasons = {
+  hung_up: 'The other one has hung up.',
+  lost: 'The other one is lost.',
+  no_answer: 'Nobody has answered.',
+};
+let reason = null;      // why the other one is not there any more
+
 function tell() {
-  $('status').textContent = theirs.srcObject ? '' : words[root.dataset.state];
+  $('status').textContent = theirs.srcObject ? '' : reasons[reason] ?? words[root.dataset.state];
 }
 
 session.onstate = state => {
   root.dataset.state = state;
+  reason = null;
+  $('leave').textContent = session.isInside ? 'Leave' : 'Join again';
+  tell();
+};
+
+session.onparted = why => {
+  reason = why;
   tell();
 };
 
@@ -67,6 +87,11 @@ async function choose(ask, hint) {
 $('screen').onclick = () => choose(() => navigator.mediaDevices.getDisplayMedia({ video: true }), 'detail');
 $('camera').onclick = () => choose(() => navigator.mediaDevices.getUserMedia({ video: true }), 'motion');
 $('stop').onclick = () => show(null);
+$('leave').onclick = () => session.isInside ? session.leave() : session.join();
+$('knock').onsubmit = event => {
+  event.preventDefault();
+  session.knock($('name').value.trim(), $('note').value.trim());
+};
 $('fullscreen').onclick = () => {
   if (document.fullscreenElement) document.exitFullscreen();
   else root.requestFullscreen?.();
@@ -74,8 +99,8 @@ $('fullscreen').onclick = () => {
 // Browsers give pages without TLS neither.
 for (const id of ['screen', 'camera']) $(id).disabled = !navigator.mediaDevices;
 
-addEventListener('pagehide', () => session.leave());
+addEventListener('pagehide', () => { if (session.isInside) session.leave(); });
 addEventListener('pageshow', event => { if (event.persisted && room) session.join(); });
 document.title = `${room} – Oriel`;
-if (room) session.join();
+if (room) session.prepare().then(() => session.join());
 else $('status').textContent = 'Add the name of a room to the address.';
