@@ -167,7 +167,7 @@ let package = Package(
         ),
         .target(
             name: "TestSupport",
-            dependencies: ["Posix", "RTP", "Time"],
+            dependencies: ["Posix", "RTP", "SocketIO", "Time"],
             path: "Tests/TestSupport",
             swiftSettings: swift
         ),

@@ -54,6 +54,8 @@ package struct SocketServer: Sendable {
         maxPayload = settings.maxPayload
     }
 
+    package var sessionCount: Int { engine.sessionCount }
+
     package var nextDeadline: Instant? { earliest(engine.nextDeadline, connectDeadlines.first?.at) }
 
     package mutating func takeOutputs() -> [Output] {

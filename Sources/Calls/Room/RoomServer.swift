@@ -45,6 +45,9 @@ package struct RoomServer: Sendable {
 
     package var roomCount: Int { rooms.count }
 
+    /// Who is in a room, in the order of their coming.
+    func members(of room: String) -> [String] { rooms[room] ?? [] }
+
     package mutating func takeOutputs() -> [Output] {
         defer { outputs = [] }
         return outputs

@@ -71,10 +71,10 @@ package final class RoomService: Sendable {
 }
 
 /// Carries what happens from the clients to the rooms, and back.
-private struct Rooms: Sendable {
-    var server: RoomServer
-    let otherJoinedName: RoomEvent.OtherJoinedName
-    let note: @Sendable (RoomService.Event) -> Void
+struct Rooms: Sendable {
+    private(set) var server: RoomServer
+    private let otherJoinedName: RoomEvent.OtherJoinedName
+    private let note: @Sendable (RoomService.Event) -> Void
     /// Clients of which a senseless event was told: the log shall not be theirs to fill.
     private var blamed: Set<String> = []
 

@@ -1,11 +1,9 @@
-import TestSupport
-import Time
-
-@testable import SocketIO
+package import SocketIO
+package import Time
 
 /// A server and its clients, with a network between them that takes its time, in virtual time. Frames of a WebSocket keep their
 /// order; requests do not, nor do they wait for frames.
-struct SocketSimulation {
+package struct SocketSimulation {
     private enum Event {
         // At the server.
         case request(UInt64)
@@ -28,16 +26,16 @@ struct SocketSimulation {
         var isHeld = false
     }
 
-    var server: SocketServer
-    private(set) var clients: [SocketClient] = []
+    package var server: SocketServer
+    package private(set) var clients: [SocketClient] = []
     /// What each client got, and what each client's connections ended with.
-    private(set) var clientOutputs: [[SocketClient.Output]] = []
-    private(set) var serverOutputs: [SocketServer.Output] = []
-    private(set) var now = Instant.seconds(1)
+    package private(set) var clientOutputs: [[SocketClient.Output]] = []
+    package private(set) var serverOutputs: [SocketServer.Output] = []
+    package private(set) var now = Instant.seconds(1)
     /// The longest way.
-    var delay = Duration.milliseconds(20)
+    package var delay = Duration.milliseconds(20)
     /// Clients that get and send nothing.
-    var isFrozen: Set<Int> = []
+    package var isFrozen: Set<Int> = []
 
     private var events: [(at: Instant, order: Int, event: Event)] = []
     private var order = 0
@@ -50,71 +48,89 @@ struct SocketSimulation {
     private var lastToClient: [UInt64: Instant] = [:]
     private var random: SplitMix
 
-    init(_ server: SocketServer, seed: UInt64) {
+    package init(_ server: SocketServer, seed: UInt64) {
         self.server = server
         random = SplitMix(seed: seed)
     }
 
     /// A client begins to connect. Returns its number.
     @discardableResult
-    mutating func add(_ transports: [EngineClient.Transport], payload: JSONText? = nil) -> Int {
+    package mutating func add(_ transports: [EngineClient.Transport], payload: JSONText? = nil) -> Int {
         clients.append(SocketClient(payload: payload, transports: transports, jitter: 0.5, now: now))
         clientOutputs.append([])
         take(of: clients.count - 1)
         return clients.count - 1
     }
 
-    mutating func change<Result>(client: Int, _ body: (inout SocketClient, Instant) -> Result) -> Result {
+    package mutating func change<Result>(client: Int, _ body: (inout SocketClient, Instant) -> Result) -> Result {
         defer { take(of: client) }
         return body(&clients[client], now)
     }
 
-    mutating func changeServer(_ body: (inout SocketServer, Instant) -> Void) {
+    package mutating func changeServer(_ body: (inout SocketServer, Instant) -> Void) {
         body(&server, now)
         takeOfServer()
     }
 
-    /// Lets everything happen until an instant.
-    mutating func run(
-        for duration: Duration,
-        react: (inout SocketSimulation, SocketServer.Output) -> Void = { _, _ in }
-    ) {
+    /// Lets everything happen for a while.
+    package mutating func run(for duration: Duration) {
         let end = now + duration
-        while true {
-            let seen = serverOutputs.count
-            let next = events.min { ($0.at, $0.order) < ($1.at, $1.order) }?.at
-            let deadlines = clients.indices.filter { !isFrozen.contains($0) }.compactMap { clients[$0].nextDeadline }
-            guard let at = ([next, server.nextDeadline].compactMap(\.self) + deadlines).min(), at <= end else { break }
-            now = max(now, at)
-            if let next, next <= now {
-                let index = events.indices.min {
-                    (events[$0].at, events[$0].order) < (events[$1].at, events[$1].order)
-                }!
-                perform(events.remove(at: index).event)
-            } else {
-                server.tick(now: now)
-                takeOfServer()
-                for client in clients.indices where !isFrozen.contains(client) {
-                    if let deadline = clients[client].nextDeadline, deadline <= now {
-                        change(client: client) { $0.tick(now: $1) }
-                    }
-                }
-            }
-            for output in serverOutputs[seen...] { react(&self, output) }
+        while step(until: end) {}
+    }
+
+    /// Lets the next thing happen, if there is one until an instant; else it becomes that.
+    package mutating func step(until end: Instant) -> Bool {
+        let next = events.min { ($0.at, $0.order) < ($1.at, $1.order) }?.at
+        let deadlines = clients.indices.filter { !isFrozen.contains($0) }.compactMap { clients[$0].nextDeadline }
+        guard let at = ([next, server.nextDeadline].compactMap(\.self) + deadlines).min(), at <= end else {
+            now = max(now, end)
+            return false
         }
-        now = max(now, end)
+        now = max(now, at)
+        if let next, next <= now {
+            let index = events.indices.min {
+                (events[$0].at, events[$0].order) < (events[$1].at, events[$1].order)
+            }!
+            perform(events.remove(at: index).event)
+            return true
+        }
+        server.tick(now: now)
+        takeOfServer()
+        for client in clients.indices where !isFrozen.contains(client) {
+            if let deadline = clients[client].nextDeadline, deadline <= now {
+                change(client: client) { $0.tick(now: $1) }
+            }
+        }
+        return true
+    }
+
+    /// What the server gave out since the last call.
+    package mutating func takeServerOutputs() -> [SocketServer.Output] {
+        defer { serverOutputs = [] }
+        return serverOutputs
+    }
+
+    /// What a client gave out since the last call.
+    package mutating func takeOutputs(of client: Int) -> [SocketClient.Output] {
+        defer { clientOutputs[client] = [] }
+        return clientOutputs[client]
     }
 
     /// Cuts what a client has: its socket and its requests.
-    mutating func cut(_ client: Int) {
+    ///
+    /// - Parameter isNoticed: whether the server notices.
+    package mutating func cut(_ client: Int, isNoticed: Bool = true) {
         if let socket = current.removeValue(forKey: client) {
-            server.lost(socket: socket, now: now)
-            takeOfServer()
+            if isNoticed {
+                server.lost(socket: socket, now: now)
+                takeOfServer()
+            }
             change(client: client) { $0.socketLost(now: $1) }
         }
         let ids = requests.filter { $0.value.client == client }.keys.sorted()
         for id in ids {
             requests[id] = nil
+            guard isNoticed else { continue }
             server.abort(request: id, now: now)
             takeOfServer()
         }
@@ -122,7 +138,7 @@ struct SocketSimulation {
     }
 
     /// Another server takes the place of this one, which loses all connections.
-    mutating func replaceServer(by server: SocketServer) {
+    package mutating func replaceServer(by server: SocketServer) {
         self.server = server
         (events, sockets) = ([], [:])
         for client in clients.indices { cut(client) }
