@@ -6,63 +6,6 @@ import Testing
 extension WebTests {
     /// What the other member of a room sends is shown.
     @Suite struct RoomRenderTests {
-        /// A member of the room with a screen of one colour.
-        private final class Member {
-            let display: XServer
-            let broadcast: Broadcast
-            let capture: Subprocess
-            let place: ([String]) -> [String]
-
-            init(_ colour: RenderedPictures.Colour, at place: @escaping ([String]) -> [String]) throws {
-                self.place = place
-                display = try XServer(.virtual(width: 640, height: 480))
-                try display.fill(colour)
-                broadcast = try Broadcast(on: display.display)
-                capture = try broadcast.start("--no-cursor")
-            }
-
-            deinit { capture.stop() }
-
-            func attach(_ arguments: String..., environment: [String: String] = [:]) throws -> Subprocess {
-                let call = "room+http://\(Network.senderAddress):8090/tea"
-                let command = [Programs.oriel, "attach", "--dir", broadcast.directory, call, "--size", "640x480"]
-                return try Subprocess(place(command + arguments), environment: environment)
-            }
-
-            /// Where it may write.
-            func file(_ name: String) -> String { broadcast.folder.file(name) }
-        }
-
-        private final class Scene {
-            let network: Network
-            let rooms: Subprocess
-            let first: Member
-            let second: Member
-
-            init() throws {
-                let network = try Network()
-                self.network = network
-                let rooms = try Subprocess(network.atSender([Programs.oriel, "rooms", "--listen", "0.0.0.0:8090"]))
-                self.rooms = rooms
-                try wait(until: "the server of rooms listens") { rooms.output.contains("http") }
-                first = try Member(.red) { network.atSender($0) }
-                second = try Member(.blue) { network.atViewer($0) }
-            }
-
-            deinit { rooms.stop() }
-
-            func open(_ kind: Browser.Kind) throws -> Browser {
-                let browser =
-                    switch kind {
-                    case .chromium:
-                        try Browser(kind, in: network, "--arg=--disable-features=WebRtcHideLocalIpsWithMdns")
-                    case .firefox: try Browser(kind, in: network)
-                    }
-                try browser.open("http://\(Network.senderAddress):8090/tea")
-                return browser
-            }
-        }
-
         private func waitUntil(
             _ path: String,
             shows colour: RenderedPictures.Colour,
@@ -94,7 +37,7 @@ extension WebTests {
 
         @Test(arguments: ["vp8", "vp9", "av1"])
         func twoSeeEachOther(codec: String) throws {
-            let scene = try Scene()
+            let scene = try RoomScene()
             let (first, second) = (scene.first.file("seen.y4m"), scene.second.file("seen.y4m"))
             let one = try scene.first.attach("--codec", codec, "--render", first)
             try wait(until: "the first is in the room") { one.errorOutput.contains("in room") }
@@ -111,7 +54,7 @@ extension WebTests {
         /// Only one of them wants to see the other; whoever comes first.
         @Test(arguments: [true, false])
         func oneSeesTheOther(wantsFirst: Bool) throws {
-            let scene = try Scene()
+            let scene = try RoomScene()
             let path = scene.first.file("seen.y4m")
             var members: [Subprocess] = []
             for isFirst in [true, false] {
@@ -127,7 +70,7 @@ extension WebTests {
 
         /// A tenth of what one of them sends is lost: nothing stays broken.
         @Test func lossesAreMended() throws {
-            let scene = try Scene()
+            let scene = try RoomScene()
             let path = scene.second.file("seen.y4m")
             let one = try scene.first.attach()
             try wait(until: "the first is in the room") { one.errorOutput.contains("in room") }
@@ -143,7 +86,7 @@ extension WebTests {
 
         /// A player that does not read, and one that goes away, hold up nothing.
         @Test func aPipeThatNobodyReadsHoldsUpNothing() throws {
-            let scene = try Scene()
+            let scene = try RoomScene()
             let path = scene.second.file("seen.y4m")
             let fifo = scene.first.file("pipe")
             #expect(mkfifo(fifo, 0o666) == 0 && chmod(fifo, 0o666) == 0)
@@ -170,7 +113,7 @@ extension WebTests {
         }
 
         @Test func standardOutputTakesPictures() throws {
-            let scene = try Scene()
+            let scene = try RoomScene()
             let one = try scene.first.attach("--render", "-")
             let other = try scene.second.attach()
             try wait(until: "pictures come: \(one.errorOutput)", timeout: .seconds(60)) {
@@ -183,7 +126,7 @@ extension WebTests {
 
         @Test(arguments: [Browser.Kind.chromium, .firefox], [true, false])
         func aBrowserIsSeen(kind: Browser.Kind, senderIsFirst: Bool) throws {
-            let scene = try Scene()
+            let scene = try RoomScene()
             let path = scene.first.file("seen.y4m")
             let (browser, sender): (Browser, Subprocess)
             if senderIsFirst {
@@ -242,7 +185,7 @@ extension WebTests {
         // MARK: - Windows
 
         @Test func windowsShowBothSides() throws {
-            let scene = try Scene()
+            let scene = try RoomScene()
             let desk = try XServer(.virtual(width: 1600, height: 900))
             let folder = try TemporaryDirectory()
             let one = try scene.first.attach("--render", "window", "--preview", environment: desk.environment)
@@ -287,7 +230,7 @@ extension WebTests {
 
         /// The windows end with the sender, however that ends; and without an X server there is a sentence and the call.
         @Test func windowsEndWithTheirSender() throws {
-            let scene = try Scene()
+            let scene = try RoomScene()
             let desk = try XServer(.virtual(width: 1600, height: 900))
             let path = scene.second.file("seen.y4m")
             let one = try scene.first.attach("--preview", environment: desk.environment)

@@ -43,6 +43,43 @@ import Testing
         #expect(!server.process.errorOutput.contains("rror"), "\(server.process.errorOutput)")
     }
 
+    private struct Hostility: Decodable {
+        struct Flood: Decodable {
+            let gone: Bool
+            let heard, sent: Int
+        }
+        struct Many: Decodable { let joined, full: Int }
+        struct Deaf: Decodable {
+            let sent: Int
+            let gone: Bool
+        }
+        let flood: Flood
+        let many: Many
+        let deaf: Deaf
+        /// Whether others could talk all the while.
+        let quiet: Bool
+    }
+
+    /// One floods, one joins a thousand rooms, and one never polls: each is bounded, and others notice nothing.
+    @Test func hostileClientsTakeNothingFromOthers() throws {
+        let server = try Server()
+        let clients = try Subprocess(
+            Counterparts.python + [Counterparts.path("rooms_hostile.py"), "127.0.0.1", "\(server.port)"]
+        )
+        try clients.wait(timeout: .seconds(300))
+        let line = try #require(clients.output.split(separator: "\n").last, "\(clients.errorOutput)")
+        let told = try JSONDecoder().decode(Hostility.self, from: Data(line.utf8))
+        #expect(told.quiet)
+        #expect(told.flood.gone && told.flood.heard < told.flood.sent)
+        #expect(told.many.joined == 4 && told.many.full == 996)
+        // 1 MB waits for it at the most.
+        #expect(told.deaf.gone && told.deaf.sent < 100)
+        let statistics = try #require(ProcessStatistics(of: server.process.pid))
+        #expect(statistics.residentBytes < 100_000_000)
+        server.process.kill(SIGTERM)
+        try #expect(server.process.wait() == .code(0))
+    }
+
     @Test func whatIsNoRequestForRoomsIsRefused() throws {
         let server = try Server()
         func status(_ target: String, _ method: String = "GET", body: String = "") throws -> Int {

@@ -34,7 +34,7 @@ package struct SocketSimulation {
     package private(set) var now = Instant.seconds(1)
     /// The longest way.
     package var delay = Duration.milliseconds(20)
-    /// Clients that get and send nothing.
+    /// Clients that do nothing. What comes for them waits, for a minute.
     package var isFrozen: Set<Int> = []
 
     private var events: [(at: Instant, order: Int, event: Event)] = []
@@ -80,18 +80,21 @@ package struct SocketSimulation {
 
     /// Lets the next thing happen, if there is one until an instant; else it becomes that.
     package mutating func step(until end: Instant) -> Bool {
-        let next = events.min { ($0.at, $0.order) < ($1.at, $1.order) }?.at
-        let deadlines = clients.indices.filter { !isFrozen.contains($0) }.compactMap { clients[$0].nextDeadline }
-        guard let at = ([next, server.nextDeadline].compactMap(\.self) + deadlines).min(), at <= end else {
+        if !isFrozen.isEmpty { events = events.filter { !isWaiting($0.event) || now <= $0.at + Self.patience } }
+        let next = events.indices.filter { isFrozen.isEmpty || !isWaiting(events[$0].event) }
+            .min { (events[$0].at, events[$0].order) < (events[$1].at, events[$1].order) }
+        var at = next.map { events[$0].at }
+        if let deadline = server.nextDeadline { at = min(at ?? deadline, deadline) }
+        for client in clients.indices where !isFrozen.contains(client) {
+            if let deadline = clients[client].nextDeadline { at = min(at ?? deadline, deadline) }
+        }
+        guard let at, at <= end else {
             now = max(now, end)
             return false
         }
         now = max(now, at)
-        if let next, next <= now {
-            let index = events.indices.min {
-                (events[$0].at, events[$0].order) < (events[$1].at, events[$1].order)
-            }!
-            perform(events.remove(at: index).event)
+        if let next, events[next].at <= now {
+            perform(events.remove(at: next).event)
             return true
         }
         server.tick(now: now)
@@ -103,6 +106,9 @@ package struct SocketSimulation {
         }
         return true
     }
+
+    /// Whether server or clients gave out anything that was not taken.
+    package var hasOutputs: Bool { !serverOutputs.isEmpty || clientOutputs.contains { !$0.isEmpty } }
 
     /// What the server gave out since the last call.
     package mutating func takeServerOutputs() -> [SocketServer.Output] {
@@ -146,6 +152,20 @@ package struct SocketSimulation {
 
     // MARK: - The network
 
+    /// How long the network keeps what nobody takes.
+    private static let patience = Duration.seconds(60)
+
+    /// Whether an event is for a client that does nothing.
+    private func isWaiting(_ event: Event) -> Bool {
+        let client =
+            switch event {
+            case .request, .open, .frameToServer, .lostToServer: nil as Int?
+            case .answer(let id, _, _): requests[id]?.client
+            case .opened(let id), .failed(let id), .frameToClient(_, let id), .lostToClient(let id): sockets[id]?.client
+            }
+        return client.map(isFrozen.contains) ?? false
+    }
+
     private mutating func schedule(_ event: Event, after last: Instant? = nil) -> Instant {
         let at = max(last ?? now, now + delay * Double.random(in: 0.1...1, using: &random))
         order += 1
@@ -175,7 +195,7 @@ package struct SocketSimulation {
         case .frameToServer(let frame, let id): changeServer { $0.receive(frame, on: id, now: $1) }
         case .lostToServer(let id): changeServer { $0.lost(socket: id, now: $1) }
         case .answer(let id, let status, let body):
-            guard let request = requests[id], !isFrozen.contains(request.client) else { return }
+            guard let request = requests[id] else { return }
             requests[id] = nil
             change(client: request.client) {
                 request.method == .get
@@ -191,9 +211,7 @@ package struct SocketSimulation {
     }
 
     private mutating func changeClient(of socket: UInt64, _ body: (inout SocketClient, Instant) -> Void) {
-        guard let client = sockets[socket]?.client, current[client] == socket, !isFrozen.contains(client) else {
-            return
-        }
+        guard let client = sockets[socket]?.client, current[client] == socket else { return }
         change(client: client, body)
     }
 

@@ -1,0 +1,277 @@
+import Glibc
+import HTTP
+import Media
+import Peers
+import Posix
+import SocketIO
+import Synchronization
+import TestSupport
+import Testing
+import Time
+import WebRTC
+
+@testable import Calls
+
+/// Members of a room over the loopback: a server, and calls to it with peers of their own.
+@Suite struct RoomMembersTests {
+    /// A server of rooms.
+    private final class Server: Sendable {
+        let origin: WebOrigin
+        private let http: HTTPServer
+        private let rooms: RoomService
+        private let listener: HTTPServer.Listener
+
+        init() throws {
+            http = HTTPServer(
+                limits: HTTPServer.Limits(connections: 100, connectionsOfOneNetwork: 100, bodySize: 128 * 1024)
+            )
+            rooms = RoomService(RoomService.Configuration(), of: http) { _ in }
+            listener = try http.listen(
+                on: ListenAddress(host: "127.0.0.1", port: 0),
+                takeSocket: rooms.takeSocket,
+                respond: rooms.respond
+            )
+            origin = try #require(WebOrigin(parsing: "http://127.0.0.1:\(listener.port)"))
+        }
+
+        deinit {
+            listener.close()
+            http.close()
+        }
+    }
+
+    /// Takes pictures of which there are none.
+    private final class Receiver: FrameReceiver {
+        func begin(_ requestKeyframe: @escaping @Sendable () -> Void) {}
+        func take(_ frame: ReceivedFrame) {}
+        func end() {}
+    }
+
+    /// What a member was told, in order.
+    private final class Log: Sendable {
+        let lines = Mutex<[String]>([])
+        let end = Mutex<CallEnd??>(nil)
+
+        func note(_ line: String) { lines.withLock { $0.append(line) } }
+        var text: String { lines.withLock { $0.joined(separator: "\n") } }
+    }
+
+    /// A sender in the room, without a picture.
+    private final class Member: Sendable {
+        let log = Log()
+        let peers: PeerGroup
+        let lobby: Lobby?
+        let call: RoomCall
+        private let web: WebClient
+
+        init(of server: Server, name: String = "", note: String = "", asks: Bool = false) throws {
+            let (log, web) = (log, WebClient(try TLSTrust()))
+            self.web = web
+            peers = try RoomMembersTests.peers()
+            lobby =
+                asks
+                ? Lobby(patience: .seconds(600)) {
+                    web.schedule(in: $0, $1)
+                } report: {
+                    log.note("\($0)")
+                } : nil
+            call = RoomCall(
+                try RoomAddress(parsing: "room+\(server.origin)/tea"),
+                codecs: [[.vp8]],
+                by: web,
+                to: peers,
+                receiver: Receiver(),
+                lobby: lobby,
+                name: name,
+                note: note
+            ) { event in
+                log.note("\(event)")
+            } ended: { end in
+                log.end.withLock { $0 = .some(end) }
+            }
+        }
+
+        func wait(for line: String) throws {
+            try TestSupport.wait(until: "\(line) in \(log.text)") { log.text.contains(line) }
+        }
+
+        /// How the call has ended.
+        func waitForEnd() throws -> CallEnd? {
+            try TestSupport.wait(until: "it is over: \(log.text)") { log.end.withLock { $0 != nil } }
+            return log.end.withLock { $0! }
+        }
+
+        deinit {
+            call.close()
+            web.close()
+            peers.close()
+        }
+    }
+
+    private static let offer = """
+        v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n\
+        m=video 9 UDP/TLS/RTP/SAVPF 96\r\nc=IN IP4 0.0.0.0\r\na=mid:0\r\n\
+        a=ice-ufrag:abcd\r\na=ice-pwd:0123456789abcdefghijkl\r\n\
+        a=fingerprint:sha-256 \((0..<32).map { _ in "AB" }.joined(separator: ":"))\r\na=setup:actpass\r\n\
+        a=recvonly\r\na=rtcp-mux\r\na=rtpmap:96 VP8/90000\r\n
+        """
+
+    private static func peers() throws -> PeerGroup {
+        let rendition = Rendition(
+            id: Rendition.ID(0),
+            codec: .vp8,
+            width: 64,
+            height: 64,
+            framesPerSecond: 30,
+            bitrate: 1_000_000
+        )
+        let ice = ICEAgent.Configuration(addresses: ["127.0.0.1"])
+        return try PeerGroup(PeerGroup.Configuration(renditions: [rendition], ice: ice))
+    }
+
+    // MARK: - Letting in
+
+    @Test(arguments: [true, false]) func whoIsLetInIsKnownUntilSentAway(askerIsFirst: Bool) throws {
+        let server = try Server()
+        func meet() throws -> (asker: Member, ann: Member) {
+            if askerIsFirst {
+                let asker = try Member(of: server, asks: true)
+                try asker.wait(for: "in room tea")
+                return (asker, try Member(of: server, name: "Ann", note: "hi"))
+            }
+            let ann = try Member(of: server, name: "Ann", note: "hi")
+            try ann.wait(for: "in room tea")
+            return (try Member(of: server, asks: true), ann)
+        }
+        let (asker, ann) = try meet()
+        try asker.wait(for: "\"Ann\" from room tea (\"hi\") asks to look in: \"oriel accept 1\"")
+        try ann.wait(for: "lets people in one by one")
+        #expect(asker.peers.statuses.isEmpty)
+        asker.lobby?.answer(1, .accepted)
+        try asker.wait(for: "looks in")
+        try ann.wait(for: "looks in")
+        // Its number is that of its peer.
+        try wait(until: "the peer is told of") { asker.peers.statuses.count == 1 }
+        let number = try #require(asker.peers.statuses.first?.number)
+        #expect(!asker.call.kick(number + 1))
+        #expect(asker.call.kick(number))
+        let end = try #require(try ann.waitForEnd())
+        #expect(end.kind == .refused && end.reason == .kicked)
+        try asker.wait(for: "was sent away")
+        #expect(asker.log.end.withLock { $0 == nil })
+    }
+
+    @Test func whoIsRejectedLearnsIt() throws {
+        let server = try Server()
+        let asker = try Member(of: server, asks: true)
+        try asker.wait(for: "in room tea")
+        let ann = try Member(of: server, name: "Ann")
+        try asker.wait(for: "\"Ann\" from room tea asks")
+        asker.lobby?.answer(1, .rejected)
+        let end = try #require(try ann.waitForEnd())
+        #expect(end.kind == .refused && end.reason == .rejected)
+        #expect(end.description.contains("does not let this side in"))
+        // Its seat is free, and the next one asks anew.
+        let bob = try Member(of: server, name: "Bob")
+        try asker.wait(for: "\"Bob\" from room tea asks")
+        bob.call.close()
+        try asker.wait(for: "\"Bob\" from room tea waits no more")
+    }
+
+    @Test func whoHangsUpIsSaidTo() throws {
+        let server = try Server()
+        let (one, other) = (try Member(of: server), try Member(of: server))
+        try one.wait(for: "looks in")
+        try other.wait(for: "looks in")
+        other.call.close()
+        #expect(try other.waitForEnd() == nil)
+        try one.wait(for: "the other member of the room has hung up")
+        #expect(one.log.text.ranges(of: "the other member of the room has").count == 1)
+    }
+
+    // MARK: - Limits
+
+    /// Each offer is a peer, which costs memory and packets.
+    @Test func offersWithoutEndMakeFewPeers() throws {
+        let server = try Server()
+        let web = WebClient(try TLSTrust())
+        defer { web.close() }
+        let connection = Mutex<SocketConnection?>(nil)
+        let isThere = Mutex(false)
+        web.perform {
+            let made = SocketConnection(
+                to: server.origin,
+                path: "/socket.io/",
+                payload: JSONText(object: []),
+                transports: [.webSocket],
+                by: web
+            ) { output, _ in
+                func send(_ event: RoomEvent) { connection.withLock(\.self)?.send(event.packet()) }
+                switch output {
+                case .connected: send(.join(room: "tea"))
+                case .received(let packet):
+                    switch RoomEvent(packet) {
+                    case .joined: isThere.withLock { $0 = true }
+                    case .otherJoined:
+                        for _ in 0..<30 { send(.message(room: "tea", RoomMessage.offer(sdp: Self.offer).data)) }
+                    default: break
+                    }
+                case .disconnected, .transport: break
+                }
+            }
+            connection.withLock { $0 = made }
+        }
+        try wait(until: "it is there") { isThere.withLock(\.self) }
+        let member = try Member(of: server)
+        try member.wait(for: "more offers than one call needs")
+        // The next one made is the twenty-first.
+        let agreement = try Negotiation(offer: SessionDescription(parsing: Self.offer), codecs: [[.vp8]]).agreement
+        let number = Mutex<Int?>(nil)
+        _ = member.peers.perform { loop in
+            let peer = loop.add(agreement, from: "here") { _ in }
+            number.withLock { $0 = peer?.number }
+        }
+        try wait(until: "it is made") { number.withLock { $0 != nil } }
+        #expect(number.withLock(\.self) == 21)
+        web.perform { connection.withLock { $0.take() }?.close() }
+    }
+
+    /// A socket at an address that somebody names.
+    private final class Target {
+        let port: UInt16
+        private let socket: UDPSocket
+        private(set) var wasAsked = false
+
+        init() throws {
+            socket = try UDPSocket(family: AF_INET)
+            port = try socket.localAddress().port
+        }
+
+        func look() throws {
+            var buffer = [UInt8](repeating: 0, count: 2048)
+            if try socket.receive(into: &buffer) != nil { wasAsked = true }
+        }
+    }
+
+    /// Each candidate costs packets to an address that the other side names.
+    @Test func ofManyCandidatesFewAreTried() throws {
+        let peers = try Self.peers()
+        defer { peers.close() }
+        let targets = try (0..<100).map { _ in try Target() }
+        let peer = CallPeer(peers, codecs: [[.vp8]], at: "here") { _, _ in }
+        peer.answer(Self.offer)
+        for (index, target) in targets.enumerated() {
+            let priority = 2_130_706_431 - index
+            peer.add(candidate: "candidate:\(index) 1 udp \(priority) 127.0.0.1 \(target.port) typ host")
+        }
+        func asked() throws -> Int {
+            for target in targets { try target.look() }
+            return targets.count(where: \.wasAsked)
+        }
+        try wait(until: "those that are tried are asked") { try asked() >= 64 }
+        // What would come beyond them comes no later.
+        MonotonicClock.sleep(for: .seconds(1))
+        #expect(try asked() == 64)
+        peer.close()
+    }
+}

@@ -1,0 +1,59 @@
+import TestSupport
+
+/// A member of the room with a screen of one colour.
+final class RoomMember {
+    let display: XServer
+    let broadcast: Broadcast
+    let capture: Subprocess
+    let place: ([String]) -> [String]
+
+    init(_ colour: RenderedPictures.Colour, at place: @escaping ([String]) -> [String]) throws {
+        self.place = place
+        display = try XServer(.virtual(width: 640, height: 480))
+        try display.fill(colour)
+        broadcast = try Broadcast(on: display.display)
+        capture = try broadcast.start("--no-cursor")
+    }
+
+    deinit { capture.stop() }
+
+    func attach(_ arguments: String..., environment: [String: String] = [:]) throws -> Subprocess {
+        let call = "room+http://\(Network.senderAddress):8090/tea"
+        let command = [Programs.oriel, "attach", "--dir", broadcast.directory, call, "--size", "640x480"]
+        return try Subprocess(place(command + arguments), environment: environment)
+    }
+
+    /// Where it may write.
+    func file(_ name: String) -> String { broadcast.folder.file(name) }
+}
+
+/// A room that two with screens, and browsers, may join.
+final class RoomScene {
+    let network: Network
+    let rooms: Subprocess
+    let first: RoomMember
+    let second: RoomMember
+
+    init() throws {
+        let network = try Network()
+        self.network = network
+        let rooms = try Subprocess(network.atSender([Programs.oriel, "rooms", "--listen", "0.0.0.0:8090"]))
+        self.rooms = rooms
+        try wait(until: "the server of rooms listens") { rooms.output.contains("http") }
+        first = try RoomMember(.red) { network.atSender($0) }
+        second = try RoomMember(.blue) { network.atViewer($0) }
+    }
+
+    deinit { rooms.stop() }
+
+    func open(_ kind: Browser.Kind) throws -> Browser {
+        let browser =
+            switch kind {
+            case .chromium:
+                try Browser(kind, in: network, "--arg=--disable-features=WebRtcHideLocalIpsWithMdns")
+            case .firefox: try Browser(kind, in: network)
+            }
+        try browser.open("http://\(Network.senderAddress):8090/tea")
+        return browser
+    }
+}
