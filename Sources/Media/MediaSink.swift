@@ -31,6 +31,8 @@ package struct Demand: Sendable, Equatable {
     package var isWanted: Bool
     /// The earliest instant of a keyframe for the receivers that wait for one; nil if none does. May lie in the past.
     package var keyframeAt: Instant?
+    /// How far keyframes may be apart that nobody asks for; nil if there need be none, as all receivers can ask.
+    package var keyframeInterval: Duration?
     /// Until when no frame can be taken, as those before still wait to be sent; nil if there is room.
     package var isFullUntil: Instant?
     /// Target of rate control that suits the receivers, in bits a second; nil leaves it as it is.
@@ -45,6 +47,7 @@ package struct Demand: Sendable, Equatable {
     package init(
         isWanted: Bool,
         keyframeAt: Instant? = nil,
+        keyframeInterval: Duration? = nil,
         isFullUntil: Instant? = nil,
         bitrate: Int? = nil,
         linkRate: Int? = nil,
@@ -53,6 +56,7 @@ package struct Demand: Sendable, Equatable {
     ) {
         self.isWanted = isWanted
         self.keyframeAt = keyframeAt
+        self.keyframeInterval = keyframeInterval
         self.isFullUntil = isFullUntil
         self.bitrate = bitrate
         self.linkRate = linkRate

@@ -61,6 +61,7 @@ package final class Sinks: Sendable {
             sum.measuresLink = demand.measuresLink && (!sum.isWanted || sum.measuresLink)
             sum.keepsSize = sum.keepsSize || demand.keepsSize
             sum.isWanted = true
+            sum.keyframeInterval = [sum.keyframeInterval, demand.keyframeInterval].compactMap(\.self).min()
             if let bitrate = demand.bitrate { sum.bitrate = max(sum.bitrate ?? 0, bitrate) }
             // A sink that is full cannot take the keyframe that it demands.
             if let keyframeAt = demand.keyframeAt {

@@ -52,6 +52,19 @@ import Time
         try sender.finish()
     }
 
+    @Test func theShortestKeyframeIntervalCountsWhileItIsWanted() {
+        let sinks = Sinks { _ in }
+        for interval in [nil, 7, 5, 9] as [Int?] {
+            let sink = TestSink(wanting: [rendition])
+            let demand = Demand(isWanted: true, keyframeInterval: interval.map { .seconds($0) })
+            sink.demand(demand, of: rendition)
+            sinks.add(sink)
+            if interval == nil { #expect(sinks.demand(for: rendition.id, at: .start).keyframeInterval == nil) }
+            if interval == 5 { sink.demand(Demand(isWanted: false, keyframeInterval: .seconds(5)), of: rendition) }
+        }
+        #expect(sinks.demand(for: rendition.id, at: .start).keyframeInterval == .seconds(7))
+    }
+
     @Test func oneThatTakesOneSizeOnlyDecidesForAll() {
         let sinks = Sinks { _ in }
         let (first, second) = (TestSink(wanting: [rendition]), TestSink(wanting: []))

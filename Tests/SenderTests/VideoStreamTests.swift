@@ -159,6 +159,23 @@ import VideoEncoding
         #expect(keyframes[6] != keyframes[5] && keyframes[7] == keyframes[6])
     }
 
+    /// A receiver that cannot ask for keyframes comes to others, and leaves again.
+    @Test func keyframesComeAsLongAsSomebodyCannotAsk() throws {
+        var scene = try Scene(keyframeInterval: nil)
+        scene.write(PixelRect(x: 40, y: 40, width: 400, height: 200))
+        for (second, interval, keyframes) in [(8, nil, 1), (20, 5, 4), (30, nil, 4)] as [(Double, Int?, Int)] {
+            scene.stream.setKeyframeInterval(interval.map { .seconds($0) })
+            try scene.run(until: scene.start + .seconds(second))
+            #expect(scene.statistics.keyframes == keyframes)
+        }
+        // What was set is not made longer.
+        scene = try Scene(keyframeInterval: .seconds(2))
+        scene.write(PixelRect(x: 40, y: 40, width: 400, height: 200))
+        scene.stream.setKeyframeInterval(.seconds(5))
+        try scene.run(until: scene.start + .seconds(9))
+        #expect(scene.statistics.keyframes == 5)
+    }
+
     /// Up and down, with pictures that take all that there is.
     @Test func anotherBitrateIsFollowedWithoutAKeyframe() throws {
         var scene = try Scene(keyframeInterval: nil, bitrate: 1_200_000)

@@ -21,6 +21,7 @@ package final class PlainRTPCall: MediaSink {
     /// Where RTP comes from. RTCP comes from the port after it.
     package let localAddress: SocketAddress
     private let multicastTTL: UInt8
+    private let keyframeInterval: Duration?
     private let horizon: @Sendable () -> Instant?
     private let ports: PortPair
     private let wake: EventSignal
@@ -77,15 +78,18 @@ package final class PlainRTPCall: MediaSink {
     ///   - rendition: what the receiver gets; packets leave at up to five times its bitrate.
     ///   - localPort: where RTP comes from, 1…65534, and RTCP from the port after it; nil chooses an even one.
     ///   - multicastTTL: how many routers packets to a multicast group may pass.
+    ///   - keyframeInterval: how far keyframes may be apart for a receiver that cannot ask for one; nil for one that can.
     ///   - horizon: the instant before which no picture may have been taken that is sent now; nil for none.
     package init(
         to destination: RTPDestination,
         _ rendition: Rendition,
         localPort: UInt16? = nil,
         multicastTTL: UInt8 = 1,
+        keyframeInterval: Duration? = nil,
         horizon: @escaping @Sendable () -> Instant? = { nil }
     ) throws(PlainRTPError) {
         self.rendition = rendition
+        self.keyframeInterval = keyframeInterval
         self.horizon = horizon
         do throws(UnresolvedHost) {
             receiver = try SocketAddress.resolve(host: destination.host, port: destination.port)
@@ -157,6 +161,7 @@ package final class PlainRTPCall: MediaSink {
         return Demand(
             isWanted: true,
             keyframeAt: state.session.keyframeAt,
+            keyframeInterval: keyframeInterval,
             isFullUntil: backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil,
             bitrate: capacity.bitrate,
             linkRate: capacity.linkRate,

@@ -26,7 +26,7 @@ package struct Cadence {
     private let interval: Duration
     private var rate: RateLimit
     /// Time between keyframes that nobody asked for; nil for none.
-    private let keyframeInterval: Duration?
+    package var keyframeInterval: Duration?
     private var lastEncode: Instant?
     private var lastKeyframe: Instant?
     /// When a new picture was encoded last, and whether the one before it came just before.

@@ -126,6 +126,7 @@ final class EncodeLoop {
         for encode: Encode
     ) throws(VideoEncoderError) {
         if let bitrate = demand.bitrate { try stream.setBitrate(bitrate) }
+        stream.setKeyframeInterval(demand.keyframeInterval)
         stream.setLink(demand.linkRate, isMeasuring: demand.measuresLink)
         if preference.update({ $0.noteLink(isThin: stream.isThin, of: rendition.codec, at: now) }) { sinks.bell.ring() }
         guard let capturedAt else { return }

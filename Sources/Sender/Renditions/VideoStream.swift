@@ -21,6 +21,8 @@ package final class VideoStream {
     /// The target of rate control, in bits a second.
     private var bitrate: Int
     private let clock: () -> Instant
+    /// Time between keyframes that nobody asked for; nil for none.
+    private var keyframeInterval: Duration? { cadence.keyframeInterval }
     /// The quantizer of a keyframe of a picture that stays; nil for rate control's own.
     private var keyframeQuantizer: Int?
     private var encoder: VideoEncoder
@@ -79,7 +81,7 @@ package final class VideoStream {
     private var suitableKeyframeQuantizer: Int? {
         let pixels = rendition.width * rendition.height
         // A page of text, of two bits a pixel or one, is sent in a quarter of a second.
-        if settings.keyframeInterval != nil, bitrate >= 2 * pixels { return rendition.codec.fineQuantizer }
+        if keyframeInterval != nil, bitrate >= 2 * pixels { return rendition.codec.fineQuantizer }
         return bitrate >= pixels ? rendition.codec.sharpQuantizer : nil
     }
 
@@ -93,6 +95,15 @@ package final class VideoStream {
         self.bitrate = bitrate
         patchBudget.setBitrate(bitrate)
         linkBudget.setBitrate(bitrate)
+        keyframeQuantizer = suitableKeyframeQuantizer
+    }
+
+    /// Says how far keyframes may be apart that nobody asks for; nil if the receivers need none. An interval of the settings that is
+    /// shorter stays.
+    package func setKeyframeInterval(_ demanded: Duration?) {
+        let interval = [settings.keyframeInterval, demanded].compactMap(\.self).min()
+        guard interval != keyframeInterval else { return }
+        cadence.keyframeInterval = interval
         keyframeQuantizer = suitableKeyframeQuantizer
     }
 
