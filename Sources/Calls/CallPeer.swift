@@ -28,6 +28,7 @@ final class CallPeer: Sendable {
 
     private let peers: PeerGroup
     private let codecs: [[VideoCodec]]
+    private let call: String
     private let place: String
     /// Takes what the other side sends; nil if that is not wanted.
     private let receiver: (any FrameReceiver)?
@@ -39,17 +40,19 @@ final class CallPeer: Sendable {
 
     /// - Parameters:
     ///   - codecs: in groups; of each group, the other side gets the first that it takes.
+    ///   - call: the call, as people name it.
     ///   - place: where the other side is, for people.
     ///   - receiver: takes what the other side sends; nil if that is not wanted.
     init(
         _ peers: PeerGroup,
         codecs: [[VideoCodec]],
+        of call: String,
         at place: String,
         receiver: (any FrameReceiver)? = nil,
         signalled: @escaping @Sendable (Signal, CallPeer) -> Void
     ) {
-        (self.peers, self.codecs, self.place, self.receiver) = (peers, codecs, place, receiver)
-        self.signalled = signalled
+        (self.peers, self.codecs, self.call, self.place) = (peers, codecs, call, place)
+        (self.receiver, self.signalled) = (receiver, signalled)
     }
 
     /// Of the peer; nil if there is none.
@@ -89,8 +92,14 @@ final class CallPeer: Sendable {
                 return end("has sent an offer that cannot be answered: \(error)", isFinal: true, in: loop)
             }
             let agreement = negotiation.agreement
-            guard let peer = loop.add(agreement, from: place, receiver: receiver, signalled: take(agreement))
-            else {
+            let peer = loop.add(
+                agreement,
+                of: call,
+                from: place,
+                receiver: receiver,
+                signalled: take(agreement)
+            )
+            guard let peer else {
                 return end("cannot be reached from here: no UDP port is free", isFinal: true, in: loop)
             }
             stage.withLock { $0 = .answering(number: peer.number, negotiation) }
@@ -113,6 +122,7 @@ final class CallPeer: Sendable {
                 let peer = loop.accept(
                     agreement,
                     ofOffer: number,
+                    of: call,
                     from: place,
                     receiver: receiver,
                     signalled: take(agreement)

@@ -1,6 +1,23 @@
 import NIOCore
 import NIOSSL
 
+/// Certificates to trust beside those of the system, such as a self-signed one.
+package struct TrustedCertificates: Sendable {
+    package static let none = TrustedCertificates()
+
+    let file: String?
+    let list: [NIOSSLCertificate]
+
+    private init() { (file, list) = (nil, []) }
+
+    /// - Parameter file: as PEM.
+    /// - Throws: `trust`.
+    package init(in file: String) throws(WebClientError) {
+        self.file = file
+        do { list = try NIOSSLCertificate.fromPEMFile(file) } catch { throw .trust(file: file, reason: "\(error)") }
+    }
+}
+
 /// The certificates that a client of TLS trusts.
 package struct TLSTrust: Sendable {
     package enum Application: String, Sendable {
@@ -11,31 +28,28 @@ package struct TLSTrust: Sendable {
 
     let context: NIOSSLContext
 
-    /// Reads the system's store.
+    /// Reads the system's store, some milliseconds long.
     ///
-    /// - Parameters:
-    ///   - file: of certificates to trust beside those, as PEM; nil for none.
-    ///   - application: what is spoken inside of TLS (RFC 7301).
+    /// - Parameter application: what is spoken inside of TLS (RFC 7301).
     /// - Throws: `trust`.
-    package init(alsoTrusting file: String? = nil, toSpeak application: Application = .http) throws(WebClientError) {
+    package init(
+        alsoTrusting certificates: TrustedCertificates = .none,
+        toSpeak application: Application = .http
+    ) throws(WebClientError) {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = [application.rawValue]
         configuration.shutdownTimeout = .milliseconds(200)
-        let certificates: [NIOSSLCertificate]
-        do { certificates = try file.map { try NIOSSLCertificate.fromPEMFile($0) } ?? [] } catch {
-            throw .trust(file: file ?? "", reason: "\(error)")
-        }
-        configuration.additionalTrustRoots = [.certificates(certificates)]
+        configuration.additionalTrustRoots = [.certificates(certificates.list)]
         if let context = try? NIOSSLContext(configuration: configuration) {
             self.context = context
             return
         }
         // The system has no store.
-        configuration.trustRoots = .certificates(certificates)
+        configuration.trustRoots = .certificates(certificates.list)
         configuration.additionalTrustRoots = []
         do { context = try NIOSSLContext(configuration: configuration) } catch {
-            throw .trust(file: file ?? "the system's store", reason: "\(error)")
+            throw .trust(file: certificates.file ?? "the system's store", reason: "\(error)")
         }
     }
 

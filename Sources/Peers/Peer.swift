@@ -29,6 +29,7 @@ package final class Peer {
     private static let changeInterval = Duration.seconds(1)
 
     package let number: Int
+    private let call: String
     let address: String
     let since: Instant
     private let agreement: Agreement
@@ -62,6 +63,7 @@ package final class Peer {
     /// - Returns: nil if OpenSSL has no memory.
     init?(
         _ number: Int,
+        of call: String,
         from address: String,
         _ agreement: Agreement,
         _ codecs: [VideoCodec],
@@ -83,6 +85,7 @@ package final class Peer {
         )
         guard let session else { return nil }
         self.number = number
+        self.call = call
         self.address = address
         self.agreement = agreement
         self.codecs = codecs
@@ -238,6 +241,7 @@ package final class Peer {
     var status: PeerStatus {
         PeerStatus(
             number: number,
+            call: call,
             address: address,
             since: since,
             codec: codec(of: choice),

@@ -94,12 +94,14 @@ package final class PeerLoop {
     ///
     /// - Parameters:
     ///   - agreement: with a stream of video first, in codecs that there are renditions of; the others are not sent.
+    ///   - call: the call that it is in, as people name it.
     ///   - address: where it was signalled from.
     ///   - receiver: takes what the peer sends.
     ///   - signalled: is called on the network thread, and not by this method.
     /// - Returns: nil if no UDP port is free, the machine has no address, or the first stream is sound.
     package func add(
         _ agreement: Agreement,
+        of call: String,
         from address: String,
         receiver: (any FrameReceiver)? = nil,
         signalled: @escaping (Peer.Signal) -> Void
@@ -113,7 +115,18 @@ package final class PeerLoop {
             isSending: agreement.streams[0].isSent
         )
         lastNumber += 1
-        return add(lastNumber, agreement, codecs, choice, streams, receiver, over: transport, from: address, signalled)
+        return add(
+            lastNumber,
+            agreement,
+            codecs,
+            choice,
+            streams,
+            receiver,
+            over: transport,
+            of: call,
+            from: address,
+            signalled
+        )
     }
 
     /// Offers a stream of video to one who is not a peer yet.
@@ -147,11 +160,12 @@ package final class PeerLoop {
     ///
     /// - Parameters:
     ///   - number: the offer's.
-    ///   - receiver, signalled: as of `add`, but not of what was gathered.
+    ///   - call, address, receiver, signalled: as of `add`, but not of what was gathered.
     /// - Returns: nil without memory, or if the offer is over.
     package func accept(
         _ agreement: Agreement,
         ofOffer number: Int,
+        of call: String,
         from address: String,
         receiver: (any FrameReceiver)? = nil,
         signalled: @escaping (Peer.Signal) -> Void
@@ -172,6 +186,7 @@ package final class PeerLoop {
             streams,
             receiver,
             over: offered.transport,
+            of: call,
             from: address,
             signalled
         )
@@ -216,11 +231,13 @@ package final class PeerLoop {
         _ streams: StreamBundle,
         _ receiver: (any FrameReceiver)?,
         over transport: PeerTransport,
+        of call: String,
         from address: String,
         _ signalled: @escaping (Peer.Signal) -> Void
     ) -> Peer? {
         let peer = Peer(
             number,
+            of: call,
             from: address,
             agreement,
             codecs,

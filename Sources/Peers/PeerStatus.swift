@@ -7,6 +7,8 @@ package import WebRTC
 package struct PeerStatus: Sendable {
     /// Counts peers from 1.
     package let number: Int
+    /// The call that it is in, as people name it.
+    package let call: String
     /// Where it was signalled from; the media may take another path.
     package let address: String
     /// When it was added.

@@ -16,10 +16,12 @@ package struct Sandbox: Sendable {
 
     /// Paths that libraries read by themselves. Dispatch looks after its threads in `/proc/TID`, which is not below
     /// `/proc/self`, and traps where it cannot: other processes of this user can be seen there, but not their memory.
-    /// The last are behind a link out of `/etc` on many systems, where others put a new file when the network changes.
+    /// The last are behind links out of `/etc` on many systems, as certificates are, and files that others put there when the network
+    /// changes.
     private static let systemPaths = [
         "/etc", "/usr", "/lib", "/lib32", "/lib64", "/proc", "/sys/devices/system/cpu", "/sys/fs/cgroup", "/dev/null",
-        "/dev/random", "/dev/urandom", "/etc/resolv.conf", "/run/systemd/resolve", "/run/NetworkManager",
+        "/dev/random", "/dev/urandom", "/etc/ssl/certs", "/etc/ssl/certs/ca-certificates.crt",
+        "/etc/pki/tls/certs/ca-bundle.crt", "/etc/resolv.conf", "/run/systemd/resolve", "/run/NetworkManager",
         "/run/resolvconf",
     ]
 

@@ -14,7 +14,8 @@ struct Attach: ParsableCommand {
             a Janus server; or rtp://HOST:PORT: plain, \
             unencrypted RTP to one receiver or multicast group, with RTCP on the next port, and the description that a \
             receiver needs (SDP) goes to standard output or to the file of --sdp. Several calls share one encode where they \
-            take the same.
+            take the same. With --running, a sender that is attached already takes the calls: this ends when they stand, and \
+            "oriel leave" ends them.
             """
     )
 
@@ -28,6 +29,11 @@ struct Attach: ParsableCommand {
     var calls: [Call]
 
     @OptionGroup var broadcast: BroadcastOptions
+
+    @Flag(help: "Hand the calls to the sender that runs, which keeps the options of its start.")
+    var running = false
+
+    @OptionGroup var choice: SenderChoice
     @OptionGroup var video: VideoOptions
     @OptionGroup var sender: SenderOptions
     @OptionGroup var entry: AcceptOptions
@@ -39,7 +45,7 @@ struct Attach: ParsableCommand {
     @Option(help: "Frames a second at the most, 1 to 60.")
     var fps = 30
 
-    @Flag(inversion: .prefixedNo, help: "Wait for a broadcast if there is none.")
+    @Flag(inversion: .prefixedNo, help: "Wait for a broadcast if there is none; with --running, until the calls stand.")
     var wait = true
 
     func validate() throws {
@@ -59,7 +65,17 @@ struct Attach: ParsableCommand {
         }
     }
 
+    /// What is to be done instead, with the same command line, if a sender that runs gets the calls.
+    private func handOver() throws -> HandOver? {
+        if !running, choice.pid == nil { return nil }
+        do { return try HandOver.parse(Array(CommandLine.arguments.dropFirst(2))) } catch {
+            let words = HandOver.message(for: error)
+            throw ValidationError("a sender that runs keeps the options of its start: \(words).")
+        }
+    }
+
     func run() throws {
+        if let handOver = try handOver() { return try handOver.run() }
         if let receiver = rtp.print {
             let rendition = video.renditions(fps: fps)[0]
             for destination in calls.compactMap(\.destination) {
@@ -74,57 +90,5 @@ struct Attach: ParsableCommand {
         guard let rendering = try PreparedRendering.prepare(rendering, broadcast, until: signals) else { return }
         let end = try send(reader, log: log, events, rendering, until: signals)
         if end == .broadcastStopped { Console.note("the broadcast has ended") }
-    }
-}
-
-/// A call by its name on the command line.
-enum Call: Equatable, CustomStringConvertible {
-    case janus(JanusAddress)
-    case plainRTP(RTPDestination)
-    case room(RoomAddress)
-    case web
-    /// The endpoint of a media server.
-    case whip(WebURL)
-
-    init(parsing text: String) throws {
-        if text == "web" {
-            self = .web
-        } else if text.lowercased().hasPrefix("janus+") {
-            self = .janus(try JanusAddress(parsing: text))
-        } else if text.lowercased().hasPrefix("room+") {
-            self = .room(try RoomAddress(parsing: text))
-        } else if text.lowercased().hasPrefix("whip+") {
-            guard let endpoint = WebURL(parsing: String(text.dropFirst(5))) else {
-                throw ValidationError("\(text) is no endpoint of WHIP: write whip+https://HOST/PATH")
-            }
-            self = .whip(endpoint)
-        } else {
-            self = .plainRTP(try RTPDestination(parsing: text))
-        }
-    }
-
-    /// Where a plain RTP call sends; nil for others.
-    var destination: RTPDestination? { if case .plainRTP(let destination) = self { destination } else { nil } }
-
-    var isJanus: Bool { if case .janus = self { true } else { false } }
-
-    var isWHIP: Bool { if case .whip = self { true } else { false } }
-
-    /// Whether others run it, by a server that this side asks.
-    var isJoined: Bool {
-        switch self {
-        case .janus, .room, .whip: true
-        case .plainRTP, .web: false
-        }
-    }
-
-    var description: String {
-        switch self {
-        case .janus(let address): "\(address)"
-        case .plainRTP(let destination): "\(destination)"
-        case .room(let address): "\(address)"
-        case .web: "web"
-        case .whip(let endpoint): "whip+\(endpoint)"
-        }
     }
 }

@@ -9,9 +9,6 @@ import Sender
 
 /// Sends into any number of calls. Those that take the same rendition share its encode.
 extension Attach {
-    /// Most plain receivers cannot ask for a keyframe.
-    private static let plainKeyframeInterval = Duration.seconds(5)
-
     func send(
         _ reader: consuming FrameReader,
         log: StatisticsLog?,
@@ -21,17 +18,14 @@ extension Attach {
     ) throws -> SenderLoop.End {
         let directory = try broadcast.directory()
         let horizon = reader.horizon
+        let hidden = { @Sendable in horizon.instant }
         let renditions = video.renditions(fps: fps)
-        let joinedCalls = calls.filter(\.isJoined)
-        let isWeb = calls.contains(.web)
-        var ice = isWeb || !joinedCalls.isEmpty ? try web.ice() : nil
+        // A sender may be given calls of any kind while it runs: what these need of the sandbox, each has.
+        let ice = try web.ice()
+        let certificates = try web.certificates()
         let preparation =
-            try isWeb ? ice.map { try WebCallPreparation(web, entry, iceServerLinks: $0.links, in: directory) } : nil
-        let trust = try joinedCalls.isEmpty ? nil : TLSTrust(alsoTrusting: web.trust)
-        let relayTrust =
-            try ice?.needTunnels ?? false ? TLSTrust(alsoTrusting: web.trust, toSpeak: .turn) : nil
-        let whipToken = try calls.contains(where: \.isWHIP) ? self.joined.whipToken() : nil
-        let janusSecrets = try calls.contains(where: \.isJanus) ? self.joined.janusSecrets() : nil
+            try calls.contains(.web) ? WebCallPreparation(web, entry, iceServerLinks: ice.links, in: directory) : nil
+        let secrets = try joined.secrets(of: calls)
         let folder = Self.unlessItFails { () throws(BridgeError) in try SenderFolder(in: directory) }
         // To commands in other containers, the folder's lock alone tells that this sender lives.
         defer { withExtendedLifetime(folder) {} }
@@ -42,90 +36,70 @@ extension Attach {
         let sandbox = Sandbox(
             writable: nil,
             readable: [directory.path],
-            socketFamilies: [AF_INET, AF_INET6] + (ice == nil ? [] : [AF_NETLINK]),
-            mayListen: preparation != nil || relayTrust != nil
+            socketFamilies: [AF_INET, AF_INET6, AF_NETLINK],
+            mayListen: preparation != nil || ice.needTunnels
         )
-        let plain = try beginPlainCalls(with: renditions[0], horizon, events, restrictingFilesBy: sandbox)
-        defer {
-            for call in plain { call.close() }
-            for call in calls where call.destination != nil { events.tell(.ended(call)) }
-            events.close()
-        }
+        let stream = PlainRTPStream(
+            rendition: renditions[0],
+            keyframeInterval: video.plainKeyframeInterval,
+            horizon: hidden
+        )
+        let plain = try beginPlainCalls(stream, events, restrictingFilesBy: sandbox)
+        defer { events.close() }
         try enterSandbox(by: sandbox.filterCalls)
         try events.begin()
         let rendered = try rendering.begin()
         defer { rendered.close() }
-        let tunnels = try relayTrust.flatMap { try ice?.startTunnels($0) } ?? []
-        let peers = try ice.map { ice in
-            try PeerGroup(
-                PeerGroup.Configuration(
-                    renditions: renditions,
-                    ice: ice.configuration,
-                    horizon: { horizon.instant }
-                )
-            )
-        }
-        let codecs = video.codec.codecs
-        let served = try preparation.map {
-            try ServedWebCall($0, to: peers!, codecs: codecs, horizon: horizon, events)
-        }
+        var served: ServedWebCall?
+        // Peers are closed before the server, as answers leave by its thread.
+        defer { served?.close() }
         let sinks = Sinks(report: Console.note)
-        let joined = trust.map { trust in
-            JoinedCalls(
-                joinedCalls,
-                areAll: joinedCalls.count == calls.count,
-                codecs: codecs,
-                trust,
-                whipToken: whipToken,
-                janusSecrets: janusSecrets,
-                receiver: rendered.receiver,
-                to: peers!,
-                events
-            ) { sinks.bell.ring() }
-        }
-        defer {
-            joined?.close()
-            served?.stop()
-            peers?.close()
-            for tunnel in tunnels { tunnel.close() }
-            served?.close()
-        }
-        for call in plain { sinks.add(call) }
-        if let peers { sinks.add(peers) }
-        let commands = SenderCommands(
-            calls.map { "\($0)" },
-            plain: plain,
-            peers: peers,
-            web: served?.call,
-            lobby: served?.lobby,
-            bitrate: video.bitrate.bitsPerSecond
+        let transport = CallTransport(
+            ice,
+            trusting: certificates,
+            renditions: renditions,
+            horizon: hidden,
+            sinks: sinks
         )
+        let codecs = video.codec.codecs
+        let bitrate = video.bitrate.bitsPerSecond
+        let running = SenderCalls(transport, codecs: codecs, stream, events, sinks: sinks, bitrate: bitrate)
+        defer {
+            served?.stop()
+            running.close()
+        }
+        for call in calls {
+            if let preparation, call == .web {
+                served = try ServedWebCall(preparation, to: transport.peers(), codecs: codecs, horizon: horizon, events)
+                try running.add(call)
+            } else if let (_, plain) = plain.first(where: { $0.0 == call }) {
+                try running.add(call, plain)
+            } else {
+                try running.join(call, secrets, receiver: rendered.receiver)
+            }
+        }
+        let commands = SenderCommands(running, web: served?.call, lobby: served?.lobby)
         var control: SenderControl?
         if let listener {
             do { control = try SenderControl(listener, reply: commands.reply) } catch { Self.noteNoCommands(error) }
         }
         defer { control?.close() }
         var loop = SenderLoop(
-            peers == nil ? [renditions[0]] : renditions,
-            video.settings(
-                wakesEarly: sender.wake,
-                keyframeInterval: plain.isEmpty ? nil : Self.plainKeyframeInterval
-            ),
+            renditions,
+            video.settings(wakesEarly: sender.wake),
             reader: reader,
             sinks: sinks,
             report: Console.note
         )
-        // Other calls go on without those that are joined.
-        let endsWithThem = plain.isEmpty && served == nil
-        let end = try loop.run(until: signals, orWhen: { endsWithThem && joined?.haveEnded ?? false }) { condition in
+        let end = try loop.run(until: signals, orWhen: { running.areOver }) { condition in
             served?.status.note(condition)
             events.tell(CallEvent(condition))
         } eachSecond: { statistics in
             let work = commands.note(statistics)
             served?.status.note(WebStatus.Work(quantizer: work.quantizer, limit: work.limit?.rawValue))
-            log?.append(statistics, work, plain.map(\.statistics), peers)
+            log?.append(statistics, work, running.plain.map(\.statistics), running.peers)
         }
-        if end == .callsEnded, let failure = joined?.failure { throw failure }
+        if end == .callsEnded, let failure = running.failure { throw failure }
         return end
     }
 
@@ -143,19 +117,20 @@ extension Attach {
 
     /// The threads that write session descriptions start before the sandbox closes files, those of the calls afterwards.
     private func beginPlainCalls(
-        with rendition: Rendition,
-        _ horizon: Horizon,
+        _ stream: PlainRTPStream,
         _ events: EventLog,
         restrictingFilesBy sandbox: Sandbox
-    ) throws -> [PlainRTPCall] {
+    ) throws -> [(Call, PlainRTPCall)] {
         // Each prepared call holds such a thread.
-        let prepared = try calls.compactMap { call in try call.destination.map { try PreparedRTPCall(to: $0, rtp) } }
+        let prepared = try calls.compactMap { call in
+            try call.destination.map { (call, try PreparedRTPCall(to: $0, rtp)) }
+        }
         try enterSandbox(by: sandbox.restrictFiles)
-        var begun: [PlainRTPCall] = []
+        var begun: [(Call, PlainRTPCall)] = []
         do {
-            for call in prepared { begun.append(try call.begin(rendition, horizon: horizon, events)) }
+            for (call, prepared) in prepared { begun.append((call, try prepared.begin(stream, events))) }
         } catch {
-            for call in begun { call.close() }
+            for (_, call) in begun { call.close() }
             throw error
         }
         return begun

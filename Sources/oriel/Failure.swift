@@ -8,7 +8,7 @@ import WebRTC
 import X11Capture
 
 /// Why a command ends without having done its work: an exit code and one sentence for a person.
-struct Failure: Error {
+struct Failure: Error, Equatable {
     enum Code: Int32 {
         case failed = 1
         /// EX_USAGE of sysexits.h.

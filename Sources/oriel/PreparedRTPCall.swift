@@ -7,6 +7,7 @@ import Posix
 import RTP
 import Sender
 import Synchronization
+import Time
 import VideoEncoding
 
 struct PlainRTPOptions: ParsableArguments {
@@ -29,14 +30,54 @@ struct PlainRTPOptions: ParsableArguments {
     )
     var print: PlainRTPReceiver?
 
+    /// Where RTP may come from, as RTCP has the port after it.
+    static let localPorts: ClosedRange<UInt16> = 1...65534
+
     func validate() throws {
-        if let localPort, !(1...65534 ~= localPort) {
+        if let localPort, !Self.localPorts.contains(localPort) {
             throw ValidationError("--local-port \(localPort) is out of range: give 1 to 65534.")
         }
     }
 }
 
 extension PlainRTPReceiver: ExpressibleByArgument {}
+
+/// What all calls over plain RTP of a sender get.
+struct PlainRTPStream {
+    let rendition: Rendition
+    /// How far keyframes may be apart; nil for any distance. Most plain receivers cannot ask for one.
+    let keyframeInterval: Duration?
+    /// The instant before which no picture may have been taken that is sent now; nil for none.
+    let horizon: @Sendable () -> Instant?
+
+    /// Begins a call. Looking up the host may take seconds.
+    ///
+    /// - Parameter localPort: where RTP comes from; nil for any.
+    func begin(to destination: RTPDestination, localPort: UInt16?) throws(PlainRTPError) -> PlainRTPCall {
+        try PlainRTPCall(
+            to: destination,
+            rendition,
+            localPort: localPort,
+            keyframeInterval: keyframeInterval,
+            horizon: horizon
+        )
+    }
+
+    /// The session description for a receiver to open.
+    func description(of call: PlainRTPCall) -> String {
+        call.sessionDescription(frameRate: rendition.framesPerSecond)
+    }
+
+    /// A call has begun.
+    func event(_ call: PlainRTPCall, to destination: RTPDestination) -> CallEvent {
+        let picture = "\(rendition.width)x\(rendition.height) \(rendition.codec.rawValue)"
+        return .joined(
+            .plainRTP(destination),
+            sentence:
+                "sending \(picture) at \(rendition.bitrate / 1000)k to \(destination) from port \(call.localAddress.port)"
+        )
+    }
+}
 
 /// A plain RTP call that has not begun, with the thread that will write its session description.
 struct PreparedRTPCall {
@@ -52,24 +93,29 @@ struct PreparedRTPCall {
     }
 
     /// Makes the call and writes its session description. Looking up the host may need a Unix socket.
-    func begin(_ rendition: Rendition, horizon: Horizon, _ events: EventLog) throws -> PlainRTPCall {
-        let call = try PlainRTPCall(
-            to: destination,
-            rendition,
-            localPort: localPort,
-            horizon: { horizon.instant }
-        )
+    func begin(_ stream: PlainRTPStream, _ events: EventLog) throws -> PlainRTPCall {
+        let call = try stream.begin(to: destination, localPort: localPort)
         do {
-            try publisher.publish(call.sessionDescription(frameRate: rendition.framesPerSecond))
+            try publisher.publish(stream.description(of: call))
         } catch {
             call.close()
             throw error
         }
-        let summary =
-            "\(rendition.width)x\(rendition.height) \(rendition.codec.rawValue) at \(rendition.bitrate / 1000)k"
-        let sentence = "sending \(summary) to \(destination) from port \(call.localAddress.port)"
-        events.tell(.joined(.plainRTP(destination), sentence: sentence))
+        events.tell(stream.event(call, to: destination))
         return call
+    }
+}
+
+/// Where a session description goes.
+enum SessionDescriptionFile {
+    /// - Parameter path: nil for standard output.
+    static func write(_ description: String, to path: String?) throws {
+        guard let path else {
+            Console.emit(description + "\n")
+            return
+        }
+        try OutputFile.replace(path) { try OutputFile.open($0, O_TRUNC).write(description) }
+        Console.note("watch it with: ffplay -protocol_whitelist file,udp,rtp -flags low_delay -fpsprobesize 0 \(path)")
     }
 }
 
@@ -92,7 +138,7 @@ private final class SDPPublisher {
         thread = try Thread {
             waitReadable(job.isThere.raw, until: nil)
             guard let text = job.text.withLock({ $0 }) else { return }
-            do { try Self.write(text, to: path) } catch { job.failure.withLock { $0 = error } }
+            do { try SessionDescriptionFile.write(text, to: path) } catch { job.failure.withLock { $0 = error } }
         }
         self.job = job
     }
@@ -103,14 +149,5 @@ private final class SDPPublisher {
         job.isThere.set()
         thread.take()?.join()
         if let error = job.failure.withLock({ $0 }) { throw error }
-    }
-
-    private static func write(_ description: String, to path: String?) throws {
-        guard let path else {
-            Console.emit(description + "\n")
-            return
-        }
-        try OutputFile.replace(path) { try OutputFile.open($0, O_TRUNC).write(description) }
-        Console.note("watch it with: ffplay -protocol_whitelist file,udp,rtp -flags low_delay -fpsprobesize 0 \(path)")
     }
 }

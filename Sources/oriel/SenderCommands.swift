@@ -10,30 +10,20 @@ import WebRTC
 
 /// Does what commands ask of a running sender. Any thread may ask.
 final class SenderCommands: Sendable {
-    /// The calls, as the command line names them.
-    let calls: [String]
-    let plain: [PlainRTPCall]
-    let peers: PeerGroup?
+    let calls: SenderCalls
     let web: WebCall?
     /// Where viewers wait; nil where all are let in.
     let lobby: Lobby?
-    private let bitrate: Atomic<Int>
     private let work = Mutex(SenderWork())
 
-    /// - Parameter bitrate: the encoders' target, in bits a second.
-    init(_ calls: [String], plain: [PlainRTPCall], peers: PeerGroup?, web: WebCall?, lobby: Lobby?, bitrate: Int) {
-        self.calls = calls
-        self.plain = plain
-        self.peers = peers
-        self.web = web
-        self.lobby = lobby
-        self.bitrate = Atomic(bitrate)
+    init(_ calls: SenderCalls, web: WebCall?, lobby: Lobby?) {
+        (self.calls, self.web, self.lobby) = (calls, web, lobby)
     }
 
     /// What the encoders did in the last second; called once a second.
     func note(_ statistics: SenderStatistics) -> SenderWork {
-        let bitrate = bitrate.load(ordering: .relaxed)
-        let isThin = peers?.targetBitrates.values.contains { $0 < bitrate } ?? false
+        let bitrate = calls.bitrate
+        let isThin = calls.peers?.targetBitrates.values.contains { $0 < bitrate } ?? false
         return work.withLock { work in
             work.note(statistics, isThin: isThin, at: MonotonicClock.now())
             return work
@@ -44,14 +34,15 @@ final class SenderCommands: Sendable {
         switch request {
         case .status:
             let now: Instant = MonotonicClock.now()
+            let peers = calls.peers
             let viewers = (peers?.statuses ?? []).map { status in
                 SenderStatus.Viewer(status, target: peers?.targetBitrate(for: status), now: now)
             }
             let work = work.withLock { $0 }
             return .status(
                 report: SenderStatus(
-                    calls: calls,
-                    bitrateBps: bitrate.load(ordering: .relaxed),
+                    calls: calls.statuses(at: now),
+                    bitrateBps: calls.bitrate,
                     quantizer: work.quantizer,
                     limit: work.limit,
                     viewers: viewers,
@@ -68,11 +59,11 @@ final class SenderCommands: Sendable {
             )
         case .kick(let number):
             guard let web else {
-                return .refused(reason: "nobody can be sent away from \(calls.joined(separator: ", "))")
+                return .refused(reason: "nobody can be sent away from \(calls.names.joined(separator: ", "))")
             }
             if let lobby, let key = web.viewerKey(of: number) { lobby.forget(key) }
             if web.kick(number) { return .done }
-            let isElsewhere = peers?.statuses.contains { $0.number == number } ?? false
+            let isElsewhere = calls.peers?.statuses.contains { $0.number == number } ?? false
             return .refused(
                 reason: isElsewhere
                     ? "\(number) is in a call that others run, which only this sender's end leaves"
@@ -80,18 +71,43 @@ final class SenderCommands: Sendable {
             )
         case .accept(let knock): return answer(knock, .accepted)
         case .reject(let knock): return answer(knock, .rejected)
+        case .add(let addition):
+            return reply {
+                try calls.begin(Call(parsing: addition.name), CallSecrets(addition), localPort: addition.localPort)
+            }
+        case .leave(let call): return reply { try calls.leave(Call(parsing: call)) }
         case .setBitrate(let bitrate):
             guard Bitrate.range ~= bitrate else { return .refused(reason: "\(bitrate) bits a second are out of range") }
-            for call in plain { call.setTargetBitrate(UInt64(bitrate)) }
-            peers?.setTargetBitrate(bitrate)
-            self.bitrate.store(bitrate, ordering: .relaxed)
+            calls.setTargetBitrate(bitrate)
             return .done
         }
+    }
+
+    private func reply(to body: () throws -> Void) -> SenderReply {
+        do { try body() } catch { return .refused(reason: Failure(describing: error)?.sentence ?? "\(error)") }
+        return .done
     }
 
     private func answer(_ knock: Int, _ answer: Knocks.Answer) -> SenderReply {
         guard let lobby else { return .refused(reason: "nobody has to ask: start it with --accept ask") }
         return lobby.answer(knock, answer) ? .done : .refused(reason: "nobody waits with the number \(knock)")
+    }
+}
+
+extension CallSecrets {
+    /// - Throws: if a secret could not be one.
+    fileprivate init(_ addition: SenderRequest.Addition) throws {
+        guard Self.canBe(whipToken: addition.whipToken) else {
+            throw Failure(.failed, "the token of the WHIP server has characters that no bearer token has")
+        }
+        self.init(
+            whipToken: addition.whipToken,
+            janus: JanusSecrets(
+                apiSecret: addition.janusSecret,
+                token: addition.janusToken,
+                pin: addition.janusPin
+            )
+        )
     }
 }
 
@@ -128,6 +144,7 @@ extension SenderStatus.Viewer {
         let statistics = status.statistics
         self.init()
         id = status.number
+        call = status.call
         address = status.address
         sinceS = milliseconds(now - status.since) / 1000
         codec = status.codec.rawValue.lowercased()

@@ -38,6 +38,30 @@ struct Senders {
         }
     }
 
+    /// The only sender.
+    func only() throws -> Int32 {
+        let pids = SenderFolder.all(in: broadcast).map(\.pid)
+        guard let pid = pids.first else { throw nobodyToAsk() }
+        guard pids.count == 1 else {
+            let choices = pids.sorted().map { "\($0)" }.joined(separator: " or ")
+            throw Failure(.failed, "several senders are attached: say which by --sender \(choices)")
+        }
+        return pid
+    }
+
+    /// Asks one sender for its status.
+    func report(of pid: Int32) throws -> SenderStatus {
+        guard let folder = SenderFolder.all(in: broadcast).first(where: { $0.pid == pid }) else {
+            throw nobodyToAsk(pid)
+        }
+        let deadline: Instant = MonotonicClock.now() + SenderConnection.patience
+        let asked = SenderConnection(to: folder, asking: .status, until: deadline)
+        guard case .status(let report) = try asked.reply(until: deadline) else {
+            throw SenderControlError.babbles(pid: pid)
+        }
+        return report
+    }
+
     /// Asks one sender, or all of them, for something, and waits for the replies.
     ///
     /// - Parameter pid: of the sender; nil for all senders.
@@ -79,7 +103,7 @@ struct Senders {
         }
         if let holder = holders.first { return holder.pid }
         for (_, report) in reports { _ = try report.get() }
-        throw Failure(.failed, "no \(somebody) \(does) at \(broadcast.path): \"oriel status\" tells who does")
+        throw Failure(.failed, "no \(somebody) \(does) at \(broadcast.path): see \"oriel status\"")
     }
 
     func nobodyToAsk(_ pid: Int32? = nil) -> Failure {

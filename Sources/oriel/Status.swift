@@ -94,14 +94,20 @@ struct StatusReport: Encodable {
         }.sorted { ($0.viewer.id, $0.sender) < ($1.viewer.id, $1.sender) }
     }
 
-    /// For a person: one line, one more for each sender that is at fault, and one for each viewer.
+    /// For a person: one line, one more for each sender that is at fault, and one for each call and each viewer.
     var lines: [String] {
-        let problems = senders.compactMap(\.problem)
-        let asking = knocks.map(\.sentence)
-        guard !viewers.isEmpty else { return [sentence] + problems + asking }
-        let isOne = Set(viewers.map(\.sender)).count == 1
-        let rows = [ViewerEntry.head] + viewers.map(\.row)
-        return [sentence] + problems + asking + [""] + table(isOne ? rows.map { Array($0.dropLast()) } : rows)
+        let calls = senders.flatMap { sender in (sender.calls ?? []).map { (sender.pid, $0) } }
+        return [sentence] + senders.compactMap(\.problem) + knocks.map(\.sentence)
+            + table(CallEntry.head, calls.map { ($0, $1.row) })
+            + table(ViewerEntry.head, viewers.map { ($0.sender, $0.row) })
+    }
+
+    /// An empty line, and a table with a column of senders if there are several; nothing without rows.
+    private func table(_ head: [String], _ rows: [(sender: Int32, cells: [String])]) -> [String] {
+        if rows.isEmpty { return [] }
+        let isOne = senders.count == 1
+        return [""]
+            + oriel.table([head + (isOne ? [] : ["sender"])] + rows.map { $0.cells + (isOne ? [] : ["\($0.sender)"]) })
     }
 
     private var sentence: String {
@@ -124,7 +130,7 @@ struct StatusReport: Encodable {
 /// Puts the cells of all rows into columns, each as wide as its widest cell. A sender may answer with texts of any length, so
 /// cells are cut.
 private func table(_ rows: [[String]]) -> [String] {
-    let rows = rows.map { row in row.map { String($0.prefix(48)) } }
+    let rows = rows.map { row in row.map { String($0.prefix(120)) } }
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in
         zip(row, widths).map { cell, width in cell + String(repeating: " ", count: width - cell.count) }
@@ -135,7 +141,7 @@ private func table(_ rows: [[String]]) -> [String] {
 /// One sender, as `oriel status` tells of it.
 struct SenderEntry: Encodable {
     let pid: Int32
-    let calls: [String]?
+    let calls: [CallEntry]?
     let bitrateBps: Int?
     let quantizer: Int?
     let limit: SenderStatus.Limit?
@@ -146,12 +152,39 @@ struct SenderEntry: Encodable {
         self.pid = pid
         switch report {
         case .success(let report):
-            (calls, bitrateBps, problem) = (report.calls, report.bitrateBps, nil)
+            calls = report.calls.map { call in
+                CallEntry(call: call, viewers: report.viewers.filter { $0.call == call.name }.map(\.id))
+            }
+            (bitrateBps, problem) = (report.bitrateBps, nil)
             (quantizer, limit) = (report.quantizer, report.limit)
         case .failure(let error):
             (calls, bitrateBps, problem) = (nil, nil, "\(error)")
             (quantizer, limit) = (nil, nil)
         }
+    }
+}
+
+/// One call of a sender, as `oriel status` tells of it.
+struct CallEntry: Encodable {
+    private enum Field: CodingKey { case viewers }
+
+    let call: SenderStatus.Call
+    /// The numbers of those who are in it.
+    let viewers: [Int]
+
+    func encode(to encoder: any Encoder) throws {
+        try call.encode(to: encoder)
+        var fields = encoder.container(keyedBy: Field.self)
+        try fields.encode(viewers, forKey: .viewers)
+    }
+
+    static let head = ["call", "is", "for", "viewers", "why"]
+
+    var row: [String] {
+        [
+            call.name, call.state.rawValue, "\(rounded(call.sinceS)) s",
+            viewers.isEmpty ? "-" : viewers.map { "\($0)" }.joined(separator: ", "), call.reason ?? "-",
+        ]
     }
 }
 
@@ -192,8 +225,7 @@ struct ViewerEntry: Encodable {
 
     static let head = [
         "viewer", "from", "for", "codec", "rendition", "kb/s", "target", "link", "queue", "round trip", "loss",
-        "frames", "nacks",
-        "plis", "sender",
+        "frames", "nacks", "plis",
     ]
 
     var row: [String] {
@@ -203,7 +235,7 @@ struct ViewerEntry: Encodable {
             viewer.targetBps.map { "\($0 / 1000)" } ?? "-", viewer.estimateBps.map { "\($0 / 1000)" } ?? "-",
             viewer.queueMs.map { "\(rounded($0)) ms" } ?? "-",
             viewer.rttMs.map { "\(rounded($0)) ms" } ?? "-", viewer.lossRatio.map { "\(rounded($0 * 100)) %" } ?? "-",
-            "\(viewer.framesSent)", "\(viewer.nacks)", "\(viewer.plis)", "\(sender)",
+            "\(viewer.framesSent)", "\(viewer.nacks)", "\(viewer.plis)",
         ]
     }
 }

@@ -94,9 +94,11 @@ struct VideoOptions: ParsableArguments {
         }
     }
 
-    /// - Parameter keyframeInterval: in force if the command line says nothing; nil for none.
-    func settings(wakesEarly: Bool, keyframeInterval usual: Duration?) -> SenderSettings {
-        let interval: Duration? = keyframeInterval.map { $0 == 0 ? nil : .seconds($0) } ?? usual
+    /// How far keyframes may be apart for receivers that cannot ask for one, if the command line says nothing; nil if it does.
+    var plainKeyframeInterval: Duration? { keyframeInterval == nil ? .seconds(5) : nil }
+
+    func settings(wakesEarly: Bool) -> SenderSettings {
+        let interval = keyframeInterval.flatMap { $0 == 0 ? nil : Duration.seconds($0) }
         var settings = SenderSettings(wakesEarly: wakesEarly, keyframeInterval: interval)
         settings.vp8Profile = vp8Profile
         settings.allowsPatches = patches

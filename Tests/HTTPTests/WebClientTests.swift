@@ -12,7 +12,10 @@ import Testing
         let client: WebClient
 
         init(tls: TLSIdentity? = nil, trusting file: String? = nil) throws {
-            client = WebClient(try TLSTrust(alsoTrusting: file), bodyLimit: 50_000)
+            client = WebClient(
+                try TLSTrust(alsoTrusting: file.map { try TrustedCertificates(in: $0) } ?? .none),
+                bodyLimit: 50_000
+            )
             listener = try server.listen(
                 on: ListenAddress(host: "127.0.0.1", port: 0),
                 tls: tls,
@@ -216,8 +219,8 @@ import Testing
         let other = known.origin("https")
         let misnamed = try known.send(.GET, "/", to: other)
         #expect(throws: WebClientError.untrusted(other)) { try misnamed.get() }
-        #expect(throws: WebClientError.self) { try TLSTrust(alsoTrusting: "/nowhere") }
-        #expect(throws: WebClientError.self) { try TLSTrust(alsoTrusting: key) }
+        #expect(throws: WebClientError.self) { try TrustedCertificates(in: "/nowhere") }
+        #expect(throws: WebClientError.self) { try TrustedCertificates(in: key) }
     }
 }
 

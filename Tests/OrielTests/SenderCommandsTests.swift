@@ -1,6 +1,8 @@
 import FoundationEssentials
+import Glibc
 import Media
 import Peers
+import Posix
 import TestSupport
 import Testing
 import Time
@@ -18,7 +20,9 @@ import WebRTC
         (.max, false),
     ])
     func aBitrateBeyondTheRangeIsRefused(bitrate: Int, isTaken: Bool) throws {
-        let commands = SenderCommands(["web"], plain: [], peers: nil, web: nil, lobby: nil, bitrate: 2_500_000)
+        let scene = try CallScene()
+        let commands = scene.commands
+        defer { scene.calls.close() }
         switch commands.reply(to: .setBitrate(bitrateBps: bitrate)) {
         case .done: #expect(isTaken)
         case .refused: #expect(!isTaken)
@@ -30,22 +34,136 @@ import WebRTC
 
     @Test(arguments: [Int.min, -1, 0, 1, .max])
     func withoutViewersNobodyIsKicked(number: Int) throws {
-        let plain = SenderCommands(["rtp://h:5004"], plain: [], peers: nil, web: nil, lobby: nil, bitrate: 1)
-        guard case .refused(let reason) = plain.reply(to: .kick(viewer: number)) else { throw Unexpected() }
+        let scene = try CallScene()
+        defer { scene.calls.close() }
+        try scene.calls.add(Call(parsing: "rtp://h:5004"))
+        guard case .refused(let reason) = scene.commands.reply(to: .kick(viewer: number)) else { throw Unexpected() }
         #expect(reason.contains("rtp://h:5004"))
-        let (peers, call) = try call()
-        let web = SenderCommands(["web"], plain: [], peers: peers, web: call, lobby: nil, bitrate: 1)
-        guard case .refused(let reason) = web.reply(to: .kick(viewer: number)) else { throw Unexpected() }
+        let web = WebCall(try scene.transport.peers(), codecs: [[.vp8]], viewerLimit: 1) { _ in }
+        let commands = SenderCommands(scene.calls, web: web, lobby: nil)
+        guard case .refused(let reason) = commands.reply(to: .kick(viewer: number)) else { throw Unexpected() }
         #expect(reason == "no viewer \(number) looks in")
-        peers.close()
+    }
+
+    private func refusal(_ commands: SenderCommands, _ request: SenderRequest) throws -> String {
+        guard case .refused(let reason) = commands.reply(to: request) else { throw Unexpected() }
+        return reason
+    }
+
+    private func add(_ name: String, token: String? = nil, port: UInt16? = nil) -> SenderRequest {
+        .add(call: SenderRequest.Addition(name: name, whipToken: token, localPort: port))
+    }
+
+    @Test(arguments: [
+        ("", "rtp://"), ("ftp://h/x", "rtp://"), ("room+ftp://h/x", "write room+https://"),
+        ("room+http://h", "names no room"),
+        ("whip+", "no endpoint of WHIP"), ("whip+file:///etc/passwd", "no endpoint of WHIP"),
+        ("janus+ws://h", "names no room"), ("web", "oriel attach web"), ("rtp://h", "rtp://"), ("\u{0}\n", "rtp://"),
+        ("room+http://h/" + String(repeating: "x", count: 1000), "too long"),
+        ("whip+http://h/" + String(repeating: "x", count: 2000), "2000 characters"),
+    ])
+    func whatIsNoCallThatCanBeginIsRefused(name: String, words: String) throws {
+        let scene = try CallScene()
+        defer { scene.calls.close() }
+        let reason = try refusal(scene.commands, add(name))
+        #expect(reason.contains(words))
+        #expect(scene.calls.statuses(at: MonotonicClock.now()).isEmpty && scene.calls.peers == nil)
+        _ = try refusal(scene.commands, .leave(call: name))
+    }
+
+    /// It would end the line of a header.
+    @Test(arguments: ["a b", "a\r\nHost: b", "ü", "\u{0}"]) func whatIsNoTokenIsRefused(token: String) throws {
+        let scene = try CallScene()
+        defer { scene.calls.close() }
+        #expect(try refusal(scene.commands, add("whip+http://127.0.0.1:1/x", token: token)).contains("token"))
+        #expect(scene.calls.names.isEmpty)
+    }
+
+    @Test(arguments: [0, 65_535] as [UInt16]) func whatIsNoLocalPortIsRefused(port: UInt16) throws {
+        let scene = try CallScene()
+        defer { scene.calls.close() }
+        #expect(try refusal(scene.commands, add("rtp://127.0.0.1:5004", port: port)).contains("out of range"))
+        #expect(scene.calls.names.isEmpty)
+    }
+
+    /// As many as a sender takes stand at once; each that is left makes room for another.
+    @Test func aHundredCallsAreTooMany() throws {
+        let scene = try CallScene()
+        let commands = scene.commands
+        defer { scene.calls.close() }
+        let calls = (0..<100).map { "rtp://127.0.0.1:\(20_000 + 2 * $0)" }
+        for (index, call) in calls.enumerated() {
+            switch commands.reply(to: add(call)) {
+            case .done: #expect(index < 32)
+            case .refused(let reason): #expect(index >= 32 && reason.contains("32 calls"), "\(reason)")
+            case .status: throw Unexpected()
+            }
+            if index < 32 { #expect(try refusal(commands, add(call)).contains("a call of this sender already")) }
+        }
+        func statuses() -> [SenderStatus.Call] { scene.calls.statuses(at: MonotonicClock.now()) }
+        try wait(until: "all have begun") { statuses().allSatisfy { $0.state != .joining } }
+        #expect(statuses().map(\.name) == Array(calls.prefix(32)))
+        #expect(statuses().allSatisfy { $0.sdp?.hasPrefix("v=0") ?? false })
+        #expect(scene.calls.plain.count == 32)
+
+        guard case .done = commands.reply(to: .leave(call: calls[3])) else { throw Unexpected() }
+        #expect(try refusal(commands, .leave(call: calls[3])).contains("no call of this sender"))
+        #expect(statuses().first { $0.name == calls[3] }?.state == .ended && scene.calls.plain.count == 31)
+        guard case .done = commands.reply(to: add(calls[99])) else { throw Unexpected() }
+        #expect(!scene.calls.areOver)
+        for call in scene.calls.names {
+            guard case .done = commands.reply(to: .leave(call: call)) else { throw Unexpected() }
+        }
+        #expect(scene.calls.areOver && scene.calls.failure == nil && scene.calls.plain.isEmpty)
+        #expect(!scene.sinks.demand(for: Rendition.ID(0), at: MonotonicClock.now()).isWanted)
+        #expect(statuses().count == 8 && statuses().allSatisfy { $0.state == .ended && $0.exitCode == 0 })
+    }
+
+    /// A call that comes later has the bitrate that was set before.
+    @Test func theBitrateIsThatOfLaterCallsToo() throws {
+        let scene = try CallScene()
+        defer { scene.calls.close() }
+        _ = scene.commands.reply(to: .setBitrate(bitrateBps: 700_000))
+        let receiver = try UDPSocket(family: AF_INET)
+        _ = scene.commands.reply(to: add("rtp://127.0.0.1:\(try receiver.localAddress().port)"))
+        try wait(until: "it stands") { scene.calls.plain.count == 1 }
+        #expect(scene.sinks.demand(for: Rendition.ID(0), at: MonotonicClock.now()).bitrate == 700_000)
+        withExtendedLifetime(receiver) {}
+    }
+
+    @Test func aCallThatDoesNotComeAboutTellsWhy() throws {
+        let scene = try CallScene()
+        defer { scene.calls.close() }
+        try scene.calls.add(Call(parsing: "rtp://h:5004"))
+        // The first joined call is what the peers begin with.
+        #expect(scene.calls.peers == nil)
+        let socket = try UDPSocket(family: AF_INET)
+        let taken = try socket.localAddress()
+        for (name, port, code, words) in [
+            ("whip+http://127.0.0.1:1/x", nil, 69, "127.0.0.1"),
+            ("room+http://127.0.0.1:1/x", nil, 69, "127.0.0.1"),
+            ("janus+ws://127.0.0.1:1/1", nil, 69, "127.0.0.1"),
+            ("rtp://nowhere.invalid:5004", nil, 69, "nowhere.invalid"),
+            ("rtp://127.0.0.1:5004", taken.port, 1, "--local-port"),
+        ] as [(String, UInt16?, Int32, String)] {
+            guard case .done = scene.commands.reply(to: add(name, port: port)) else { throw Unexpected() }
+            func status() -> SenderStatus.Call? {
+                scene.calls.statuses(at: MonotonicClock.now()).first { $0.name == name }
+            }
+            try wait(until: "\(name) has ended") { status()?.state == .ended }
+            #expect(status()?.exitCode == code && status()?.reason?.contains(words) ?? false)
+        }
+        withExtendedLifetime(socket) {}
+        #expect(scene.calls.peers != nil && !scene.calls.areOver && scene.calls.names == ["rtp://h:5004"])
     }
 
     @Test func theLatestKickedAreRemembered() throws {
-        let (peers, call) = try call()
+        let scene = try CallScene()
+        defer { scene.calls.close() }
+        let call = WebCall(try scene.transport.peers(), codecs: [[.vp8]], viewerLimit: 1) { _ in }
         for number in 0..<65 { call.noteKicked("\(number)") }
         #expect(!call.wasKicked("0") && call.wasKicked("1") && call.wasKicked("64"))
         #expect(!call.hasSession("0") && call.hasSession("1") && !call.hasSession("x"))
-        peers.close()
     }
 
     /// A second's work, as the encoders' statistics tell of it.
@@ -81,17 +199,4 @@ import WebRTC
     }
 
     private struct Unexpected: Error {}
-
-    private func call() throws -> (PeerGroup, WebCall) {
-        let rendition = Rendition(
-            id: Rendition.ID(0),
-            codec: .vp8,
-            width: 64,
-            height: 64,
-            framesPerSecond: 30,
-            bitrate: 1_000_000
-        )
-        let peers = try PeerGroup(PeerGroup.Configuration(renditions: [rendition], ice: .init()))
-        return (peers, WebCall(peers, codecs: [[.vp8]], viewerLimit: 1) { _ in })
-    }
 }

@@ -46,7 +46,7 @@ import WebRTC
     private func add(_ number: Int) throws {
         let agreement = try Negotiation(offer: SessionDescription(parsing: Self.offer), codecs: [[.vp8]]).agreement
         let isOpen = group.perform { [signals] loop in
-            let peer = loop.add(agreement, from: "192.0.2.\(number)") { signal in
+            let peer = loop.add(agreement, of: "web", from: "192.0.2.\(number)") { signal in
                 switch signal {
                 case .gathered(let local, let bundle):
                     signals.note(local.candidates.isEmpty || bundle["0"] == nil ? "nothing" : "gathered", of: number)

@@ -29,12 +29,13 @@ import Time
             return switch request {
             case .status: .status(report: Self.status)
             case .kick(let viewer): viewer == 7 ? .done : .refused(reason: "no viewer \(viewer) looks in")
-            case .accept, .reject, .setBitrate: .done
+            case .accept, .reject, .setBitrate, .add, .leave: .done
             }
         }
         let requests: [SenderRequest] = [
             .status, .kick(viewer: 7), .kick(viewer: .max), .setBitrate(bitrateBps: 30_000), .accept(knock: 1),
-            .reject(knock: 2),
+            .reject(knock: 2), .leave(call: "web"),
+            .add(call: SenderRequest.Addition(name: "whip+http://h/\u{1F}\"", whipToken: "t", localPort: 65_535)),
         ]
         let answers = try requests.map { try ask($0) }
         #expect(asked.withLock { $0 } == requests)
@@ -44,7 +45,10 @@ import Time
             Issue.record("\(answers)")
             return
         }
-        #expect(status.calls == ["web"] && status.viewers.map(\.id) == [7] && status.viewers[0].rttMs == nil)
+        #expect(
+            status.calls.map(\.name) == ["web"] && status.calls[0].state == .standing && status.viewers.map(\.id) == [7]
+                && status.viewers[0].rttMs == nil
+        )
         #expect(status.viewers[0].address == "2001:db8::1")
         #expect(reason == "no viewer \(Int.max) looks in")
         control.close()
@@ -56,7 +60,10 @@ import Time
     @Test(arguments: [
         "", "status", "{}", "{\"status\":{}", "{\"end\":{}}", "{\"kick\":{}}", "{\"kick\":{\"viewer\":\"7\"}}",
         "{\"kick\":{\"viewer\":1e400}}", "{\"set_bitrate\":{\"bitrate_bps\":0.5}}",
-        "{\"status\":{},\"kick\":{\"viewer\":7}}",
+        "{\"status\":{},\"kick\":{\"viewer\":7}}", "{\"add\":{}}", "{\"add\":{\"call\":\"web\"}}",
+        "{\"add\":{\"call\":{\"whip_token\":\"t\"}}}", "{\"add\":{\"call\":{\"name\":7}}}",
+        "{\"add\":{\"call\":{\"name\":\"rtp://h:1\",\"local_port\":65536}}}", "{\"leave\":{}}",
+        "{\"leave\":{\"call\":[\"web\"]}}",
         "[[[[", "\u{0}", "\u{FFFD}",
         String(repeating: "[", count: 4096), "null",
     ])
@@ -76,7 +83,7 @@ import Time
     @Test func aRequestThatIsTooLongIsLeft() throws {
         let control = try SenderControl(try folder.listen()) { _ in .done }
         let asker = try folder.connect(until: late)
-        try? asker.send(String(repeating: " ", count: 5000) + "{\"status\":{}}", until: late)
+        try? asker.send(String(repeating: " ", count: 70_000) + "{\"status\":{}}", until: late)
         #expect(throws: SystemError.self) { try asker.receive(limit: 1000, until: late) }
         #expect(try isDone(ask(.status)))
         control.close()
@@ -123,7 +130,7 @@ import Time
         withExtendedLifetime(listener) {}
     }
 
-    @Test(arguments: [(4096, true), (4097, false)])
+    @Test(arguments: [(65_536, true), (65_537, false)])
     func aRequestMayBeSoLong(length: Int, isTaken: Bool) throws {
         let control = try SenderControl(try folder.listen()) { _ in .done }
         let asker = try folder.connect(until: late)
@@ -198,6 +205,10 @@ import Time
         viewer.address = "2001:db8::1"
         viewer.lossRatio = 0.25
         viewer.path = "host-host"
-        return SenderStatus(calls: ["web"], bitrateBps: 1, viewers: [viewer])
+        return SenderStatus(
+            calls: [SenderStatus.Call(name: "web", state: .standing, sinceS: 1)],
+            bitrateBps: 1,
+            viewers: [viewer]
+        )
     }()
 }

@@ -88,7 +88,8 @@ package final class JanusCall: JoinedCall {
             }?.close()
         case .send(let text): state.withLock(\.socket)?.send(.text(Array(text.utf8)))
         case .offer:
-            let peer = CallPeer(peers, codecs: codecs, at: address.server) { [weak self, web] signal, peer in
+            let peer = CallPeer(peers, codecs: codecs, of: "\(address)", at: address.server) {
+                [weak self, web] signal, peer in
                 web.perform { [weak self] in self?.take(signal, of: peer) }
             }
             state.withLock { $0.peer = peer }

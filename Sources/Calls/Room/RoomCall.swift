@@ -31,6 +31,7 @@ package final class RoomCall: JoinedCall {
     private static let path = "/socket.io/"
     /// A server that speaks Socket.IO but says nothing of the room for so long serves no rooms.
     private static let joinTimeout = Duration.seconds(10)
+    private static let leaveTimeout = Duration.seconds(2)
     /// Peers made in so long a time, at the most.
     private static let (mostOpened, openingTime) = (20, Duration.seconds(10))
     /// Senseless events that are told: the log shall not be the other member's to fill.
@@ -96,6 +97,8 @@ package final class RoomCall: JoinedCall {
     /// Leaves the room. `ended` follows.
     package func close() {
         web.perform { [self] in change { session, _ in session.leave() } }
+        // Some servers do not answer that.
+        web.schedule(in: Self.leaveTimeout) { [weak self] in self?.end(nil) }
     }
 
     /// Sends the other member away.
@@ -259,7 +262,8 @@ package final class RoomCall: JoinedCall {
             return nil
         }
         let place = "room \(address.room)"
-        let peer = CallPeer(peers, codecs: codecs, at: place, receiver: receiver) { [weak self, web] signal, peer in
+        let peer = CallPeer(peers, codecs: codecs, of: "\(address)", at: place, receiver: receiver) {
+            [weak self, web] signal, peer in
             web.perform { [weak self] in self?.take(signal, of: peer) }
         }
         state.withLock { $0.peer = peer }

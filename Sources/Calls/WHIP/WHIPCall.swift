@@ -81,7 +81,8 @@ package final class WHIPCall: JoinedCall {
     private func perform(_ output: WHIPSession.Output) {
         switch output {
         case .offer:
-            let peer = CallPeer(peers, codecs: codecs, at: "\(endpoint.origin)") { [weak self, web] signal, peer in
+            let peer = CallPeer(peers, codecs: codecs, of: "whip+\(endpoint)", at: "\(endpoint.origin)") {
+                [weak self, web] signal, peer in
                 web.perform { [weak self] in self?.take(signal, of: peer) }
             }
             state.withLock { $0.peer = peer }

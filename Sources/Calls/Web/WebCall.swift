@@ -105,7 +105,7 @@ package final class WebCall: Sendable {
         }
         var random = SystemRandomNumberGenerator()
         let id = randomName(digits: 32, using: &random)
-        let peer = loop.add(negotiation.agreement, from: address) { [self] signal in take(signal, of: id) }
+        let peer = loop.add(negotiation.agreement, of: "web", from: address) { [self] signal in take(signal, of: id) }
         guard let peer else { throw .noTransport }
         let remote = negotiation.agreement.remote
         let session = Session(

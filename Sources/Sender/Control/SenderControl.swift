@@ -6,7 +6,8 @@ import Time
 package final class SenderControl: Sendable {
     /// How long a command may take to send its request.
     private static let patience = Duration.seconds(1)
-    private static let requestLimit = 4096
+    /// A call brings secrets of up to 16 KiB each.
+    private static let requestLimit = 65_536
     private static let retryTime = Duration.milliseconds(50)
 
     private let listener: LocalListener

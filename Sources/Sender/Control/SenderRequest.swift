@@ -9,6 +9,34 @@ package enum SenderRequest: Codable, Sendable, Equatable {
     case reject(knock: Int)
     /// From now on, renditions have this target of rate control, in bits a second.
     case setBitrate(bitrateBps: Int)
+    /// Begins a call.
+    case add(call: Addition)
+    /// Leaves a call, by its name.
+    case leave(call: String)
+
+    /// A call that is to begin, with what it needs. Secrets go this way, as everybody on the machine can read a command line.
+    package struct Addition: Codable, Sendable, Equatable {
+        /// As the command line names it.
+        package var name: String
+        package var whipToken: String?
+        package var janusSecret: String?
+        package var janusToken: String?
+        package var janusPin: String?
+        /// Where plain RTP comes from; absent for any.
+        package var localPort: UInt16?
+
+        package init(
+            name: String,
+            whipToken: String? = nil,
+            janusSecret: String? = nil,
+            janusToken: String? = nil,
+            janusPin: String? = nil,
+            localPort: UInt16? = nil
+        ) {
+            (self.name, self.whipToken, self.localPort) = (name, whipToken, localPort)
+            (self.janusSecret, self.janusToken, self.janusPin) = (janusSecret, janusToken, janusPin)
+        }
+    }
 }
 
 /// What a sender replies: one JSON object on one line, with one key.

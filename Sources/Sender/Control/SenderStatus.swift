@@ -1,8 +1,39 @@
 /// The status of a sender, as `oriel status` tells it.
 package struct SenderStatus: Codable, Sendable {
-    /// A viewer of the sender's web call. Names and units are those of the command's JSON.
+    /// One call. Names and units are those of the command's JSON.
+    package struct Call: Codable, Sendable {
+        package enum State: String, Codable, Sendable {
+            /// It has not been there yet.
+            case joining
+            case standing
+            /// It was lost, or there is no room for it yet, and is tried again.
+            case away
+            case ended
+        }
+
+        /// As the command line names it.
+        package var name: String
+        package var state: State
+        /// Seconds since it is so.
+        package var sinceS: Double
+        /// Why it is away, or has ended; absent where it was left.
+        package var reason: String?
+        /// That of `oriel attach` with this call alone; absent before its end.
+        package var exitCode: Int32?
+        /// What a receiver of plain RTP opens.
+        package var sdp: String?
+
+        package init(name: String, state: State, sinceS: Double, reason: String? = nil, exitCode: Int32? = nil) {
+            (self.name, self.state, self.sinceS) = (name, state, sinceS)
+            (self.reason, self.exitCode) = (reason, exitCode)
+        }
+    }
+
+    /// Somebody who gets the picture, in any call. Names and units are those of the command's JSON.
     package struct Viewer: Codable, Sendable {
         package var id = 0
+        /// The name of the call.
+        package var call = ""
         package var address = ""
         /// Seconds since it joined.
         package var sinceS = 0.0
@@ -53,8 +84,8 @@ package struct SenderStatus: Codable, Sendable {
         case link
     }
 
-    /// The calls, as the command line names them.
-    package var calls: [String]
+    /// Those that are not over, and the latest of those that are.
+    package var calls: [Call]
     /// The target of rate control, in bits a second.
     package var bitrateBps: Int
     /// The quantizer of the last frame, 0 (best) to 63; absent before the first second is over.
@@ -66,7 +97,7 @@ package struct SenderStatus: Codable, Sendable {
     package var knocks: [Knock]?
 
     package init(
-        calls: [String],
+        calls: [Call],
         bitrateBps: Int,
         quantizer: Int? = nil,
         limit: Limit? = nil,

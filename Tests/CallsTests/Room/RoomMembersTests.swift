@@ -228,7 +228,7 @@ import WebRTC
         let agreement = try Negotiation(offer: SessionDescription(parsing: Self.offer), codecs: [[.vp8]]).agreement
         let number = Mutex<Int?>(nil)
         _ = member.peers.perform { loop in
-            let peer = loop.add(agreement, from: "here") { _ in }
+            let peer = loop.add(agreement, of: "room+http://h/tea", from: "here") { _ in }
             number.withLock { $0 = peer?.number }
         }
         try wait(until: "it is made") { number.withLock { $0 != nil } }
@@ -258,7 +258,7 @@ import WebRTC
         let peers = try Self.peers()
         defer { peers.close() }
         let targets = try (0..<100).map { _ in try Target() }
-        let peer = CallPeer(peers, codecs: [[.vp8]], at: "here") { _, _ in }
+        let peer = CallPeer(peers, codecs: [[.vp8]], of: "room+http://h/tea", at: "here") { _, _ in }
         peer.answer(Self.offer)
         for (index, target) in targets.enumerated() {
             let priority = 2_130_706_431 - index

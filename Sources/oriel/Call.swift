@@ -1,0 +1,61 @@
+import ArgumentParser
+import Calls
+import HTTP
+
+/// A call by its name on the command line.
+enum Call: Equatable, CustomStringConvertible {
+    case janus(JanusAddress)
+    case plainRTP(RTPDestination)
+    case room(RoomAddress)
+    case web
+    /// The endpoint of a media server.
+    case whip(WebURL)
+
+    /// Characters of the longest name.
+    private static let longest = 2000
+
+    init(parsing text: String) throws {
+        guard text.utf8.count <= Self.longest else {
+            throw ValidationError("a call has a name of \(Self.longest) characters at the most")
+        }
+        if text == "web" {
+            self = .web
+        } else if text.lowercased().hasPrefix("janus+") {
+            self = .janus(try JanusAddress(parsing: text))
+        } else if text.lowercased().hasPrefix("room+") {
+            self = .room(try RoomAddress(parsing: text))
+        } else if text.lowercased().hasPrefix("whip+") {
+            guard let endpoint = WebURL(parsing: String(text.dropFirst(5))) else {
+                throw ValidationError("\(text) is no endpoint of WHIP: write whip+https://HOST/PATH")
+            }
+            self = .whip(endpoint)
+        } else {
+            self = .plainRTP(try RTPDestination(parsing: text))
+        }
+    }
+
+    /// Where a plain RTP call sends; nil for others.
+    var destination: RTPDestination? { if case .plainRTP(let destination) = self { destination } else { nil } }
+
+    var isJanus: Bool { if case .janus = self { true } else { false } }
+
+    var isWHIP: Bool { if case .whip = self { true } else { false } }
+
+    /// Whether others run it, by a server that this side asks.
+    var isJoined: Bool {
+        switch self {
+        case .janus, .room, .whip: true
+        case .plainRTP, .web: false
+        }
+    }
+
+    var description: String {
+        switch self {
+        case .janus(let address): "\(address)"
+        case .plainRTP(let destination): "\(destination)"
+        case .room(let address): "\(address)"
+        case .web: "web"
+        case .whip(let endpoint): "whip+\(endpoint)"
+        }
+    }
+}

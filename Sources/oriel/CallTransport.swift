@@ -1,0 +1,92 @@
+import HTTP
+import Media
+import Peers
+import Sender
+import Synchronization
+import Time
+
+/// What all calls over WebRTC of a sender share: the peers, and the client that asks servers. Either begins with the first call that
+/// needs it, and costs nothing until then. Close it once.
+final class CallTransport: Sendable {
+    private struct Parts {
+        var peers: PeerGroup?
+        var tunnels: [TLSTunnel] = []
+        var client: WebClient?
+        /// The encoders' target in bits a second; nil for the renditions' own.
+        var targetBitrate: Int?
+        var isClosed = false
+    }
+
+    private let ice: ICEServers
+    private let certificates: TrustedCertificates
+    private let renditions: [Rendition]
+    private let horizon: @Sendable () -> Instant?
+    private let sinks: Sinks
+    private let parts = Mutex(Parts())
+
+    /// - Parameters:
+    ///   - certificates: to trust beside those of the system.
+    ///   - renditions, horizon: of the `PeerGroup`.
+    ///   - sinks: get that group.
+    init(
+        _ ice: ICEServers,
+        trusting certificates: TrustedCertificates,
+        renditions: [Rendition],
+        horizon: @escaping @Sendable () -> Instant?,
+        sinks: Sinks
+    ) {
+        (self.ice, self.certificates, self.renditions) = (ice, certificates, renditions)
+        (self.horizon, self.sinks) = (horizon, sinks)
+    }
+
+    /// The peers if they have begun.
+    var begun: PeerGroup? { parts.withLock(\.peers) }
+
+    /// The peers, which begin if they have not.
+    func peers() throws -> PeerGroup { try parts.withLock { try peers(in: &$0) } }
+
+    /// The client, which begins, and the peers with it, if it has not.
+    func client() throws -> WebClient {
+        try parts.withLock { parts in
+            if let client = parts.client { return client }
+            let peers = try peers(in: &parts)
+            let client = WebClient(try TLSTrust(alsoTrusting: certificates))
+            peers.onAddressChange { client.cutConnections(exceptFrom: $0) }
+            parts.client = client
+            return client
+        }
+    }
+
+    func setTargetBitrate(_ bitrate: Int) {
+        parts.withLock { parts in
+            parts.targetBitrate = bitrate
+            parts.peers?.setTargetBitrate(bitrate)
+        }
+    }
+
+    /// Says goodbye to the peers.
+    func close() {
+        let parts = parts.withLock { parts in
+            defer { parts = Parts(isClosed: true) }
+            return parts
+        }
+        parts.client?.close()
+        parts.peers?.close()
+        for tunnel in parts.tunnels { tunnel.close() }
+    }
+
+    private func peers(in parts: inout Parts) throws -> PeerGroup {
+        if let peers = parts.peers { return peers }
+        guard !parts.isClosed else { throw Failure(.tryAgain, "the sender ends") }
+        var ice = ice
+        if ice.needTunnels {
+            parts.tunnels = try ice.startTunnels(TLSTrust(alsoTrusting: certificates, toSpeak: .turn))
+        }
+        let configuration = PeerGroup.Configuration(renditions: renditions, ice: ice.configuration, horizon: horizon)
+        let peers = try PeerGroup(configuration)
+        if let bitrate = parts.targetBitrate { peers.setTargetBitrate(bitrate) }
+        sinks.add(peers)
+        parts.peers = peers
+        return peers
+    }
+}

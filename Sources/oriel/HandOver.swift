@@ -1,0 +1,95 @@
+import ArgumentParser
+import Calls
+import FrameBridge
+import Posix
+import Sender
+import Time
+
+/// What `oriel attach` takes with `--running`; all else is the sender's own, from its start.
+struct HandOver: ParsableArguments {
+    /// How long from one look at the calls to the next.
+    private static let pollTime = Duration.milliseconds(100)
+
+    /// As text: the value of an option that is not taken counts as a call too until the option itself is told of.
+    @Argument var calls: [String]
+
+    @OptionGroup var broadcast: BroadcastOptions
+    @OptionGroup var choice: SenderChoice
+    @OptionGroup var joined: JoinedCallOptions
+    @OptionGroup var rtp: PlainRTPOptions
+
+    @Flag var running = false
+    @Flag(inversion: .prefixedNo) var wait = true
+
+    func validate() throws {
+        if rtp.print != nil { throw ValidationError("--print hands nothing over: leave --running out.") }
+    }
+
+    /// Hands the calls to a sender, and waits until each stands.
+    ///
+    /// - Throws: why the last one of those that do not stand does not. The others go on.
+    func run() throws {
+        let signals = try TerminationSignals()
+        let senders = Senders(of: try broadcast.directory())
+        let pid = try choice.pid ?? senders.only()
+        var failures: [Failure] = []
+        var waiting: [String] = []
+        for call in try calls.map({ try Call(parsing: $0) }) {
+            do {
+                try senders.ask(pid, for: .add(call: try addition(of: call)))
+                waiting.append("\(call)")
+            } catch let refusal as Failure where refusal.code == .failed {
+                failures.append(refusal)
+            }
+        }
+        var told: Set<String> = []
+        while wait, !waiting.isEmpty {
+            let calls = try senders.report(of: pid).calls
+            waiting = try waiting.filter { name in
+                let call = calls.last { $0.name == name }
+                switch call?.state {
+                case .joining: return true
+                case .away:
+                    if told.insert(name).inserted, let reason = call?.reason {
+                        Console.note("\(name): \(reason); the sender tries again")
+                    }
+                    return true
+                case .standing:
+                    try tell(of: call!, in: pid)
+                    return false
+                case .ended, nil:
+                    let code = call?.exitCode.flatMap { Failure.Code(rawValue: $0) } ?? .failed
+                    failures.append(Failure(code, call?.reason ?? "\(name) was left meanwhile"))
+                    return false
+                }
+            }
+            if waiting.isEmpty { break }
+            waitReadable(signals.descriptor.raw, until: MonotonicClock.now() + Self.pollTime)
+            if signals.take() {
+                for name in waiting { try? senders.ask(pid, for: .leave(call: name)) }
+                let names = waiting.joined(separator: ", ")
+                throw Failure(.failed, "the sender was not in \(names) yet when this was ended: it leaves that again")
+            }
+        }
+        for failure in failures.dropLast() { Console.note(failure.sentence) }
+        if let failure = failures.last { throw failure }
+    }
+
+    /// The request for a call, with the secrets that it may need and no others.
+    private func addition(of call: Call) throws -> SenderRequest.Addition {
+        let secrets = try joined.secrets(of: [call])
+        return SenderRequest.Addition(
+            name: "\(call)",
+            whipToken: secrets.whipToken,
+            janusSecret: secrets.janus.apiSecret,
+            janusToken: secrets.janus.token,
+            janusPin: secrets.janus.pin,
+            localPort: call.destination == nil ? nil : rtp.localPort
+        )
+    }
+
+    private func tell(of call: SenderStatus.Call, in sender: Int32) throws {
+        if let sdp = call.sdp { try SessionDescriptionFile.write(sdp, to: rtp.sdp) }
+        Console.note("the sender \(sender) is in \(call.name)")
+    }
+}

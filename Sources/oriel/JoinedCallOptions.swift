@@ -1,0 +1,100 @@
+import ArgumentParser
+import Calls
+import HTTP
+
+/// What lets a sender into calls that others run.
+struct CallSecrets: Sendable, Equatable {
+    /// Of a WHIP server; nil for none.
+    var whipToken: String?
+    var janus = JanusSecrets()
+
+    /// Whether it has the characters of bearer tokens alone (RFC 6750 §2.1).
+    static func canBe(whipToken: String?) -> Bool {
+        Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=".utf8)
+            .isSuperset(of: whipToken?.utf8 ?? "".utf8)
+    }
+}
+
+struct JoinedCallOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "A file with the bearer token of the WHIP server, which the environment may give as ORIEL_WHIP_TOKEN instead.",
+            valueName: "file"
+        )
+    )
+    var whipTokenFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with the API secret of the Janus server, which the environment may give as ORIEL_JANUS_SECRET instead.",
+            valueName: "file"
+        )
+    )
+    var janusSecretFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with a token for the Janus server or its room, which may be in ORIEL_JANUS_TOKEN instead.",
+            valueName: "file"
+        )
+    )
+    var janusTokenFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with the PIN of the Janus room, which may be in ORIEL_JANUS_PIN instead.",
+            valueName: "file"
+        )
+    )
+    var janusPinFile: String?
+
+    /// - Parameter calls: all calls of the sender.
+    func validate(for calls: [Call]) throws {
+        for (index, call) in calls.enumerated() where calls[..<index].contains(call) {
+            throw ValidationError("\(call) is given twice.")
+        }
+        let endpoints = calls.compactMap { if case .whip(let endpoint) = $0 { endpoint.origin } else { nil } }
+        if Set(endpoints).count > 1, try whipToken() != nil {
+            throw ValidationError("a WHIP token is for one server: attach a sender to each.")
+        }
+        let servers = calls.compactMap { if case .janus(let address) = $0 { address.endpoint } else { nil } }
+        if Set(servers).count > 1, try janusSecrets() != JanusSecrets() {
+            throw ValidationError("secrets of Janus are for one server: attach a sender to each.")
+        }
+    }
+
+    /// The secrets for a child process, as variables of its environment: everybody on the machine can read a command line.
+    func secrets() throws -> [String: String] {
+        let janus = try janusSecrets()
+        return [
+            "ORIEL_WHIP_TOKEN": try whipToken() ?? "", "ORIEL_JANUS_SECRET": janus.apiSecret ?? "",
+            "ORIEL_JANUS_TOKEN": janus.token ?? "", "ORIEL_JANUS_PIN": janus.pin ?? "",
+        ]
+    }
+
+    /// The secrets that these calls may need. Nothing is read for others.
+    func secrets(of calls: [Call]) throws -> CallSecrets {
+        CallSecrets(
+            whipToken: try calls.contains(where: \.isWHIP) ? whipToken() : nil,
+            janus: try calls.contains(where: \.isJanus) ? janusSecrets() : JanusSecrets()
+        )
+    }
+
+    /// The token of the WHIP server; nil for none.
+    private func whipToken() throws -> String? {
+        let token = try secret(in: whipTokenFile, or: "ORIEL_WHIP_TOKEN", "token")
+        guard CallSecrets.canBe(whipToken: token) else {
+            throw ValidationError("the token of the WHIP server has characters that no bearer token has.")
+        }
+        return token
+    }
+
+    /// What lets this side into rooms of Janus.
+    private func janusSecrets() throws -> JanusSecrets {
+        JanusSecrets(
+            apiSecret: try secret(in: janusSecretFile, or: "ORIEL_JANUS_SECRET", "API secret"),
+            token: try secret(in: janusTokenFile, or: "ORIEL_JANUS_TOKEN", "token"),
+            pin: try secret(in: janusPinFile, or: "ORIEL_JANUS_PIN", "PIN")
+        )
+    }
+}

@@ -1,0 +1,32 @@
+import ArgumentParser
+import FrameBridge
+import Sender
+
+struct Leave: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Leave calls; their sender goes on with its others, and ends with the last one.",
+        discussion:
+            "\"oriel status\" lists the calls. Browsers are a call that is not left: \"oriel kick\" sends viewers away."
+    )
+
+    @Argument(
+        help: ArgumentHelp("The call, as \"oriel status\" names it; several may be given.", valueName: "call"),
+        transform: { try Call(parsing: $0) }
+    )
+    var calls: [Call]
+
+    @OptionGroup var broadcast: BroadcastOptions
+    @OptionGroup var choice: SenderChoice
+
+    func run() throws {
+        let senders = Senders(of: try broadcast.directory())
+        for call in calls {
+            let pid =
+                try choice.pid
+                ?? senders.holder(of: "call \(call)", who: "is there") { status in
+                    status.calls.contains { $0.name == "\(call)" && $0.state != .ended }
+                }
+            try senders.ask(pid, for: .leave(call: "\(call)"))
+        }
+    }
+}

@@ -1,0 +1,284 @@
+import Calls
+import Media
+import Peers
+import Posix
+import Sender
+import Synchronization
+import Time
+
+/// The calls of a running sender: each comes, is lost, comes back, is left or ends by itself. Any thread may ask. Close it once.
+final class SenderCalls: Sendable {
+    private struct State {
+        var list = CallList()
+        /// By their numbers.
+        var plain: [Int: PlainRTPCall] = [:]
+        /// By their numbers, until their servers know that they are over.
+        var joined: [Int: any JoinedCall] = [:]
+        var bitrate: Int
+        var isClosed = false
+    }
+
+    /// How long servers get to hear that this side leaves.
+    private static let farewellTime = Duration.milliseconds(500)
+
+    private let transport: CallTransport
+    private let codecs: [[VideoCodec]]
+    private let stream: PlainRTPStream
+    private let events: EventLog
+    private let sinks: Sinks
+    private let state: Mutex<State>
+    /// Rung when a call of another's is over.
+    private let hasEnded = Bell()
+
+    /// - Parameters:
+    ///   - codecs: in groups; of each group, the other side of a call gets the first that it takes.
+    ///   - stream: for calls over plain RTP.
+    ///   - events: is told what happens in them.
+    ///   - sinks: get the calls; their bell is rung when the last one is over.
+    ///   - bitrate: the encoders' target, in bits a second.
+    init(
+        _ transport: CallTransport,
+        codecs: [[VideoCodec]],
+        _ stream: PlainRTPStream,
+        _ events: EventLog,
+        sinks: Sinks,
+        bitrate: Int
+    ) {
+        (self.transport, self.codecs, self.stream) = (transport, codecs, stream)
+        (self.events, self.sinks) = (events, sinks)
+        state = Mutex(State(bitrate: bitrate))
+    }
+
+    // MARK: - Beginning
+
+    /// Takes in a call that somebody else runs and ends.
+    func add(_ call: Call) throws {
+        _ = try state.withLock { try $0.list.begin(call, as: .standing, at: MonotonicClock.now()) }
+    }
+
+    /// Takes in a call over plain RTP, and closes it in the end.
+    func add(_ call: Call, _ plain: PlainRTPCall) throws {
+        try state.withLock { state in
+            let number = try state.list.begin(call, as: .standing, at: MonotonicClock.now())
+            state.plain[number] = plain
+        }
+        sinks.add(plain)
+    }
+
+    /// Begins a call that a command asks for.
+    ///
+    /// - Parameter localPort: where plain RTP comes from; nil for any.
+    func begin(_ call: Call, _ secrets: CallSecrets, localPort: UInt16?) throws {
+        switch call {
+        case .plainRTP(let destination): try begin(call, to: destination, localPort: localPort)
+        case .janus, .room, .whip: try join(call, secrets)
+        case .web:
+            throw Failure(
+                .failed,
+                "a sender that runs does not begin to serve web: attach another with \"oriel attach web\""
+            )
+        }
+    }
+
+    /// The host is looked up on a thread of its own.
+    private func begin(_ call: Call, to destination: RTPDestination, localPort: UInt16?) throws {
+        if let localPort, !PlainRTPOptions.localPorts.contains(localPort) {
+            throw Failure(.failed, "the local port \(localPort) is out of range")
+        }
+        let number = try state.withLock { try $0.list.begin(call, at: MonotonicClock.now()) }
+        let fail = { @Sendable [self] (error: any Error) in
+            let failure = Failure(describing: error)
+            end(number, failure) { call, isTold in
+                let sentence = isTold ? failure?.sentence : nil
+                return CallEvent(kind: .callEnded, call: "\(call)", sentence: sentence, reason: .failed)
+            }
+        }
+        let begin = { @Sendable [self] in
+            do {
+                let plain = try stream.begin(to: destination, localPort: localPort)
+                sinks.add(plain)
+                let isWanted = state.withLock { state in
+                    guard !state.isClosed, state.list.note(.standing, of: number, at: MonotonicClock.now()) else {
+                        return false
+                    }
+                    plain.setTargetBitrate(UInt64(state.bitrate))
+                    state.plain[number] = plain
+                    return true
+                }
+                guard isWanted else {
+                    sinks.remove(plain)
+                    return plain.close()
+                }
+                events.tell(stream.event(plain, to: destination))
+            } catch {
+                fail(error)
+            }
+        }
+        do { _ = try Thread(begin) } catch { fail(error) }
+    }
+
+    /// Begins to join a call that others run.
+    ///
+    /// - Parameter receiver: takes what the other side sends; nil if that is not wanted.
+    func join(_ call: Call, _ secrets: CallSecrets, receiver: (any FrameReceiver)? = nil) throws {
+        let (client, peers) = (try transport.client(), try transport.peers())
+        let number = try state.withLock { try $0.list.begin(call, at: MonotonicClock.now()) }
+        let note = { @Sendable [weak self, events] (event: CallEvent, state: CallList.State?) in
+            events.tell(event)
+            if let state { self?.note(state, of: number) }
+        }
+        let end = { @Sendable [weak self] (end: CallEnd?) in
+            let failure = end.flatMap { Failure(describing: $0) }
+            self?.end(number, failure) { .ended($0, end, isTold: $1) }
+        }
+        let joined: any JoinedCall
+        switch call {
+        case .janus(let address):
+            joined = JanusCall(to: address, secrets.janus, codecs: codecs, by: client, to: peers) {
+                note(CallEvent($0, in: call), $0.state)
+            } ended: {
+                end($0)
+            }
+        case .room(let address):
+            joined = RoomCall(address, codecs: codecs, by: client, to: peers, receiver: receiver) {
+                note(CallEvent($0, in: call), $0.state)
+            } ended: {
+                end($0)
+            }
+        case .whip(let endpoint):
+            joined = WHIPCall(to: endpoint, token: secrets.whipToken, codecs: codecs, by: client, to: peers) {
+                note(CallEvent($0, in: call), $0.state)
+            } ended: {
+                end($0)
+            }
+        case .plainRTP, .web: preconditionFailure("\(call) is not joined")
+        }
+        // It may be over already.
+        state.withLock { state in if !state.list.isOver(number) { state.joined[number] = joined } }
+    }
+
+    // MARK: - Ending
+
+    /// Leaves a call. Its server hears of it a little later.
+    func leave(_ call: Call) throws {
+        if call == .web {
+            throw Failure(.failed, "web is left by ending its sender: \"oriel kick\" sends viewers away")
+        }
+        let (joined, plain) = try state.withLock { state in
+            guard let number = state.list.number(of: call) else {
+                throw Failure(.failed, "\(call) is no call of this sender: see \"oriel status\"")
+            }
+            state.list.note(.ended(nil), of: number, at: MonotonicClock.now())
+            return (state.joined[number], state.plain.removeValue(forKey: number))
+        }
+        joined?.close()
+        if let plain {
+            sinks.remove(plain)
+            plain.close()
+        }
+        events.tell(CallEvent(kind: .callEnded, call: "\(call)", sentence: "\(call): left", reason: .ended))
+        if areOver { sinks.bell.ring() }
+    }
+
+    // MARK: - While they run
+
+    private func note(_ state: CallList.State, of number: Int) {
+        self.state.withLock { _ = $0.list.note(state, of: number, at: MonotonicClock.now()) }
+    }
+
+    /// - Parameter event: tells of it, to people too or not.
+    private func end(_ number: Int, _ failure: Failure?, event: (_ call: Call, _ isTold: Bool) -> CallEvent) {
+        let (call, isLast) = state.withLock { state in
+            state.joined[number] = nil
+            let call = state.list.entries.first { $0.number == number }?.call
+            let isNews = state.list.note(.ended(failure), of: number, at: MonotonicClock.now())
+            return (isNews ? call : nil, state.list.areOver)
+        }
+        // The sentence of the last one is the sender's.
+        if let call { events.tell(event(call, !isLast)) }
+        hasEnded.ring()
+        if isLast { sinks.bell.ring() }
+    }
+
+    /// Whether none is left.
+    var areOver: Bool { state.withLock(\.list.areOver) }
+
+    /// Why the last one has ended; nil if it was left.
+    var failure: Failure? { state.withLock(\.list.failure) }
+
+    /// The calls that are not over, as people name them.
+    var names: [String] { state.withLock { $0.list.entries.filter { !$0.isOver }.map { "\($0.call)" } } }
+
+    var plain: [PlainRTPCall] { state.withLock { state in state.plain.sorted { $0.key < $1.key }.map(\.value) } }
+
+    /// The peers of all calls; nil while there was no call that could have one.
+    var peers: PeerGroup? { transport.begun }
+
+    var bitrate: Int { state.withLock(\.bitrate) }
+
+    /// Changes the target of the encoders, in bits a second.
+    func setTargetBitrate(_ bitrate: Int) {
+        state.withLock { state in
+            state.bitrate = bitrate
+            for call in state.plain.values { call.setTargetBitrate(UInt64(bitrate)) }
+        }
+        transport.setTargetBitrate(bitrate)
+    }
+
+    /// How each is, those that have ended lately among them.
+    func statuses(at now: Instant) -> [SenderStatus.Call] {
+        state.withLock { state in
+            state.list.entries.map { entry in
+                var status = SenderStatus.Call(entry, at: now)
+                if let plain = state.plain[entry.number] {
+                    status.sdp = stream.description(of: plain)
+                    if !plain.statistics.receiverListening {
+                        (status.state, status.reason) = (.away, "nobody listens there")
+                    }
+                }
+                return status
+            }
+        }
+    }
+
+    // MARK: - The end
+
+    /// Leaves all calls; gives servers a moment to hear of it.
+    func close() {
+        let (joined, plain) = state.withLock { state in
+            state.isClosed = true
+            return (Array(state.joined.values), state.plain)
+        }
+        for call in joined { call.close() }
+        let deadline: Instant = MonotonicClock.now() + Self.farewellTime
+        while true {
+            let rings = hasEnded.count
+            if state.withLock(\.joined.isEmpty) || MonotonicClock.now() >= deadline { break }
+            hasEnded.wait(while: rings, until: deadline)
+        }
+        transport.close()
+        for (number, call) in plain {
+            call.close()
+            end(number, nil) { call, _ in .ended(call) }
+        }
+    }
+}
+
+extension SenderStatus.Call {
+    fileprivate init(_ entry: CallList.Entry, at now: Instant) {
+        let seconds = milliseconds(now - entry.since) / 1000
+        switch entry.state {
+        case .joining: self.init(name: "\(entry.call)", state: .joining, sinceS: seconds)
+        case .standing: self.init(name: "\(entry.call)", state: .standing, sinceS: seconds)
+        case .away(let why): self.init(name: "\(entry.call)", state: .away, sinceS: seconds, reason: why)
+        case .ended(let failure):
+            self.init(
+                name: "\(entry.call)",
+                state: .ended,
+                sinceS: seconds,
+                reason: failure?.sentence,
+                exitCode: failure?.code.rawValue ?? 0
+            )
+        }
+    }
+}

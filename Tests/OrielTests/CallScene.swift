@@ -1,0 +1,36 @@
+import HTTP
+import Media
+import Sender
+import WebRTC
+
+@testable import oriel
+
+/// The calls of a sender without a broadcast. Close them.
+struct CallScene {
+    let sinks = Sinks { _ in }
+    let transport: CallTransport
+    let calls: SenderCalls
+
+    init() throws {
+        let rendition = Rendition(
+            id: Rendition.ID(0),
+            codec: .vp8,
+            width: 64,
+            height: 64,
+            framesPerSecond: 30,
+            bitrate: 2_500_000
+        )
+        transport = CallTransport(
+            ICEServers(ICEAgent.Configuration(addresses: ["127.0.0.1"])),
+            trusting: .none,
+            renditions: [rendition],
+            horizon: { nil },
+            sinks: sinks
+        )
+        let stream = PlainRTPStream(rendition: rendition, keyframeInterval: nil, horizon: { nil })
+        let events = try EventLog(path: nil)
+        calls = SenderCalls(transport, codecs: [[.vp8]], stream, events, sinks: sinks, bitrate: rendition.bitrate)
+    }
+
+    var commands: SenderCommands { SenderCommands(calls, web: nil, lobby: nil) }
+}
