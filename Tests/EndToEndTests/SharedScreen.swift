@@ -10,16 +10,19 @@ struct SharedScreen {
 
     /// - Parameters:
     ///   - arguments: more of them.
+    ///   - network: one that is there already; nil for a new one.
     ///   - server: what is shared.
     ///   - environment: variables on top of the test's own.
     ///   - shell: a script that runs the command, `"$@"`.
     init(
         _ arguments: String...,
+        over network: Network? = nil,
         of server: XServer? = nil,
         environment: [String: String] = [:],
         shell: String = "exec \"$@\""
     ) throws {
-        network = try Network()
+        let network = try network ?? Network()
+        self.network = network
         self.server = try server ?? XServer()
         folder = try TemporaryDirectory(of: .shared)
         let command = [Programs.oriel, "share", "--display", self.server.display, "--dir", folder.file("bridge")]
