@@ -247,6 +247,8 @@ package final class Peer {
             codec: codec(of: choice),
             rung: choice.rung,
             isConnected: isConnected,
+            isSent: isSending,
+            isReceived: receiver != nil,
             bitrate: lastBitrate,
             profile: session.profile,
             path: transport.path.map { ($0.local.kind, $0.remote.kind) },

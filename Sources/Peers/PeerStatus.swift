@@ -17,6 +17,9 @@ package struct PeerStatus: Sendable {
     /// Of the rendition that it gets.
     package let rung: Int
     package let isConnected: Bool
+    /// Whether it gets the picture, and whether it shows one of its own.
+    package let isSent: Bool
+    package let isReceived: Bool
     /// Bits a second, protocol headers not counted.
     package let bitrate: Int
     package let profile: SRTPProfile?

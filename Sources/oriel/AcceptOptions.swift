@@ -1,4 +1,5 @@
 import ArgumentParser
+import Calls
 import Time
 
 /// Who is let into a call.
@@ -13,7 +14,7 @@ enum AcceptPolicy: String, ExpressibleByArgument, CaseIterable {
 struct AcceptOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Who is let in: all who have the link, or ask: each knocks, with a name and a note, and waits for \"oriel accept\" or "
+            "Who is let in: all who have the link or are in the room, or ask: each knocks, with a name and a note, and waits for \"oriel accept\" or "
                 + "\"oriel reject\". Who was let in comes back without asking, until it is kicked or the sender ends.",
             valueName: "all|ask"
         )
@@ -29,8 +30,11 @@ struct AcceptOptions: ParsableArguments {
         }
     }
 
-    /// How long who knocks waits for an answer.
-    var patience: Duration { .seconds(answerTimeout) }
+    /// Where those who knock wait; nil where all are let in.
+    func lobby(_ transport: CallTransport, _ events: EventLog) -> Lobby? {
+        guard accept == .ask else { return nil }
+        return Lobby(patience: .seconds(answerTimeout), schedule: transport.schedule) { events.tell(CallEvent($0)) }
+    }
 
     /// The same options for a child process.
     var arguments: [String] { ["--accept=\(accept.rawValue)", "--answer-timeout=\(answerTimeout)"] }

@@ -39,6 +39,7 @@ struct Attach: ParsableCommand {
     @OptionGroup var entry: AcceptOptions
     @OptionGroup(title: "Options of web") var web: WebOptions
     @OptionGroup(title: "Options of room+, whip+ and janus+") var joined: JoinedCallOptions
+    @OptionGroup(title: "Options of room+") var room: RoomOptions
     @OptionGroup(title: "Options of room+") var rendering: RenderOptions
     @OptionGroup(title: "Options of rtp://") var rtp: PlainRTPOptions
 

@@ -24,7 +24,7 @@ extension Attach {
         let ice = try web.ice()
         let certificates = try web.certificates()
         let preparation =
-            try calls.contains(.web) ? WebCallPreparation(web, entry, iceServerLinks: ice.links, in: directory) : nil
+            try calls.contains(.web) ? WebCallPreparation(web, iceServerLinks: ice.links, in: directory) : nil
         let secrets = try joined.secrets(of: calls)
         let folder = Self.unlessItFails { () throws(BridgeError) in try SenderFolder(in: directory) }
         // To commands in other containers, the folder's lock alone tells that this sender lives.
@@ -63,14 +63,32 @@ extension Attach {
         )
         let codecs = video.codec.codecs
         let bitrate = video.bitrate.bitsPerSecond
-        let running = SenderCalls(transport, codecs: codecs, stream, events, sinks: sinks, bitrate: bitrate)
+        let lobby = entry.lobby(transport, events)
+        let running = SenderCalls(
+            transport,
+            codecs: codecs,
+            introduction: (room.name, room.note),
+            lobby: lobby,
+            stream,
+            events,
+            sinks: sinks,
+            bitrate: bitrate
+        )
         defer {
             served?.stop()
+            lobby?.close()
             running.close()
         }
         for call in calls {
             if let preparation, call == .web {
-                served = try ServedWebCall(preparation, to: transport.peers(), codecs: codecs, horizon: horizon, events)
+                served = try ServedWebCall(
+                    preparation,
+                    to: transport.peers(),
+                    codecs: codecs,
+                    horizon: horizon,
+                    lobby: lobby,
+                    events
+                )
                 try running.add(call)
             } else if let (_, plain) = plain.first(where: { $0.0 == call }) {
                 try running.add(call, plain)
@@ -78,7 +96,7 @@ extension Attach {
                 try running.join(call, secrets, receiver: rendered.receiver)
             }
         }
-        let commands = SenderCommands(running, web: served?.call, lobby: served?.lobby)
+        let commands = SenderCommands(running, web: served?.call, lobby: lobby)
         var control: SenderControl?
         if let listener {
             do { control = try SenderControl(listener, reply: commands.reply) } catch { Self.noteNoCommands(error) }

@@ -60,7 +60,7 @@ extension CallEvent {
         )
     }
 
-    init(_ event: Lobby.Event, in call: Call) {
+    init(_ event: Lobby.Event) {
         let (kind, knock): (Kind, Knocks.Knock) =
             switch event {
             case .knocked(let knock): (.knocked, knock)
@@ -71,7 +71,7 @@ extension CallEvent {
             }
         self.init(
             kind: kind,
-            call: "\(call)",
+            call: knock.call,
             sentence: "\(event)",
             id: knock.number,
             name: knock.name,

@@ -1,4 +1,5 @@
 import Calls
+import Sender
 import Time
 
 /// Which calls a sender has, and how each is. Of those that have ended it knows the latest.
@@ -103,6 +104,25 @@ extension WHIPCall.Event {
         switch self {
         case .connected: .standing
         case .retrying(let why): .away(why: why)
+        }
+    }
+}
+
+extension SenderStatus.Call {
+    init(_ entry: CallList.Entry, at now: Instant) {
+        let seconds = milliseconds(now - entry.since) / 1000
+        switch entry.state {
+        case .joining: self.init(name: "\(entry.call)", state: .joining, sinceS: seconds)
+        case .standing: self.init(name: "\(entry.call)", state: .standing, sinceS: seconds)
+        case .away(let why): self.init(name: "\(entry.call)", state: .away, sinceS: seconds, reason: why)
+        case .ended(let failure):
+            self.init(
+                name: "\(entry.call)",
+                state: .ended,
+                sinceS: seconds,
+                reason: failure?.sentence,
+                exitCode: failure?.code.rawValue ?? 0
+            )
         }
     }
 }

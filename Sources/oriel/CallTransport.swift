@@ -57,6 +57,11 @@ final class CallTransport: Sendable {
         }
     }
 
+    /// Calls back after a while, on the client's thread; never if that cannot begin, or has ended.
+    func schedule(in delay: Duration, _ body: @escaping @Sendable () -> Void) {
+        try? client().schedule(in: delay, body)
+    }
+
     func setTargetBitrate(_ bitrate: Int) {
         parts.withLock { parts in
             parts.targetBitrate = bitrate

@@ -4,10 +4,10 @@ import Sender
 
 struct Kick: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Send a viewer away.",
+        abstract: "Send away a viewer, or the other member of a room.",
         discussion: """
             The viewer's page says so, and does not come back by itself; whoever has the link can open it again, or, with \
-            --accept ask, knock again. "oriel status" lists the viewers with their numbers.
+            --accept ask, knock again. The other member of a room is told so, and sent nothing until it comes anew. "oriel status" lists the viewers with their numbers.
             """
     )
 

@@ -23,6 +23,8 @@ final class SenderCalls: Sendable {
 
     private let transport: CallTransport
     private let codecs: [[VideoCodec]]
+    private let introduction: (name: String, note: String)
+    private let lobby: Lobby?
     private let stream: PlainRTPStream
     private let events: EventLog
     private let sinks: Sinks
@@ -32,6 +34,8 @@ final class SenderCalls: Sendable {
 
     /// - Parameters:
     ///   - codecs: in groups; of each group, the other side of a call gets the first that it takes.
+    ///   - introduction: what members of rooms are told of this side.
+    ///   - lobby: where they wait until somebody lets them in; nil where all are let in.
     ///   - stream: for calls over plain RTP.
     ///   - events: is told what happens in them.
     ///   - sinks: get the calls; their bell is rung when the last one is over.
@@ -39,12 +43,15 @@ final class SenderCalls: Sendable {
     init(
         _ transport: CallTransport,
         codecs: [[VideoCodec]],
+        introduction: (name: String, note: String),
+        lobby: Lobby?,
         _ stream: PlainRTPStream,
         _ events: EventLog,
         sinks: Sinks,
         bitrate: Int
     ) {
         (self.transport, self.codecs, self.stream) = (transport, codecs, stream)
+        (self.introduction, self.lobby) = (introduction, lobby)
         (self.events, self.sinks) = (events, sinks)
         state = Mutex(State(bitrate: bitrate))
     }
@@ -140,7 +147,16 @@ final class SenderCalls: Sendable {
                 end($0)
             }
         case .room(let address):
-            joined = RoomCall(address, codecs: codecs, by: client, to: peers, receiver: receiver) {
+            joined = RoomCall(
+                address,
+                codecs: codecs,
+                by: client,
+                to: peers,
+                receiver: receiver,
+                lobby: lobby,
+                name: introduction.name,
+                note: introduction.note
+            ) {
                 note(CallEvent($0, in: call), $0.state)
             } ended: {
                 end($0)
@@ -178,6 +194,14 @@ final class SenderCalls: Sendable {
         }
         events.tell(CallEvent(kind: .callEnded, call: "\(call)", sentence: "\(call): left", reason: .ended))
         if areOver { sinks.bell.ring() }
+    }
+
+    /// Sends the other member of a room away.
+    ///
+    /// - Parameter number: the peer's.
+    /// - Returns: whether there is such a member.
+    func kick(_ number: Int) -> Bool {
+        state.withLock { Array($0.joined.values) }.contains { ($0 as? RoomCall)?.kick(number) ?? false }
     }
 
     // MARK: - While they run
@@ -260,25 +284,6 @@ final class SenderCalls: Sendable {
         for (number, call) in plain {
             call.close()
             end(number, nil) { call, _ in .ended(call) }
-        }
-    }
-}
-
-extension SenderStatus.Call {
-    fileprivate init(_ entry: CallList.Entry, at now: Instant) {
-        let seconds = milliseconds(now - entry.since) / 1000
-        switch entry.state {
-        case .joining: self.init(name: "\(entry.call)", state: .joining, sinceS: seconds)
-        case .standing: self.init(name: "\(entry.call)", state: .standing, sinceS: seconds)
-        case .away(let why): self.init(name: "\(entry.call)", state: .away, sinceS: seconds, reason: why)
-        case .ended(let failure):
-            self.init(
-                name: "\(entry.call)",
-                state: .ended,
-                sinceS: seconds,
-                reason: failure?.sentence,
-                exitCode: failure?.code.rawValue ?? 0
-            )
         }
     }
 }

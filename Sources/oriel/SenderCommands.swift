@@ -58,17 +58,16 @@ final class SenderCommands: Sendable {
                 )
             )
         case .kick(let number):
-            guard let web else {
-                return .refused(reason: "nobody can be sent away from \(calls.names.joined(separator: ", "))")
+            if let web {
+                if let lobby, let key = web.viewerKey(of: number) { lobby.forget(key) }
+                if web.kick(number) { return .done }
             }
-            if let lobby, let key = web.viewerKey(of: number) { lobby.forget(key) }
-            if web.kick(number) { return .done }
-            let isElsewhere = calls.peers?.statuses.contains { $0.number == number } ?? false
-            return .refused(
-                reason: isElsewhere
-                    ? "\(number) is in a call that others run, which only this sender's end leaves"
-                    : "no viewer \(number) looks in"
-            )
+            if calls.kick(number) { return .done }
+            if let call = calls.peers?.statuses.first(where: { $0.number == number })?.call {
+                let sentence = "\(number) is the server of \(call): leave that with \"oriel leave \(call)\""
+                return .refused(reason: sentence)
+            }
+            return .refused(reason: "no viewer \(number) looks in")
         case .accept(let knock): return answer(knock, .accepted)
         case .reject(let knock): return answer(knock, .rejected)
         case .add(let addition):
@@ -147,8 +146,9 @@ extension SenderStatus.Viewer {
         call = status.call
         address = status.address
         sinceS = milliseconds(now - status.since) / 1000
-        codec = status.codec.rawValue.lowercased()
-        rendition = status.rung + 1
+        pictures = status.isSent ? (status.isReceived ? .both : .sent) : .received
+        codec = status.isSent ? status.codec.rawValue.lowercased() : ""
+        rendition = status.isSent ? status.rung + 1 : nil
         state = status.isConnected ? "connected" : "connecting"
         bitrateBps = status.bitrate
         estimateBps = status.estimate

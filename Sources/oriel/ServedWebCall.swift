@@ -8,7 +8,6 @@ import Posix
 /// The parts of a web call that must be made before the process gives up files.
 struct WebCallPreparation {
     let options: WebOptions
-    let entry: AcceptOptions
     let directory: BridgeDirectory
     let token: String?
     let iceServerLinks: @Sendable () -> [String]
@@ -16,12 +15,10 @@ struct WebCallPreparation {
 
     init(
         _ options: WebOptions,
-        _ entry: AcceptOptions,
         iceServerLinks: @escaping @Sendable () -> [String],
         in directory: BridgeDirectory
     ) throws {
         self.options = options
-        self.entry = entry
         self.directory = directory
         token = options.chosenToken()
         self.iceServerLinks = iceServerLinks
@@ -33,8 +30,6 @@ struct WebCallPreparation {
 final class ServedWebCall {
     let call: WebCall
     let status = WebStatus()
-    /// Where viewers wait; nil where all are let in.
-    let lobby: Lobby?
     private let events: EventLog
     private let server: HTTPServer
     private let service: WebService
@@ -44,12 +39,14 @@ final class ServedWebCall {
     ///
     /// - Parameters:
     ///   - codecs: in groups; of each group, a viewer gets the first that it takes.
+    ///   - lobby: where viewers wait; nil where all are let in.
     ///   - events: is told who comes, asks and leaves.
     init(
         _ preparation: WebCallPreparation,
         to peers: PeerGroup,
         codecs: [[VideoCodec]],
         horizon: Horizon,
+        lobby: Lobby?,
         _ events: EventLog
     ) throws {
         let (options, status) = (preparation.options, status)
@@ -62,14 +59,6 @@ final class ServedWebCall {
             events.tell(CallEvent(event, in: .web))
             status.note(event)
         }
-        let server = server
-        lobby =
-            preparation.entry.accept == .ask
-            ? Lobby(patience: preparation.entry.patience) {
-                server.schedule(in: $0, $1)
-            } report: {
-                events.tell(CallEvent($0, in: .web))
-            } : nil
         service = WebService(
             WebService.Configuration(
                 token: preparation.token,
@@ -91,7 +80,6 @@ final class ServedWebCall {
     func stop() {
         status.note(.stopped)
         listener.close()
-        lobby?.close()
         service.close()
     }
 

@@ -34,6 +34,7 @@ struct Share: ParsableCommand {
     @OptionGroup var entry: AcceptOptions
     @OptionGroup(title: "Web options") var web: WebOptions
     @OptionGroup(title: "Options of --also") var joined: JoinedCallOptions
+    @OptionGroup(title: "Options of --also") var room: RoomOptions
     @OptionGroup var sending: SenderOptions
 
     func validate() throws {
@@ -77,7 +78,7 @@ struct Share: ParsableCommand {
     /// The command line of the sender, which learns the secrets of `WebOptions` by its environment.
     var senderCommand: [String] {
         ["attach"] + calls.map { "\($0)" } + ["--fps=\(min(source.fps, 60))"] + broadcast.arguments + video.arguments
-            + entry.arguments + web.arguments + sending.arguments
+            + entry.arguments + web.arguments + room.arguments + sending.arguments
     }
 
     /// Runs both processes until one has done its work, cannot do it, or a signal comes.

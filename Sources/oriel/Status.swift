@@ -121,7 +121,8 @@ struct StatusReport: Encodable {
             parts.append(hasSender ? "a sender is attached" : "no sender is attached")
             let limits = Set(senders.compactMap(\.limit?.rawValue)).sorted()
             if !viewers.isEmpty, !limits.isEmpty { parts.append("limit: " + limits.joined(separator: ", ")) }
-            if !viewers.isEmpty { parts.append(viewers.count == 1 ? "1 viewer" : "\(viewers.count) viewers") }
+            let count = viewers.count { $0.viewer.pictures != .received }
+            if count > 0 { parts.append(count == 1 ? "1 viewer" : "\(count) viewers") }
         }
         return parts.joined(separator: ", ")
     }
@@ -224,13 +225,15 @@ struct ViewerEntry: Encodable {
     func encode(to encoder: any Encoder) throws { try encodeEntry(viewer, of: sender, to: encoder) }
 
     static let head = [
-        "viewer", "from", "for", "codec", "rendition", "kb/s", "target", "link", "queue", "round trip", "loss",
+        "viewer", "from", "for", "pictures", "codec", "rendition", "kb/s", "target", "link", "queue", "round trip",
+        "loss",
         "frames", "nacks", "plis",
     ]
 
     var row: [String] {
         [
-            "\(viewer.id)", viewer.address, "\(rounded(viewer.sinceS)) s", viewer.codec,
+            "\(viewer.id)", viewer.address, "\(rounded(viewer.sinceS)) s", viewer.pictures.rawValue,
+            viewer.codec.isEmpty ? "-" : viewer.codec,
             viewer.rendition.map { "\($0)" } ?? "-", "\(viewer.bitrateBps / 1000)",
             viewer.targetBps.map { "\($0 / 1000)" } ?? "-", viewer.estimateBps.map { "\($0 / 1000)" } ?? "-",
             viewer.queueMs.map { "\(rounded($0)) ms" } ?? "-",

@@ -29,7 +29,16 @@ struct CallScene {
         )
         let stream = PlainRTPStream(rendition: rendition, keyframeInterval: nil, horizon: { nil })
         let events = try EventLog(path: nil)
-        calls = SenderCalls(transport, codecs: [[.vp8]], stream, events, sinks: sinks, bitrate: rendition.bitrate)
+        calls = SenderCalls(
+            transport,
+            codecs: [[.vp8]],
+            introduction: ("", ""),
+            lobby: nil,
+            stream,
+            events,
+            sinks: sinks,
+            bitrate: rendition.bitrate
+        )
     }
 
     var commands: SenderCommands { SenderCommands(calls, web: nil, lobby: nil) }

@@ -55,6 +55,7 @@ import WebRTC
             name: "Ann\u{1B}",
             note: "hi",
             address: "192.0.2.9",
+            call: "web",
             since: .start,
             key: nil
         )
@@ -63,11 +64,11 @@ import WebRTC
             (.joined(.web), ["event": "call_joined", "call": "web"]),
             (CallEvent(.paused), ["event": "broadcast", "state": "paused"]),
             (CallEvent(.sourceLost), ["event": "broadcast", "state": "source_lost"]),
-            (CallEvent(.knocked(knock), in: .web), asked.merging(["event": "knocked"]) { $1 }),
-            (CallEvent(.answered(knock, .accepted), in: .web), asked.merging(["event": "accepted"]) { $1 }),
-            (CallEvent(.answered(knock, .rejected), in: .web), asked.merging(["event": "rejected"]) { $1 }),
-            (CallEvent(.answered(knock, .noAnswer), in: .web), asked.merging(["event": "no_answer"]) { $1 }),
-            (CallEvent(.answered(knock, .cancelled), in: .web), asked.merging(["event": "cancelled"]) { $1 }),
+            (CallEvent(.knocked(knock)), asked.merging(["event": "knocked"]) { $1 }),
+            (CallEvent(.answered(knock, .accepted)), asked.merging(["event": "accepted"]) { $1 }),
+            (CallEvent(.answered(knock, .rejected)), asked.merging(["event": "rejected"]) { $1 }),
+            (CallEvent(.answered(knock, .noAnswer)), asked.merging(["event": "no_answer"]) { $1 }),
+            (CallEvent(.answered(knock, .cancelled)), asked.merging(["event": "cancelled"]) { $1 }),
             (
                 CallEvent(.joined(number: 3, address: "::1", codec: .av1), in: .web),
                 ["event": "peer_joined", "call": "web", "id": "3", "address": "::1", "codec": "av1"]

@@ -35,6 +35,8 @@ import WebRTC
         "--turn-secret-file": [["/dev/null"]],
         "--accept": [["all"], ["ask"]],
         "--answer-timeout": [["1"], ["3600"]],
+        "--as": [["Ann"], ["-- a \"b\""]],
+        "--note": [["for the demo"], ["--n"]],
         "--trust": [["authority.pem"], ["--t"]],
         "--ports": [["1-1"], ["50000-50100"], ["1-65535"]],
         "--max-viewers": [["1"], ["1000"]],
@@ -157,6 +159,7 @@ import WebRTC
         #expect(text(of: attach.video) == text(of: share.video), "\(arguments)")
         #expect(text(of: attach.entry) == text(of: share.entry), "\(arguments)")
         #expect(text(of: attach.web) == text(of: share.web), "\(arguments)")
+        #expect(text(of: attach.room) == text(of: share.room), "\(arguments)")
         #expect(text(of: attach.sender) == text(of: share.sending), "\(arguments)")
     }
 

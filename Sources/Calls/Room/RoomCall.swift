@@ -225,7 +225,13 @@ package final class RoomCall: JoinedCall {
             return state.questions
         }
         if lobby.isKnown(key) { return change { session, _ in session.answered(.accepted) } }
-        let number = lobby.knock(name: name, note: note, key: key, from: "room \(address.room)") { [weak self, web] in
+        let number = lobby.knock(
+            name: name,
+            note: note,
+            key: key,
+            from: "room \(address.room)",
+            in: "\(address)"
+        ) { [weak self, web] in
             let answer = $0
             web.perform { [weak self] in self?.take(answer, to: question) }
         }

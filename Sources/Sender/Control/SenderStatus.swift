@@ -37,6 +37,8 @@ package struct SenderStatus: Codable, Sendable {
         package var address = ""
         /// Seconds since it joined.
         package var sinceS = 0.0
+        package var pictures = Pictures.sent
+        /// Of what it gets; empty if that is nothing.
         package var codec = ""
         /// 1 for what viewers with good links get; more for the encodes of worse ones.
         package var rendition: Int?
@@ -57,6 +59,11 @@ package struct SenderStatus: Codable, Sendable {
         package var path: String?
 
         package init() {}
+    }
+
+    /// Which way pictures go between the sender and somebody.
+    package enum Pictures: String, Codable, Sendable {
+        case sent, received, both
     }
 
     /// Somebody who waits to be let in.

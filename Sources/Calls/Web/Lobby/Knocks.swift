@@ -10,6 +10,8 @@ package struct Knocks: Sendable {
         package let name: String
         package let note: String
         package let address: String
+        /// The call into which it wants, as the command line names it.
+        package let call: String
         package let since: Instant
         /// By what the viewer shows later that it was let in; nil for one who cannot.
         let key: String?
@@ -57,6 +59,7 @@ package struct Knocks: Sendable {
         note: String,
         key: String?,
         from address: String,
+        in call: String = "web",
         now: Instant
     ) -> Knock? {
         let key = key.flatMap { Self.keyLengths ~= $0.utf8.count ? $0 : nil }
@@ -70,6 +73,7 @@ package struct Knocks: Sendable {
             name: Self.line(name, Self.longestName),
             note: Self.line(note, Self.longestNote),
             address: address,
+            call: call,
             since: now,
             key: key
         )

@@ -65,11 +65,12 @@ package final class Lobby: Sendable {
         note: String,
         key: String?,
         from address: String,
+        in call: String = "web",
         completion: @escaping @Sendable (Knocks.Answer) -> Void
     ) -> Int? {
         var made: Knocks.Knock?
         change { state, now in
-            made = state.knocks.knock(name: name, note: note, key: key, from: address, now: now)
+            made = state.knocks.knock(name: name, note: note, key: key, from: address, in: call, now: now)
             if let made { state.completions[made.number] = completion }
         }
         if let made { report(.knocked(made)) }
