@@ -59,21 +59,31 @@ static inline uint32_t oriel_address_size(const struct sockaddr_storage *address
     return address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
 }
 
-/* A source that only ends a wait: g_source_set_ready_time says when. */
-static gboolean oriel_timer_dispatch(GSource *source, GSourceFunc function, gpointer context) {
-    (void)function;
-    (void)context;
-    g_source_set_ready_time(source, -1);
-    return G_SOURCE_CONTINUE;
+/* A source that only ends a wait, in microseconds of g_get_monotonic_time; -1 for never. Unlike g_source_set_ready_time, a
+ * new deadline does not wake the context, so that its own thread can set one for each wait. */
+typedef struct {
+    GSource source;
+    gint64 deadline;
+} OrielTimer;
+
+static gboolean oriel_timer_prepare(GSource *source, gint *timeout) {
+    gint64 deadline = ((OrielTimer *)source)->deadline;
+    gint64 remaining = MAX(deadline - g_source_get_time(source), 0);
+    *timeout = deadline < 0 ? -1 : (gint)MIN((remaining + 999) / 1000, G_MAXINT);
+    return FALSE;
 }
 
-static GSourceFuncs oriel_timer_functions = {NULL, NULL, oriel_timer_dispatch, NULL, NULL, NULL};
+static GSourceFuncs oriel_timer_functions = {oriel_timer_prepare, NULL, NULL, NULL, NULL, NULL};
 
 static inline GSource *oriel_timer_new(GMainContext *context) {
-    GSource *source = g_source_new(&oriel_timer_functions, sizeof(GSource));
+    GSource *source = g_source_new(&oriel_timer_functions, sizeof(OrielTimer));
+    ((OrielTimer *)source)->deadline = -1;
     g_source_attach(source, context);
     return source;
 }
+
+/* Only for the thread that runs the context. */
+static inline void oriel_timer_set(GSource *source, gint64 deadline) { ((OrielTimer *)source)->deadline = deadline; }
 
 /* A source that calls `ready` while a descriptor is readable. */
 static inline GSource *oriel_watch_new(GMainContext *context, int descriptor, GUnixFDSourceFunc ready, gpointer data) {

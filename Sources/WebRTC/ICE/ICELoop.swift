@@ -56,8 +56,8 @@ package final class ICELoop {
 
     /// Waits for something to happen, until `deadline` at the longest or for ever, and lets the agents act on it.
     package func run(until deadline: Instant?) {
-        g_source_set_ready_time(timer, deadline.map { Int(clamping: $0.nanoseconds / 1000 + 1) } ?? -1)
-        g_main_context_iteration(context, 1)
+        oriel_timer_set(timer, deadline.map { Int(clamping: $0.nanoseconds / 1000 + 1) } ?? -1)
+        guard g_main_context_iteration(context, 1) != 0 else { return }
         // Other events that are ready are taken too, up to a limit: a flooded socket must not keep the media waiting.
         for _ in 0..<64 where g_main_context_iteration(context, 0) == 0 { return }
     }
