@@ -1,5 +1,6 @@
 import Media
 import Peers
+import RTP
 import Synchronization
 import Time
 import WebRTC
@@ -29,6 +30,7 @@ final class CallPeer: Sendable {
     private let peers: PeerGroup
     private let codecs: [[VideoCodec]]
     private let call: String
+    private let audience: Audience
     private let place: String
     /// Takes what the other side sends; nil if that is not wanted.
     private let receiver: (any FrameReceiver)?
@@ -40,18 +42,21 @@ final class CallPeer: Sendable {
 
     /// - Parameters:
     ///   - codecs: in groups; of each group, the other side gets the first that it takes.
+    ///   - audience: who sees what the other side gets.
     ///   - call: the call, as people name it.
     ///   - place: where the other side is, for people.
     ///   - receiver: takes what the other side sends; nil if that is not wanted.
     init(
         _ peers: PeerGroup,
         codecs: [[VideoCodec]],
+        for audience: Audience = .one,
         of call: String,
         at place: String,
         receiver: (any FrameReceiver)? = nil,
         signalled: @escaping @Sendable (Signal, CallPeer) -> Void
     ) {
-        (self.peers, self.codecs, self.call, self.place) = (peers, codecs, call, place)
+        (self.peers, self.codecs, self.audience) = (peers, codecs, audience)
+        (self.call, self.place) = (call, place)
         (self.receiver, self.signalled) = (receiver, signalled)
     }
 
@@ -65,7 +70,8 @@ final class CallPeer: Sendable {
 
     func offer() {
         perform { [self] loop in
-            let number = loop.offer(codecs, track: "screen", receives: receiver != nil) { [self] offer, description in
+            let number = loop.offer(codecs, track: "screen", receives: receiver != nil, for: audience) {
+                [self] offer, description in
                 stage.withLock { stage in
                     if case .offered(let number, nil) = stage { stage = .offered(number: number, offer) }
                 }

@@ -1,6 +1,6 @@
 package import Media
 import Posix
-import RTP
+package import RTP
 package import Time
 package import WebRTC
 
@@ -134,6 +134,7 @@ package final class PeerLoop {
     /// - Parameters:
     ///   - codecs: those that there are renditions of, in groups; all are offered.
     ///   - receives: whether this side takes video in these codecs, too.
+    ///   - audience: who sees what is sent.
     ///   - gathered: gets the offer as it is to be sent, on the network thread, and not by this method.
     /// - Returns: the offer's number, which is that of the peer who accepts it; nil if no UDP port is free, or the machine has no
     ///   address.
@@ -141,6 +142,7 @@ package final class PeerLoop {
         _ codecs: [[VideoCodec]],
         track: String,
         receives: Bool = false,
+        for audience: Audience = .one,
         gathered: @escaping (SessionOffer, SessionDescription) -> Void
     ) -> Int? {
         guard let transport = transport(isControlling: true) else { return nil }
@@ -149,7 +151,8 @@ package final class PeerLoop {
         ])
         let streams = bundle(
             of: offer.streams[0].formats[0].parameters,
-            configuration.rendition(of: codecs[0][0], rung: 0)
+            configuration.rendition(of: codecs[0][0], rung: 0),
+            for: audience
         )
         lastNumber += 1
         offers.append(PeerOffer(lastNumber, offer, transport, streams, gathered: gathered))
@@ -213,11 +216,13 @@ package final class PeerLoop {
     private func bundle(
         of parameters: OutgoingStream.Parameters,
         _ rendition: Rendition,
-        isSending: Bool = true
+        isSending: Bool = true,
+        for audience: Audience = .one
     ) -> StreamBundle {
         StreamBundle(
             [(parameters, isSending ? history(of: rendition) : makeHistory(of: rendition))],
             pace: pace(of: rendition),
+            audience: audience,
             clock: clock,
             using: &random
         )

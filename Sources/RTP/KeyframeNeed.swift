@@ -1,9 +1,10 @@
 import Time
 
-/// Whether one viewer needs a keyframe, and when it may ask for it.
+/// Whether one peer needs a keyframe, and when it may ask for it.
 ///
 /// All viewers pay for a keyframe. A viewer that asks again and again is served at ever longer intervals, until it has not
-/// asked for a while. A request that comes while a keyframe is on its way is answered by that keyframe.
+/// asked for a while. One peer may ask for many viewers, each of which asks for the first time: it is served four times at
+/// once, and then once a second. A request that comes while a keyframe is on its way is answered by that keyframe.
 struct KeyframeNeed: Sendable {
     private enum Delivery {
         case none
@@ -16,14 +17,20 @@ struct KeyframeNeed: Sendable {
     /// The interval between two keyframes for the same viewer, at first and at the most.
     private static let shortestInterval = Duration.seconds(1)
     private static let longestInterval = Duration.seconds(8)
+    /// By how much keyframes for many viewers may come before their time: the shortest interval for each.
+    private static let credit = Duration.seconds(3)
     /// The round trip that is assumed where none is known.
     private static let usualRoundTrip = Duration.milliseconds(100)
 
+    /// Whether the peer asks for many viewers.
+    private let isForMany: Bool
     private var isWanted = true
     private var delivery = Delivery.none
     private var interval = shortestInterval
     /// When the next keyframe may be asked for; nil for at once.
     private var earliest: Instant?
+
+    init(isForMany: Bool = false) { self.isForMany = isForMany }
 
     /// The viewer cannot go on without a keyframe.
     mutating func arise() { isWanted = true }
@@ -58,11 +65,19 @@ struct KeyframeNeed: Sendable {
     /// Whether to make a keyframe for this viewer. The answer is given once.
     mutating func take(at now: Instant) -> Bool {
         guard isWanted, earliest.map({ now >= $0 }) ?? true else { return false }
+        isWanted = false
+        earliest = isForMany ? nextForMany(after: now) : nextForOne(after: now)
+        return true
+    }
+
+    private mutating func nextForOne(after now: Instant) -> Instant {
         let isContent = earliest.map { now - $0 >= Self.longestInterval } ?? true
         interval = isContent ? Self.shortestInterval : min(interval * 2, Self.longestInterval)
-        earliest = now + interval
-        isWanted = false
-        return true
+        return now + interval
+    }
+
+    private func nextForMany(after now: Instant) -> Instant {
+        max(earliest ?? .start, now - Self.credit) + Self.shortestInterval
     }
 
     /// When `take` will next return true; nil while there is nothing to wait for. May lie in the past.

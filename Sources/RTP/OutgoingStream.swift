@@ -34,7 +34,12 @@ package struct OutgoingStream {
     private var midEnd: UInt64?
     package private(set) var statistics = StreamStatistics()
 
-    init(_ parameters: Parameters, from history: PacketHistory, using random: inout some RandomNumberGenerator) {
+    init(
+        _ parameters: Parameters,
+        from history: PacketHistory,
+        for audience: Audience,
+        using random: inout some RandomNumberGenerator
+    ) {
         self.parameters = parameters
         self.history = history
         let numbers = RTPStream(
@@ -53,7 +58,7 @@ package struct OutgoingStream {
                 timestampOffset: numbers.timestampOffset
             )
         }
-        if isVideo { keyframeNeed = KeyframeNeed() }
+        if isVideo { keyframeNeed = KeyframeNeed(isForMany: audience != .one) }
     }
 
     package var mid: String { parameters.mid }

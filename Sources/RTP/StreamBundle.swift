@@ -37,13 +37,13 @@ package struct StreamBundle {
     ///   - streams: what was negotiated for each, and its packets; 1…`limit`.
     ///   - pace: of all together, at the most. What the peer's feedback tells of the link slows it down.
     ///   - judgesReach: whether a peer that falls silent is lost.
-    ///   - judgesLink: whether reports tell of one link, as they do not where several peers receive.
+    ///   - audience: who sees the streams.
     ///   - clock: the capture clock and the wall clock at one instant; reports tie them together.
     package init(
         _ streams: [(parameters: OutgoingStream.Parameters, history: PacketHistory)],
         pace: Pacer.Pace,
         judgesReach: Bool = true,
-        judgesLink: Bool = true,
+        audience: Audience = .one,
         clock: ClockReading,
         using random: inout some RandomNumberGenerator
     ) {
@@ -53,7 +53,7 @@ package struct StreamBundle {
         for (parameters, history) in streams {
             var stream: OutgoingStream
             repeat {
-                stream = OutgoingStream(parameters, from: history, using: &random)
+                stream = OutgoingStream(parameters, from: history, for: audience, using: &random)
             } while self.streams.contains { !Set($0.sources).isDisjoint(with: stream.sources) }
             self.streams.append(stream)
         }
@@ -68,7 +68,7 @@ package struct StreamBundle {
             estimator = BandwidthEstimator(start: Double(pace.rate), ceiling: Double(pace.rate))
             probe = estimator?.firstProbe
             followEstimate()
-        } else if judgesLink {
+        } else if audience != .multicast {
             reported = ReportedRate()
         }
     }

@@ -69,4 +69,22 @@ import Time
         need.notePictureLoss(at: .seconds(20))
         #expect(isAsked(at: .seconds(20)))
     }
+
+    /// Each of those whom a media server serves asks for the first time.
+    @Test func manyViewersAreServedFourTimesAtOnceAndThenOnceASecond() {
+        var need = KeyframeNeed(isForMany: true)
+        var asked: [Instant] = []
+        for step in 0...100 {
+            let now: Instant = .seconds(20) + .milliseconds(step * 100)
+            need.notePictureLoss(at: now)
+            while need.take(at: now) {
+                asked.append(now)
+                need.notePictureLoss(at: now)
+            }
+        }
+        #expect(asked == Array(repeating: .seconds(20), count: 4) + (21...30).map { .seconds(Double($0)) })
+        need.notePictureLoss(at: .seconds(32))
+        let isAsked = need.take(at: .seconds(32))
+        #expect(isAsked, "who has waited is served at once")
+    }
 }

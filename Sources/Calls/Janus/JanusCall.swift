@@ -3,6 +3,7 @@ package import Media
 import NIOHTTP1
 package import Peers
 import Posix
+import RTP
 import Synchronization
 import Time
 
@@ -88,7 +89,7 @@ package final class JanusCall: JoinedCall {
             }?.close()
         case .send(let text): state.withLock(\.socket)?.send(.text(Array(text.utf8)))
         case .offer:
-            let peer = CallPeer(peers, codecs: codecs, of: "\(address)", at: address.server) {
+            let peer = CallPeer(peers, codecs: codecs, for: .forwarded, of: "\(address)", at: address.server) {
                 [weak self, web] signal, peer in
                 web.perform { [weak self] in self?.take(signal, of: peer) }
             }

@@ -51,7 +51,7 @@ struct PlainRTPSession {
             [(.init(payloadType: configuration.payloadType, retransmissionPayloadType: nil), history)],
             pace: configuration.pace,
             judgesReach: false,
-            judgesLink: !isMulticast,
+            audience: isMulticast ? .multicast : .one,
             clock: clock,
             using: &random
         )

@@ -2,6 +2,7 @@ package import HTTP
 package import Media
 package import Peers
 import Posix
+import RTP
 import Synchronization
 import Time
 
@@ -81,7 +82,13 @@ package final class WHIPCall: JoinedCall {
     private func perform(_ output: WHIPSession.Output) {
         switch output {
         case .offer:
-            let peer = CallPeer(peers, codecs: codecs, of: "whip+\(endpoint)", at: "\(endpoint.origin)") {
+            let peer = CallPeer(
+                peers,
+                codecs: codecs,
+                for: .forwarded,
+                of: "whip+\(endpoint)",
+                at: "\(endpoint.origin)"
+            ) {
                 [weak self, web] signal, peer in
                 web.perform { [weak self] in self?.take(signal, of: peer) }
             }
