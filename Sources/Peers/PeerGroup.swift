@@ -112,7 +112,7 @@ package final class PeerGroup: MediaSink {
         let wakeSender = shared.withLock { shared -> (@Sendable () -> Void)? in
             if frame.isKeyframe {
                 shared.incomplete.remove(rendition)
-                // A keyframe that is dropped begins the hold-off too: the next one would be dropped as well.
+                // A keyframe that is dropped counts too: the next one would be dropped as well.
                 shared.keyframeRequests[rendition, default: KeyframeRequests()].keyframeSent(at: now)
             }
             guard shared.work.frames.count < Self.frameLimit, !shared.incomplete.contains(rendition) else {

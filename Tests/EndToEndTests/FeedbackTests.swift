@@ -47,8 +47,8 @@ import Time
             try #require(keyframeTimes.count == before + count + 1)
         }
 
-        /// Two requests within 300 ms have one answer. Those who send them wait for longer, also after what was not answered.
-        private func waitForHoldOff() { MonotonicClock.sleep(for: .milliseconds(400)) }
+        /// One keyframe comes in 300 ms, and one more. Those who ask wait until both may come, also after what was not answered.
+        private func waitForHoldOff() { MonotonicClock.sleep(for: .milliseconds(700)) }
     }
 
     @Test func aKeyframeComesForEachReasonAndOnlyOnce() throws {
@@ -77,7 +77,8 @@ import Time
         }
         // The media's clock: when they come depends on the machine.
         let stamps = stream.packets.map(\.packet).filter(\.beginsVP8Keyframe).map(\.timestamp)
-        for (one, next) in zip(stamps, stamps.dropFirst()) { #expect(next &- one > 90_000 * 270 / 1000) }
+        // One may come ahead of its time.
+        for (one, next) in zip(stamps, stamps.dropFirst(2)) { #expect(next &- one > 90_000 * 270 / 1000) }
         stream.sender.stop()
         stream.capture.stop()
     }

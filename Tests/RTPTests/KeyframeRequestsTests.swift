@@ -26,10 +26,20 @@ extension KeyframeRequests {
         expect(!requests.take(at: start))
     }
 
+    @Test func oneMayComeAheadOfItsTime() {
+        var requests = KeyframeRequests()
+        for wait in [0, 10] {
+            requests.request()
+            expect(requests.take(at: start + .milliseconds(wait)))
+        }
+    }
+
     @Test func holdsOffAndRemembers() {
         var requests = KeyframeRequests()
-        requests.request()
-        expect(requests.take(at: start))
+        for _ in 0..<2 {
+            requests.request()
+            expect(requests.take(at: start))
+        }
         for wait in 1...10 {
             requests.request()
             expect(!requests.take(at: start + .milliseconds(wait)))
@@ -38,7 +48,16 @@ extension KeyframeRequests {
         expect(!requests.take(at: start + .milliseconds(300) - .nanoseconds(1)))
         expect(requests.take(at: start + .milliseconds(300)))
         expect(!requests.take(at: start + .milliseconds(900)))
-        #expect(requests.count == 11)
+        #expect(requests.count == 12)
+    }
+
+    @Test func aFloodGetsOneInEachInterval() {
+        var requests = KeyframeRequests()
+        let taken = (0...3000).filter { wait in
+            requests.request()
+            return requests.take(at: start + .milliseconds(wait))
+        }
+        #expect(taken == [0] + Array(stride(from: 0, through: 3000, by: 300)).map { max($0, 1) })
     }
 
     @Test func unaskedKeyframeAnswersToo() {
