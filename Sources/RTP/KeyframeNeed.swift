@@ -4,7 +4,8 @@ import Time
 ///
 /// All viewers pay for a keyframe. A viewer that asks again and again is served at ever longer intervals, until it has not
 /// asked for a while. One peer may ask for many viewers, each of which asks for the first time: it is served four times at
-/// once, and then once a second. A request that comes while a keyframe is on its way is answered by that keyframe.
+/// once, and then once a second. A request that comes while a keyframe is on its way is answered by that keyframe; where it
+/// may be that of a viewer who came too late for it, only while it is being sent.
 struct KeyframeNeed: Sendable {
     private enum Delivery {
         case none
@@ -45,7 +46,7 @@ struct KeyframeNeed: Sendable {
     mutating func notePictureLoss(at now: Instant) {
         switch delivery {
         case .sending: break
-        case .sent(let shownAt) where now < shownAt: break
+        case .sent(let shownAt) where now < shownAt && !isForMany: break
         case .none, .sent: isWanted = true
         }
     }

@@ -87,4 +87,16 @@ import Time
         let isAsked = need.take(at: .seconds(32))
         #expect(isAsked, "who has waited is served at once")
     }
+
+    @Test func whoComesTooLateForAKeyframeOfManyGetsAnother() {
+        var need = KeyframeNeed(isForMany: true)
+        need.beginKeyframe()
+        need.notePictureLoss(at: .seconds(1))
+        let isAskedWhileSending = need.take(at: .seconds(1))
+        #expect(!isAskedWhileSending)
+        need.endFrame(at: .seconds(2), roundTripTime: .seconds(1))
+        need.notePictureLoss(at: .seconds(2))
+        let isAsked = need.take(at: .seconds(2))
+        #expect(isAsked)
+    }
 }
