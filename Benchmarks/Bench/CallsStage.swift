@@ -37,6 +37,11 @@ final class CallsStage {
         return try ChildProcess(command[0], Array(command.dropFirst()))
     }
 
+    /// Runs a command of Oriel's to its end.
+    func run(_ command: String...) throws {
+        _ = try Subprocess.run([try sibling("oriel")] + command + ["--dir", folder.path + "/bridge"])
+    }
+
     /// What has left the sender's end of the wire so far, with all headers.
     func bytesFromSender() throws -> Int {
         let text = try Subprocess.run(network.atSender(["cat", "/sys/class/net/wire/statistics/tx_bytes"]))
