@@ -139,7 +139,7 @@ extension WebTests {
         }
 
         @Test func aBrowserLooksInOverIPv6() throws {
-            let web = try WebBroadcast(over: .ipv6)
+            let web = try WebBroadcast(over: Network(.ipv6))
             let browser = try web.open(.chromium)
             try browser.wait(forState: "live")
             try wait(until: "frames are decoded") { try browser.framesDecoded > 0 }

@@ -64,18 +64,7 @@ extension ProgramTests {
         @Test func aRelayServesWhoeverCannotBeReached() throws {
             let web = try WebBroadcast("--turn", "u:p@\(Network.senderAddress)")
             try web.network.blockUDP(exceptPort: 3478)
-            let folder = try TemporaryDirectory()
-            let relay = try Subprocess(
-                web.network.atSender([
-                    "turnserver", "-n", "--log-file", "stdout", "--no-cli", "--lt-cred-mech", "--user", "u:p",
-                    "--realm",
-                    "test", "--listening-ip", Network.senderAddress, "--relay-ip", Network.senderAddress, "--no-tls",
-                    "--no-dtls", "--pidfile", folder.file("pid"), "--userdb", folder.file("db"),
-                ])
-            )
-            try wait(until: "the relay listens") {
-                relay.output.contains("Total") || relay.output.contains("listener opened")
-            }
+            let relay = try Relay(web.network.atSender, at: Network.senderAddress)
             let without = try web.view(.wrtc, "--seconds", "8", "--frames", "1")
             #expect(!without.connected)
             let with = try web.view(
@@ -98,7 +87,7 @@ extension ProgramTests {
             let browser = try web.open(.chromium)
             try browser.wait(forState: "live")
             #expect(try browser.evaluate("(await oriel.stats()).localCandidate", as: String.self).contains("relay"))
-            relay.stop()
+            _ = consume relay
         }
 
         /// Consent lasts for 30 s (RFC 7675 §5.1): nobody need come again for less.

@@ -13,32 +13,20 @@ extension ProgramTests {
             let whip: WHIPScene
             let folder: TemporaryDirectory
             let certificate: String
-            private let relay: Subprocess
+            private let relay: Relay
 
             init(usesSecret: Bool = false) throws {
                 whip = try WHIPScene()
                 folder = try TemporaryDirectory(of: .shared)
-                let key: String
-                (key, certificate) = try makeCertificate(for: [RelayTests.address], in: folder)
-                let logins =
-                    usesSecret
-                    ? ["--use-auth-secret", "--static-auth-secret", RelayTests.secret]
-                    : ["--lt-cred-mech", "--user", "u:p"]
-                relay = try Subprocess(
-                    whip.network.atViewer(
-                        [
-                            "turnserver", "-n", "--log-file", "stdout", "--no-cli", "--realm", "test", "--no-dtls",
-                            "--listening-ip", RelayTests.address, "--relay-ip", RelayTests.address, "--cert",
-                            certificate, "--pkey", key, "--pidfile", folder.file("pid"), "--userdb",
-                            folder.file("db"),
-                        ] + logins
-                    )
+                let files = try makeCertificate(for: [RelayTests.address], in: folder)
+                certificate = files.certificate
+                relay = try Relay(
+                    whip.network.atViewer,
+                    at: RelayTests.address,
+                    secret: usesSecret ? RelayTests.secret : nil,
+                    tls: files
                 )
-                let relay = relay
-                try wait(until: "the relay listens: \(relay.output)") { relay.output.contains("Total") }
             }
-
-            deinit { relay.stop() }
         }
 
         @Test(

@@ -5,10 +5,18 @@ final class RoomMember {
     let display: XServer
     let broadcast: Broadcast
     let capture: Subprocess
-    let place: ([String]) -> [String]
+    private let server: String
+    private let place: ([String]) -> [String]
 
-    init(_ colour: RenderedPictures.Colour, at place: @escaping ([String]) -> [String]) throws {
-        self.place = place
+    /// - Parameters:
+    ///   - server: the host of the server of rooms, as a URL has it.
+    ///   - place: where its sender runs.
+    init(
+        _ colour: RenderedPictures.Colour,
+        of server: String,
+        at place: @escaping ([String]) -> [String]
+    ) throws {
+        (self.server, self.place) = (server, place)
         display = try XServer(.virtual(width: 640, height: 480))
         try display.fill(colour)
         broadcast = try Broadcast(on: display.display)
@@ -18,7 +26,11 @@ final class RoomMember {
     deinit { capture.stop() }
 
     func attach(_ arguments: String..., environment: [String: String] = [:]) throws -> Subprocess {
-        let call = "room+http://\(Network.senderAddress):8090/tea"
+        try attach(arguments, environment: environment)
+    }
+
+    func attach(_ arguments: [String], environment: [String: String] = [:]) throws -> Subprocess {
+        let call = "room+http://\(server):8090/tea"
         let command = [Programs.oriel, "attach", "--dir", broadcast.directory, call, "--size", "640x480"]
         return try Subprocess(place(command + arguments), environment: environment)
     }
@@ -40,8 +52,8 @@ final class RoomScene {
         let rooms = try Subprocess(network.atSender([Programs.oriel, "rooms", "--listen", "0.0.0.0:8090"]))
         self.rooms = rooms
         try wait(until: "the server of rooms listens") { rooms.output.contains("http") }
-        first = try RoomMember(.red) { network.atSender($0) }
-        second = try RoomMember(.blue) { network.atViewer($0) }
+        first = try RoomMember(.red, of: Network.senderAddress, at: network.atSender)
+        second = try RoomMember(.blue, of: Network.senderAddress, at: network.atViewer)
     }
 
     deinit { rooms.stop() }

@@ -22,13 +22,13 @@ final class WHIPScene {
     private(set) var server: Subprocess
     private let arguments: [String]
 
-    init(_ arguments: String...) throws {
-        network = try Network()
+    init(over network: Network? = nil, _ arguments: String...) throws {
+        self.network = try network ?? Network()
         display = try XServer(.virtual(width: 1280, height: 720))
         broadcast = try Broadcast(on: display.display)
         capture = try broadcast.start("--no-cursor")
         self.arguments = arguments
-        server = try Self.serve(network, arguments)
+        server = try Self.serve(self.network, arguments)
     }
 
     deinit { capture.stop() }

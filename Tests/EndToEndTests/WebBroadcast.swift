@@ -19,13 +19,17 @@ final class WebBroadcast {
     private(set) var sender: Subprocess
     private let arguments: [String]
 
-    init(over family: Network.Family = .ipv4, _ arguments: String...) throws {
-        network = try Network(family)
+    convenience init(over network: Network? = nil, _ arguments: String...) throws {
+        try self.init(over: network, arguments)
+    }
+
+    init(over network: Network?, _ arguments: [String]) throws {
+        self.network = try network ?? Network()
         server = try XServer(.virtual(width: 1280, height: 720))
         broadcast = try Broadcast(on: server.display)
         capture = try broadcast.start("--no-cursor")
         self.arguments = arguments
-        sender = try Self.attach(broadcast, network, arguments)
+        sender = try Self.attach(broadcast, self.network, arguments)
     }
 
     deinit {

@@ -12,16 +12,13 @@ import WebRTC
 @Suite struct PeerTransportTests {
     /// Its login lasts for two seconds: another relayed address takes the place of the first one in time.
     @Test(arguments: [true, false]) func aRelayIsToldAnew(isControlling: Bool) throws {
-        let folder = try TemporaryDirectory()
         let port = try UDPSocket(family: AF_INET).localAddress().port
-        let relay = try Subprocess([
-            "turnserver", "-n", "--log-file", "stdout", "--no-cli", "--realm", "test", "--no-tls", "--no-dtls",
-            "--use-auth-secret", "--static-auth-secret", "north", "--allow-loopback-peers", "--listening-ip",
-            "127.0.0.1", "--relay-ip", "127.0.0.1", "--listening-port", "\(port)", "--pidfile", folder.file("pid"),
-            "--userdb", folder.file("db"),
-        ])
-        defer { relay.stop() }
-        try wait(until: "the relay listens: \(relay.output)") { relay.output.contains("Total") }
+        let relay = try Relay(
+            at: "127.0.0.1",
+            secret: "north",
+            ["--allow-loopback-peers", "--listening-port", "\(port)"]
+        )
+        defer { withExtendedLifetime(relay) {} }
 
         let loop = ICELoop()
         let identity = try DTLSIdentity()

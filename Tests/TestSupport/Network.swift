@@ -2,18 +2,28 @@ import Glibc
 import Synchronization
 import Time
 
-/// Two network namespaces with a wire between them: one for a sender, one for its viewers. Both go with their owner.
+/// Two network namespaces with a wire between them: one for a sender, one for its viewers. All namespaces go with their owner.
 package final class Network {
     package static let senderAddress = "10.99.0.1"
     package static let viewerAddress = "10.99.0.2"
+    package static let outsideAddress = "10.99.0.3"
     package static let senderAddress6 = "fd99::1"
     package static let viewerAddress6 = "fd99::2"
 
     package enum Family: Sendable { case ipv4, ipv6 }
 
+    /// A router that hides one side's machine behind the address that this side has elsewhere, and leads port 8080 by TCP to it.
+    /// It lets in only what answers: address and port-dependent filtering (RFC 4787 §5).
+    package enum NAT: Sendable {
+        /// One port outside for one of the machine, wherever it sends to (endpoint-independent mapping, RFC 4787 §4.1).
+        case cone
+        /// Another port outside for each destination (address and port-dependent mapping).
+        case symmetric
+    }
+
     private let name: String
     private let family: Family
-    private let isParted: Bool
+    private var namespaces: [String] = []
     private static let count = Atomic(0)
 
     /// - Parameters:
@@ -23,52 +33,121 @@ package final class Network {
     ///     between the interfaces `left`, at the sender's end, and `right`.
     package init(_ family: Family = .ipv4, isParted: Bool = false) throws {
         self.family = family
-        self.isParted = isParted
-        name = "oriel\(getpid())x\(Self.count.wrappingAdd(1, ordering: .relaxed).newValue)"
-        for end in namespaces {
-            try ip("netns", "add", end)
-            if family == .ipv4 {
-                try ip("netns", "exec", end, "sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
-            }
-            try ip("-n", end, "link", "set", "lo", "up")
-        }
+        name = Self.nextName()
+        for end in [sender, viewer] + (isParted ? [middle] : []) { try add(end) }
         if isParted {
             for (end, side) in [(sender, "left"), (viewer, "right")] {
-                try ip("link", "add", "wire", "netns", end, "type", "veth", "peer", "name", side, "netns", middle)
+                try link(end, "wire", middle, side)
                 // Datagrams that were sent in one piece are parted before they are on the wire.
                 try ip("-n", end, "link", "set", "wire", "gso_max_segs", "1")
                 try ip("-n", middle, "link", "set", side, "up")
             }
         } else {
-            try ip("link", "add", "wire", "netns", sender, "type", "veth", "peer", "name", "wire", "netns", viewer)
+            try link(sender, "wire", viewer, "wire")
         }
         let ends =
             family == .ipv4
             ? [(sender, Self.senderAddress, Self.viewerAddress), (viewer, Self.viewerAddress, Self.senderAddress)]
             : [(sender, Self.senderAddress6, Self.viewerAddress6), (viewer, Self.viewerAddress6, Self.senderAddress6)]
-        for (end, address, _) in ends {
-            switch family {
-            case .ipv4: try ip("-n", end, "addr", "add", "\(address)/24", "dev", "wire")
-            case .ipv6: try ip("-n", end, "addr", "add", "\(address)/64", "dev", "wire", "nodad")
+        for (end, address, _) in ends { try setUp("wire", of: end, as: address) }
+        try waitForWires()
+        // Without a default route Chromium offers no candidates.
+        for (end, _, other) in ends { try ip("-n", end, "route", "add", "default", "via", other) }
+    }
+
+    /// A network of three, by IPv4: whoever is `atOutside` is reached by both sides, a side without a NAT by all.
+    package init(senderNAT: NAT?, viewerNAT: NAT?) throws {
+        family = .ipv4
+        name = Self.nextName()
+        for end in [sender, viewer, middle] { try add(end) }
+        try ip("-n", middle, "link", "add", "bridge", "type", "bridge")
+        try setUp("bridge", of: middle, as: Self.outsideAddress)
+        // What is sent to an address of somebody's home is lost on the way.
+        let nobody = "10.99.0.9"
+        try ip("-n", middle, "neigh", "add", nobody, "lladdr", "02:00:00:00:00:09", "dev", "bridge")
+        try ip("-n", middle, "route", "add", "default", "via", nobody)
+        for (end, address, nat, port) in [
+            (sender, Self.senderAddress, senderNAT, "left"), (viewer, Self.viewerAddress, viewerNAT, "right"),
+        ] {
+            let router = "\(end)r"
+            if let nat {
+                try add(router)
+                try link(end, "wire", router, "home")
+                try link(router, "outside", middle, port)
+                try setUp("wire", of: end, as: Self.homeAddress)
+                try setUp("home", of: router, as: Self.routerAddress)
+                try setUp("outside", of: router, as: address)
+                try route(in: router, by: nat)
+            } else {
+                try link(end, "wire", middle, port)
+                try setUp("wire", of: end, as: address)
             }
-            try ip("-n", end, "link", "set", "wire", "up")
+            try ip("-n", middle, "link", "set", port, "master", "bridge", "up")
         }
-        // The kernel tells of the carrier up to a second later, and libnice gathers nothing on an interface without one.
+        try waitForWires()
+        for (end, nat) in [(sender, senderNAT), (viewer, viewerNAT)] {
+            let gateway = nat == nil ? Self.outsideAddress : Self.routerAddress
+            try ip("-n", end, "route", "add", "default", "via", gateway)
+        }
+    }
+
+    deinit { for end in namespaces { try? ip("netns", "del", end) } }
+
+    private static let homeAddress = "192.168.99.2"
+    private static let routerAddress = "192.168.99.1"
+
+    private static func nextName() -> String {
+        "oriel\(getpid())x\(count.wrappingAdd(1, ordering: .relaxed).newValue)"
+    }
+
+    private var sender: String { "\(name)s" }
+    private var viewer: String { "\(name)v" }
+    private var middle: String { "\(name)m" }
+
+    private func add(_ namespace: String) throws {
+        try ip("netns", "add", namespace)
+        namespaces.append(namespace)
+        if family == .ipv4 {
+            try ip("netns", "exec", namespace, "sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
+        }
+        try ip("-n", namespace, "link", "set", "lo", "up")
+    }
+
+    private func link(_ end: String, _ interface: String, _ other: String, _ otherInterface: String) throws {
+        let peer = ["peer", "name", otherInterface, "netns", other]
+        try Subprocess.run(["ip", "link", "add", interface, "netns", end, "type", "veth"] + peer)
+    }
+
+    private func setUp(_ interface: String, of end: String, as address: String) throws {
+        switch family {
+        case .ipv4: try ip("-n", end, "addr", "add", "\(address)/24", "dev", interface)
+        case .ipv6: try ip("-n", end, "addr", "add", "\(address)/64", "dev", interface, "nodad")
+        }
+        try ip("-n", end, "link", "set", interface, "up")
+    }
+
+    private func route(in router: String, by nat: NAT) throws {
+        try ip("netns", "exec", router, "sysctl", "-qw", "net.ipv4.ip_forward=1")
+        // What is refused makes no mapping, so that it cannot take the port that the machine's own is mapped to.
+        let rules = """
+            add table ip nat; add chain ip nat out { type nat hook postrouting priority 100; }; \
+            add rule ip nat out oifname outside masquerade \(nat == .symmetric ? "fully-random" : ""); \
+            add chain ip nat in { type nat hook prerouting priority -100; }; \
+            add rule ip nat in iifname outside tcp dport 8080 dnat to \(Self.homeAddress); \
+            add chain ip nat own { type filter hook input priority 0; }; \
+            add rule ip nat own iifname outside ct state new drop
+            """
+        try ip("netns", "exec", router, "nft", rules)
+    }
+
+    /// The kernel tells of the carrier up to a second later, and libnice gathers nothing on an interface without one.
+    private func waitForWires() throws {
         for end in [sender, viewer] {
             try wait(until: "the wire is up") {
                 try Subprocess.run(["ip", "-n", end, "link", "show", "wire"]).contains("state UP")
             }
         }
-        // Without a default route Chromium offers no candidates.
-        for (end, _, other) in ends { try ip("-n", end, "route", "add", "default", "via", other) }
     }
-
-    deinit { for end in namespaces { try? ip("netns", "del", end) } }
-
-    private var sender: String { "\(name)s" }
-    private var viewer: String { "\(name)v" }
-    private var middle: String { "\(name)m" }
-    private var namespaces: [String] { isParted ? [sender, viewer, middle] : [sender, viewer] }
 
     /// The sender's address as a URL has it.
     package var senderHost: String { family == .ipv4 ? Self.senderAddress : "[\(Self.senderAddress6)]" }
@@ -78,6 +157,9 @@ package final class Network {
 
     /// A command line that runs in the viewers' namespace.
     package func atViewer(_ command: [String]) -> [String] { ["ip", "netns", "exec", viewer] + command }
+
+    /// A command line that runs outside of both sides' NAT.
+    package func atOutside(_ command: [String]) -> [String] { atMiddle(command) }
 
     /// A command line that runs in the middle of a parted wire.
     package func atMiddle(_ command: [String]) -> [String] { ["ip", "netns", "exec", middle] + command }

@@ -1,0 +1,84 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// How the two sides of a call are hidden, and by which server outside they find each other.
+struct HiddenSides: Sendable, CustomTestStringConvertible {
+    let sender: Network.NAT?
+    let viewer: Network.NAT?
+    /// An option of the sender.
+    let server: [String]
+    /// Whether a relay carries the media, as there is no other way.
+    let isRelayed: Bool
+
+    var testDescription: String { "\(sender.map { "\($0)" } ?? "-") \(viewer.map { "\($0)" } ?? "-") \(server)" }
+
+    private static let stun = ["--stun", Network.outsideAddress]
+    private static let turn = ["--turn", "\(Relay.login)@\(Network.outsideAddress)"]
+
+    static let senderAlone = HiddenSides(sender: .symmetric, viewer: nil, server: stun, isRelayed: false)
+    static let viewerAlone = HiddenSides(sender: nil, viewer: .symmetric, server: [], isRelayed: false)
+    static let bothByCones = HiddenSides(sender: .cone, viewer: .cone, server: stun, isRelayed: false)
+    static let both = HiddenSides(sender: .symmetric, viewer: .symmetric, server: turn, isRelayed: true)
+}
+
+extension WebTests {
+    /// Browsers that see a screen although one side or both are behind a NAT.
+    @Suite struct NATTests {
+        @Test(arguments: [HiddenSides.senderAlone, .viewerAlone, .bothByCones, .both])
+        func browsersSeeTheScreen(sides: HiddenSides) throws {
+            let network = try Network(senderNAT: sides.sender, viewerNAT: sides.viewer)
+            let relay = try Relay(network.atOutside, at: Network.outsideAddress)
+            let web = try WebBroadcast(over: network, sides.server)
+            for kind in Browser.Kind.allCases {
+                let browser = try web.open(kind)
+                try browser.wait(forState: "live")
+                try wait(until: "frames are decoded") { try browser.framesDecoded > 0 }
+                let ends = try browser.evaluate(
+                    "(s => s.localCandidate + ' ' + s.remoteCandidate)(await oriel.stats())",
+                    as: String.self
+                )
+                #expect(ends.contains("relay") == sides.isRelayed, "\(kind): \(ends)")
+            }
+            withExtendedLifetime(relay) {}
+        }
+    }
+}
+
+extension ProgramTests {
+    /// Other calls across such networks, with their servers outside.
+    @Suite struct NATCallTests {
+        @Test func aMediaServerOutsideGetsTheScreen() throws {
+            let scene = try WHIPScene(over: Network(senderNAT: .symmetric, viewerNAT: nil))
+            let sender = try scene.attach()
+            try scene.waitForPicture(sender)
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+        }
+
+        @Test(arguments: [HiddenSides.bothByCones, .both])
+        func twoInARoomSeeEachOther(sides: HiddenSides) throws {
+            let network = try Network(senderNAT: sides.sender, viewerNAT: sides.viewer)
+            let relay = try Relay(network.atOutside, at: Network.outsideAddress)
+            let rooms = try Subprocess(network.atOutside([Programs.oriel, "rooms", "--listen", "0.0.0.0:8090"]))
+            try wait(until: "the server of rooms listens") { rooms.output.contains("http") }
+            let first = try RoomMember(.red, of: Network.outsideAddress, at: network.atSender)
+            let second = try RoomMember(.blue, of: Network.outsideAddress, at: network.atViewer)
+            let (seen, other) = (first.file("seen.y4m"), second.file("seen.y4m"))
+            let members = [
+                try first.attach(["--render", seen] + sides.server),
+                try second.attach(["--render", other] + sides.server),
+            ]
+            for (path, colour) in [(seen, .blue), (other, .red)] as [(String, RenderedPictures.Colour)] {
+                try wait(until: "\(path) shows \(colour): \(members.map(\.errorOutput))", timeout: .seconds(60)) {
+                    try RenderedPictures(path)?.shows(colour) ?? false
+                }
+            }
+            for member in members {
+                member.kill(SIGTERM)
+                try #expect(member.wait() == .code(0), "\(member.errorOutput)")
+            }
+            withExtendedLifetime(relay) {}
+        }
+    }
+}
