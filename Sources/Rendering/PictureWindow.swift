@@ -168,26 +168,36 @@ package final class PictureWindow {
 
     /// Follows what the user and the server have done.
     package func handleEvents() throws(PictureWindowError) {
-        var mustDraw = false
-        while let event = xcb_poll_for_event(connection) {
-            defer { free(event) }
-            switch Int32(event.pointee.response_type & 0x7F) {
-            case XCB_EXPOSE: mustDraw = true
-            case XCB_CONFIGURE_NOTIFY:
-                event.withMemoryRebound(to: xcb_configure_notify_event_t.self, capacity: 1) {
-                    size = Self.size(Int($0.pointee.width), Int($0.pointee.height))
-                }
-                mustDraw = true
-            case XCB_CLIENT_MESSAGE:
-                event.withMemoryRebound(to: xcb_client_message_event_t.self, capacity: 1) {
-                    if $0.pointee.data.data32.0 == deleteWindow { isClosed = true }
-                }
-            case XCB_DESTROY_NOTIFY: isClosed = true
-            default: break
+        var event = xcb_poll_for_event(connection)
+        while event != nil {
+            var mustDraw = false
+            while let next = event {
+                handle(next, mustDraw: &mustDraw)
+                free(next)
+                event = xcb_poll_for_event(connection)
             }
+            if mustDraw, !isClosed { draw() }
+            // While a picture is written events are read, of which the descriptor tells no more.
+            event = xcb_poll_for_queued_event(connection)
         }
         if xcb_connection_has_error(connection) != 0 { throw .connectionLost(display: display) }
-        if mustDraw, !isClosed { draw() }
+    }
+
+    private func handle(_ event: UnsafeMutablePointer<xcb_generic_event_t>, mustDraw: inout Bool) {
+        switch Int32(event.pointee.response_type & 0x7F) {
+        case XCB_EXPOSE: mustDraw = true
+        case XCB_CONFIGURE_NOTIFY:
+            event.withMemoryRebound(to: xcb_configure_notify_event_t.self, capacity: 1) {
+                size = Self.size(Int($0.pointee.width), Int($0.pointee.height))
+            }
+            mustDraw = true
+        case XCB_CLIENT_MESSAGE:
+            event.withMemoryRebound(to: xcb_client_message_event_t.self, capacity: 1) {
+                if $0.pointee.data.data32.0 == deleteWindow { isClosed = true }
+            }
+        case XCB_DESTROY_NOTIFY: isClosed = true
+        default: break
+        }
     }
 
     /// The size of what is drawn in a window: even.

@@ -74,11 +74,11 @@ struct View: ParsableCommand {
         var changedAt: Instant = MonotonicClock.now()
         while !window.isClosed, !signals.take() {
             if try showFrame(&reader, in: window) { changedAt = MonotonicClock.now() }
+            try window.handleEvents()
             let now: Instant = MonotonicClock.now()
             let interval = now < changedAt + Self.restTime ? Self.busyInterval : Self.idleInterval
             waitReadable(input.raw, window.fileDescriptor, signals.descriptor.raw, until: now + interval)
             if waitReadable(input.raw, until: .start) { return }
-            try window.handleEvents()
         }
     }
 
