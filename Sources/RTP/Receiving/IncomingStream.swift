@@ -152,7 +152,8 @@ struct IncomingStream {
         else { return }
         // Some senders set no marker.
         if let before = frame, before.timestamp != packet.header.timestamp || before.codec != type {
-            guard finish(before) else { return }
+            // What goes on with the next keyframe may begin it.
+            guard finish(before) || begins(packet, codec) else { return }
             frame = nil
         }
         state = .going(nil)

@@ -298,10 +298,10 @@ private struct Line {
         expect(receiver.takeFrames().count == 0)
     }
 
-    private func bundle() -> IncomingBundle {
+    private func bundle(_ codec: VideoCodec = .vp8) -> IncomingBundle {
         var random = SplitMix(seed: 2)
         return IncomingBundle(
-            [.init(mid: "", codecs: [96: .vp8], retransmissions: [:], extensions: HeaderExtensions())],
+            [.init(mid: "", codecs: [96: codec], retransmissions: [:], extensions: HeaderExtensions())],
             using: &random
         )
     }
@@ -347,6 +347,29 @@ private struct Line {
         receiver.receive(packet(2, [0x00, 7], isLast: false, timestamp: 1), now: now)
         receiver.receive(packet(2048, [0x10, 0, 0, 9], timestamp: 2), now: now)
         expect(receiver.takeFrames().last?.bytes == [0, 0, 9])
+    }
+
+    /// A sender that sets no marker begins a keyframe before the frame under way has all it announced.
+    @Test(
+        arguments: [
+            (.vp8, [0x10, 0, 7], [0x10, 1, 7]), (.vp9, [0x08, 0, 7], [0x48, 0, 7]),
+            // An OBU that goes on in the next packet.
+            (.av1, [0x18, 0x08, 7], [0x50, 0x30, 7]),
+        ] as [(VideoCodec, keyframe: [UInt8], unfinished: [UInt8])]
+    )
+    func aKeyframeIsNotLostWithTheFrameBefore(codec: VideoCodec, keyframe: [UInt8], unfinished: [UInt8]) throws {
+        var receiver = bundle(codec)
+        let now = Instant.seconds(10)
+        receiver.receive(packet(1, keyframe), now: now)
+        receiver.receive(packet(2, unfinished, isLast: false, timestamp: 1), now: now)
+        receiver.receive(packet(3, keyframe, isLast: false, timestamp: 2), now: now)
+        receiver.receive(packet(4, keyframe, isLast: false, timestamp: 3), now: now)
+        let frames = receiver.takeFrames().filter(\.isKeyframe)
+        expect(frames.map(\.timestamp) == [0, 2])
+        expect(frames.first?.bytes == frames.last?.bytes)
+        var feedback: [UInt8] = []
+        _ = receiver.writeFeedback(as: 1, named: "n", roundTripTime: nil, at: now, to: &feedback)
+        #expect(try !RTCPPacket.parse(feedback).contains { if case .pictureLoss = $0 { true } else { false } })
     }
 
     /// Another source is one that begins anew, with a keyframe, unless the first has fallen silent.
