@@ -10,7 +10,7 @@ package final class TLSTunnel: Sendable {
     /// Connections at once.
     private static let limit = 256
 
-    /// Where it takes connections, on 127.0.0.1.
+    /// Where it takes connections.
     package let port: UInt16
     private let group: MultiThreadedEventLoopGroup
     private let listener: any Channel
@@ -19,10 +19,12 @@ package final class TLSTunnel: Sendable {
     ///
     /// - Parameters:
     ///   - host: a name or an address, which the server's certificate must be for.
+    ///   - loopback: where it takes connections: 127.0.0.1 or ::1.
     ///   - failed: called on the tunnel's thread each time that there is no way to the server, with the reason.
     package init(
         to host: String,
         port: UInt16,
+        from loopback: String,
         _ trust: TLSTrust,
         failed: @escaping @Sendable (WebClientError) -> Void
     ) throws(HTTPServerError) {
@@ -33,10 +35,10 @@ package final class TLSTunnel: Sendable {
             .childChannelOption(.autoRead, value: false)
             .childChannelInitializer { channel in shared.lead(channel, in: group) }
         do {
-            listener = try bootstrap.bind(host: "127.0.0.1", port: 0).wait()
+            listener = try bootstrap.bind(host: loopback, port: 0).wait()
         } catch {
             try? group.syncShutdownGracefully()
-            throw .cannotListen(ListenAddress(host: "127.0.0.1", port: 0), reason: "\(error)")
+            throw .cannotListen(ListenAddress(host: loopback, port: 0), reason: "\(error)")
         }
         self.group = group
         self.port = UInt16(listener.localAddress?.port ?? 0)

@@ -23,8 +23,7 @@ extension Attach {
         // A sender may be given calls of any kind while it runs: what these need of the sandbox, each has.
         let ice = try web.ice()
         let certificates = try web.certificates()
-        let preparation =
-            try calls.contains(.web) ? WebCallPreparation(web, iceServerLinks: ice.links, in: directory) : nil
+        let preparation = try calls.contains(.web) ? WebCallPreparation(web, in: directory) : nil
         let secrets = try joined.secrets(of: calls)
         let folder = Self.unlessItFails { () throws(BridgeError) in try SenderFolder(in: directory) }
         // To commands in other containers, the folder's lock alone tells that this sender lives.

@@ -3,30 +3,23 @@ import Posix
 import Synchronization
 import WebRTC
 
-/// The STUN and TURN servers, as this machine uses them and as viewers learn of them.
+/// The STUN and TURN servers, as this machine uses them.
 struct ICEServers {
     /// Without the servers that tunnels lead to.
     private(set) var configuration: ICEAgent.Configuration
-    private var viewerLinks: [@Sendable () -> String] = []
     /// Those that are reached by TLS.
     private var secure: [(server: TURNServer, credentials: TURNCredentials)] = []
 
     init(_ configuration: ICEAgent.Configuration) { self.configuration = configuration }
-
-    /// `Link` values for viewers, with logins that last from now on.
-    var links: @Sendable () -> [String] { { [viewerLinks] in viewerLinks.map { $0() } } }
 
     var needTunnels: Bool { !secure.isEmpty }
 
     mutating func add(_ server: STUNServer) throws(UnresolvedHost) {
         let address = try SocketAddress.resolve(host: server.host, port: server.port)
         configuration.servers.append(.stun(address: address.host, port: server.port))
-        let link = server.link
-        viewerLinks.append { link }
     }
 
     mutating func add(_ server: TURNServer, _ credentials: TURNCredentials) throws(UnresolvedHost) {
-        viewerLinks.append { server.link(credentials) }
         let relaying: ICEServer.Relaying
         switch server.transport {
         case .udp: relaying = .udp
@@ -39,11 +32,12 @@ struct ICEServers {
 
     /// Begins to lead libnice to relays that are reached by TLS, which it does not speak. Close the tunnels after the peers.
     mutating func startTunnels(_ trust: TLSTrust) throws(HTTPServerError) -> [TLSTunnel] {
+        let loopback = loopback
         var tunnels: [TLSTunnel] = []
         for (server, credentials) in secure {
             // Each viewer tries it: it is told once for each reason.
             let told = Mutex<WebClientError?>(nil)
-            let tunnel = try TLSTunnel(to: server.host, port: server.port, trust) { error in
+            let tunnel = try TLSTunnel(to: server.host, port: server.port, from: loopback, trust) { error in
                 let isNews = told.withLock { told in
                     defer { told = error }
                     return told != error
@@ -51,8 +45,14 @@ struct ICEServers {
                 if isNews { Console.note("the relay \(server.host) cannot be used: \(error)") }
             }
             tunnels.append(tunnel)
-            configuration.servers.append(.turn(address: "127.0.0.1", port: tunnel.port, .tcp, credentials))
+            configuration.servers.append(.turn(address: loopback, port: tunnel.port, .tcp, credentials))
         }
         return tunnels
+    }
+
+    /// libnice asks a relay from addresses of the same family alone.
+    private var loopback: String {
+        let own = configuration.addresses.isEmpty ? localAddresses().map(\.host) : configuration.addresses
+        return own.allSatisfy { $0.contains(":") } ? "::1" : "127.0.0.1"
     }
 }

@@ -9,11 +9,14 @@ struct Rooms: ParsableCommand {
         abstract: "Serve rooms in which two meet: the signalling of one-to-one calls by Socket.IO.",
         discussion: """
             Clients send "join", "leave" and "message"; whoever else is in the room gets each message as it is. Media does not \
-            pass: the two send it to each other.
+            pass: the two send it to each other. Members at the page of a room are told of the STUN and TURN servers, with their \
+            logins; other clients are not.
             """
     )
 
     @OptionGroup var server: ServerOptions
+
+    @OptionGroup var iceServers: ICEServerOptions
 
     @Option(help: "Seats of a room, 2 to 16.")
     var capacity = 2
@@ -39,6 +42,7 @@ struct Rooms: ParsableCommand {
     func run() throws {
         let signals = try TerminationSignals()
         let tls = try server.tls()
+        let iceServerLinks = try iceServers.links()
         // Netlink tells the machine's addresses, for the links.
         let sandbox = Sandbox(
             writable: nil,
@@ -52,6 +56,7 @@ struct Rooms: ParsableCommand {
         configuration.limits.rooms = maxClients
         configuration.otherJoinedName = otherJoined
         configuration.mostClients = maxClients
+        configuration.iceServerLinks = iceServerLinks
         let http = HTTPServer(limits: limits)
         defer { http.close() }
         let rooms = RoomService(configuration, of: http) { Console.note("\($0)") }

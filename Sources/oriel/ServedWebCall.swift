@@ -13,15 +13,11 @@ struct WebCallPreparation {
     let iceServerLinks: @Sendable () -> [String]
     let tls: TLSIdentity?
 
-    init(
-        _ options: WebOptions,
-        iceServerLinks: @escaping @Sendable () -> [String],
-        in directory: BridgeDirectory
-    ) throws {
+    init(_ options: WebOptions, in directory: BridgeDirectory) throws {
         self.options = options
         self.directory = directory
         token = options.chosenToken()
-        self.iceServerLinks = iceServerLinks
+        iceServerLinks = try options.iceServers.links()
         tls = try options.server.tls()
     }
 }

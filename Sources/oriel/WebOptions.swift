@@ -42,31 +42,7 @@ struct WebOptions: ParsableArguments {
     )
     var proxy: [AddressRange] = []
 
-    @Option(
-        help: ArgumentHelp("STUN server for this machine and the viewers.", valueName: "host[:port]"),
-        transform: { try STUNServer(parsing: $0) }
-    )
-    var stun: STUNServer?
-
-    @Option(
-        help: ArgumentHelp(
-            "TURN server for this machine and the viewers, who learn its password; may be given again. A colon in the "
-                + "user is written %3A. ORIEL_TURN in the environment, one a line, sets them without showing them in the "
-                + "list of processes. \"turns:\" before it uses TLS.",
-            valueName: "user:password@host[:port][?transport=tcp]"
-        ),
-        transform: { try TURNServer(parsing: $0) }
-    )
-    var turn: [TURNServer] = []
-
-    @Option(
-        help: ArgumentHelp(
-            "A file with the secret that the TURN servers share (\"use-auth-secret\" of coturn), which the environment may "
-                + "give as ORIEL_TURN_SECRET instead: logins are made of it, last for a day each, and are renewed.",
-            valueName: "file"
-        )
-    )
-    var turnSecretFile: String?
+    @OptionGroup var iceServers: ICEServerOptions
 
     @Flag(help: "Send media by the TURN servers alone, so that nobody learns an address of this machine by that.")
     var relayOnly = false
@@ -92,8 +68,6 @@ struct WebOptions: ParsableArguments {
         guard 1...1000 ~= maxViewers else {
             throw ValidationError("--max-viewers \(maxViewers) is out of range: give 1 to 1000.")
         }
-        let secret = try turnSecret()
-        for server in try turnServers() { _ = try server.credentials(secret) }
         guard let token = token ?? Self.environmentToken else { return }
         guard !token.isEmpty, Set((Self.alphabet + ".~").utf8).isSuperset(of: token.utf8) else {
             throw ValidationError("a token takes letters, digits, and - . _ ~ only: give another --token.")
@@ -113,33 +87,16 @@ struct WebOptions: ParsableArguments {
 
     private static var environmentToken: String? { getenv("ORIEL_TOKEN").map { String(cString: $0) } }
 
-    /// The TURN servers that are used.
-    private func relays() throws(ValidationError) -> [TURNServer] {
-        let servers = try turnServers()
-        if servers.isEmpty, relayOnly { throw ValidationError("--relay-only needs a relay: give --turn.") }
-        return servers
-    }
-
-    /// The TURN servers of the command line, or else of the environment.
-    private func turnServers() throws(ValidationError) -> [TURNServer] {
-        if !turn.isEmpty { return turn }
-        let lines = getenv("ORIEL_TURN").map { String(cString: $0).split(separator: "\n") } ?? []
-        do throws(ValidationError) {
-            return try lines.map { line throws(ValidationError) in try TURNServer(parsing: String(line)) }
-        } catch {
-            throw ValidationError("ORIEL_TURN is not a TURN server: \(error.message)")
+    private func requireRelay() throws(ValidationError) {
+        if relayOnly, try iceServers.turnServers().isEmpty {
+            throw ValidationError("--relay-only needs a relay: give --turn.")
         }
-    }
-
-    private func turnSecret() throws -> String? {
-        try secret(in: turnSecretFile, or: "ORIEL_TURN_SECRET", "secret of the TURN servers")
     }
 
     /// The same options for a child process, without its secrets.
     var arguments: [String] {
-        var arguments = server.arguments + ["--max-viewers=\(maxViewers)"]
+        var arguments = server.arguments + iceServers.arguments + ["--max-viewers=\(maxViewers)"]
         arguments += allowOrigin.map { "--allow-origin=\($0)" } + proxy.map { "--proxy=\($0)" }
-        if let stun { arguments.append("--stun=\(stun.argument)") }
         if relayOnly { arguments.append("--relay-only") }
         if let trust { arguments.append("--trust=\(trust)") }
         if let ports { arguments.append("--ports=\(ports.lowerBound)-\(ports.upperBound)") }
@@ -148,11 +105,8 @@ struct WebOptions: ParsableArguments {
 
     /// The secrets for a child process, as variables of its environment: everybody on the machine can read a command line.
     func secrets() throws -> [String: String] {
-        [
-            "ORIEL_TOKEN": chosenToken() ?? "none",
-            "ORIEL_TURN": try relays().map(\.argument).joined(separator: "\n"),
-            "ORIEL_TURN_SECRET": try turnSecret() ?? "",
-        ]
+        try requireRelay()
+        return try iceServers.secrets().merging(["ORIEL_TOKEN": chosenToken() ?? "none"]) { secret, _ in secret }
     }
 
     /// The token in force; nil lets everybody in.
@@ -169,6 +123,7 @@ struct WebOptions: ParsableArguments {
 
     /// The STUN and TURN servers by their addresses. Looking up names may take seconds.
     func ice() throws -> ICEServers {
+        try requireRelay()
         var configuration = ICEAgent.Configuration(ports: ports, isRelayOnly: relayOnly)
         let local = localAddresses()
         if let host = server.listen.host, let named = local.first(where: { $0.host == host }) {
@@ -176,11 +131,7 @@ struct WebOptions: ParsableArguments {
         } else if local.isEmpty {
             configuration.addresses = ["127.0.0.1"]
         }
-        var servers = ICEServers(configuration)
-        if let stun { try servers.add(stun) }
-        let secret = try turnSecret()
-        for turn in try relays() { try servers.add(turn, turn.credentials(secret)) }
-        return servers
+        return try iceServers.servers(configuration)
     }
 
     /// The certificates of `--trust`.

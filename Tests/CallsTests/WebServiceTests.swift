@@ -165,7 +165,8 @@ import Testing
 
     @Test(arguments: [
         ("/", "text/html"), ("/index.html", "text/html"), ("/oriel.css", "text/css"), ("/oriel.js", "text/javascript"),
-        ("/session.js", "text/javascript"), ("/controls.js", "text/javascript"), ("/icon.svg", "image/svg+xml"),
+        ("/session.js", "text/javascript"), ("/ice-servers.js", "text/javascript"),
+        ("/controls.js", "text/javascript"), ("/icon.svg", "image/svg+xml"),
         ("/?query", "text/html"),
     ])
     func thePageNeedsNoTokenAndLoadsNothingFromElsewhere(path: String, type: String) throws {

@@ -111,7 +111,7 @@ async def main():
     parser.add_argument("--busy", type=int, default=0, help="how many offers are refused first")
     parser.add_argument("--interval", type=float, default=0.2, help="seconds from line to line")
     endpoint = Endpoint(parser.parse_args())
-    await asyncio.start_server(endpoint.serve, "0.0.0.0", endpoint.arguments.port)
+    await asyncio.start_server(endpoint.serve, None, endpoint.arguments.port)
     await endpoint.report()
 
 

@@ -42,6 +42,37 @@ extension WebTests {
             }
             withExtendedLifetime(relay) {}
         }
+
+        /// The page of a room learns of the servers from that of the rooms.
+        @Test(arguments: [HiddenSides.bothByCones, .both])
+        func aMemberWithABrowserSeesTheScreen(sides: HiddenSides) throws {
+            let network = try Network(senderNAT: sides.sender, viewerNAT: sides.viewer)
+            let relay = try Relay(network.atOutside, at: Network.outsideAddress)
+            let rooms = try RoomsOutside(of: network, sides.server)
+            let member = try RoomMember(.red, of: Network.outsideAddress, at: network.atSender)
+            let sender = try member.attach(sides.server)
+            let browser = try Browser(.chromium, in: network, "--arg=--disable-features=WebRtcHideLocalIpsWithMdns")
+            try browser.open("http://\(Network.outsideAddress):8090/tea")
+            try wait(until: "the picture comes", timeout: .seconds(60)) {
+                if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
+                return try browser.evaluate("theirs.videoWidth", as: Int.self) == 640
+            }
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+            withExtendedLifetime((relay, rooms)) {}
+        }
+    }
+}
+
+/// `oriel rooms` outside of both sides' NAT.
+private struct RoomsOutside {
+    private let process: Subprocess
+
+    init(of network: Network, _ arguments: [String] = []) throws {
+        let command = [Programs.oriel, "rooms", "--listen", "0.0.0.0:8090"] + arguments
+        let process = try Subprocess(network.atOutside(command))
+        try wait(until: "the server of rooms listens: \(process.errorOutput)") { process.output.contains("http") }
+        self.process = process
     }
 }
 
@@ -60,8 +91,7 @@ extension ProgramTests {
         func twoInARoomSeeEachOther(sides: HiddenSides) throws {
             let network = try Network(senderNAT: sides.sender, viewerNAT: sides.viewer)
             let relay = try Relay(network.atOutside, at: Network.outsideAddress)
-            let rooms = try Subprocess(network.atOutside([Programs.oriel, "rooms", "--listen", "0.0.0.0:8090"]))
-            try wait(until: "the server of rooms listens") { rooms.output.contains("http") }
+            let rooms = try RoomsOutside(of: network)
             let first = try RoomMember(.red, of: Network.outsideAddress, at: network.atSender)
             let second = try RoomMember(.blue, of: Network.outsideAddress, at: network.atViewer)
             let (seen, other) = (first.file("seen.y4m"), second.file("seen.y4m"))
@@ -78,7 +108,7 @@ extension ProgramTests {
                 member.kill(SIGTERM)
                 try #expect(member.wait() == .code(0), "\(member.errorOutput)")
             }
-            withExtendedLifetime(relay) {}
+            withExtendedLifetime((relay, rooms)) {}
         }
     }
 }

@@ -15,36 +15,40 @@ extension ProgramTests {
             let certificate: String
             private let relay: Relay
 
-            init(usesSecret: Bool = false) throws {
-                whip = try WHIPScene()
+            init(over family: Network.Family = .ipv4, usesSecret: Bool = false) throws {
+                whip = try WHIPScene(over: Network(family))
                 folder = try TemporaryDirectory(of: .shared)
-                let files = try makeCertificate(for: [RelayTests.address], in: folder)
+                let address = family == .ipv4 ? RelayTests.address : Network.viewerAddress6
+                let files = try makeCertificate(for: [address], in: folder)
                 certificate = files.certificate
                 relay = try Relay(
                     whip.network.atViewer,
-                    at: RelayTests.address,
+                    at: address,
                     secret: usesSecret ? RelayTests.secret : nil,
-                    tls: files
+                    tls: files,
+                    // libnice asks for no family of address (RFC 8656 §14.6): that would be IPv4.
+                    family == .ipv4 ? [] : ["--allocation-default-address-family", "keep"]
                 )
             }
         }
 
         @Test(
-            arguments: [
-                ("u:p@\(address)", 3478), ("u:p@\(address)?transport=tcp", nil), ("turns:u:p@\(address)", nil),
-            ] as [(String, Int?)]
+            arguments: ["u:p@RELAY", "u:p@RELAY?transport=tcp", "turns:u:p@RELAY"],
+            [Network.Family.ipv4, .ipv6]
         )
-        func theRelayIsReached(turn: String, port: Int?) throws {
-            let scene = try Scene()
-            try scene.whip.network.blockUDP(exceptPort: port)
+        func theRelayIsReached(form: String, over family: Network.Family) throws {
+            let scene = try Scene(over: family)
+            try scene.whip.network.blockUDP(exceptPort: form == "u:p@RELAY" ? 3478 : nil)
+            let turn = form.replacing("RELAY", with: scene.whip.network.viewerHost)
             let sender = try scene.whip.attach(arguments: [
                 "--turn", turn, "--trust", scene.certificate, "--relay-only",
             ])
             try scene.whip.waitForPicture(sender)
             // Nothing tells where the sender is.
             let candidates = try scene.whip.report.candidates
+            let nobody = family == .ipv4 ? "0.0.0.0" : "::"
             #expect(
-                !candidates.isEmpty && candidates.allSatisfy { $0.hasSuffix("typ relay raddr 0.0.0.0 rport 9") },
+                !candidates.isEmpty && candidates.allSatisfy { $0.hasSuffix("typ relay raddr \(nobody) rport 9") },
                 "\(candidates)"
             )
             sender.kill(SIGTERM)

@@ -35,9 +35,9 @@ extension WebTests {
 
         // MARK: - Two of Oriel
 
-        @Test(arguments: ["vp8", "vp9", "av1"])
-        func twoSeeEachOther(codec: String) throws {
-            let scene = try RoomScene()
+        @Test(arguments: [("vp8", .ipv4), ("vp9", .ipv6), ("av1", .ipv4)] as [(String, Network.Family)])
+        func twoSeeEachOther(codec: String, over family: Network.Family) throws {
+            let scene = try RoomScene(over: family)
             let (first, second) = (scene.first.file("seen.y4m"), scene.second.file("seen.y4m"))
             let one = try scene.first.attach("--codec", codec, "--render", first)
             try wait(until: "the first is in the room") { one.errorOutput.contains("in room") }

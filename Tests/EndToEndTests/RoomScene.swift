@@ -46,14 +46,15 @@ final class RoomScene {
     let first: RoomMember
     let second: RoomMember
 
-    init() throws {
-        let network = try Network()
+    init(over family: Network.Family = .ipv4) throws {
+        let network = try Network(family)
         self.network = network
-        let rooms = try Subprocess(network.atSender([Programs.oriel, "rooms", "--listen", "0.0.0.0:8090"]))
+        let host = network.senderHost
+        let rooms = try Subprocess(network.atSender([Programs.oriel, "rooms", "--listen", "\(host):8090"]))
         self.rooms = rooms
         try wait(until: "the server of rooms listens") { rooms.output.contains("http") }
-        first = try RoomMember(.red, of: Network.senderAddress, at: network.atSender)
-        second = try RoomMember(.blue, of: Network.senderAddress, at: network.atViewer)
+        first = try RoomMember(.red, of: host, at: network.atSender)
+        second = try RoomMember(.blue, of: host, at: network.atViewer)
     }
 
     deinit { rooms.stop() }

@@ -51,7 +51,7 @@ final class WHIPScene {
         environment: [String: String] = [:],
         arguments: [String] = []
     ) throws -> Subprocess {
-        let call = "whip+http://\(Network.viewerAddress):8888\(path)"
+        let call = "whip+http://\(network.viewerHost):8888\(path)"
         let command = [Programs.oriel, "attach", "--dir", broadcast.directory, call] + arguments
         return try Subprocess(network.atSender(command), environment: environment)
     }

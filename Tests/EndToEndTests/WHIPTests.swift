@@ -7,8 +7,9 @@ import Time
 extension ProgramTests {
     /// A sender that publishes to libwebrtc by WHIP, across a network.
     @Suite struct WHIPTests {
-        @Test(arguments: ["VP8", "VP9", "AV1"]) func aServerDecodesTheScreen(codec: String) throws {
-            let scene = try WHIPScene("--codec", codec)
+        @Test(arguments: [("VP8", .ipv4), ("VP9", .ipv6), ("AV1", .ipv4)] as [(String, Network.Family)])
+        func aServerDecodesTheScreen(codec: String, over family: Network.Family) throws {
+            let scene = try WHIPScene(over: Network(family), "--codec", codec)
             // It redirects, too.
             let sender = try scene.attach(to: "/moved")
             try scene.waitForPicture(sender)

@@ -109,7 +109,7 @@ import WebRTC
                 .password(username: "us:er", password: "p@ss"), .password(username: "me", password: "s3cret"),
             ]
         )
-        #expect(text(of: servers) == text(of: share.web.turn))
+        #expect(text(of: servers) == text(of: share.web.iceServers.turn))
         // Chosen here, so that a sender that is started again has the same.
         #expect(try Share.parse([]).web.secrets()["ORIEL_TOKEN"]?.utf8.count == 22)
         #expect(try Share.parse(["--token=none"]).web.secrets()["ORIEL_TOKEN"] == "none")
@@ -152,7 +152,7 @@ import WebRTC
         #expect(share.senderCommand.first == Attach.configuration.commandName ?? "attach")
         let attach = try Attach.parse(Array(share.senderCommand.dropFirst()))
         // These go by the environment.
-        (share.web.token, share.web.turn, share.web.turnSecretFile) = (nil, [], nil)
+        (share.web.token, share.web.iceServers.turn, share.web.iceServers.turnSecretFile) = (nil, [], nil)
         #expect(attach.calls == [.web] + share.also)
         #expect(attach.fps == min(share.source.fps, 60))
         #expect(text(of: attach.broadcast) == text(of: share.broadcast), "\(arguments)")

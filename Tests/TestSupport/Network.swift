@@ -152,6 +152,9 @@ package final class Network {
     /// The sender's address as a URL has it.
     package var senderHost: String { family == .ipv4 ? Self.senderAddress : "[\(Self.senderAddress6)]" }
 
+    /// The viewers' address as a URL has it.
+    package var viewerHost: String { family == .ipv4 ? Self.viewerAddress : "[\(Self.viewerAddress6)]" }
+
     /// A command line that runs in the sender's namespace.
     package func atSender(_ command: [String]) -> [String] { ["ip", "netns", "exec", sender] + command }
 

@@ -11,6 +11,8 @@ package final class RoomService: Sendable {
         package var otherJoinedName = RoomEvent.OtherJoinedName.otherjoin
         /// Clients at once.
         package var mostClients = 4096
+        /// `Link` values of a room's page, such as `<stun:stun.example.net>; rel="ice-server"`; on the server's thread.
+        package var iceServerLinks: @Sendable () -> [String] = { [] }
 
         package init() {}
     }
@@ -36,11 +38,13 @@ package final class RoomService: Sendable {
     private static let path = "/socket.io/"
 
     private let sockets: SocketService<SocketServer>
+    private let iceServerLinks: @Sendable () -> [String]
 
     /// - Parameters:
     ///   - http: the server whose requests come here.
     ///   - note: is told what happens, on the server's thread.
     package init(_ configuration: Configuration, of http: HTTPServer, note: @escaping @Sendable (Event) -> Void) {
+        iceServerLinks = configuration.iceServerLinks
         var settings = EngineSession.Settings()
         // An offer of a browser has 10 kB at the most.
         settings.maxPayload = 100_000
@@ -61,7 +65,7 @@ package final class RoomService: Sendable {
     /// - Parameter completion: called once, perhaps after half a minute.
     package func respond(to request: HTTPRequest, completion: @escaping @Sendable (HTTPResponse) -> Void) {
         guard sockets.isFor(request) else {
-            let page = request.method == .GET ? WebPage.roomResponse(to: request.path) : nil
+            let page = request.method == .GET ? WebPage.roomResponse(to: request.path, iceServerLinks) : nil
             return completion(page ?? .sentence(.notFound, "there is nothing at \(request.path)"))
         }
         sockets.respond(to: request, completion: completion)

@@ -16,6 +16,7 @@ enum WebPage {
         case "/oriel.css": file(PackageResources.oriel_css, "text/css")
         case "/oriel.js": file(PackageResources.oriel_js, "text/javascript")
         case "/session.js": file(PackageResources.session_js, "text/javascript")
+        case "/ice-servers.js": file(PackageResources.ice_servers_js, "text/javascript")
         case "/controls.js": file(PackageResources.controls_js, "text/javascript")
         case "/icon.svg": file(PackageResources.icon_svg, "image/svg+xml")
         default: nil
@@ -23,14 +24,23 @@ enum WebPage {
     }
 
     /// The file of a room's page; a path of one name that is none of a file is a room's.
-    static func roomResponse(to path: String) -> HTTPResponse? {
+    ///
+    /// - Parameter iceServerLinks: `Link` values for whoever is in a room.
+    static func roomResponse(to path: String, _ iceServerLinks: () -> [String]) -> HTTPResponse? {
         switch path {
         case "/room.css": file(PackageResources.room_css, "text/css")
         case "/room.js": file(PackageResources.room_js, "text/javascript")
         case "/room-session.js": file(PackageResources.room_session_js, "text/javascript")
+        case "/ice-servers.js": file(PackageResources.ice_servers_js, "text/javascript")
         case "/icon.svg": file(PackageResources.icon_svg, "image/svg+xml")
-        default: path.dropFirst().contains("/") ? nil : file(PackageResources.room_html, "text/html")
+        default: path.dropFirst().contains("/") ? nil : room(iceServerLinks())
         }
+    }
+
+    private static func room(_ iceServerLinks: [String]) -> HTTPResponse {
+        var response = file(PackageResources.room_html, "text/html")
+        for link in iceServerLinks { response.headers.add(name: "Link", value: link) }
+        return response
     }
 
     private static func file(_ bytes: [UInt8], _ type: String) -> HTTPResponse {

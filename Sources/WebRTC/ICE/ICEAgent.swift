@@ -177,8 +177,11 @@ package final class ICEAgent {
         while let entry = list {
             let candidate = entry.pointee.data!.assumingMemoryBound(to: NiceCandidate.self)
             if var known = Candidate(candidate) {
-                // Where only relays are used, nobody learns of another address.
-                if isRelayOnly { known.related = Candidate.Related(address: "0.0.0.0", port: 9) }
+                // Where only relays are used, nobody learns of another address (RFC 8839 §5.1).
+                if isRelayOnly {
+                    let nobody = known.address.contains(":") ? "::" : "0.0.0.0"
+                    known.related = Candidate.Related(address: nobody, port: 9)
+                }
                 candidates.append(known)
             }
             nice_candidate_free(candidate)

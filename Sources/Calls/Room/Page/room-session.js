@@ -1,6 +1,8 @@
 // A member of a one-to-one room: Socket.IO over a WebSocket, and one connection to the other member.
 
-const RETRY_MS = 1000, LONGEST_PAUSE_MS = 30_000;
+import { iceServersOf } from './ice-servers.js';
+
+const RETRY_MS = 1000, LONGEST_PAUSE_MS = 30_000, SERVERS_MS = 3000;
 const FORM_MS = 500;    // who is known is let in without a name, and sooner
 const OTHER_JOINED = new Set(['otherjoin', 'other_joined', 'other_join']);
 
@@ -205,6 +207,14 @@ export class RoomSession {
     return pc;
   }
 
+  /// Uses the STUN and TURN servers that the page comes with, by logins of now.
+  async #useServers(pc) {
+    const options = { cache: 'no-store', signal: AbortSignal.timeout(SERVERS_MS) };
+    const response = await fetch(location.href, options).catch(() => null);
+    const iceServers = response ? iceServersOf(response) : [];
+    if (iceServers.length && pc === this.pc) pc.setConfiguration({ ...pc.getConfiguration(), iceServers });
+  }
+
   #closePeer() {
     clearTimeout(this.#later);
     this.pc?.close();
@@ -216,6 +226,8 @@ export class RoomSession {
   async #offer() {
     const pc = this.#openPeer();
     pc.addTransceiver('video', { direction: 'sendrecv' }).sender.replaceTrack(this.track);
+    await this.#useServers(pc);
+    if (pc !== this.pc) return;
     await pc.setLocalDescription();
     if (pc === this.pc) this.#emit('message', this.room, { type: 'offer', sdp: pc.localDescription.sdp });
   }
@@ -223,6 +235,8 @@ export class RoomSession {
   async #answer(sdp) {
     clearTimeout(this.#form);
     const pc = this.#openPeer();
+    await this.#useServers(pc);
+    if (pc !== this.pc) return;
     await pc.setRemoteDescription({ type: 'offer', sdp });
     for (const transceiver of pc.getTransceivers()) {
       if (transceiver.receiver.track.kind !== 'video') continue;

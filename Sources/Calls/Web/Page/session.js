@@ -1,5 +1,7 @@
 // The sender as the page sees it: its requests, its events, and a session by WHEP (draft-ietf-wish-whep-04).
 
+import { iceServersOf } from './ice-servers.js';
+
 export class Refusal extends Error {
   constructor(response, sentence) {
     super(sentence);
@@ -63,15 +65,6 @@ function within(milliseconds, promise) {
 /// A number that is one, or null.
 export const known = number => Number.isFinite(number) ? number : null;
 
-/// Reads `Link: <stun:…>; rel="ice-server", <turn:…>; rel="ice-server"; username="…"; credential="…"`.
-function parseIceServers(link) {
-  return [...link.matchAll(/<([^>]*)>((\s*;\s*[\w-]+="[^"]*")*)/g)].map(([, urls, text]) => {
-    const parameters = Object.fromEntries([...text.matchAll(/([\w-]+)="([^"]*)"/g)].map(match => match.slice(1)));
-    return { urls, ...parameters };
-  }).filter(server => server.rel === 'ice-server')
-    .map(({ urls, username, credential }) => ({ urls, username, credential }));
-}
-
 /// By this header extension a browser can tell the age of a picture, as far as the two clocks agree.
 function offerCaptureTime(transceiver) {
   const extensions = transceiver.getHeaderExtensionsToNegotiate?.() ?? [];
@@ -127,7 +120,7 @@ export class Session {
   /// Shows what the sender sends. Ends only by throwing, when the connection failed.
   async run() {
     const { pc, offer, response } = this;
-    const iceServers = parseIceServers(response.headers.get('Link') ?? '');
+    const iceServers = iceServersOf(response);
     if (iceServers.length) pc.setConfiguration({ ...pc.getConfiguration(), iceServers });
     await pc.setLocalDescription(offer);
     await pc.setRemoteDescription({ type: 'answer', sdp: await response.text() });

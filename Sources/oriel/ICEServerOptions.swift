@@ -1,0 +1,80 @@
+import ArgumentParser
+import Glibc
+import WebRTC
+
+/// The STUN and TURN servers by which the two sides of a call find each other.
+struct ICEServerOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("STUN server for both sides of a call.", valueName: "host[:port]"),
+        transform: { try STUNServer(parsing: $0) }
+    )
+    var stun: STUNServer?
+
+    @Option(
+        help: ArgumentHelp(
+            "TURN server for both sides of a call, so that the other one learns its password; may be given again. A colon in the "
+                + "user is written %3A. ORIEL_TURN in the environment, one a line, sets them without showing them in the "
+                + "list of processes. \"turns:\" before it uses TLS.",
+            valueName: "user:password@host[:port][?transport=tcp]"
+        ),
+        transform: { try TURNServer(parsing: $0) }
+    )
+    var turn: [TURNServer] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with the secret that the TURN servers share (\"use-auth-secret\" of coturn), which the environment may "
+                + "give as ORIEL_TURN_SECRET instead: logins are made of it, last for a day each, and are renewed.",
+            valueName: "file"
+        )
+    )
+    var turnSecretFile: String?
+
+    func validate() throws {
+        let secret = try turnSecret()
+        for server in try turnServers() { _ = try server.credentials(secret) }
+    }
+
+    /// The TURN servers of the command line, or else of the environment.
+    func turnServers() throws(ValidationError) -> [TURNServer] {
+        if !turn.isEmpty { return turn }
+        let lines = getenv("ORIEL_TURN").map { String(cString: $0).split(separator: "\n") } ?? []
+        do throws(ValidationError) {
+            return try lines.map { line throws(ValidationError) in try TURNServer(parsing: String(line)) }
+        } catch {
+            throw ValidationError("ORIEL_TURN is not a TURN server: \(error.message)")
+        }
+    }
+
+    private func turnSecret() throws -> String? {
+        try secret(in: turnSecretFile, or: "ORIEL_TURN_SECRET", "secret of the TURN servers")
+    }
+
+    /// The servers as this machine uses them. Looking up names may take seconds.
+    func servers(_ configuration: ICEAgent.Configuration) throws -> ICEServers {
+        var servers = ICEServers(configuration)
+        if let stun { try servers.add(stun) }
+        let secret = try turnSecret()
+        for turn in try turnServers() { try servers.add(turn, turn.credentials(secret)) }
+        return servers
+    }
+
+    /// `Link` values for the other side (draft-ietf-wish-whep-04 §4.6), with logins that last from now on.
+    func links() throws -> @Sendable () -> [String] {
+        let secret = try turnSecret()
+        let stun = stun.map { [$0.link] } ?? []
+        let turn = try turnServers().map { ($0, try $0.credentials(secret)) }
+        return { stun + turn.map { server, credentials in server.link(credentials) } }
+    }
+
+    /// The same options for a child process, without their secrets.
+    var arguments: [String] { stun.map { ["--stun=\($0.argument)"] } ?? [] }
+
+    /// The secrets for a child process, as variables of its environment: everybody on the machine can read a command line.
+    func secrets() throws -> [String: String] {
+        [
+            "ORIEL_TURN": try turnServers().map(\.argument).joined(separator: "\n"),
+            "ORIEL_TURN_SECRET": try turnSecret() ?? "",
+        ]
+    }
+}
