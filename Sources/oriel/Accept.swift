@@ -5,12 +5,25 @@ import Sender
 struct Accept: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Let in a viewer who asks to look in.",
-        discussion: "\"oriel status\" lists those who ask, where a broadcast is shared with --accept ask."
+        discussion: "\"oriel status\" lists those who ask, where a broadcast is shared with --accept ask or known."
     )
+
+    @Flag(help: "Let that viewer in without asking from now on, in later broadcasts too, where --accept is known.")
+    var always = false
 
     @OptionGroup var knock: KnockChoice
 
-    func run() throws { try knock.ask { .accept(knock: $0) } }
+    func run() throws {
+        let visitor = try knock.ask { .accept(knock: $0) }
+        guard always else { return }
+        guard let visitor else {
+            throw Failure(
+                .failed,
+                "\(knock.number) is let in this once: a player shows nothing by which it is known again"
+            )
+        }
+        try KnownVisitors().add(key: visitor.key, name: visitor.name)
+    }
 }
 
 struct Reject: ParsableCommand {
@@ -21,7 +34,7 @@ struct Reject: ParsableCommand {
 
     @OptionGroup var knock: KnockChoice
 
-    func run() throws { try knock.ask { .reject(knock: $0) } }
+    func run() throws { _ = try knock.ask { .reject(knock: $0) } }
 }
 
 /// One who asks to look in.
@@ -32,14 +45,14 @@ struct KnockChoice: ParsableArguments {
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup var choice: SenderChoice
 
-    /// Asks the sender at which this one waits.
-    func ask(_ request: (Int) -> SenderRequest) throws {
+    /// Asks the sender at which this one waits. Returns who that is, if it can be known again.
+    func ask(_ request: (Int) -> SenderRequest) throws -> SenderReply.Visitor? {
         let senders = Senders(of: try broadcast.directory())
         let pid =
             try choice.pid
             ?? senders.holder(of: "viewer number \(number)", who: "asks to look in") { status in
                 status.knocks?.contains { $0.id == number } ?? false
             }
-        try senders.ask(pid, for: request(number))
+        return try senders.ask(pid, for: request(number))
     }
 }

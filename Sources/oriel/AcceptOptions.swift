@@ -1,6 +1,5 @@
 import ArgumentParser
 import Calls
-import Time
 
 /// Who is let into a call.
 enum AcceptPolicy: String, ExpressibleByArgument, CaseIterable {
@@ -8,15 +7,19 @@ enum AcceptPolicy: String, ExpressibleByArgument, CaseIterable {
     case all
     /// Whom somebody lets in.
     case ask
+    /// Who was let in for good, and whom somebody lets in.
+    case known
 }
 
 /// Who is let into the calls of a sender, where others ask for that.
 struct AcceptOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Who is let in: all who have the link or are in the room, or ask: each knocks, with a name and a note, and waits for \"oriel accept\" or "
-                + "\"oriel reject\". Who was let in comes back without asking, until it is kicked or the sender ends.",
-            valueName: "all|ask"
+            "Who is let in: all who have the link or are in the room, or ask: each knocks, with a name and a note, and waits for an "
+                + "answer at the terminal, in a notification of the desktop, or by \"oriel accept\" or \"oriel reject\". Who was let "
+                + "in comes back without asking, until it is kicked or the sender ends. known: as ask, but who was let in with "
+                + "\"always\" once need not ask in later broadcasts either.",
+            valueName: "all|ask|known"
         )
     )
     var accept = AcceptPolicy.all
@@ -30,10 +33,26 @@ struct AcceptOptions: ParsableArguments {
         }
     }
 
+    /// Those who need not knock. Damage of their file is told, and nobody is known then.
+    func visitors() -> [Visitor] {
+        guard accept == .known else { return [] }
+        do { return try KnownVisitors().load().map { Visitor($0) } } catch {
+            Console.note(Failure(describing: error)?.sentence ?? "\(error)")
+            return []
+        }
+    }
+
     /// Where those who knock wait; nil where all are let in.
-    func lobby(_ transport: CallTransport, _ events: EventLog) -> Lobby? {
-        guard accept == .ask else { return nil }
-        return Lobby(patience: .seconds(answerTimeout), schedule: transport.schedule) { events.tell(CallEvent($0)) }
+    ///
+    /// - Parameters:
+    ///   - visitors: those who need not knock.
+    ///   - asker: asks a person about the others; nil where only commands answer.
+    func lobby(_ transport: CallTransport, known visitors: [Visitor], _ events: EventLog, _ asker: Asker?) -> Lobby? {
+        guard accept != .all else { return nil }
+        return Lobby(patience: .seconds(answerTimeout), known: visitors, schedule: transport.schedule) { event in
+            events.tell(CallEvent(event))
+            asker?.tell(event)
+        }
     }
 
     /// The same options for a child process.

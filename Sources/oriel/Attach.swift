@@ -49,6 +49,10 @@ struct Attach: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Wait for a broadcast if there is none; with --running, until the calls stand.")
     var wait = true
 
+    /// The process group of "oriel share", where a person can type there.
+    @Option(help: .hidden)
+    var terminalGroup: Int32?
+
     func validate() throws {
         guard 1...60 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 60.") }
         try joined.validate(for: calls)

@@ -31,6 +31,9 @@ extension Attach {
         let listener = folder.flatMap { folder in
             Self.unlessItFails { () throws(BridgeError) in try folder.listen() }
         }
+        let visitors = entry.visitors()
+        let asker = try entry.accept == .all ? nil : Asker(terminalGroup: terminalGroup ?? Asker.terminalGroup)
+        defer { asker?.close() }
         // Without Unix sockets, the sender reaches no X server. Peers' agents learn the machine's addresses by netlink.
         let sandbox = Sandbox(
             writable: nil,
@@ -62,7 +65,8 @@ extension Attach {
         )
         let codecs = video.codec.codecs
         let bitrate = video.bitrate.bitsPerSecond
-        let lobby = entry.lobby(transport, events)
+        let lobby = entry.lobby(transport, known: visitors, events, asker)
+        try asker?.begin { knock, answer in lobby?.answer(knock, answer) }
         let running = SenderCalls(
             transport,
             codecs: codecs,

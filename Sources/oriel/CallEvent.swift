@@ -83,11 +83,17 @@ extension CallEvent {
     init(_ event: WebCall.Event, in call: Call) {
         self.init(call: "\(call)", sentence: "\(event)")
         switch event {
-        case .joined(let number, let address, let codec):
-            (kind, id, self.address, self.codec) = (.peerJoined, number, address, codec)
-        case .left(let number, let address, _, let reason):
-            (kind, id, self.address, self.reason) = (.peerLeft, number, address, reason)
+        case .joined(let viewer, let codec):
+            (kind, self.codec) = (.peerJoined, codec)
+            note(viewer)
+        case .left(let viewer, _, let reason):
+            (kind, self.reason) = (.peerLeft, reason)
+            note(viewer)
         }
+    }
+
+    private mutating func note(_ viewer: WebCall.Viewer) {
+        (id, address, name) = (viewer.number, viewer.address, viewer.name.isEmpty ? nil : viewer.name)
     }
 
     init(_ event: RoomCall.Event, in call: Call) {

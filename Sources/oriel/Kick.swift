@@ -7,7 +7,8 @@ struct Kick: ParsableCommand {
         abstract: "Send away a viewer, or the other member of a room.",
         discussion: """
             The viewer's page says so, and does not come back by itself; whoever has the link can open it again, or, with \
-            --accept ask, knock again. The other member of a room is told so, and sent nothing until it comes anew. "oriel status" lists the viewers with their numbers.
+            --accept ask or known, knock again, also if it was let in for good. The other member of a room is told so, and sent nothing \
+            until it comes anew. "oriel status" lists the viewers with their numbers.
             """
     )
 
@@ -24,6 +25,8 @@ struct Kick: ParsableCommand {
             ?? senders.holder(of: "viewer \(viewer)", who: "looks in") { status in
                 status.viewers.contains { $0.id == viewer }
             }
-        try senders.ask(pid, for: .kick(viewer: viewer))
+        if let visitor = try senders.ask(pid, for: .kick(viewer: viewer)) {
+            try KnownVisitors().remove { $0.key == visitor.key }
+        }
     }
 }

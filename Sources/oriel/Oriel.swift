@@ -13,8 +13,8 @@ struct Oriel: ParsableCommand {
         version: "0.1.0",
         subcommands: [
             Share.self, Start.self, Attach.self, Pause.self, Resume.self, Stop.self, Status.self, List.self,
-            Inspect.self, Source.self, Accept.self, Reject.self, Kick.self, Leave.self, SetCommand.self, Rooms.self,
-            View.self,
+            Inspect.self, Source.self, Accept.self, Reject.self, Kick.self, Known.self, Forget.self, Leave.self,
+            SetCommand.self, Rooms.self, View.self, Ask.self,
         ]
     )
 

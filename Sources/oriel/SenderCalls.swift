@@ -204,6 +204,11 @@ final class SenderCalls: Sendable {
         state.withLock { Array($0.joined.values) }.contains { ($0 as? RoomCall)?.kick(number) ?? false }
     }
 
+    /// By what the other member of a room is known again, as `Visitor.key`; nil for nothing, and if there is no such member.
+    func visitorKey(of number: Int) -> String? {
+        state.withLock { Array($0.joined.values) }.lazy.compactMap { ($0 as? RoomCall)?.visitorKey(of: number) }.first
+    }
+
     // MARK: - While they run
 
     private func note(_ state: CallList.State, of number: Int) {

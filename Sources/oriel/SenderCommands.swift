@@ -36,7 +36,12 @@ final class SenderCommands: Sendable {
             let now: Instant = MonotonicClock.now()
             let peers = calls.peers
             let viewers = (peers?.statuses ?? []).map { status in
-                SenderStatus.Viewer(status, target: peers?.targetBitrate(for: status), now: now)
+                SenderStatus.Viewer(
+                    status,
+                    name: web?.viewer(status.number)?.name,
+                    target: peers?.targetBitrate(for: status),
+                    now: now
+                )
             }
             let work = work.withLock { $0 }
             return .status(
@@ -58,11 +63,11 @@ final class SenderCommands: Sendable {
                 )
             )
         case .kick(let number):
-            if let web {
-                if let lobby, let key = web.viewerKey(of: number) { lobby.forget(key) }
-                if web.kick(number) { return .done }
+            let visitor = lobby?.visitor(web?.viewer(number)?.key ?? calls.visitorKey(of: number))
+            if web?.kick(number) ?? false || calls.kick(number) {
+                if let visitor { lobby?.forget { $0.key == visitor.key } }
+                return .done(visitor: visitor.map { SenderReply.Visitor(key: $0.key, name: $0.name) })
             }
-            if calls.kick(number) { return .done }
             if let call = calls.peers?.statuses.first(where: { $0.number == number })?.call {
                 let sentence = "\(number) is the server of \(call): leave that with \"oriel leave \(call)\""
                 return .refused(reason: sentence)
@@ -70,6 +75,9 @@ final class SenderCommands: Sendable {
             return .refused(reason: "no viewer \(number) looks in")
         case .accept(let knock): return answer(knock, .accepted)
         case .reject(let knock): return answer(knock, .rejected)
+        case .forget(let name):
+            lobby?.forget { name == nil || $0.name == name }
+            return .done()
         case .add(let addition):
             return reply {
                 try calls.begin(Call(parsing: addition.name), CallSecrets(addition), localPort: addition.localPort)
@@ -78,18 +86,21 @@ final class SenderCommands: Sendable {
         case .setBitrate(let bitrate):
             guard Bitrate.range ~= bitrate else { return .refused(reason: "\(bitrate) bits a second are out of range") }
             calls.setTargetBitrate(bitrate)
-            return .done
+            return .done()
         }
     }
 
     private func reply(to body: () throws -> Void) -> SenderReply {
         do { try body() } catch { return .refused(reason: Failure(describing: error)?.sentence ?? "\(error)") }
-        return .done
+        return .done()
     }
 
     private func answer(_ knock: Int, _ answer: Knocks.Answer) -> SenderReply {
         guard let lobby else { return .refused(reason: "nobody has to ask: start it with --accept ask") }
-        return lobby.answer(knock, answer) ? .done : .refused(reason: "nobody waits with the number \(knock)")
+        guard let knock = lobby.answer(knock, answer) else {
+            return .refused(reason: "nobody waits with the number \(knock)")
+        }
+        return .done(visitor: knock.key.map { SenderReply.Visitor(key: $0, name: knock.name) })
     }
 }
 
@@ -139,12 +150,13 @@ struct SenderWork {
 }
 
 extension SenderStatus.Viewer {
-    fileprivate init(_ status: PeerStatus, target: Int?, now: Instant) {
+    fileprivate init(_ status: PeerStatus, name: String?, target: Int?, now: Instant) {
         let statistics = status.statistics
         self.init()
         id = status.number
         call = status.call
         address = status.address
+        self.name = name.flatMap { $0.isEmpty ? nil : $0 }
         sinceS = milliseconds(now - status.since) / 1000
         pictures = status.isSent ? (status.isReceived ? .both : .sent) : .received
         codec = status.isSent ? status.codec.rawValue.lowercased() : ""

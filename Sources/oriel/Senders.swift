@@ -65,16 +65,18 @@ struct Senders {
     /// Asks one sender, or all of them, for something, and waits for the replies.
     ///
     /// - Parameter pid: of the sender; nil for all senders.
+    /// - Returns: whom the request let in or sent away, if that one can be known again.
     /// - Throws: the first error, once all have been asked. If `pid` is nil, senders that have ended meanwhile do not count.
-    func ask(_ pid: Int32?, for request: SenderRequest) throws {
+    @discardableResult
+    func ask(_ pid: Int32?, for request: SenderRequest) throws -> SenderReply.Visitor? {
         let folders = SenderFolder.all(in: broadcast).filter { pid == nil || $0.pid == pid }
         guard !folders.isEmpty else { throw nobodyToAsk(pid) }
         let deadline: Instant = MonotonicClock.now() + SenderConnection.patience
         let asked = folders.map { SenderConnection(to: $0, asking: request, until: deadline) }
-        let results = asked.compactMap { sender -> Result<Void, any Error>? in
+        let results = asked.compactMap { sender -> Result<SenderReply.Visitor?, any Error>? in
             do {
                 switch try sender.reply(until: deadline) {
-                case .done: return .success(())
+                case .done(let visitor): return .success(visitor)
                 case .refused(let reason): throw Failure(.failed, reason)
                 case .status: throw SenderControlError.babbles(pid: sender.pid)
                 }
@@ -85,7 +87,7 @@ struct Senders {
             }
         }
         guard !results.isEmpty else { throw nobodyToAsk() }
-        for result in results { try result.get() }
+        return try results.map { try $0.get() }.compactMap(\.self).first
     }
 
     /// The one sender that has somebody. Each sender counts its own.

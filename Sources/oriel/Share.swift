@@ -79,6 +79,7 @@ struct Share: ParsableCommand {
     var senderCommand: [String] {
         ["attach"] + calls.map { "\($0)" } + ["--fps=\(min(source.fps, 60))"] + broadcast.arguments + video.arguments
             + entry.arguments + web.arguments + room.arguments + sending.arguments
+            + (Asker.terminalGroup.map { ["--terminal-group=\($0)"] } ?? [])
     }
 
     /// Runs both processes until one has done its work, cannot do it, or a signal comes.

@@ -232,8 +232,8 @@ struct ViewerEntry: Encodable {
 
     var row: [String] {
         [
-            "\(viewer.id)", viewer.address, "\(rounded(viewer.sinceS)) s", viewer.pictures.rawValue,
-            viewer.codec.isEmpty ? "-" : viewer.codec,
+            viewer.name.map { "\(viewer.id) \"\($0)\"" } ?? "\(viewer.id)", viewer.address,
+            "\(rounded(viewer.sinceS)) s", viewer.pictures.rawValue, viewer.codec.isEmpty ? "-" : viewer.codec,
             viewer.rendition.map { "\($0)" } ?? "-", "\(viewer.bitrateBps / 1000)",
             viewer.targetBps.map { "\($0 / 1000)" } ?? "-", viewer.estimateBps.map { "\($0 / 1000)" } ?? "-",
             viewer.queueMs.map { "\(rounded($0)) ms" } ?? "-",

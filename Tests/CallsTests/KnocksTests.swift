@@ -13,23 +13,66 @@ import Time
 
     @Test func whoIsLetInIsKnownUntilSentAway() throws {
         var knocks = Knocks(patience: .seconds(30))
-        #expect(!knocks.isKnown(Self.key) && !knocks.isKnown(nil))
+        #expect(knocks.visitor(Self.key) == nil && knocks.visitor(nil) == nil)
         let first = knocks.knock(name: "Ann", note: "hello", key: Self.key, from: "192.0.2.1", now: .seconds(1))
         let knock = try #require(first)
         #expect(knock.number == 1 && knock.name == "Ann" && knock.note == "hello" && knock.address == "192.0.2.1")
-        #expect(!knocks.isKnown(Self.key))
+        #expect(knocks.visitor(Self.key) == nil)
         let answered = [(1, Knocks.Answer.accepted), (1, .rejected), (2, .accepted)].map { knocks.answer($0, $1) }
-        #expect(answered == [true, false, false])
+        #expect(answered == [knock, nil, nil])
         #expect(outcomes(&knocks) == ["1 accepted"])
-        #expect(knocks.isKnown(Self.key) && knocks.waiting.isEmpty)
-        knocks.forget(Self.key)
-        #expect(!knocks.isKnown(Self.key))
-        // Without a key there is nothing to know again; a short one could be guessed.
-        for key in [nil, "short", String(repeating: "x", count: 129)] {
-            let knock = knocks.knock(name: "", note: "", key: key, from: "a", now: .seconds(2))
+        #expect(knocks.visitor(Self.key) == Visitor(key: Self.key, name: "Ann") && knocks.waiting.isEmpty)
+        knocks.forget { $0.key == Self.key }
+        #expect(knocks.visitor(Self.key) == nil)
+        // Without a key there is nothing to know again.
+        let nameless = knocks.knock(name: "", note: "", key: nil, from: "a", now: .seconds(2))
+        knocks.answer(try #require(nameless).number, .accepted)
+        #expect(knocks.visitor(nil) == nil)
+    }
+
+    /// Those of the list of `--accept known`, beside those who are let in now; however many come, the list stays.
+    @Test func whoWasKnownBeforeNeedNotKnock() throws {
+        let before = (0..<3).map { Visitor(key: "known\($0)", name: "\($0)") }
+        var knocks = Knocks(patience: .seconds(30), known: before)
+        #expect(before.map { knocks.visitor($0.key) } == before)
+        for number in 1...1001 {
+            let now = Instant.seconds(Double(number) * 10)
+            let knock = knocks.knock(name: "", note: "", key: "new\(number)", from: "a", now: now)
             knocks.answer(try #require(knock).number, .accepted)
-            #expect(!knocks.isKnown(key))
         }
+        #expect(knocks.visitor("new1") == nil && knocks.visitor("new2") != nil && knocks.visitor("new1001") != nil)
+        #expect(before.map { knocks.visitor($0.key) } == before)
+        knocks.forget { $0.name == "1" }
+        #expect(before.map { knocks.visitor($0.key) } == [before[0], nil, before[2]])
+    }
+
+    /// In virtual time: as when a page's connection is lost, or its browser comes back, after any time; until it is kicked.
+    @Test func whoWasLetInHoursAgoComesBack() throws {
+        var random = SplitMix(seed: 5)
+        var knocks = Knocks(patience: .seconds(30))
+        var (letIn, now) = ([String](), Instant.start)
+        for number in 0..<300 {
+            now = now + .seconds(Double.random(in: 60...7200, using: &random))
+            knocks.tick(now: now)
+            #expect(knocks.waiting.isEmpty)
+            let key = "visitor \(number)"
+            let waiting = knocks.knock(name: "", note: "", key: key, from: "192.0.2.1", now: now)
+            let knock = try #require(waiting)
+            switch Int.random(in: 0..<3, using: &random) {
+            case 0:
+                knocks.answer(knock.number, .accepted)
+                letIn.append(key)
+            case 1: knocks.answer(knock.number, .rejected)
+            default: break
+            }
+            if Int.random(in: 0..<10, using: &random) == 0, let kicked = letIn.indices.randomElement(using: &random) {
+                let key = letIn.remove(at: kicked)
+                knocks.forget { $0.key == key }
+            }
+            let known = (0...number).map { "visitor \($0)" }.filter { knocks.visitor($0) != nil }
+            #expect(Set(known) == Set(letIn))
+        }
+        #expect(now > .seconds(100 * 3600))
     }
 
     @Test func patienceEnds() throws {

@@ -193,7 +193,7 @@ import WebRTC
         let refused = try web.join().response
         #expect(refused.status == 503)
         #expect(refused["retry-after"] == "5")
-        #expect(refused["oriel-reason"] == "full")
+        #expect(refused["oriel-reason"] == "busy")
         #expect(try web.request("DELETE", first.session).status == 200)
         #expect(try web.join().response.status == 201)
     }

@@ -10,8 +10,9 @@ import WebRTC
     @Test func itTellsWhoIsThere() {
         #expect(status.json == #"{"state":"starting","viewers":0}"#)
         status.note(.active)
-        for number in 1...3 { status.note(.joined(number: number, address: "192.0.2.1", codec: .vp8)) }
-        status.note(.left(number: 2, address: "192.0.2.1", .closedByPeer, .hungUp))
+        func viewer(_ number: Int) -> WebCall.Viewer { WebCall.Viewer(number: number, address: "192.0.2.1", name: "") }
+        for number in 1...3 { status.note(.joined(viewer(number), .vp8)) }
+        status.note(.left(viewer(2), .closedByPeer, .hungUp))
         #expect(status.json == #"{"state":"active","viewers":2}"#)
     }
 

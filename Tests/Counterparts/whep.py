@@ -103,7 +103,7 @@ class Resource:
         request = urllib.request.Request(url, body, {**self.authorization, **headers}, method=method)
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
-            with opener.open(request, timeout=15) as response:
+            with opener.open(request, timeout=60) as response:
                 return response.status, response.headers, response.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.headers, error.read().decode(errors="replace")

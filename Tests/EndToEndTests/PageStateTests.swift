@@ -88,7 +88,7 @@ extension WebTests {
             let first = try web.open(.chromium)
             try first.wait(forState: "live")
             let second = try web.open(.chromium)
-            try second.wait(forState: "full")
+            try second.wait(forState: "busy")
             // A place that becomes free is taken.
             try first.open("about:blank")
             try second.wait(forState: "live")

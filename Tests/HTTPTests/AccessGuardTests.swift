@@ -29,6 +29,17 @@ import Time
         #expect(decision == (isRight ? .allowed : .wrongToken))
     }
 
+    /// However long after the link was opened, and whatever others tried meanwhile.
+    @Test func aTokenStaysRight() {
+        var access = AccessGuard(token: "secret")
+        for hours in [0, 1, 12, 24, 24 * 365] {
+            let now = start + .seconds(hours * 3600)
+            for _ in 0..<20 { _ = access.check(bearer("wrong"), from: "192.0.2.1", now: now) }
+            let decision = access.check(bearer("secret"), from: "192.0.2.1", now: now)
+            #expect(decision == .allowed, "\(hours)")
+        }
+    }
+
     @Test func anEmptyTokenLetsNobodyIn() {
         var access = AccessGuard(token: "")
         for authorization in ["Bearer ", "Bearer x", "Bearer"] {

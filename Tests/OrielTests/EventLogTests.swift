@@ -59,6 +59,7 @@ import WebRTC
             since: .start,
             key: nil
         )
+        let viewer = WebCall.Viewer(number: 3, address: "::1", name: "Ann")
         let asked = ["call": "web", "id": "7", "name": "Ann\u{1B}", "note": "hi", "address": "192.0.2.9"]
         let events: [(CallEvent, [String: String])] = [
             (.joined(.web), ["event": "call_joined", "call": "web"]),
@@ -70,12 +71,12 @@ import WebRTC
             (CallEvent(.answered(knock, .noAnswer)), asked.merging(["event": "no_answer"]) { $1 }),
             (CallEvent(.answered(knock, .cancelled)), asked.merging(["event": "cancelled"]) { $1 }),
             (
-                CallEvent(.joined(number: 3, address: "::1", codec: .av1), in: .web),
-                ["event": "peer_joined", "call": "web", "id": "3", "address": "::1", "codec": "av1"]
+                CallEvent(.joined(viewer, .av1), in: .web),
+                ["event": "peer_joined", "call": "web", "id": "3", "name": "Ann", "address": "::1", "codec": "av1"]
             ),
             (
-                CallEvent(.left(number: 3, address: "::1", .closedByPeer, .hungUp), in: .web),
-                ["event": "peer_left", "call": "web", "id": "3", "address": "::1", "reason": "hung_up"]
+                CallEvent(.left(viewer, .closedByPeer, .hungUp), in: .web),
+                ["event": "peer_left", "call": "web", "id": "3", "name": "Ann", "address": "::1", "reason": "hung_up"]
             ),
             (.ended(.web), ["event": "call_ended", "call": "web", "reason": "ended"]),
             (.joined(plain, sentence: "sending"), ["event": "call_joined", "call": "rtp://192.0.2.1:5004"]),

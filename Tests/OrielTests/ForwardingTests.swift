@@ -33,7 +33,7 @@ import WebRTC
         "--stun": [["stun.example"], ["stun:stun.example:3479"], ["[2001:db8::1]:3478"], ["192.0.2.7"]],
         "--turn": [["u:p@turn.example"], ["a%3Ab:p%40@[2001:db8::1]:1?transport=tcp", "turn:x:y@192.0.2.1:9"]],
         "--turn-secret-file": [["/dev/null"]],
-        "--accept": [["all"], ["ask"]],
+        "--accept": [["all"], ["ask"], ["known"]],
         "--answer-timeout": [["1"], ["3600"]],
         "--as": [["Ann"], ["-- a \"b\""]],
         "--note": [["for the demo"], ["--n"]],

@@ -156,12 +156,12 @@ import WebRTC
         #expect(scene.calls.peers != nil && !scene.calls.areOver && scene.calls.names == ["rtp://h:5004"])
     }
 
-    @Test func theLatestKickedAreRemembered() throws {
+    @Test func whyTheLatestSessionsEndedIsRemembered() throws {
         let scene = try CallScene()
         defer { scene.calls.close() }
         let call = WebCall(try scene.transport.peers(), codecs: [[.vp8]], viewerLimit: 1) { _ in }
-        for number in 0..<65 { call.noteKicked("\(number)") }
-        #expect(!call.wasKicked("0") && call.wasKicked("1") && call.wasKicked("64"))
+        for number in 0..<65 { call.note(number == 1 ? .lost : .kicked, forEndOf: "\(number)") }
+        #expect(["0", "1", "64"].map { call.reasonForEnd(of: $0) } == [nil, .lost, .kicked])
         #expect(!call.hasSession("0") && call.hasSession("1") && !call.hasSession("x"))
     }
 

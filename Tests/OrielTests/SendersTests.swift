@@ -41,7 +41,7 @@ import Time
         // More than is read at once.
         let status = SenderStatus(calls: [], bitrateBps: 1, viewers: Array(repeating: viewer, count: 50))
         let control = try SenderControl(try folder.listen()) { request in
-            if case .status = request { .status(report: status) } else { .done }
+            if case .status = request { .status(report: status) } else { .done() }
         }
         let hanging = try (0..<3).map { _ in try Hanging(in: broadcast) }
         // The first lets commands connect and does not answer.

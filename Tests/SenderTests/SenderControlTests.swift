@@ -28,8 +28,8 @@ import Time
             asked.withLock { $0.append(request) }
             return switch request {
             case .status: .status(report: Self.status)
-            case .kick(let viewer): viewer == 7 ? .done : .refused(reason: "no viewer \(viewer) looks in")
-            case .accept, .reject, .setBitrate, .add, .leave: .done
+            case .kick(let viewer): viewer == 7 ? .done() : .refused(reason: "no viewer \(viewer) looks in")
+            case .accept, .reject, .forget, .setBitrate, .add, .leave: .done()
             }
         }
         let requests: [SenderRequest] = [
@@ -68,7 +68,7 @@ import Time
         String(repeating: "[", count: 4096), "null",
     ])
     func whatMakesNoSenseIsRefused(line: String) throws {
-        let control = try SenderControl(try folder.listen()) { _ in .done }
+        let control = try SenderControl(try folder.listen()) { _ in .done() }
         let silent = try folder.connect(until: late)
         let asker = try folder.connect(until: late)
         try asker.send(line, until: late)
@@ -81,7 +81,7 @@ import Time
     }
 
     @Test func aRequestThatIsTooLongIsLeft() throws {
-        let control = try SenderControl(try folder.listen()) { _ in .done }
+        let control = try SenderControl(try folder.listen()) { _ in .done() }
         let asker = try folder.connect(until: late)
         try? asker.send(String(repeating: " ", count: 70_000) + "{\"status\":{}}", until: late)
         #expect(throws: SystemError.self) { try asker.receive(limit: 1000, until: late) }
@@ -96,7 +96,7 @@ import Time
         let asked = Mutex<[SenderRequest]>([])
         let control = try SenderControl(listener) { request in
             asked.withLock { $0.append(request) }
-            return .done
+            return .done()
         }
         #expect(try isDone(ask(.status)))
         #expect(asked.withLock { $0 } == [.status])
@@ -132,7 +132,7 @@ import Time
 
     @Test(arguments: [(65_536, true), (65_537, false)])
     func aRequestMayBeSoLong(length: Int, isTaken: Bool) throws {
-        let control = try SenderControl(try folder.listen()) { _ in .done }
+        let control = try SenderControl(try folder.listen()) { _ in .done() }
         let asker = try folder.connect(until: late)
         let request = "{\"status\":{}}"
         try asker.send(request + String(repeating: " ", count: length - request.count), until: late)

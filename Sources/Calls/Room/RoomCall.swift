@@ -109,10 +109,15 @@ package final class RoomCall: JoinedCall {
         guard state.withLock(\.peer)?.number == number else { return false }
         web.perform { [self] in
             guard let peer = state.withLock(\.peer), peer.number == number else { return }
-            if let key = state.withLock(\.key) { lobby?.forget(key) }
+            if let key = state.withLock(\.key) { lobby?.forget { $0.key == key } }
             change { session, _ in session.kick() }
         }
         return true
+    }
+
+    /// By what the other member is known again, as `Visitor.key`; nil for nothing, and if it is not the one with this number.
+    package func visitorKey(of number: Int) -> String? {
+        state.withLock { $0.peer?.number == number ? $0.key : nil }
     }
 
     // MARK: - The connection
@@ -183,8 +188,9 @@ package final class RoomCall: JoinedCall {
         case .addCandidate(let line, _, _): state.withLock(\.peer)?.add(candidate: line)
         case .ask(let name, let note, let certificate): ask(name: name, note: note, certificate)
         case .recognize(let certificate):
-            guard let lobby, lobby.isKnown("\(certificate)") else { break }
-            state.withLock { $0.key = "\(certificate)" }
+            let key = sha256(of: "\(certificate)")
+            guard let lobby, lobby.visitor(key) != nil else { break }
+            state.withLock { $0.key = key }
             change { session, _ in session.recognized() }
         case .askNoMore:
             if let knock = state.withLock({ $0.knock.take() }) { lobby?.answer(knock, .cancelled) }
@@ -218,13 +224,13 @@ package final class RoomCall: JoinedCall {
     /// Has somebody asked whether the other member is let in, unless it is known.
     private func ask(name: String, note: String, _ certificate: Fingerprint?) {
         guard let lobby else { return }
-        let key = certificate.map { "\($0)" }
+        let key = certificate.map { sha256(of: "\($0)") }
         let question = state.withLock { state in
             (state.key, state.knock) = (key, nil)
             state.questions += 1
             return state.questions
         }
-        if lobby.isKnown(key) { return change { session, _ in session.answered(.accepted) } }
+        if lobby.visitor(key) != nil { return change { session, _ in session.answered(.accepted) } }
         let number = lobby.knock(
             name: name,
             note: note,
@@ -232,7 +238,7 @@ package final class RoomCall: JoinedCall {
             from: "room \(address.room)",
             in: "\(address)"
         ) { [weak self, web] in
-            let answer = $0
+            let answer = $1
             web.perform { [weak self] in self?.take(answer, to: question) }
         }
         guard let number else { return change { session, _ in session.answered(nil) } }

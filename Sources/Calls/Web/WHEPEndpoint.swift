@@ -11,7 +11,6 @@ struct WHEPEndpoint: Sendable {
     static let offerType = "application/sdp"
     static let fragmentType = "application/trickle-ice-sdpfrag"
     private static let sessionPrefix = path + "/"
-    private static let kickedHint: HTTPHeaders = ["Oriel-Reason": "kicked"]
 
     let call: WebCall
     let status: WebStatus
@@ -51,13 +50,20 @@ struct WHEPEndpoint: Sendable {
         if status.isStopped {
             return completion(.sentence(.conflict, "nothing is broadcast now", ["Retry-After": "4"]))
         }
-        guard let lobby, !lobby.isKnown(request.viewerKey) else { return admit(request, completion) }
-        knock(request, at: lobby, completion)
+        guard let lobby else { return admit(request, completion) }
+        let key = request.viewerKey
+        if let visitor = lobby.visitor(key) { return admit(request, name: visitor.name, key: key, completion) }
+        knock(request, at: lobby, key: key, completion)
     }
 
-    private func admit(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
+    private func admit(
+        _ request: HTTPRequest,
+        name: String = "",
+        key: String? = nil,
+        _ completion: @escaping WebService.Completion
+    ) {
         let offer = String(decoding: request.body, as: UTF8.self)
-        call.join(offer: offer, from: request.client, viewerKey: request.viewerKey) { result in
+        call.join(offer: offer, from: request.client, name: name, key: key) { result in
             switch result {
             case .success(let admission): completion(created(admission))
             case .failure(let refusal):
@@ -67,12 +73,17 @@ struct WHEPEndpoint: Sendable {
     }
 
     /// The response waits until somebody has decided. A page first asks its viewer for a name; players cannot.
-    private func knock(_ request: HTTPRequest, at lobby: Lobby, _ completion: @escaping WebService.Completion) {
+    private func knock(
+        _ request: HTTPRequest,
+        at lobby: Lobby,
+        key: String?,
+        _ completion: @escaping WebService.Completion
+    ) {
         func text(_ field: String) -> String? {
             request.headers.first(name: field).flatMap { String(percentDecoding: $0[...]) }
         }
         let name = text("oriel-name")
-        guard name != nil || request.viewerKey == nil else {
+        guard name != nil || key == nil else {
             return completion(
                 .sentence(.preconditionRequired, "whoever shares this screen lets people in", ["Oriel-Reason": "knock"])
             )
@@ -80,15 +91,13 @@ struct WHEPEndpoint: Sendable {
         let number = lobby.knock(
             name: name ?? "",
             note: text("oriel-note") ?? "",
-            key: request.viewerKey,
+            key: key,
             from: request.client
-        ) { answer in
+        ) { knock, answer in
             switch answer {
-            case .accepted: admit(request, completion)
-            case .rejected:
-                completion(.sentence(.forbidden, "you were not let in", ["Oriel-Reason": "rejected"]))
-            case .noAnswer:
-                completion(.sentence(.serviceUnavailable, "nobody has answered", ["Oriel-Reason": "no-answer"]))
+            case .accepted: admit(request, name: knock.name, key: key, completion)
+            case .rejected: completion(.sentence(.forbidden, "you were not let in", Self.hint(.rejected)))
+            case .noAnswer: completion(.sentence(.serviceUnavailable, "nobody has answered", Self.hint(.noAnswer)))
             case .cancelled:
                 completion(.sentence(.serviceUnavailable, "nobody can answer now", ["Retry-After": "1"]))
             }
@@ -120,12 +129,14 @@ struct WHEPEndpoint: Sendable {
         }
     }
 
+    private static func hint(_ reason: EndReason) -> HTTPHeaders { ["Oriel-Reason": reason.rawValue] }
+
     /// Headers that tell a page more than the sentence does.
     private static func hints(_ refusal: Refusal) -> HTTPHeaders {
         switch refusal {
-        case .full: ["Retry-After": "5", "Oriel-Reason": "full"]
+        case .full: ["Retry-After": "5", "Oriel-Reason": EndReason.busy.rawValue]
         case .noTransport, .closed, .tooMany: ["Retry-After": "5"]
-        case .kicked: kickedHint
+        case .kicked: hint(.kicked)
         case .malformed, .unacceptable: [:]
         }
     }
@@ -134,8 +145,10 @@ struct WHEPEndpoint: Sendable {
     func change(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
         let session = Self.session(of: request.path) ?? ""
         let unknown = HTTPResponse.sentence(.notFound, "there is no such session")
-        if call.wasKicked(session) {
-            return completion(.sentence(.forbidden, "\(Refusal.kicked)", Self.kickedHint))
+        switch call.reasonForEnd(of: session) {
+        case nil: break
+        case .kicked: return completion(.sentence(.forbidden, "\(Refusal.kicked)", Self.hint(.kicked)))
+        case let reason?: return completion(.sentence(.notFound, "this session is over", Self.hint(reason)))
         }
         if request.method == .DELETE {
             return call.leave(session) { wasThere in completion(wasThere ? HTTPResponse(.ok) : unknown) }
@@ -165,7 +178,13 @@ struct WHEPEndpoint: Sendable {
 }
 
 extension HTTPRequest {
-    /// By what a viewer is known that was let in before; the page makes it up. The certificates by which members of rooms are known
-    /// are longer.
-    var viewerKey: String? { headers.first(name: "oriel-viewer").flatMap { 16...64 ~= $0.utf8.count ? $0 : nil } }
+    /// Bytes of the secret that a page makes up, and keeps.
+    private static let secretLengths = 16...64
+
+    /// By what a viewer is known again, as `Visitor.key`; nil for nothing, or what could be guessed.
+    var viewerKey: String? {
+        headers.first(name: "oriel-viewer").flatMap {
+            Self.secretLengths ~= $0.utf8.count ? sha256(of: $0) : nil
+        }
+    }
 }

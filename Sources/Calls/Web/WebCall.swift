@@ -10,30 +10,41 @@ package import WebRTC
 ///
 /// Any thread may ask; all is done on the network thread of the peers.
 package final class WebCall: Sendable {
+    /// Somebody who looks in, for people and programs.
+    package struct Viewer: Sendable {
+        /// The peer's.
+        package let number: Int
+        package let address: String
+        /// What it said of itself; empty if it did not.
+        package let name: String
+
+        fileprivate var description: String { "viewer \(number)" + (name.isEmpty ? "" : " (\"\(name)\")") }
+    }
+
     package enum Event: Sendable, CustomStringConvertible {
-        case joined(number: Int, address: String, codec: VideoCodec)
-        case left(number: Int, address: String, PeerSession.End, EndReason)
+        case joined(Viewer, VideoCodec)
+        case left(Viewer, PeerSession.End, EndReason)
 
         package var description: String {
             switch self {
-            case .joined(let number, let address, let codec):
-                "viewer \(number) looks in from \(address), \(codec.rawValue)"
-            case .left(let number, let address, let end, _): "viewer \(number) from \(address) \(end)"
+            case .joined(let viewer, let codec):
+                "\(viewer.description) looks in from \(viewer.address), \(codec.rawValue)"
+            case .left(let viewer, let end, _): "\(viewer.description) from \(viewer.address) \(end)"
             }
         }
     }
 
     /// One viewer, from the negotiation to its end.
     private struct Session {
-        let number: Int
-        let address: String
+        let viewer: Viewer
+        /// By what the viewer is known again, as `Visitor.key`; nil for nothing.
+        let key: String?
         let negotiation: Negotiation
-        /// By what the viewer is known again; nil for nothing.
-        let viewerKey: String?
         /// The viewer's of the current generation.
         var credentials: ICECredentials
         /// How many of the viewer's candidates were given to its peer, over all restarts.
         var candidateCount = 0
+        var isKicked = false
         /// Gets the answer, or why there is none; nil once it has been called.
         var completion: (@Sendable (Result<Admission, Refusal>) -> Void)?
     }
@@ -41,13 +52,13 @@ package final class WebCall: Sendable {
     private struct State: ~Copyable {
         /// Viewers by the names of their sessions.
         var sessions: [String: Session] = [:]
-        /// The sessions that were kicked last, in order.
-        var kicked: [String] = []
+        /// The sessions that ended last without their viewers' doing, in order.
+        var ended: [(id: String, reason: EndReason)] = []
         var limits: ViewerLimits
     }
 
-    /// How many kicked viewers are told why their sessions ended.
-    private static let kickedLimit = 64
+    /// How many viewers are told why their sessions ended.
+    private static let endedLimit = 64
 
     private let peers: PeerGroup
     private let codecs: [[VideoCodec]]
@@ -76,15 +87,18 @@ package final class WebCall: Sendable {
 
     /// Answers an offer, or refuses. The completion is called once, on any thread.
     ///
-    /// - Parameter viewerKey: by what the viewer is known again.
+    /// - Parameters:
+    ///   - name: what the viewer says of itself; may be empty.
+    ///   - key: by what it is known again, as `Visitor.key`; nil for nothing.
     package func join(
         offer: String,
         from address: String,
-        viewerKey: String? = nil,
+        name: String = "",
+        key: String? = nil,
         completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) {
         let isOpen = peers.perform { [self] loop in
-            do throws(Refusal) { try admit(offer, from: address, viewerKey, in: loop, completion) } catch {
+            do throws(Refusal) { try admit(offer, from: address, name, key, in: loop, completion) } catch {
                 completion(.failure(error))
             }
         }
@@ -94,7 +108,8 @@ package final class WebCall: Sendable {
     private func admit(
         _ offer: String,
         from address: String,
-        _ viewerKey: String?,
+        _ name: String,
+        _ key: String?,
         in loop: PeerLoop,
         _ completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) throws(Refusal) {
@@ -109,10 +124,9 @@ package final class WebCall: Sendable {
         guard let peer else { throw .noTransport }
         let remote = negotiation.agreement.remote
         let session = Session(
-            number: peer.number,
-            address: address,
+            viewer: Viewer(number: peer.number, address: address, name: name),
+            key: key,
             negotiation: negotiation,
-            viewerKey: viewerKey,
             credentials: remote.credentials,
             completion: completion
         )
@@ -146,15 +160,13 @@ package final class WebCall: Sendable {
             let generation = local.credentials.fragment
             completion(.success(Admission(id: id, answer: "\(answer)", generation: generation)))
         case .connected(let status):
-            report(.joined(number: status.number, address: status.address, codec: status.codec))
+            if let session = state.withLock({ $0.sessions[id] }) { report(.joined(session.viewer, status.codec)) }
         case .ended(let end, let status):
-            let (session, isKicked) = state.withLock { state in
-                (state.sessions.removeValue(forKey: id), state.kicked.contains(id))
-            }
-            session?.completion?(.failure(isKicked ? .kicked : end == .pathLost ? .noTransport : .closed))
-            guard status.isConnected else { return }
-            let reason = isKicked ? .kicked : EndReason(end)
-            report(.left(number: status.number, address: status.address, end, reason))
+            guard let session = state.withLock({ $0.sessions.removeValue(forKey: id) }) else { return }
+            let reason = session.isKicked ? .kicked : EndReason(end)
+            if reason != .hungUp { note(reason, forEndOf: id) }
+            session.completion?(.failure(session.isKicked ? .kicked : end == .pathLost ? .noTransport : .closed))
+            if status.isConnected { report(.left(session.viewer, end, reason)) }
         }
     }
 
@@ -177,7 +189,7 @@ package final class WebCall: Sendable {
         _ condition: FragmentCondition,
         in loop: PeerLoop
     ) -> TrickleOutcome {
-        guard let session = state.withLock({ $0.sessions[id] }), let peer = loop.peer(session.number) else {
+        guard let session = state.withLock({ $0.sessions[id] }), let peer = loop.peer(session.viewer.number) else {
             return .unknownViewer
         }
         let fragment: TrickleFragment
@@ -195,7 +207,7 @@ package final class WebCall: Sendable {
         }
         if isRestart, let credentials = fragment.credentials {
             let mayStart = state.withLock { state in
-                guard state.limits.mayStart(session.address, now: loop.now) else { return false }
+                guard state.limits.mayStart(session.viewer.address, now: loop.now) else { return false }
                 state.sessions[id]?.credentials = credentials
                 return true
             }
@@ -217,7 +229,7 @@ package final class WebCall: Sendable {
         let admitted = state.withLock { state in
             guard let session = state.sessions[id] else { return 0 }
             let count = min(usable.count, ViewerLimits.candidatesOfOneViewer - session.candidateCount)
-            let admitted = state.limits.admit(count, of: session.address, now: now)
+            let admitted = state.limits.admit(count, of: session.viewer.address, now: now)
             state.sessions[id]?.candidateCount += admitted
             return admitted
         }
@@ -229,7 +241,7 @@ package final class WebCall: Sendable {
     /// Ends a viewer's session. The completion gets whether there was one, on any thread.
     package func leave(_ id: String, completion: @escaping @Sendable (Bool) -> Void) {
         let isOpen = peers.perform { [self] loop in
-            let peer = state.withLock { $0.sessions[id] }.flatMap { loop.peer($0.number) }
+            let peer = state.withLock { $0.sessions[id] }.flatMap { loop.peer($0.viewer.number) }
             if let peer { loop.close(peer, .closedByPeer) }
             completion(peer != nil)
         }
@@ -241,39 +253,43 @@ package final class WebCall: Sendable {
     /// - Parameter number: the peer's.
     /// - Returns: whether there is such a viewer.
     package func kick(_ number: Int) -> Bool {
-        guard let id = state.withLock({ $0.sessions.first { $0.value.number == number }?.key }) else { return false }
-        return peers.perform { [self] loop in
-            guard let peer = loop.peer(number) else { return }
-            noteKicked(id)
-            loop.close(peer, .closed)
+        let isThere = state.withLock { state in
+            guard let id = state.sessions.first(where: { $0.value.viewer.number == number })?.key else { return false }
+            state.sessions[id]?.isKicked = true
+            return true
+        }
+        return isThere && peers.perform { loop in if let peer = loop.peer(number) { loop.close(peer, .closed) } }
+    }
+
+    /// The name of a viewer, and by what it is known again; nil if there is no such viewer.
+    package func viewer(_ number: Int) -> (name: String, key: String?)? {
+        state.withLock { state in
+            state.sessions.values.first { $0.viewer.number == number }.map { ($0.viewer.name, $0.key) }
         }
     }
 
-    /// By what a viewer is known again; nil for nothing, and if there is no such viewer.
-    package func viewerKey(of number: Int) -> String? {
-        state.withLock { $0.sessions.values.first { $0.number == number }?.viewerKey }
-    }
-
-    /// Whether there is such a session, or one that was kicked, whose name nobody knows but its viewer.
+    /// Whether there is such a session, or one that ended lately, whose name nobody knows but its viewer.
     package func hasSession(_ id: String) -> Bool {
-        state.withLock { $0.sessions[id] != nil || $0.kicked.contains(id) }
+        state.withLock { $0.sessions[id] != nil } || reasonForEnd(of: id) != nil
     }
 
     /// What is known of the way to a viewer, by the name of its session; nil if there is none.
     func report(on id: String, _ work: WebStatus.Work) -> ViewerReport? {
-        guard let number = state.withLock({ $0.sessions[id]?.number }),
+        guard let number = state.withLock({ $0.sessions[id]?.viewer.number }),
             let peer = peers.statuses.first(where: { $0.number == number })
         else { return nil }
         return ViewerReport(peer, target: peers.targetBitrate(for: peer), work)
     }
 
-    /// Whether the viewer of a session was sent away lately.
-    package func wasKicked(_ id: String) -> Bool { state.withLock { $0.kicked.contains(id) } }
+    /// Why a session ended lately without its viewer's doing; nil if it did not.
+    package func reasonForEnd(of id: String) -> EndReason? {
+        state.withLock { $0.ended.first { $0.id == id }?.reason }
+    }
 
-    func noteKicked(_ id: String) {
+    func note(_ reason: EndReason, forEndOf id: String) {
         state.withLock { state in
-            state.kicked.append(id)
-            state.kicked.removeFirst(max(0, state.kicked.count - Self.kickedLimit))
+            state.ended.append((id, reason))
+            state.ended.removeFirst(max(0, state.ended.count - Self.endedLimit))
         }
     }
 }

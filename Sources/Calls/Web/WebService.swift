@@ -85,7 +85,7 @@ package final class WebService: Sendable {
         switch request.path {
         case WHEPEndpoint.path: whep.join(request, completion)
         case "/snapshot.png":
-            if let lobby = configuration.lobby, !lobby.isKnown(request.viewerKey) {
+            if let lobby = configuration.lobby, lobby.visitor(request.viewerKey) == nil {
                 return completion(.sentence(.forbidden, "only who was let in gets a picture"))
             }
             snapshot(completion)
@@ -140,7 +140,7 @@ package final class WebService: Sendable {
             "Accept-Post": WHEPEndpoint.offerType,
             "Accept-Patch": WHEPEndpoint.fragmentType,
         ]
-        let isLetIn = configuration.lobby.map { $0.isKnown(request.viewerKey) } ?? true
+        let isLetIn = configuration.lobby.map { $0.visitor(request.viewerKey) != nil } ?? true
         if isKnown, isLetIn, request.path == WHEPEndpoint.path { whep.add(iceServersTo: &headers) }
         return HTTPResponse(.ok, headers)
     }

@@ -11,7 +11,7 @@ extension Encodable {
 }
 
 extension Decodable {
-    init(jsonLine line: String) throws {
+    package init(jsonLine line: String) throws {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         self = try decoder.decode(Self.self, from: Data(line.utf8))

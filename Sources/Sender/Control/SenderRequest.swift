@@ -7,6 +7,8 @@ package enum SenderRequest: Codable, Sendable, Equatable {
     case accept(knock: Int)
     /// Sends away who knocks with this number.
     case reject(knock: Int)
+    /// Has those of a name ask again who were let in; nil for all.
+    case forget(name: String?)
     /// From now on, renditions have this target of rate control, in bits a second.
     case setBitrate(bitrateBps: Int)
     /// Begins a call.
@@ -41,7 +43,17 @@ package enum SenderRequest: Codable, Sendable, Equatable {
 
 /// What a sender replies: one JSON object on one line, with one key.
 package enum SenderReply: Codable, Sendable {
-    case done
+    /// Somebody whom the request let in, or sent away, and who can be known again.
+    package struct Visitor: Codable, Sendable {
+        /// The SHA-256, in hexadecimal digits, of a secret that its browser keeps.
+        package let key: String
+        /// What it said of itself; may be empty.
+        package let name: String
+
+        package init(key: String, name: String) { (self.key, self.name) = (key, name) }
+    }
+
+    case done(visitor: Visitor? = nil)
     /// The request was refused: the reason, as a sentence without a full stop.
     case refused(reason: String)
     case status(report: SenderStatus)

@@ -35,6 +35,8 @@ package struct SenderStatus: Codable, Sendable {
         /// The name of the call.
         package var call = ""
         package var address = ""
+        /// What it said of itself; absent if it did not.
+        package var name: String?
         /// Seconds since it joined.
         package var sinceS = 0.0
         package var pictures = Pictures.sent

@@ -1,6 +1,16 @@
 import HTTP
 package import Time
 
+/// Somebody who may come in without asking.
+package struct Visitor: Sendable, Equatable {
+    /// By what it is known again: the SHA-256, in hexadecimal digits, of a secret that its browser keeps.
+    package let key: String
+    /// What it said of itself; may be empty.
+    package let name: String
+
+    package init(key: String, name: String) { (self.key, self.name) = (key, name) }
+}
+
 /// Viewers who ask to be let in, and what became of them. Sans-IO: call `tick` when `nextDeadline` comes.
 package struct Knocks: Sendable {
     package struct Knock: Sendable, Equatable {
@@ -13,8 +23,8 @@ package struct Knocks: Sendable {
         /// The call into which it wants, as the command line names it.
         package let call: String
         package let since: Instant
-        /// By what the viewer shows later that it was let in; nil for one who cannot.
-        let key: String?
+        /// By what the viewer is known again, as `Visitor.key`; nil for one who shows nothing of the kind.
+        package let key: String?
     }
 
     package enum Answer: String, Sendable {
@@ -26,21 +36,27 @@ package struct Knocks: Sendable {
 
     /// Those who wait at once, in all and of one address.
     private static let (most, mostOfOneAddress) = (32, 4)
-    /// Those who are remembered.
+    /// Those let in who are remembered.
     private static let mostKnown = 1000
-    /// Unicode scalars of names and notes, bytes of keys.
-    static let (longestName, longestNote, keyLengths) = (60, 200, 16...128)
+    /// Unicode scalars of names and notes.
+    private static let (longestName, longestNote) = (60, 200)
 
     private let patience: Duration
     /// Knocks are told, so they must not be many.
     private var allowance = NetworkAllowance(limit: 8, recovery: .seconds(5))
     private(set) package var waiting: [Knock] = []
     private var lastNumber = 0
-    private var known: [String] = []
+    /// Those who were known at the beginning, and those let in since.
+    private var (invited, known): ([Visitor], [Visitor])
     private var answers: [(Knock, Answer)] = []
 
-    /// - Parameter patience: how long a knock waits for an answer.
-    package init(patience: Duration) { self.patience = patience }
+    /// - Parameters:
+    ///   - patience: how long a knock waits for an answer.
+    ///   - known: those who need not knock.
+    package init(patience: Duration, known: [Visitor] = []) {
+        self.patience = patience
+        (invited, self.known) = (known, [])
+    }
 
     package var nextDeadline: Instant? { waiting.first.map { $0.since + patience } }
 
@@ -50,8 +66,10 @@ package struct Knocks: Sendable {
         return answers
     }
 
-    /// Whether a viewer was let in before, and not sent away since.
-    package func isKnown(_ key: String?) -> Bool { key.map(known.contains) ?? false }
+    /// The one of this key, if it was let in, and not sent away since.
+    package func visitor(_ key: String?) -> Visitor? {
+        key.flatMap { key in (known + invited).first { $0.key == key } }
+    }
 
     /// - Returns: nil if too many wait. A viewer that knocks again takes the place of its first knock.
     package mutating func knock(
@@ -62,7 +80,6 @@ package struct Knocks: Sendable {
         in call: String = "web",
         now: Instant
     ) -> Knock? {
-        let key = key.flatMap { Self.keyLengths ~= $0.utf8.count ? $0 : nil }
         if let key, let earlier = waiting.first(where: { $0.key == key }) { answer(earlier.number, .cancelled) }
         guard waiting.count < Self.most, waiting.count(where: { $0.address == address }) < Self.mostOfOneAddress,
             allowance.take(from: address, now: now) == 1
@@ -81,21 +98,25 @@ package struct Knocks: Sendable {
         return knock
     }
 
-    /// - Returns: whether such a knock waits.
+    /// - Returns: the knock that waited; nil if there is none of this number.
     @discardableResult
-    package mutating func answer(_ number: Int, _ answer: Answer) -> Bool {
-        guard let index = waiting.firstIndex(where: { $0.number == number }) else { return false }
+    package mutating func answer(_ number: Int, _ answer: Answer) -> Knock? {
+        guard let index = waiting.firstIndex(where: { $0.number == number }) else { return nil }
         let knock = waiting.remove(at: index)
-        if answer == .accepted, let key = knock.key, !known.contains(key) {
-            known.append(key)
+        if answer == .accepted, let key = knock.key {
+            forget { $0.key == key }
+            known.append(Visitor(key: key, name: knock.name))
             known.removeFirst(max(0, known.count - Self.mostKnown))
         }
         answers.append((knock, answer))
-        return true
+        return knock
     }
 
-    /// Has a viewer knock again when it comes again.
-    package mutating func forget(_ key: String) { known.removeAll { $0 == key } }
+    /// Has viewers knock again when they come again.
+    package mutating func forget(where isMeant: (Visitor) -> Bool) {
+        known.removeAll(where: isMeant)
+        invited.removeAll(where: isMeant)
+    }
 
     package mutating func tick(now: Instant) {
         while let first = waiting.first, first.since + patience <= now { answer(first.number, .noAnswer) }
@@ -112,5 +133,15 @@ package struct Knocks: Sendable {
             }
         }
         return String(String.UnicodeScalarView(words.joined(separator: " ".unicodeScalars).prefix(length)))
+    }
+}
+
+extension Knocks.Knock {
+    /// For people: the name, if one was given, the address and the note.
+    package var who: String { Self.who(name: name, note: note, address: address) }
+
+    package static func who(name: String, note: String, address: String) -> String {
+        let name = name.isEmpty ? "somebody" : "\"\(name)\""
+        return "\(name) from \(address)" + (note.isEmpty ? "" : " (\"\(note)\")")
     }
 }

@@ -12,26 +12,21 @@ package final class Lobby: Sendable {
         package var description: String {
             switch self {
             case .knocked(let knock):
-                "\(Self.who(knock)) asks to look in: \"oriel accept \(knock.number)\" or \"oriel reject \(knock.number)\""
+                "\(knock.who) asks to look in: \"oriel accept \(knock.number)\" or \"oriel reject \(knock.number)\""
             case .answered(let knock, let answer):
                 switch answer {
-                case .accepted: "\(Self.who(knock)) is let in"
-                case .rejected: "\(Self.who(knock)) is not let in"
-                case .noAnswer: "\(Self.who(knock)) got no answer"
-                case .cancelled: "\(Self.who(knock)) waits no more"
+                case .accepted: "\(knock.who) is let in"
+                case .rejected: "\(knock.who) is not let in"
+                case .noAnswer: "\(knock.who) got no answer"
+                case .cancelled: "\(knock.who) waits no more"
                 }
             }
-        }
-
-        private static func who(_ knock: Knocks.Knock) -> String {
-            let name = knock.name.isEmpty ? "somebody" : "\"\(knock.name)\""
-            return "\(name) from \(knock.address)" + (knock.note.isEmpty ? "" : " (\"\(knock.note)\")")
         }
     }
 
     private struct State {
         var knocks: Knocks
-        var completions: [Int: @Sendable (Knocks.Answer) -> Void] = [:]
+        var completions: [Int: @Sendable (Knocks.Knock, Knocks.Answer) -> Void] = [:]
         var timerAt: Instant?
     }
 
@@ -41,21 +36,23 @@ package final class Lobby: Sendable {
 
     /// - Parameters:
     ///   - patience: how long a viewer waits for an answer.
+    ///   - known: those who need not knock.
     ///   - schedule: calls back after a while, on any thread.
     ///   - report: gets the events, on any thread.
     package init(
         patience: Duration,
+        known: [Visitor] = [],
         schedule: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void,
         report: @escaping @Sendable (Event) -> Void
     ) {
-        state = Mutex(State(knocks: Knocks(patience: patience)))
+        state = Mutex(State(knocks: Knocks(patience: patience, known: known)))
         (self.schedule, self.report) = (schedule, report)
     }
 
     package var waiting: [Knocks.Knock] { state.withLock { $0.knocks.waiting } }
 
-    /// Whether a viewer was let in before.
-    func isKnown(_ key: String?) -> Bool { state.withLock { $0.knocks.isKnown(key) } }
+    /// The one of this key, if it was let in before.
+    package func visitor(_ key: String?) -> Visitor? { state.withLock { $0.knocks.visitor(key) } }
 
     /// Has a viewer wait. The completion is called once, on any thread, unless nil is returned.
     ///
@@ -66,7 +63,7 @@ package final class Lobby: Sendable {
         key: String?,
         from address: String,
         in call: String = "web",
-        completion: @escaping @Sendable (Knocks.Answer) -> Void
+        completion: @escaping @Sendable (Knocks.Knock, Knocks.Answer) -> Void
     ) -> Int? {
         var made: Knocks.Knock?
         change { state, now in
@@ -77,16 +74,16 @@ package final class Lobby: Sendable {
         return made?.number
     }
 
-    /// - Returns: whether such a knock waits.
+    /// - Returns: the knock that waited; nil if there is none of this number.
     @discardableResult
-    package func answer(_ number: Int, _ answer: Knocks.Answer) -> Bool {
-        var wasThere = false
-        change { state, _ in wasThere = state.knocks.answer(number, answer) }
-        return wasThere
+    package func answer(_ number: Int, _ answer: Knocks.Answer) -> Knocks.Knock? {
+        var knock: Knocks.Knock?
+        change { state, _ in knock = state.knocks.answer(number, answer) }
+        return knock
     }
 
-    /// A viewer was sent away: it has to knock again.
-    package func forget(_ key: String) { state.withLock { $0.knocks.forget(key) } }
+    /// Has viewers knock again when they come again.
+    package func forget(where isMeant: (Visitor) -> Bool) { state.withLock { $0.knocks.forget(where: isMeant) } }
 
     /// Has nobody wait any more.
     package func close() { for knock in waiting { answer(knock.number, .cancelled) } }
@@ -109,7 +106,7 @@ package final class Lobby: Sendable {
         }
         for (knock, answer, completion) in answers {
             report(.answered(knock, answer))
-            completion?(answer)
+            completion?(knock, answer)
         }
     }
 }

@@ -19,10 +19,11 @@ const sentences = {
   reconnecting: 'The connection is lost. Reconnecting…',
   unable: 'This browser has no WebRTC, or it is switched off. Please open the link in another one.',
   denied: 'This link is wrong or no longer valid. Please ask for a new one.',
-  full: 'All places are taken. You will join as soon as one is free.',
+  busy: 'All places are taken. You will join as soon as one is free.',
   kicked: 'You were sent away.',
   knocking: 'Whoever shares this screen lets people in.',
   asking: 'Waiting to be let in…',
+  no_answer: 'Nobody has answered.',
   rejected: 'You were not let in.',
 };
 
@@ -35,8 +36,8 @@ const troubles = {
 };
 
 let link = 'connecting';    // the state of the connection to the sender: connecting, live, reconnecting, or one of `stops`
-const waits = ['denied', 'kicked', 'knocking', 'rejected'];      // for the viewer
-const stops = ['unable', 'denied', 'full', 'kicked', 'knocking', 'asking', 'rejected'];
+const waits = ['denied', 'kicked', 'knocking', 'no_answer', 'rejected'];      // for the viewer
+const stops = [...waits, 'unable', 'busy', 'asking'];
 let source = null;          // the state of the broadcast itself, from the events
 let viewers = null;
 let seen = false;           // whether there ever was a picture
@@ -154,18 +155,12 @@ function pauseAfter({ status, reason, retryAfter, message }) {
     become('denied');
     return Infinity;
   }
-  if (reason === 'knock' || reason === 'no-answer') {
+  if (['knock', 'no_answer', 'rejected'].includes(reason)) {
     sender.knock = null;
-    become('knocking');
-    if (reason === 'no-answer') say('Nobody has answered.');
+    become(reason === 'knock' ? 'knocking' : reason);
     return Infinity;
   }
-  if (reason === 'rejected') {
-    sender.knock = null;
-    become('rejected');
-    return Infinity;
-  }
-  if (reason === 'full') become('full');
+  if (reason === 'busy') become('busy');
   else if (!sender.knock) become(status === 503 && !seen ? 'connecting' : 'reconnecting');
   if (status === 429) say(message);
   const backoff = delay * (0.8 + 0.4 * Math.random());

@@ -1,0 +1,174 @@
+import ArgumentParser
+import Glibc
+import Posix
+import Sender
+import Time
+
+/// Asks a person who may come in, at the terminal and by notifications of the desktop: a process beside a sender, which has neither
+/// network nor broadcast.
+///
+/// Questions come from standard input, and it ends with that; answers go to standard output.
+struct Ask: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Ask who may come in.", shouldDisplay: false)
+
+    @Option(help: "The process group whose terminal it may read.")
+    var terminalGroup: Int32?
+
+    func run() throws {
+        let signals = try TerminationSignals()
+        let questions = QuestionPipe(try descriptor(of: 0))
+        let desk = AskingDesk(terminalGroup.flatMap { Terminal(ofGroup: $0) }) { request in
+            if let line = try? request.jsonLine() { try? write(line + "\n", to: 1) }
+        }
+        while !signals.take(), !questions.isOver {
+            for question in questions.read() { desk.take(question) }
+            let deadline = desk.turn(at: MonotonicClock.now())
+            let descriptors = [questions.raw, signals.descriptor.raw] + desk.descriptors
+            waitReadable(descriptors.span, until: deadline)
+        }
+        desk.close()
+    }
+
+    private func descriptor(of number: Int32) throws(SystemError) -> FileDescriptor {
+        let copy = FileDescriptor(taking: try check("dup") { fcntl(number, F_DUPFD_CLOEXEC, 3) })
+        let raw = copy.raw
+        try check("fcntl") { fcntl(raw, F_SETFL, O_NONBLOCK) }
+        return copy
+    }
+}
+
+/// Where the questions of a sender come from.
+private final class QuestionPipe {
+    /// In bytes. A sender may say anything.
+    private static let longestLine = 16384
+
+    private let descriptor: FileDescriptor
+    private var bytes: [UInt8] = []
+    private(set) var isOver = false
+
+    init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+
+    var raw: Int32 { descriptor.raw }
+
+    /// Those that have come. What makes no sense is left out.
+    func read() -> [Question] {
+        var chunk = [UInt8](repeating: 0, count: 65536)
+        do {
+            let count = try chunk.withUnsafeMutableBytes { try readAvailable(from: raw, into: $0) }
+            guard let count else { return [] }
+            isOver = count == 0
+            bytes += chunk[..<count]
+        } catch {
+            isOver = true
+        }
+        var questions: [Question] = []
+        while let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
+            if let question = try? Question(jsonLine: String(decoding: bytes[..<end], as: UTF8.self)) {
+                questions.append(question)
+            }
+            bytes.removeSubrange(...end)
+        }
+        if bytes.count > Self.longestLine { isOver = true }
+        return questions
+    }
+}
+
+/// All that asks, and those who are to be known from now on.
+private final class AskingDesk {
+    /// How often the terminal is looked at while somebody waits and it belongs to others.
+    private static let lookInterval = Duration.seconds(1)
+    /// How long notifications may take to go.
+    private static let farewellTime = Duration.milliseconds(500)
+    private static let reapInterval = Duration.milliseconds(100)
+
+    private let terminal: Terminal?
+    private let tell: (SenderRequest) -> Void
+    private var questions = Questions()
+    private var notifications: [Notification] = []
+    /// Those that are over, until their program has ended.
+    private var leaving: [Notification] = []
+    /// Those who will be known once the sender says that they are let in.
+    private var always: [Int: Question.Knock] = [:]
+    private var waiting: [Int: Question.Knock] = [:]
+
+    init(_ terminal: Terminal?, tell: @escaping (SenderRequest) -> Void) {
+        (self.terminal, self.tell) = (terminal, tell)
+    }
+
+    /// What may have news: the terminal only while a question is open there.
+    var descriptors: [Int32] {
+        let reads = questions.isOpen && terminal?.isInForeground ?? false
+        return notifications.map(\.descriptor) + (reads ? [terminal!.raw] : [])
+    }
+
+    func take(_ question: Question) {
+        if terminal != nil { questions.take(question) }
+        switch question {
+        case .knocked(let knock):
+            waiting[knock.id] = knock
+            if Notification.isPossible, let notification = Notification(knock) { notifications.append(notification) }
+        case .answered(let id, let isAccepted):
+            waiting[id] = nil
+            for notification in notifications where notification.knock == id {
+                notification.close()
+                leaving.append(notification)
+            }
+            notifications.removeAll { $0.knock == id }
+            if let knock = always.removeValue(forKey: id), isAccepted { remember(knock) }
+        }
+    }
+
+    /// Does what is to be done now. Returns when to come again.
+    func turn(at now: Instant) -> Instant? {
+        for notification in notifications {
+            let (verdict, isOver) = notification.take()
+            if let verdict { answer(notification.knock, verdict) }
+            guard isOver else { continue }
+            notifications.removeAll { $0 === notification }
+            leaving.append(notification)
+        }
+        leaving.removeAll(where: \.hasEnded)
+        let reaping = leaving.isEmpty ? nil : now + Self.reapInterval
+        guard let terminal, !terminal.isOver, questions.isOpen || questions.isDue else { return reaping }
+        guard terminal.isInForeground else { return earliest(reaping, now + Self.lookInterval) }
+        if questions.isOpen {
+            for line in terminal.read() { act(on: questions.typed(line, now: now)) }
+        }
+        if questions.isDue {
+            terminal.forget()
+            if let text = questions.show(now: now) { Console.note(text) }
+        }
+        return earliest(reaping, now + Self.lookInterval)
+    }
+
+    func close() {
+        for notification in notifications { notification.close() }
+        let all = notifications + leaving
+        let deadline: Instant = MonotonicClock.now() + Self.farewellTime
+        while MonotonicClock.now() < deadline, !all.allSatisfy(\.hasEnded) {
+            MonotonicClock.sleep(for: .milliseconds(5))
+        }
+    }
+
+    private func act(on output: Questions.Output?) {
+        switch output {
+        case .say(let text): Console.note(text)
+        case .answer(let id, let verdict): answer(id, verdict)
+        case nil: break
+        }
+    }
+
+    private func answer(_ id: Int, _ verdict: Verdict) {
+        if verdict == .acceptAlways { always[id] = waiting[id] }
+        tell(verdict == .reject ? .reject(knock: id) : .accept(knock: id))
+    }
+
+    private func remember(_ knock: Question.Knock) {
+        guard let key = knock.key else {
+            return Console.note("\(knock.who) is let in this once: a player shows nothing by which it is known again")
+        }
+        do { try KnownVisitors().add(key: key, name: knock.name) } catch {
+            Console.note(Failure(describing: error)?.sentence ?? "\(error)")
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Glibc
+import Posix
+
+/// A notification of the desktop with two buttons, shown by notify-send (libnotify).
+///
+/// What others chose is text alone there: its markup is escaped, and it is no option.
+final class Notification {
+    private static let (accept, reject) = ("accept", "reject")
+
+    let knock: Int
+    private let program: ChildProcess
+    private let output: FileDescriptor
+    private var words: [UInt8] = []
+
+    /// Whether this session has a bus to show notifications by; without one, notify-send would start one.
+    static var isPossible: Bool {
+        if let address = getenv("DBUS_SESSION_BUS_ADDRESS"), address.pointee != 0 { return true }
+        guard let folder = getenv("XDG_RUNTIME_DIR") else { return false }
+        return access("\(String(cString: folder))/bus", F_OK) == 0
+    }
+
+    /// Nil where there is no notify-send.
+    init?(_ knock: Question.Knock) {
+        self.knock = knock.id
+        do throws(SystemError) {
+            var ends: [Int32] = [-1, -1]
+            try check("pipe") { pipe(&ends) }
+            output = FileDescriptor(taking: ends[0])
+            let writing = FileDescriptor(taking: ends[1])
+            for raw in [output.raw, writing.raw] { _ = fcntl(raw, F_SETFD, FD_CLOEXEC) }
+            _ = fcntl(output.raw, F_SETFL, O_NONBLOCK)
+            program = try ChildProcess(
+                "notify-send",
+                arguments: [
+                    "notify-send", "--app-name=Oriel", "--action=\(Self.accept)=Accept",
+                    "--action=\(Self.reject)=Reject",
+                    "--", "Somebody asks to look in", Self.body(knock),
+                ],
+                descriptors: [nil, writing.raw, nil],
+                tie: .child
+            )
+        } catch {
+            return nil
+        }
+    }
+
+    /// Readable when a button was clicked, or the notification is gone.
+    var descriptor: Int32 { output.raw }
+
+    /// What was clicked, and whether anything may come yet.
+    func take() -> (verdict: Verdict?, isOver: Bool) {
+        var chunk = [UInt8](repeating: 0, count: 256)
+        let count = chunk.withUnsafeMutableBytes { try? readAvailable(from: output.raw, into: $0) }
+        guard let count else { return (nil, false) }
+        words += chunk[..<count]
+        let line = words.firstIndex(of: UInt8(ascii: "\n")).map { String(decoding: words[..<$0], as: UTF8.self) }
+        let verdict: Verdict? =
+            switch line {
+            case Self.accept: .accept
+            case Self.reject: .reject
+            default: nil
+            }
+        return (verdict, count == 0 || line != nil || words.count > 256)
+    }
+
+    /// Takes it from the screen: so notify-send does at SIGINT, and leaves it there at all others.
+    func close() { kill(program.pid, SIGINT) }
+
+    /// Whether notify-send has ended.
+    var hasEnded: Bool { program.takeExit() != nil }
+
+    /// notify-send reads backslashes (`g_strcompress`), and servers markup.
+    static func body(_ knock: Question.Knock) -> String {
+        var text = ""
+        for character in "\(knock.who.spellingOutControls())\noriel accept \(knock.id)" {
+            switch character {
+            case "&": text += "&amp;"
+            case "<": text += "&lt;"
+            case ">": text += "&gt;"
+            case "\\": text += "&#92;"
+            default: text.append(character)
+            }
+        }
+        return text
+    }
+}

@@ -1,0 +1,47 @@
+import Calls
+import Sender
+
+/// What a sender tells the process that asks a person who may come in: a line of JSON each.
+enum Question: Codable, Sendable, Equatable {
+    case knocked(Knock)
+    /// A knock needs no answer any more, whoever gave it.
+    case answered(id: Int, isAccepted: Bool)
+
+    struct Knock: Codable, Sendable, Equatable {
+        let id: Int
+        let name: String
+        let note: String
+        let address: String
+        /// As `Visitor.key`; absent for one who cannot be known again.
+        let key: String?
+
+        /// For people. A sender may say anything.
+        var who: String {
+            func short(_ text: String) -> String { String(text.prefix(200)) }
+            return Knocks.Knock.who(name: short(name), note: short(note), address: short(address))
+        }
+    }
+
+    init(_ event: Lobby.Event) {
+        switch event {
+        case .knocked(let knock):
+            self = .knocked(
+                Knock(
+                    id: knock.number,
+                    name: knock.name,
+                    note: knock.note,
+                    address: knock.address,
+                    key: knock.key
+                )
+            )
+        case .answered(let knock, let answer): self = .answered(id: knock.number, isAccepted: answer == .accepted)
+        }
+    }
+}
+
+/// What a person says to a knock.
+enum Verdict: Equatable {
+    case accept, reject
+    /// Let in, and have it known from now on.
+    case acceptAlways
+}

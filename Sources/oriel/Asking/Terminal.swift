@@ -1,0 +1,56 @@
+import Glibc
+import Posix
+
+/// The terminal at which a person answers. Nothing is read in its background: that would stop this process, and take from
+/// others what is meant for them.
+final class Terminal {
+    private static let longestLine = 4096
+
+    private let descriptor: FileDescriptor
+    private var line: [UInt8] = []
+    private(set) var isOver = false
+
+    /// Joins the process group that the terminal knows: that of the command which a person has started.
+    ///
+    /// - Returns: nil where there is no terminal.
+    init?(ofGroup group: Int32) {
+        // Reading in the background is then an error, and stops nobody.
+        signal(SIGTTIN, SIG_IGN)
+        guard setpgid(0, group) == 0 else { return nil }
+        let raw = open("/dev/tty", O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+        guard raw >= 0 else { return nil }
+        descriptor = FileDescriptor(taking: raw)
+    }
+
+    var raw: Int32 { descriptor.raw }
+
+    /// Whether what is typed is for this process.
+    var isInForeground: Bool { !isOver && tcgetpgrp(raw) == getpgrp() }
+
+    /// Forgets what was typed so far.
+    func forget() {
+        line = []
+        tcflush(raw, TCIFLUSH)
+    }
+
+    /// The lines that were typed.
+    func read() -> [String] {
+        var chunk = [UInt8](repeating: 0, count: Self.longestLine)
+        do {
+            let count = try chunk.withUnsafeMutableBytes { try readAvailable(from: raw, into: $0) }
+            guard let count else { return [] }
+            // Whoever types the end of input wants no more questions.
+            if count == 0 { isOver = true }
+            line += chunk[..<count]
+        } catch {
+            isOver = isInForeground
+        }
+        var lines: [String] = []
+        while let end = line.firstIndex(of: UInt8(ascii: "\n")) {
+            lines.append(String(decoding: line[..<end], as: UTF8.self))
+            line.removeSubrange(...end)
+        }
+        if line.count > Self.longestLine { line = [] }
+        return lines
+    }
+}

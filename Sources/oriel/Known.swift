@@ -1,0 +1,62 @@
+import ArgumentParser
+import FrameBridge
+import Sender
+
+struct Known: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "List who comes in without asking, where a sender has --accept known.",
+        discussion:
+            "\"oriel accept --always\" adds somebody; \"oriel forget\" and \"oriel kick\" have somebody ask again."
+    )
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run() throws {
+        let entries = try KnownVisitors().load()
+        if json {
+            Console.emit(try oriel.json(entries) + "\n")
+        } else {
+            Console.print(entries.map { "\($0.name.isEmpty ? "somebody" : $0.name), since \($0.since)" })
+        }
+    }
+}
+
+struct Forget: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Have somebody ask again who comes in without asking.",
+        discussion: "Whoever looks in now stays: \"oriel kick\" ends that too. \"oriel known\" lists the names."
+    )
+
+    @Argument(help: "Name, as \"oriel known\" shows it; all of this name are forgotten.")
+    var visitor: String?
+
+    @Flag(help: "Forget all.")
+    var all = false
+
+    @OptionGroup var broadcast: BroadcastOptions
+
+    func validate() throws {
+        guard (visitor != nil) != all else { throw ValidationError("give a name, or --all.") }
+    }
+
+    func run() throws {
+        let known = try KnownVisitors()
+        var isDone = all
+        if all {
+            try known.removeAll()
+        } else {
+            isDone = try known.remove { $0.name == visitor } > 0
+        }
+        // Senders that run know them too, and also those that were let in for this broadcast alone.
+        do {
+            try Senders(of: try broadcast.directory()).ask(nil, for: .forget(name: visitor))
+            isDone = true
+        } catch BridgeError.noBroadcast {
+        } catch let failure as Failure where failure.code == .tryAgain {
+        }
+        guard isDone else {
+            throw Failure(.failed, "nobody is known as \(visitor ?? ""): \"oriel known\" lists who is")
+        }
+    }
+}

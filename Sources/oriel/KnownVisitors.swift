@@ -1,0 +1,128 @@
+import Calls
+import Glibc
+import Posix
+import Sender
+import Time
+
+/// Those who come in without asking where a sender has `--accept known`: a file of this user's, with one JSON object a line.
+///
+/// It holds nothing by which somebody else could come in: of the secret that a browser keeps, only its SHA-256.
+struct KnownVisitors {
+    struct Entry: Codable {
+        /// As `Visitor.key`.
+        let key: String
+        let name: String
+        /// When it was let in for good, as RFC 3339 writes it.
+        let since: String
+    }
+
+    /// In bytes. A thousand visitors take a fifth of it.
+    private static let longest = 1 << 20
+    private static let patience = Duration.seconds(2)
+
+    let path: String
+    private let folder: String
+
+    /// - Parameter environment: finds a variable.
+    init(environment: (String) -> String? = { getenv($0).map { String(cString: $0) } }) throws {
+        // A path that is not absolute does not count (XDG Base Directory Specification 0.8).
+        func folder(_ name: String) -> String? { environment(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
+        guard let state = folder("XDG_STATE_HOME") ?? folder("HOME").map({ "\($0)/.local/state" }) else {
+            throw Failure(.failed, "there is no place for who is known: set HOME or XDG_STATE_HOME")
+        }
+        self.folder = "\(state)/oriel"
+        path = "\(state)/oriel/known"
+    }
+
+    /// Those who are known.
+    ///
+    /// - Throws: a sentence if the file is damaged, or cannot be read.
+    func load() throws(Failure) -> [Entry] {
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            let file = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK)
+            let info = try file.status()
+            guard info.st_mode & S_IFMT == S_IFREG, info.st_uid == geteuid(), info.st_mode & 0o022 == 0 else {
+                throw SystemError("open", code: EPERM)
+            }
+            bytes = try file.readBytes(Self.longest + 1)
+        } catch {
+            if error.code == ENOENT { return [] }
+            let advice = "make it a file that only you can write"
+            throw Failure(.failed, "cannot read \(path) (\(error.reason)), so nobody is known: \(advice)")
+        }
+        let entries = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { Self.entry(String($0)) }
+        guard bytes.count <= Self.longest, !entries.contains(where: { $0 == nil }) else {
+            throw Failure(
+                .failed,
+                "\(path) is damaged, so nobody is known: repair it, or begin anew with \"oriel forget --all\""
+            )
+        }
+        return entries.compactMap(\.self)
+    }
+
+    private static func entry(_ line: String) -> Entry? {
+        guard let entry = try? Entry(jsonLine: line), entry.key.utf8.count == 64,
+            entry.key.utf8.allSatisfy({ 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 })
+        else { return nil }
+        return entry
+    }
+
+    /// Has somebody come in without asking from now on.
+    func add(key: String, name: String) throws {
+        try change { entries in
+            entries.removeAll { $0.key == key }
+            let now = internetTime(nanosecondsSince1970: MonotonicClock.wallClock())
+            entries.append(Entry(key: key, name: name, since: now))
+        }
+    }
+
+    /// Has them ask again. Returns how many.
+    @discardableResult
+    func remove(where isMeant: (Entry) -> Bool) throws -> Int {
+        if access(path, F_OK) != 0 { return 0 }
+        var count = 0
+        try change { entries in
+            count = entries.count(where: isMeant)
+            entries.removeAll(where: isMeant)
+        }
+        return count
+    }
+
+    /// Removes the file, damaged or not.
+    func removeAll() throws {
+        if unlink(path) != 0, errno != ENOENT { throw OutputFile.failure(path, SystemError("unlink").reason) }
+    }
+
+    /// Changes the file in one step, one process after the other.
+    private func change(_ body: (inout [Entry]) -> Void) throws {
+        makeFolder()
+        let lock: FileDescriptor
+        do throws(SystemError) { lock = try FileDescriptor.open("\(folder)/lock", O_RDWR | O_CREAT) } catch {
+            throw OutputFile.failure(path, error.reason)
+        }
+        let deadline: Instant = MonotonicClock.now() + Self.patience
+        while try !lock.tryLock(.exclusive) {
+            guard MonotonicClock.now() < deadline else {
+                throw Failure(.tryAgain, "another process holds \(folder)/lock: try again")
+            }
+            MonotonicClock.sleep(for: .milliseconds(5))
+        }
+        var entries = try load()
+        body(&entries)
+        let text = try entries.map { try json($0) + "\n" }.joined()
+        try OutputFile.replace(path) { try OutputFile.open($0, O_TRUNC).write(text) }
+    }
+
+    private func makeFolder() {
+        var path = ""
+        for part in folder.split(separator: "/") {
+            path += "/\(part)"
+            mkdir(path, 0o700)
+        }
+    }
+}
+
+extension Visitor {
+    init(_ entry: KnownVisitors.Entry) { self.init(key: entry.key, name: entry.name) }
+}

@@ -1,0 +1,193 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+extension WebTests {
+    /// A person who shares is asked who may look in.
+    @Suite struct AskingTests {
+        private let network: Network
+        private let server: XServer
+        private let folder: TemporaryDirectory
+        private static let environment = ["ORIEL_TOKEN": WebBroadcast.token, "DBUS_SESSION_BUS_ADDRESS": ""]
+
+        init() throws {
+            network = try Network()
+            server = try XServer()
+            folder = try TemporaryDirectory(of: .shared)
+        }
+
+        private var broadcast: [String] { ["--dir", folder.file("bridge")] }
+        private var state: String { folder.file("state") }
+
+        /// The command line of `oriel share`.
+        private func share(_ arguments: String...) -> [String] {
+            [Programs.oriel, "share", "--display", server.display, "--answer-timeout", "600"] + broadcast + arguments
+        }
+
+        /// Runs it in the foreground of a terminal.
+        private func atTerminal(_ command: [String], typing steps: [String]) throws -> Subprocess {
+            let typist = ["python3", Counterparts.path("typist.py")] + steps + ["--"]
+            let process = try Subprocess(
+                network.atSender(typist + command),
+                environment: Self.environment.merging(["XDG_STATE_HOME": state, "XDG_RUNTIME_DIR": ""]) { $1 }
+            )
+            try wait(until: "it serves") {
+                if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
+                return process.errorOutput.contains("http://")
+            }
+            return process
+        }
+
+        private func view() throws -> Subprocess {
+            try Counterparts.viewer(
+                .wrtc,
+                of: "http://\(Network.senderAddress):8080/whep",
+                token: WebBroadcast.token,
+                in: network,
+                ["--frames", "1", "--seconds", "60"]
+            )
+        }
+
+        @Test func anAnswerIsTypedAtTheTerminal() throws {
+            let terminal = try atTerminal(
+                share("--accept", "ask"),
+                typing: [
+                    "let in somebody", "n", "is not let in", "", "let in somebody", "what?", "let in somebody", "y",
+                    "looks in from", "^C",
+                ]
+            )
+            #expect(try Counterparts.report(view()).status == 403)
+            #expect(try Counterparts.report(view()).frames >= 1, "\(terminal.errorOutput)")
+            #expect(try terminal.wait() == .code(0))
+            #expect(terminal.output == "exit 0\n", "\(terminal.errorOutput)")
+        }
+
+        /// The command answers first; the question goes, and the next one comes.
+        @Test func anAnswerFromElsewhereClosesTheQuestion() throws {
+            let terminal = try atTerminal(
+                share("--accept", "ask"),
+                typing: ["is not let in", "", "let in", "y", "looks in", "^C"]
+            )
+            let first = try view()
+            try wait(until: "it is asked") { terminal.errorOutput.contains("let in somebody") }
+            let second = try view()
+            try wait(until: "both knock") {
+                terminal.errorOutput.ranges(of: "asks to look in").count == 2
+            }
+            #expect(try CommandResult([Programs.oriel, "reject", "1"] + broadcast).code == 0)
+            #expect(try Counterparts.report(first).status == 403)
+            #expect(try Counterparts.report(second).frames >= 1, "\(terminal.errorOutput)")
+            #expect(try terminal.wait() == .code(0))
+            #expect(terminal.output == "exit 0\n", "\(terminal.errorOutput)")
+        }
+
+        /// In the background nothing is read, and nothing stops it.
+        @Test func aTerminalThatBelongsToOthersIsLeftAlone() throws {
+            let terminal = try Subprocess(
+                network.atSender(
+                    ["python3", Counterparts.path("terminal.py"), "got no answer"]
+                        + share("--accept", "ask", "--answer-timeout", "2")
+                ),
+                environment: Self.environment
+            )
+            var answered: Int?
+            try wait(until: "a viewer was not answered") {
+                answered = try Counterparts.report(view()).status
+                return answered == 503
+            }
+            #expect(try terminal.wait() == .code(0), "\(terminal.errorOutput)")
+            #expect(terminal.output == "exit 0\n" && !terminal.errorOutput.contains("let in somebody"))
+        }
+
+        /// Who was let in for good at the terminal need not ask in the next broadcast, until forgotten.
+        @Test func whoIsKnownNeedNotAskAgain() throws {
+            let page = "http://\(Network.senderAddress):8080/#\(WebBroadcast.token)"
+            func run(_ words: String...) throws -> CommandResult {
+                try CommandResult([Programs.oriel] + words, environment: ["XDG_STATE_HOME": state])
+            }
+            let browser = try Browser(.firefox, in: network)
+            var terminal = try atTerminal(
+                share("--accept", "known"),
+                typing: ["let in \"Ann\"", "a", "looks in from", "^C"]
+            )
+            try browser.open(page)
+            try browser.knock(as: "Ann")
+            try browser.wait(forState: "live")
+            #expect(try terminal.wait() == .code(0), "\(terminal.errorOutput)")
+            #expect(try run("known").output.hasPrefix("Ann, since 20"))
+            terminal = try atTerminal(share("--accept", "known"), typing: ["let in \"Ann\"", "^C"])
+            try browser.wait(forState: "live")
+            #expect(!terminal.errorOutput.contains("asks to look in"))
+            #expect(terminal.errorOutput.contains("viewer 1 (\"Ann\") looks in"))
+            #expect(try run("forget", "Bob", "--dir", folder.file("bridge")).code == 0)
+            #expect(try run("known").output.hasPrefix("Ann, "))
+            #expect(try run("kick", "1", "--dir", folder.file("bridge")).code == 0)
+            try browser.wait(forState: "kicked")
+            #expect(try run("known").output.isEmpty)
+            try browser.open("about:blank")
+            try browser.open(page)
+            try browser.knock(as: "Ann")
+            #expect(try terminal.wait() == .code(0), "\(terminal.errorOutput)")
+            #expect(terminal.output == "exit 0\n")
+        }
+
+        /// On a bus of its own, whose notification server clicks a button.
+        private func withNotifications(_ button: String, _ body: (Subprocess) throws -> Void) throws -> [[String: Any]]
+        {
+            let shell = """
+                /usr/bin/python3 "$1" \(button) > "$2" 2>&1 & shift 2
+                until dbus-send --session --print-reply --dest=org.freedesktop.DBus / \
+                    org.freedesktop.DBus.GetNameOwner string:org.freedesktop.Notifications > /dev/null 2>&1; do sleep 0.05; done
+                exec "$@"
+                """
+            let log = folder.file("notifications")
+            let command = [
+                "dbus-run-session", "--", "sh", "-c", shell, "sh", Counterparts.path("notifications.py"), log,
+            ]
+            let user = OrdinaryUser.shared
+            let shared = try Subprocess(
+                network.atSender(user.running(command + share("--accept", "ask"))),
+                environment: ["ORIEL_TOKEN": WebBroadcast.token]
+            )
+            try wait(until: "it serves") {
+                if let exit = shared.status() { throw Unexpected("\(exit): \(shared.errorOutput)") }
+                return shared.output.contains("http://")
+            }
+            try body(shared)
+            shared.stop()
+            return try String(decoding: contents(of: log), as: UTF8.self).split(separator: "\n").compactMap {
+                try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
+            }
+        }
+
+        @Test(arguments: [("accept", 201), ("reject", 403)])
+        func aButtonOfTheDesktopAnswers(button: String, status: Int) throws {
+            let told = try withNotifications(button) { shared in
+                let viewer = try view()
+                try wait(until: "it is answered") { shared.errorOutput.contains("let in") }
+                #expect(try Counterparts.report(viewer).status == status, "\(shared.errorOutput)")
+            }
+            #expect(told.first?["body"] as? String == "somebody from \(Network.viewerAddress)\noriel accept 1")
+            #expect(told.first?["actions"] as? [String] == ["accept", "Accept", "reject", "Reject"])
+        }
+
+        @Test func anAnswerFromElsewhereTakesTheNotificationAway() throws {
+            let browser = try Browser(.firefox, in: network)
+            let told = try withNotifications("none") { shared in
+                try browser.open("http://\(Network.senderAddress):8080/#\(WebBroadcast.token)")
+                try browser.knock(as: "<b>Ann & Co</b>")
+                let log = folder.file("notifications")
+                try wait(until: "it is shown") { try contents(of: log).contains(UInt8(ascii: "{")) }
+                #expect(try CommandResult([Programs.oriel, "reject", "1"] + broadcast).code == 0)
+                try browser.wait(forState: "rejected")
+                try wait(until: "it is gone") {
+                    try String(decoding: contents(of: log), as: UTF8.self).contains("closed")
+                }
+            }
+            let body =
+                "\"&lt;b&gt;Ann &amp; Co&lt;/b&gt;\" from \(Network.viewerAddress) (\"for the demo\")\noriel accept 1"
+            #expect(told.first?["body"] as? String == body)
+        }
+    }
+}

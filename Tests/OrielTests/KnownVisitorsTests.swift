@@ -1,0 +1,102 @@
+import Glibc
+import Posix
+import TestSupport
+import Testing
+
+@testable import oriel
+
+/// The file of those who come in without asking.
+@Suite struct KnownVisitorsTests {
+    private let home: TemporaryDirectory
+    private let known: KnownVisitors
+    private static let keys = (0..<3).map { String(repeating: "\($0)", count: 64) }
+
+    init() throws {
+        home = try TemporaryDirectory()
+        let path = home.path
+        known = try KnownVisitors { $0 == "HOME" ? path : nil }
+    }
+
+    private func text() throws -> String {
+        String(decoding: try FileDescriptor.open(known.path, O_RDONLY).readBytes(1 << 16), as: UTF8.self)
+    }
+
+    private func write(_ text: String) throws {
+        try FileDescriptor.open(known.path, O_WRONLY | O_TRUNC).write(text)
+    }
+
+    @Test func whoIsAddedIsThereUntilRemoved() throws {
+        #expect(try known.load().isEmpty)
+        #expect(try known.remove { _ in true } == 0)
+        #expect(access(home.file(".local"), F_OK) != 0, "nothing is made in vain")
+        for (key, name) in zip(Self.keys, ["Ann", "\u{1B}\"Bob\n", "Ann"]) { try known.add(key: key, name: name) }
+        #expect(known.path == home.file(".local/state/oriel/known"))
+        #expect(try known.load().map(\.name) == ["Ann", "\u{1B}\"Bob\n", "Ann"])
+        #expect(try known.load().map(\.key) == Self.keys)
+        #expect(try text().split(separator: "\n").count == 3)
+        let info = try FileDescriptor.open(known.path, O_RDONLY).status()
+        #expect(info.st_mode & 0o777 == 0o600)
+        // Who comes by another name is the same one.
+        try known.add(key: Self.keys[0], name: "Anna")
+        #expect(try known.load().map(\.name) == ["\u{1B}\"Bob\n", "Ann", "Anna"])
+        #expect(try known.remove { $0.name == "Ann" } == 1)
+        #expect(try known.load().map(\.key) == [Self.keys[1], Self.keys[0]])
+        try known.removeAll()
+        #expect(try known.load().isEmpty)
+        try known.removeAll()
+    }
+
+    /// Nobody is known, one sentence says so, and the file stays as it is.
+    @Test(arguments: [
+        "x", "{}", "[]", "{\"key\":\"ab\",\"name\":\"\",\"since\":\"\"}\n", "\u{0}",
+        "{\"key\":\"\(String(repeating: "Z", count: 64))\",\"name\":\"\",\"since\":\"\"}\n",
+        String(repeating: "\n", count: 1 << 20 + 1),
+    ])
+    func whatIsDamagedIsASentence(damage: String) throws {
+        try known.add(key: Self.keys[0], name: "Ann")
+        let before = try text()
+        try write(before + damage)
+        for change in [{ _ = try known.load() }, { try known.add(key: Self.keys[1], name: "") }] as [() throws -> Void]
+        {
+            let failure = #expect(throws: Failure.self) { try change() }
+            #expect(failure?.sentence.contains("oriel forget --all") == true, "\(failure?.sentence ?? "")")
+        }
+        #expect(try FileDescriptor.open(known.path, O_RDONLY).status().st_size == before.utf8.count + damage.utf8.count)
+        try known.removeAll()
+        #expect(try known.load().isEmpty)
+    }
+
+    @Test func whatOthersMayWriteIsNotBelieved() throws {
+        try known.add(key: Self.keys[0], name: "Ann")
+        chmod(known.path, 0o622)
+        #expect(throws: Failure.self) { try known.load() }
+        unlink(known.path)
+        mkfifo(known.path, 0o600)
+        #expect(throws: Failure.self) { try known.load() }
+        unlink(known.path)
+        symlink("/etc/passwd", known.path)
+        #expect(throws: Failure.self) { try known.load() }
+    }
+
+    /// As by two commands at once.
+    @Test func changesAtOnceAllCount() async throws {
+        let known = known
+        try await withThrowingTaskGroup { group in
+            for number in 0..<20 {
+                group.addTask {
+                    let digits = String(number, radix: 16)
+                    try known.add(key: String(repeating: "0", count: 64 - digits.count) + digits, name: "\(number)")
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try Set(known.load().map(\.name)) == Set((0..<20).map { "\($0)" }))
+    }
+
+    @Test func theFolderIsThatOfTheState() throws {
+        let variables = ["XDG_STATE_HOME": "/s", "HOME": "/h"]
+        #expect(try KnownVisitors { variables[$0] }.path == "/s/oriel/known")
+        #expect(try KnownVisitors { $0 == "HOME" ? "/h" : "relative" }.path == "/h/.local/state/oriel/known")
+        #expect(throws: Failure.self) { try KnownVisitors { _ in nil } }
+    }
+}
