@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import NIOHTTP1
 
@@ -44,7 +45,12 @@ final class ExchangeHandler: ChannelInboundHandler, RemovableChannelHandler {
         case .head(let head):
             // Interim responses come before the one that counts.
             if head.status.code < 200, head.status.code != 101 { return }
-            response = WebClient.Response(status: Int(head.status.code), headers: head.headers, body: [])
+            response = WebClient.Response(
+                status: Int(head.status.code),
+                headers: head.headers,
+                body: [],
+                receivedAt: time(nil)
+            )
         case .body(let bytes):
             guard let count = response?.body.count, count + bytes.readableBytes <= limit else {
                 return fail(WebClientError.tooLarge(origin), context)

@@ -122,7 +122,7 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func answer(_ head: HTTPRequestHead, _ body: [UInt8], _ context: ChannelHandlerContext) {
         let peer = ClientAddress(context.remoteAddress).description
-        let client = connections.proxies.client(of: peer, head.headers)
+        let client = connections.proxies.client(of: peer, forwardedFor: head.headers["x-forwarded-for"])
         if connections.proxies.contains(peer) {
             guard connections.hold(client) else {
                 let fields: HTTPHeaders = ["Retry-After": "5"]

@@ -45,22 +45,12 @@ package struct HTTPRequest: Sendable {
     }
 
     /// The value of `Content-Type` without parameters, in lower case.
-    package var contentType: String? {
-        headers.first(name: "content-type")?.prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
-    }
+    package var contentType: String? { headers.first(name: "content-type").map { MediaType.name(in: $0) } }
 
-    /// Whether the client takes a type, such as `application/sdp` (RFC 9110 §12.5.1). Weights other than 0 are equal.
+    /// Whether the client takes a type, such as `application/sdp`.
     package func accepts(_ type: String) -> Bool {
-        let ranges = headers[canonicalForm: "accept"]
-        if ranges.isEmpty { return true }
-        let major = type.prefix { $0 != "/" }
-        return ranges.contains { range in
-            let parts = range.lowercased().split(separator: ";").map { $0.filter { !$0.isWhitespace } }
-            guard let name = parts.first, !parts.dropFirst().contains(where: { $0 == "q=0" || $0 == "q=0.0" }) else {
-                return false
-            }
-            return name == type || name == "\(major)/*" || name == "*/*"
-        }
+        let ranges = headers[canonicalForm: "accept"].map(String.init)
+        return ranges.isEmpty || MediaType.isAccepted(type, by: ranges)
     }
 }
 

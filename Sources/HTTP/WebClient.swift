@@ -15,9 +15,23 @@ package final class WebClient: Sendable {
         package var status: Int
         package var headers: HTTPHeaders
         package var body: [UInt8]
+        /// Seconds since 1970.
+        package var receivedAt: Int
 
-        package init(status: Int, headers: HTTPHeaders, body: [UInt8]) {
-            (self.status, self.headers, self.body) = (status, headers, body)
+        package init(status: Int, headers: HTTPHeaders, body: [UInt8], receivedAt: Int = 0) {
+            (self.status, self.headers, self.body, self.receivedAt) = (status, headers, body, receivedAt)
+        }
+
+        /// The type of the body, without parameters, in lower case; empty if none is named.
+        package var contentType: String { MediaType.name(in: headers.first(name: "content-type") ?? "") }
+
+        /// How long the server asks to wait before the next request; nil if it does not. Dates are those of its own clock, where it
+        /// says what that shows.
+        package var retryAfter: Duration? {
+            headers.first(name: "retry-after").flatMap { field in
+                let date = headers.first(name: "date").flatMap { HTTPDate.seconds(parsing: $0) }
+                return RetryAfter.delay(field, answeredAt: date ?? receivedAt)
+            }
         }
     }
 

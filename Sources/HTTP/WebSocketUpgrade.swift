@@ -20,7 +20,7 @@ func socketUpgrade(
                 return refused
             }
             let peer = ClientAddress(channel.remoteAddress).description
-            let client = connections.proxies.client(of: peer, head.headers)
+            let client = connections.proxies.client(of: peer, forwardedFor: head.headers["x-forwarded-for"])
             guard let taken = takeSocket(HTTPRequest(head, body: [], client: client)) else { return refused }
             if connections.proxies.contains(peer) {
                 guard connections.hold(client) else { return refused }

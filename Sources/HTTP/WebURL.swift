@@ -54,4 +54,10 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     package var description: String { "\(origin)\(target)" }
+
+    /// For people who may not know it: the origin, and how the path begins. In the rest there may be a secret, as the key of a stream.
+    package var summary: String {
+        let start = target.prefix { $0 != "?" }.prefix(5)
+        return start == target ? description : "\(origin)\(start)…"
+    }
 }

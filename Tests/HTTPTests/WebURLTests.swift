@@ -54,3 +54,12 @@ import Testing
         }
     }
 }
+
+extension WebURLTests {
+    @Test(arguments: [
+        ("https://h/whip/endpoint", "https://h:443/whip…"), ("https://h/whip", "https://h:443/whip"),
+        ("http://h/", "http://h:80/"), ("https://h/?token=secret", "https://h:443/…"),
+        ("https://h/0123456789abcdef?k=v", "https://h:443/0123…"),
+    ])
+    func aSummaryKeepsSecrets(text: String, summary: String) { #expect(WebURL(parsing: text)?.summary == summary) }
+}

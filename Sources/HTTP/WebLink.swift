@@ -1,0 +1,129 @@
+/// A link of a response's `Link` fields (RFC 8288 §3).
+package struct WebLink: Equatable, Sendable, CustomStringConvertible {
+    /// A parameter of a link. It is printed as it would stand in a field.
+    package struct Parameter: Equatable, Sendable {
+        /// In lower case.
+        package let name: String
+        /// Empty where there is none.
+        package let value: String
+    }
+
+    /// Bytes of a field that are looked at, links of a response, and parameters of a link.
+    package static let (longestField, mostLinks, mostParameters) = (16_384, 32, 16)
+
+    /// Where it leads: a URI, or a reference.
+    package let target: String
+    package let parameters: [Parameter]
+
+    /// The links of a response, without those that are malformed.
+    ///
+    /// - Parameter fields: the values of all its `Link` fields.
+    package static func links(in fields: [String]) -> [WebLink] {
+        Array(fields.lazy.flatMap { Self.links(in: $0) }.prefix(mostLinks))
+    }
+
+    private static func links(in field: String) -> [WebLink] {
+        var rest = FieldReader(field.utf8.prefix(longestField))
+        var links: [WebLink] = []
+        while links.count < mostLinks {
+            rest.skip { $0.isBlank || $0 == UInt8(ascii: ",") }
+            guard !rest.isAtEnd else { break }
+            if let link = WebLink(reading: &rest) { links.append(link) }
+            // What follows a link without a semicolon has no meaning.
+            rest.skip { $0 != UInt8(ascii: ",") }
+        }
+        return links
+    }
+
+    private init?(reading rest: inout FieldReader) {
+        if rest.take(UInt8(ascii: "<")) {
+            target = rest.text { $0 != UInt8(ascii: ">") }
+            guard rest.take(UInt8(ascii: ">")) else { return nil }
+        } else {
+            // Some servers leave the brackets out.
+            target = rest.text { !$0.isBlank && !",;<>".utf8.contains($0) }
+        }
+        var parameters: [Parameter] = []
+        while true {
+            rest.skip(\.isBlank)
+            guard rest.take(UInt8(ascii: ";")) else { break }
+            rest.skip(\.isBlank)
+            let name = rest.text { $0.isTokenByte }.lowercased()
+            rest.skip(\.isBlank)
+            let value = rest.take(UInt8(ascii: "=")) ? rest.value() : ""
+            if !name.isEmpty, parameters.count < Self.mostParameters {
+                parameters.append(Parameter(name: name, value: value))
+            }
+        }
+        self.parameters = parameters
+        if target.isEmpty { return nil }
+    }
+
+    /// The value of a parameter, of the first of its name; nil if there is none.
+    ///
+    /// - Parameter name: in lower case.
+    package subscript(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
+
+    /// Whether it is of a relation, such as `ice-server` (§3.3).
+    package func hasRelation(_ relation: String) -> Bool {
+        self["rel"]?.lowercased().split(whereSeparator: \.isWhitespace).contains { $0 == relation } ?? false
+    }
+
+    /// The form that is parsed.
+    package var description: String {
+        parameters.reduce("<\(target)>") { text, parameter in
+            let value = parameter.value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+            return "\(text); \(parameter.name)=\"\(value)\""
+        }
+    }
+}
+
+/// The bytes of a field that are yet to be read.
+private struct FieldReader {
+    private var bytes: Substring.UTF8View
+
+    init(_ bytes: Substring.UTF8View) { self.bytes = bytes }
+
+    var isAtEnd: Bool { bytes.isEmpty }
+
+    mutating func take(_ byte: UInt8) -> Bool {
+        guard bytes.first == byte else { return false }
+        bytes.removeFirst()
+        return true
+    }
+
+    mutating func skip(_ condition: (UInt8) -> Bool) { bytes = bytes.drop(while: condition) }
+
+    mutating func text(_ condition: (UInt8) -> Bool) -> String {
+        let taken = bytes.prefix(while: condition)
+        bytes = bytes[taken.endIndex...]
+        return String(decoding: taken, as: UTF8.self)
+    }
+
+    /// A token, or a quoted string with its escapes undone (RFC 9110 §5.6.4).
+    mutating func value() -> String {
+        skip(\.isBlank)
+        guard take(UInt8(ascii: "\"")) else { return text { !$0.isBlank && !",;".utf8.contains($0) } }
+        var value: [UInt8] = []
+        while let byte = bytes.popFirst(), byte != UInt8(ascii: "\"") {
+            if byte == UInt8(ascii: "\\"), let escaped = bytes.popFirst() {
+                value.append(escaped)
+            } else {
+                value.append(byte)
+            }
+        }
+        return String(decoding: value, as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 }
+
+    /// RFC 9110 §5.6.2.
+    fileprivate var isTokenByte: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(self)
+        }
+    }
+}
