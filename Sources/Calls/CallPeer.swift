@@ -12,6 +12,10 @@ final class CallPeer: Sendable {
     enum Signal: Sendable {
         /// This side's offer, or its answer, for the other side.
         case described(sdp: String)
+        /// This side's candidates, more than the description had.
+        case gathered(fragment: String)
+        /// Another generation of ICE for the other side; nil if there can be none.
+        case proposed(fragment: String?)
         /// The codec is what the other side gets; nil if it only shows its own picture.
         case connected(codec: VideoCodec?)
         /// The last one, unless `close` came before: it has ended, or there will be none, and why; and whether another attempt would
@@ -23,7 +27,8 @@ final class CallPeer: Sendable {
         case none
         case offered(number: Int, SessionOffer?)
         case answering(number: Int, Negotiation)
-        case peer(number: Int)
+        /// The section is the media description that tells the transport.
+        case peer(number: Int, section: (kind: String, mid: String))
         case over
     }
 
@@ -32,6 +37,8 @@ final class CallPeer: Sendable {
     private let call: String
     private let audience: Audience
     private let place: String
+    /// Servers of STUN and TURN beside those of all peers.
+    private let servers: [ICEServer]
     /// Takes what the other side sends; nil if that is not wanted.
     private let receiver: (any FrameReceiver)?
     private let signalled: @Sendable (Signal, CallPeer) -> Void
@@ -45,6 +52,7 @@ final class CallPeer: Sendable {
     ///   - audience: who sees what the other side gets.
     ///   - call: the call, as people name it.
     ///   - place: where the other side is, for people.
+    ///   - servers: of STUN and TURN, for an offer, beside those of all peers.
     ///   - receiver: takes what the other side sends; nil if that is not wanted.
     init(
         _ peers: PeerGroup,
@@ -52,25 +60,32 @@ final class CallPeer: Sendable {
         for audience: Audience = .one,
         of call: String,
         at place: String,
+        servers: [ICEServer] = [],
         receiver: (any FrameReceiver)? = nil,
         signalled: @escaping @Sendable (Signal, CallPeer) -> Void
     ) {
         (self.peers, self.codecs, self.audience) = (peers, codecs, audience)
         (self.call, self.place) = (call, place)
-        (self.receiver, self.signalled) = (receiver, signalled)
+        (self.servers, self.receiver, self.signalled) = (servers, receiver, signalled)
     }
 
     /// Of the peer; nil if there is none.
     var number: Int? {
         switch stage.withLock(\.self) {
-        case .answering(let number, _), .peer(let number): number
+        case .answering(let number, _), .peer(let number, _): number
         case .none, .offered, .over: nil
         }
     }
 
     func offer() {
         perform { [self] loop in
-            let number = loop.offer(codecs, track: "screen", receives: receiver != nil, for: audience) {
+            let number = loop.offer(
+                codecs,
+                track: "screen",
+                receives: receiver != nil,
+                for: audience,
+                servers: servers
+            ) {
                 [self] offer, description in
                 stage.withLock { stage in
                     if case .offered(let number, nil) = stage { stage = .offered(number: number, offer) }
@@ -136,7 +151,9 @@ final class CallPeer: Sendable {
             else {
                 return end("cannot be reached from here", isFinal: true, in: loop)
             }
-            stage.withLock { $0 = .peer(number: number) }
+            // Of what was offered in one bundle, the first tells the transport.
+            let first = offer.streams[0]
+            stage.withLock { $0 = .peer(number: number, section: (first.formats[0].codec.kind, first.mid)) }
             beginReceiving(from: number)
             add(agreement.remote.candidates, to: peer)
         }
@@ -151,25 +168,70 @@ final class CallPeer: Sendable {
         }
         perform { [self] loop in
             switch stage.withLock(\.self) {
-            case .answering(let number, _), .peer(let number):
+            case .answering(let number, _), .peer(let number, _):
                 if let peer = loop.peer(number) { add([candidate], to: peer) }
             case .none, .offered, .over: break
             }
         }
     }
 
-    private func add(_ candidates: [Candidate], to peer: Peer) {
+    private func add(_ candidates: [Candidate], to peer: Peer) { peer.addRemote(admitted(candidates)) }
+
+    private func admitted(_ candidates: [Candidate]) -> [Candidate] {
         let usable = candidates.filter { ICEAgent.canTry($0) }
         let before = candidateCount.load(ordering: .relaxed)
         let admitted = usable.prefix(max(0, Self.mostCandidates - before))
         candidateCount.store(before + admitted.count, ordering: .relaxed)
-        peer.addRemote(Array(admitted))
+        return Array(admitted)
+    }
+
+    // MARK: - Other ways
+
+    /// Uses servers that the other side names. What they give is signalled as `gathered`.
+    func add(_ servers: [ICEServer]) {
+        perform { [self] loop in
+            guard case .peer(let number, _) = stage.withLock(\.self) else { return }
+            loop.peer(number)?.add(servers, at: loop.now)
+        }
+    }
+
+    /// Prepares another generation of ICE, which is signalled as `proposed`.
+    func propose() {
+        perform { [self] loop in
+            guard case .peer(let number, _) = stage.withLock(\.self), let peer = loop.peer(number) else { return }
+            if !loop.propose(to: peer) { signalled(.proposed(fragment: nil), self) }
+        }
+    }
+
+    /// Takes the other side's answer to what was proposed. If that makes no sense, the peer ends: the other side has another
+    /// generation.
+    func acceptProposal(_ fragment: String) {
+        change { [self] peer, section, loop in
+            let fragment = try? TrickleFragment(parsing: fragment, mids: [section.mid])
+            candidateCount.store(0, ordering: .relaxed)
+            guard let fragment, let credentials = fragment.credentials,
+                peer.acceptProposal(credentials, admitted(fragment.candidates), at: loop.now)
+            else { return loop.close(peer, .pathLost) }
+        }
+    }
+
+    /// The other side stays with the generation that there is.
+    func abandonProposal() { change { peer, _, _ in peer.abandonProposal() } }
+
+    private func change(_ body: @escaping @Sendable (Peer, (kind: String, mid: String), PeerLoop) -> Void) {
+        perform { [self] loop in
+            guard case .peer(let number, let section) = stage.withLock(\.self), let peer = loop.peer(number) else {
+                return
+            }
+            body(peer, section, loop)
+            loop.follow(peer)
+        }
     }
 
     /// Tells on the network thread when the other side sent feedback last, if it is there and has.
     func askWhenHeard(_ tell: @escaping @Sendable (Instant) -> Void) {
         perform { [self] loop in
-            guard case .peer(let number) = stage.withLock(\.self) else { return }
+            guard case .peer(let number, _) = stage.withLock(\.self) else { return }
             if let heardAt = loop.peer(number)?.heardAt { tell(heardAt) }
         }
     }
@@ -183,7 +245,7 @@ final class CallPeer: Sendable {
             }
             switch stage {
             case .offered(let number, _): loop.withdrawOffer(number)
-            case .answering(let number, _), .peer(let number):
+            case .answering(let number, _), .peer(let number, _):
                 if let peer = loop.peer(number) { loop.close(peer, .closed) }
                 receiver?.end()
             case .none, .over: break
@@ -211,13 +273,22 @@ final class CallPeer: Sendable {
     private func take(_ signal: Peer.Signal, isSending: Bool) {
         switch signal {
         case .gathered(let local, let bundle):
-            guard case .answering(let number, let negotiation) = stage.withLock(\.self) else { return }
-            stage.withLock { $0 = .peer(number: number) }
+            let negotiation: Negotiation
+            switch stage.withLock(\.self) {
+            case .answering(let number, let offered):
+                negotiation = offered
+                stage.withLock { $0 = .peer(number: number, section: offered.transportSection) }
+            case .peer(_, let section): return signalled(.gathered(fragment: local.fragment(for: section)), self)
+            case .none, .offered, .over: return
+            }
             let sessionID = UInt64.random(in: 0...UInt64(Int64.max))
             signalled(
                 .described(sdp: "\(negotiation.answer(local: local, bundle: bundle, sessionID: sessionID))"),
                 self
             )
+        case .proposed(let local):
+            guard case .peer(_, let section) = stage.withLock(\.self) else { return }
+            signalled(.proposed(fragment: local.fragment(for: section)), self)
         case .connected(let status): signalled(.connected(codec: isSending ? status.codec : nil), self)
         case .ended(let end, _): tell(end: "\(end)", EndReason(end), isFinal: false)
         }
@@ -238,5 +309,11 @@ final class CallPeer: Sendable {
         guard !wasOver else { return }
         receiver?.end()
         signalled(.ended(why: why, reason, isFinal: isFinal), self)
+    }
+}
+
+extension TransportParameters {
+    fileprivate func fragment(for section: (kind: String, mid: String)) -> String {
+        TrickleFragment(credentials: credentials, candidates: candidates, isLast: true).description(of: section)
     }
 }

@@ -9,6 +9,8 @@ package final class Peer {
     package enum Signal {
         /// The local candidates are known, or enough time has passed: what the peer has to be told of this side.
         case gathered(TransportParameters, StreamBundle)
+        /// The same of another generation of ICE, which the peer is asked to take.
+        case proposed(TransportParameters)
         /// Keys came into use.
         case connected(PeerStatus)
         /// The last one, always.
@@ -112,6 +114,25 @@ package final class Peer {
         transport.restart()
         transport.setRemote(credentials)
     }
+
+    /// Uses further servers. What they give is told as it was at first.
+    package func add(_ servers: [ICEServer], at now: Instant) { transport.add(servers, at: now) }
+
+    /// Whether another generation of ICE is prepared that the peer has not taken.
+    package var isProposing: Bool { transport.isProposing }
+
+    /// The peer has taken another generation, or its answer says so.
+    ///
+    /// - Parameter candidates: of the peer, which can be tried; empty where they stay the same.
+    /// - Returns: false if this side has given it up.
+    package func acceptProposal(_ credentials: ICECredentials, _ candidates: [Candidate], at now: Instant) -> Bool {
+        transport.acceptProposal(credentials, candidates, at: now)
+    }
+
+    /// The peer stays with the generation that is in use.
+    package func abandonProposal() { transport.abandonProposal() }
+
+    func propose(from addresses: Set<String>, at now: Instant) -> Bool { transport.propose(from: addresses, at: now) }
 
     /// Seeks another path if the one in use is not from the addresses that the machine has now.
     func follow(addresses: Set<String>, at now: Instant) {

@@ -135,6 +135,7 @@ package final class PeerLoop {
     ///   - codecs: those that there are renditions of, in groups; all are offered.
     ///   - receives: whether this side takes video in these codecs, too.
     ///   - audience: who sees what is sent.
+    ///   - servers: of STUN and TURN, beside those of all peers.
     ///   - gathered: gets the offer as it is to be sent, on the network thread, and not by this method.
     /// - Returns: the offer's number, which is that of the peer who accepts it; nil if no UDP port is free, or the machine has no
     ///   address.
@@ -143,9 +144,10 @@ package final class PeerLoop {
         track: String,
         receives: Bool = false,
         for audience: Audience = .one,
+        servers: [ICEServer] = [],
         gathered: @escaping (SessionOffer, SessionDescription) -> Void
     ) -> Int? {
-        guard let transport = transport(isControlling: true) else { return nil }
+        guard let transport = transport(isControlling: true, servers) else { return nil }
         let offer = SessionOffer([
             LocalStream(track: track, codecs: codecs.map { $0.map { .video($0) } }, receives: receives)
         ])
@@ -201,10 +203,13 @@ package final class PeerLoop {
     /// Takes an offer back.
     package func withdrawOffer(_ number: Int) { offers.removeAll { $0.number == number } }
 
-    private func transport(isControlling: Bool) -> PeerTransport? {
-        PeerTransport(
+    /// - Parameter servers: beside those of all peers.
+    private func transport(isControlling: Bool, _ servers: [ICEServer] = []) -> PeerTransport? {
+        var ice = configuration.ice
+        ice.servers += servers
+        return PeerTransport(
             in: loop,
-            configuration.ice,
+            ice,
             isControlling: isControlling,
             identity: identity,
             addresses: network.addresses,
@@ -269,6 +274,14 @@ package final class PeerLoop {
 
     /// A peer that has not ended.
     package func peer(_ number: Int) -> Peer? { peers.first { $0.number == number && $0.end == nil } }
+
+    /// Prepares another generation of ICE for a peer, which is signalled as `proposed` when it is to be told.
+    ///
+    /// - Returns: false if none can be prepared.
+    package func propose(to peer: Peer) -> Bool { peer.propose(from: network.addresses, at: now) }
+
+    /// Has a peer look whether its path begins at an address that the machine has, as when it could not be asked for a while.
+    package func follow(_ peer: Peer) { peer.follow(addresses: network.addresses, at: now) }
 
     /// Says goodbye to a peer.
     ///
@@ -404,7 +417,7 @@ package final class PeerLoop {
             }
             if peer.takeGathered(at: now) {
                 if let local = peer.local {
-                    signals.append((peer, .gathered(local, peer.streams)))
+                    signals.append((peer, peer.isProposing ? .proposed(local) : .gathered(local, peer.streams)))
                 } else {
                     close(peer, .pathLost)
                 }

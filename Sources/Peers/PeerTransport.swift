@@ -38,15 +38,25 @@ final class PeerTransport {
         let addresses: Set<String>
     }
 
+    /// As many relays as libnice takes.
+    private static let mostServers = 8
     /// How long STUN and TURN servers are waited for.
     private static let gatheringLimit = Duration.seconds(2)
+    /// Of ICE, as seen from the way in use.
+    private enum Generation {
+        case current
+        /// The next one; the peer is yet to take it, or has.
+        case proposed, accepted
+    }
+
     /// What is to take the place of the way in use.
     private struct Successor {
         let way: Way
+        var generation = Generation.current
         /// When its path is used before the peer has chosen it; nil for not at all.
         var choiceAt: Instant?
         /// When it is given up.
-        let end: Instant
+        var end: Instant
     }
 
     /// How long after the first check a path is used that the peer, where it chooses, would choose seconds later: it goes to where
@@ -58,10 +68,11 @@ final class PeerTransport {
     private static let seekingTime = Duration.seconds(50)
 
     private let loop: ICELoop
-    private let configuration: ICEAgent.Configuration
+    private var configuration: ICEAgent.Configuration
     private let isControlling: Bool
     private let identity: DTLSIdentity
-    private let since: Instant
+    /// When the candidates that are yet to be told began to be gathered.
+    private var since: Instant
     private var way: Way
     private var successor: Successor?
     /// When the peer must have let something be heard on the path that this side has chosen; nil on all others.
@@ -144,6 +155,21 @@ final class PeerTransport {
         newest.agent.restart()
     }
 
+    /// Uses servers from now on, and has what they give told by `takeGathered` once more.
+    func add(_ servers: [ICEServer], at now: Instant) {
+        let added = servers.filter { !configuration.servers.contains($0) }
+            .prefix(max(0, Self.mostServers - configuration.servers.count))
+        guard !added.isEmpty else { return }
+        configuration.servers += added
+        for server in added { newest.agent.add(server) }
+        gatherMore(at: now)
+    }
+
+    private func gatherMore(at now: Instant) {
+        newest.mailbox.hasGathered = false
+        (since, hasToldLocal) = (now, false)
+    }
+
     /// Whether all candidates are known or the time is up. The answer is given once.
     func takeGathered(at now: Instant) -> Bool {
         guard !hasToldLocal, newest.mailbox.hasGathered || now >= since + Self.gatheringLimit else { return false }
@@ -159,14 +185,55 @@ final class PeerTransport {
 
     private var movingDeadline: Instant? { successor.map { $0.choiceAt ?? $0.end } }
 
+    // MARK: - Restarting
+
+    /// Whether another generation is prepared that the peer has not taken.
+    var isProposing: Bool { successor?.generation == .proposed }
+
+    /// Prepares another generation of ICE, with an agent of its own (RFC 8445 §9). When it has gathered, `local` is what the peer is to
+    /// be told. The path in use stays until the other one stands, whatever the peer says.
+    ///
+    /// - Parameter addresses: those that the machine has now.
+    /// - Returns: whether it is under way.
+    func propose(from addresses: Set<String>, at now: Instant) -> Bool {
+        guard remote.credentials != nil, !isProposing,
+            let way = Self.way(in: loop, configuration, isControlling: isControlling, addresses: addresses)
+        else { return false }
+        successor = Successor(way: way, generation: .proposed, end: now + Self.seekingTime)
+        gatherMore(at: now)
+        return true
+    }
+
+    /// The peer has taken the generation that was proposed.
+    ///
+    /// - Parameter candidates: the peer's; empty where they stay the same.
+    /// - Returns: false if it was given up meanwhile.
+    func acceptProposal(_ credentials: ICECredentials, _ candidates: [Candidate], at now: Instant) -> Bool {
+        guard isProposing else { return false }
+        successor?.generation = .accepted
+        successor?.end = now + Self.seekingTime
+        let candidates = candidates.isEmpty ? remote.candidates : candidates
+        setRemote(credentials)
+        addRemote(candidates)
+        return true
+    }
+
+    /// The peer does not take the generation that was proposed.
+    func abandonProposal() { if isProposing { successor = nil } }
+
     // MARK: - Moving
 
     /// Seeks a path from the addresses that the machine has now, if the one in use begins at an address that is gone, or there is
     /// none yet. Call it after each change: an address or a route may come later than what else belongs to it.
     func follow(addresses: Set<String>, at now: Instant) {
-        guard remote.credentials != nil else { return }
+        guard remote.credentials != nil, !isProposing else { return }
         let path = way.agent.path
         if isDisproved { return move(from: nil, addresses, at: now) }
+        if successor?.generation == .accepted {
+            // The path in use is of no use to the peer any more.
+            if addresses != newest.addresses { move(from: nil, addresses, at: now) }
+            return
+        }
         if let path, addresses.contains(path.local.related?.address ?? path.local.address) {
             successor = nil
             return
@@ -181,6 +248,7 @@ final class PeerTransport {
     private func move(from path: (local: Candidate, remote: Candidate)?, _ addresses: Set<String>, at now: Instant) {
         // Of the last generation: the peer may have restarted ICE while another path was sought.
         let credentials = newest.agent.credentials
+        let generation = successor?.generation ?? .current
         successor = nil
         // Where this side chooses a path, that is to be the only one: a check shows that it leads somewhere.
         let chooses = path != nil && !isControlling
@@ -203,6 +271,7 @@ final class PeerTransport {
         if !chooses { way.agent.addRemote(self.remote.candidates.filter { $0 != last }) }
         successor = Successor(
             way: way,
+            generation: generation,
             choiceAt: chooses ? now + Self.choosingTime : nil,
             end: now + Self.seekingTime
         )

@@ -20,6 +20,14 @@ extension FileDescriptor {
     }
 }
 
+/// A pipe, of which both ends are the caller's to close, and no program that is started gets one by chance.
+package func openPipe() throws(SystemError) -> (reading: Int32, writing: Int32) {
+    var ends: [Int32] = [-1, -1]
+    try check("pipe") { pipe(&ends) }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return (ends[0], ends[1])
+}
+
 /// Reads what a descriptor that does not block has, up to the size of the buffer. Returns nil where there is nothing yet, 0 at
 /// the end.
 package func readAvailable(

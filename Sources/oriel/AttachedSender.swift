@@ -6,6 +6,7 @@ import Media
 import Peers
 import Posix
 import Sender
+import WebRTC
 
 /// Sends into any number of calls. Those that take the same rendition share its encode.
 extension Attach {
@@ -25,6 +26,9 @@ extension Attach {
         let certificates = try web.certificates()
         let preparation = try calls.contains(.web) ? WebCallPreparation(web, in: directory) : nil
         let secrets = try joined.secrets(of: calls)
+        let token = try joined.tokenFile(of: calls)
+        // Servers of WHIP may name relays by TLS, too.
+        let mayTunnel = ice.needTunnels || calls.contains(where: \.isWHIP) && !web.relayOnly
         let folder = Self.unlessItFails { () throws(BridgeError) in try SenderFolder(in: directory) }
         // To commands in other containers, the folder's lock alone tells that this sender lives.
         defer { withExtendedLifetime(folder) {} }
@@ -39,7 +43,7 @@ extension Attach {
             writable: nil,
             readable: [directory.path],
             socketFamilies: [AF_INET, AF_INET6, AF_NETLINK],
-            mayListen: preparation != nil || ice.needTunnels
+            mayListen: preparation != nil || mayTunnel
         )
         let stream = PlainRTPStream(
             rendition: renditions[0],
@@ -96,7 +100,7 @@ extension Attach {
             } else if let (_, plain) = plain.first(where: { $0.0 == call }) {
                 try running.add(call, plain)
             } else {
-                try running.join(call, secrets, receiver: rendered.receiver)
+                try running.join(call, secrets, token: token, receiver: rendered.receiver)
             }
         }
         let commands = SenderCommands(running, web: served?.call, lobby: lobby)

@@ -26,7 +26,8 @@ enum Call: Equatable, CustomStringConvertible {
             self = .room(try RoomAddress(parsing: text))
         } else if text.lowercased().hasPrefix("whip+") {
             guard let endpoint = WebURL(parsing: String(text.dropFirst(5))) else {
-                throw ValidationError("\(text) is no endpoint of WHIP: write whip+https://HOST/PATH")
+                // It may hold a secret.
+                throw ValidationError("that is no endpoint of WHIP: write whip+https://HOST/PATH, and no login in it")
             }
             self = .whip(endpoint)
         } else {
@@ -49,13 +50,17 @@ enum Call: Equatable, CustomStringConvertible {
         }
     }
 
+    /// As a command line has it.
+    var argument: String { if case .whip(let endpoint) = self { "whip+\(endpoint)" } else { "\(self)" } }
+
+    /// For people: addresses of media servers without what may be secret in them.
     var description: String {
         switch self {
         case .janus(let address): "\(address)"
         case .plainRTP(let destination): "\(destination)"
         case .room(let address): "\(address)"
         case .web: "web"
-        case .whip(let endpoint): "whip+\(endpoint)"
+        case .whip(let endpoint): "whip+\(endpoint.summary)"
         }
     }
 }

@@ -112,6 +112,7 @@ extension CallEvent {
         switch event {
         case .connected(let codec): (kind, self.codec) = (.callJoined, codec)
         case .retrying: (kind, reason) = (.callLost, .lost)
+        case .failing, .unusable: break
         }
     }
 

@@ -103,7 +103,8 @@ extension WHIPCall.Event {
     var state: CallList.State? {
         switch self {
         case .connected: .standing
-        case .retrying(let why): .away(why: why)
+        case .retrying(let why), .failing(let why): .away(why: why)
+        case .unusable: nil
         }
     }
 }

@@ -12,6 +12,7 @@ final class CallTransport: Sendable {
         var peers: PeerGroup?
         var tunnels: [TLSTunnel] = []
         var client: WebClient?
+        var namedServers: NamedServers?
         /// The encoders' target in bits a second; nil for the renditions' own.
         var targetBitrate: Int?
         var isClosed = false
@@ -62,6 +63,18 @@ final class CallTransport: Sendable {
         try? client().schedule(in: delay, body)
     }
 
+    /// What finds the relays that servers of WHIP name; nil where those of the user alone are used.
+    func namedServers() throws -> NamedServers? {
+        if ice.configuration.isRelayOnly { return nil }
+        return try parts.withLock { parts in
+            if let servers = parts.namedServers { return servers }
+            let trust = try TLSTrust(alsoTrusting: certificates, toSpeak: .turn)
+            let servers = NamedServers(trust, beside: ice.configuration.servers)
+            parts.namedServers = servers
+            return servers
+        }
+    }
+
     func setTargetBitrate(_ bitrate: Int) {
         parts.withLock { parts in
             parts.targetBitrate = bitrate
@@ -78,6 +91,7 @@ final class CallTransport: Sendable {
         parts.client?.close()
         parts.peers?.close()
         for tunnel in parts.tunnels { tunnel.close() }
+        parts.namedServers?.close()
     }
 
     private func peers(in parts: inout Parts) throws -> PeerGroup {

@@ -79,7 +79,7 @@ struct HandOver: ParsableArguments {
     private func addition(of call: Call) throws -> SenderRequest.Addition {
         let secrets = try joined.secrets(of: [call])
         return SenderRequest.Addition(
-            name: "\(call)",
+            name: call.argument,
             whipToken: secrets.whipToken,
             janusSecret: secrets.janus.apiSecret,
             janusToken: secrets.janus.token,

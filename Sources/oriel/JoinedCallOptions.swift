@@ -18,7 +18,8 @@ struct CallSecrets: Sendable, Equatable {
 struct JoinedCallOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A file with the bearer token of the WHIP server, which the environment may give as ORIEL_WHIP_TOKEN instead.",
+            "A file with the bearer token of the WHIP server, read again for each request, so that it may be renewed; the "
+                + "environment may give one as ORIEL_WHIP_TOKEN instead.",
             valueName: "file"
         )
     )
@@ -67,7 +68,8 @@ struct JoinedCallOptions: ParsableArguments {
     func secrets() throws -> [String: String] {
         let janus = try janusSecrets()
         return [
-            "ORIEL_WHIP_TOKEN": try whipToken() ?? "", "ORIEL_JANUS_SECRET": janus.apiSecret ?? "",
+            "ORIEL_WHIP_TOKEN": try whipTokenFile == nil ? whipToken() ?? "" : "",
+            "ORIEL_JANUS_SECRET": janus.apiSecret ?? "",
             "ORIEL_JANUS_TOKEN": janus.token ?? "", "ORIEL_JANUS_PIN": janus.pin ?? "",
         ]
     }
@@ -80,9 +82,22 @@ struct JoinedCallOptions: ParsableArguments {
         )
     }
 
-    /// The token of the WHIP server; nil for none.
-    private func whipToken() throws -> String? {
-        let token = try secret(in: whipTokenFile, or: "ORIEL_WHIP_TOKEN", "token")
+    /// The same options for a child process, without secrets: a token's file is read there, each time that it is needed.
+    var arguments: [String] { whipTokenFile.map { ["--whip-token-file=\($0)"] } ?? [] }
+
+    /// What reads the token of the WHIP server, if calls need it from a file. Call it before the first thread starts, and before files
+    /// are closed.
+    func tokenFile(of calls: [Call]) throws -> WHIPToken? {
+        guard calls.contains(where: \.isWHIP), let whipTokenFile else { return nil }
+        return try WHIPToken(in: whipTokenFile, now: whipToken())
+    }
+
+    /// The token of the WHIP server now; nil for none.
+    private func whipToken() throws -> String? { try Self.token(in: whipTokenFile) }
+
+    /// - Parameter path: a file; nil for the environment.
+    static func token(in path: String?) throws -> String? {
+        let token = try secret(in: path, or: "ORIEL_WHIP_TOKEN", "token")
         guard CallSecrets.canBe(whipToken: token) else {
             throw ValidationError("the token of the WHIP server has characters that no bearer token has.")
         }

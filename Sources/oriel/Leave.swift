@@ -11,22 +11,28 @@ struct Leave: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp("The call, as \"oriel status\" names it; several may be given.", valueName: "call"),
-        transform: { try Call(parsing: $0) }
+        transform: { text in
+            // Of a name with a secret in it, people are told the beginning.
+            if !text.hasSuffix("…") { _ = try Call(parsing: text) }
+            return text
+        }
     )
-    var calls: [Call]
+    var calls: [String]
 
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup var choice: SenderChoice
 
     func run() throws {
         let senders = Senders(of: try broadcast.directory())
-        for call in calls {
+        for text in calls {
+            let call = try? Call(parsing: text)
+            let name = call.map { "\($0)" } ?? text
             let pid =
                 try choice.pid
-                ?? senders.holder(of: "call \(call)", who: "is there") { status in
-                    status.calls.contains { $0.name == "\(call)" && $0.state != .ended }
+                ?? senders.holder(of: "call \(name)", who: "is there") { status in
+                    status.calls.contains { $0.name == name && $0.state != .ended }
                 }
-            try senders.ask(pid, for: .leave(call: "\(call)"))
+            try senders.ask(pid, for: .leave(call: call?.argument ?? text))
         }
     }
 }

@@ -14,7 +14,7 @@ struct Oriel: ParsableCommand {
         subcommands: [
             Share.self, Start.self, Attach.self, Pause.self, Resume.self, Stop.self, Status.self, List.self,
             Inspect.self, Source.self, Accept.self, Reject.self, Kick.self, Known.self, Forget.self, Leave.self,
-            SetCommand.self, Rooms.self, View.self, Ask.self,
+            SetCommand.self, Rooms.self, View.self, Ask.self, TokenReader.self,
         ]
     )
 
@@ -34,8 +34,18 @@ struct Oriel: ParsableCommand {
     /// Ends as the parser of arguments does: with its help on standard output, or its error on standard error.
     private static func exit(sayingWhy error: any Error) -> Never {
         let code = exitCode(for: error)
-        let message = fullMessage(for: error)
+        let message = fullMessage(for: error).withoutMediaServers(of: CommandLine.arguments)
         if !message.isEmpty { Console.relay(message + "\n", to: code.isSuccess ? 1 : 2) }
         Glibc.exit(code.rawValue)
+    }
+}
+
+extension String {
+    /// Without the addresses of media servers that stand on the command line, as they may hold secrets.
+    fileprivate func withoutMediaServers(of arguments: [String]) -> String {
+        arguments.reduce(self) { text, argument in
+            let words = argument.hasPrefix("--also=") ? String(argument.dropFirst("--also=".count)) : argument
+            return words.lowercased().hasPrefix("whip+") ? text.replacing(words, with: "whip+…") : text
+        }
     }
 }

@@ -54,11 +54,9 @@ struct PreparedRendering: ~Copyable {
     /// Starts a window. It ends when the descriptor that is returned is closed.
     private static func window(_ broadcast: BroadcastOptions, _ arguments: String...) throws -> FileDescriptor {
         do throws(SystemError) {
-            var ends: [Int32] = [-1, -1]
-            try check("pipe") { pipe(&ends) }
-            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-            let reading = FileDescriptor(taking: ends[0])
-            let writing = FileDescriptor(taking: ends[1])
+            let ends = try openPipe()
+            let reading = FileDescriptor(taking: ends.reading)
+            let writing = FileDescriptor(taking: ends.writing)
             _ = try ChildProcess(
                 "/proc/self/exe",
                 arguments: ["oriel", "view"] + broadcast.arguments + arguments,

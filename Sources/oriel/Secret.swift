@@ -12,7 +12,8 @@ func secret(in path: String?, or variable: String, _ what: String) throws -> Str
     var text = getenv(variable).map { String(cString: $0) } ?? ""
     if let path {
         do throws(SystemError) {
-            let file = try FileDescriptor.open(path, O_RDONLY)
+            // It may be a link, as those are that are renewed by another one.
+            let file = FileDescriptor(taking: try check("open") { open(path, O_RDONLY | O_CLOEXEC) })
             text = String(decoding: try file.readBytes(longestSecret), as: UTF8.self)
         } catch {
             throw Failure(.failed, "cannot read \(path) (\(error.reason)): give a file with the \(what)")

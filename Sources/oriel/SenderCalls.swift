@@ -126,8 +126,15 @@ final class SenderCalls: Sendable {
 
     /// Begins to join a call that others run.
     ///
-    /// - Parameter receiver: takes what the other side sends; nil if that is not wanted.
-    func join(_ call: Call, _ secrets: CallSecrets, receiver: (any FrameReceiver)? = nil) throws {
+    /// - Parameters:
+    ///   - token: the file that the WHIP server's token is in; nil if it stays as it is among the secrets.
+    ///   - receiver: takes what the other side sends; nil if that is not wanted.
+    func join(
+        _ call: Call,
+        _ secrets: CallSecrets,
+        token: WHIPToken? = nil,
+        receiver: (any FrameReceiver)? = nil
+    ) throws {
         let (client, peers) = (try transport.client(), try transport.peers())
         let number = try state.withLock { try $0.list.begin(call, at: MonotonicClock.now()) }
         let note = { @Sendable [weak self, events] (event: CallEvent, state: CallList.State?) in
@@ -162,7 +169,14 @@ final class SenderCalls: Sendable {
                 end($0)
             }
         case .whip(let endpoint):
-            joined = WHIPCall(to: endpoint, token: secrets.whipToken, codecs: codecs, by: client, to: peers) {
+            let servers = try transport.namedServers()
+            let current: (@Sendable () -> String?)? = secrets.whipToken.map { text in { token?.current() ?? text } }
+            joined = WHIPCall(to: endpoint, token: current, codecs: codecs, by: client, to: peers) { named, found in
+                if let servers { return servers.find(named, for: "\(call)", found: found) }
+                Console.note(
+                    "\(call): relays that the server names are not used, as --relay-only is for those of --turn"
+                )
+            } report: {
                 note(CallEvent($0, in: call), $0.state)
             } ended: {
                 end($0)
@@ -176,7 +190,16 @@ final class SenderCalls: Sendable {
     // MARK: - Ending
 
     /// Leaves a call. Its server hears of it a little later.
-    func leave(_ call: Call) throws {
+    ///
+    /// - Parameter name: as on a command line, or as people are told it.
+    func leave(named name: String) throws {
+        let known = state.withLock { state in
+            state.list.entries.last { !$0.isOver && ($0.call.argument == name || "\($0.call)" == name) }?.call
+        }
+        try leave(known ?? Call(parsing: name))
+    }
+
+    private func leave(_ call: Call) throws {
         if call == .web {
             throw Failure(.failed, "web is left by ending its sender: \"oriel kick\" sends viewers away")
         }

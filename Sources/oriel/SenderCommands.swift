@@ -82,7 +82,7 @@ final class SenderCommands: Sendable {
             return reply {
                 try calls.begin(Call(parsing: addition.name), CallSecrets(addition), localPort: addition.localPort)
             }
-        case .leave(let call): return reply { try calls.leave(Call(parsing: call)) }
+        case .leave(let call): return reply { try calls.leave(named: call) }
         case .setBitrate(let bitrate):
             guard Bitrate.range ~= bitrate else { return .refused(reason: "\(bitrate) bits a second are out of range") }
             calls.setTargetBitrate(bitrate)

@@ -81,11 +81,9 @@ private final class Results {
     private var backlog: [UInt8] = []
 
     init() throws {
-        var ends: [Int32] = [-1, -1]
-        try check("pipe") { pipe(&ends) }
-        reading = FileDescriptor(taking: ends[0])
-        writing = FileDescriptor(taking: ends[1])
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        let ends = try openPipe()
+        reading = FileDescriptor(taking: ends.reading)
+        writing = FileDescriptor(taking: ends.writing)
         _ = fcntl(reading.raw, F_SETFL, O_NONBLOCK)
     }
 

@@ -12,8 +12,8 @@ import Time
     private let now = Instant.seconds(1000)
 
     /// A session that has posted its offer.
-    private func posted(token: String? = "dfTdfs") -> (WHIPSession, [WHIPSession.Output]) {
-        var session = WHIPSession(Self.endpoint, token: token)
+    private func posted(hasToken: Bool = true) -> (WHIPSession, [WHIPSession.Output]) {
+        var session = WHIPSession(Self.endpoint, hasToken: hasToken)
         session.start()
         #expect(session.takeOutputs() == [.offer])
         session.described("v=0")
@@ -32,8 +32,8 @@ import Time
     private func requests(_ outputs: [WHIPSession.Output]) -> [String] {
         outputs.compactMap { output in
             switch output {
-            case .request(let request), .farewell(let request), .probe(let request):
-                "\(request.method) \(request.url) \(request.headers.first(name: "authorization") ?? "-")"
+            case .request(let request), .farewell(let request), .probe(let request), .change(let request):
+                "\(request.method) \(request.url) \(request.isAuthorized ? "token" : "-")"
             default: nil
             }
         }
@@ -48,13 +48,13 @@ import Time
         }
         #expect(post.method == .POST && post.url == Self.endpoint && post.body == "v=0")
         #expect(post.headers.first(name: "content-type") == "application/sdp")
-        #expect(post.headers.first(name: "authorization") == "Bearer dfTdfs")
+        #expect(post.isAuthorized)
         session.answered(response(201, Self.created, "v=0 answer"), now: now)
         #expect(session.takeOutputs() == [.accept(sdp: "v=0 answer")])
         session.connected()
         session.leave()
         outputs = session.takeOutputs()
-        #expect(requests(outputs) == ["DELETE https://whip.example.com:443/session/id Bearer dfTdfs"])
+        #expect(requests(outputs) == ["DELETE https://whip.example.com:443/session/id token"])
         #expect(outputs.last == .ended(nil))
         // Nothing more comes of it.
         session.leave()
@@ -79,12 +79,12 @@ import Time
 
     @Test func theTokenFollowsAHostToTLS() {
         let endpoint = WebURL(parsing: "http://whip.example.com/x")!
-        var session = WHIPSession(endpoint, token: "secret")
+        var session = WHIPSession(endpoint, hasToken: true)
         session.start()
         session.described("v=0")
         _ = session.takeOutputs()
         session.answered(response(308, ["Location": "https://whip.example.com/x"]), now: now)
-        #expect(requests(session.takeOutputs()) == ["POST https://whip.example.com:443/x Bearer secret"])
+        #expect(requests(session.takeOutputs()) == ["POST https://whip.example.com:443/x token"])
     }
 
     /// Whatever the server makes of an offer that is on its way does not stay behind.
@@ -94,7 +94,7 @@ import Time
         #expect(session.takeOutputs().isEmpty)
         session.answered(response(201, Self.created, "v=0"), now: now)
         var outputs = session.takeOutputs()
-        #expect(requests(outputs) == ["DELETE https://whip.example.com:443/session/id Bearer dfTdfs"])
+        #expect(requests(outputs) == ["DELETE https://whip.example.com:443/session/id token"])
         #expect(outputs.last == .ended(nil))
         for end in [{ $0.answered(response(500), now: now) }, { $0.failed(.silent(Self.endpoint.origin), now: now) }]
             as [(inout WHIPSession) -> Void]
@@ -123,14 +123,18 @@ import Time
         for _ in 0..<5 { session.answered(response(307, ["Location": "/whip/endpoint"]), now: now) }
         #expect(requests(session.takeOutputs()).count == 5)
         session.answered(response(307, ["Location": "/whip/endpoint"]), now: now)
-        #expect(session.takeOutputs().last == .ended(CallEnd(.failed, "\(Self.endpoint) redirects without end")))
+        #expect(
+            session.takeOutputs().last
+                == .ended(CallEnd(.failed, "https://whip.example.com:443/whip… redirects without end"))
+        )
     }
 
     @Test(
         arguments: [
             (400, .failed), (401, .failed), (403, .failed), (404, .unavailable), (405, .unavailable), (406, .failed),
             (410, .unavailable), (415, .failed), (422, .failed), (200, .failed), (204, .failed), (301, .failed),
-            (418, .failed),
+            (302, .failed), (303, .failed), (399, .failed), (402, .failed), (418, .failed), (499, .failed),
+            (501, .unavailable), (505, .unavailable), (600, .failed),
         ] as [(Int, CallEnd.Kind)]
     )
     func statusesThatEndIt(status: Int, kind: CallEnd.Kind) {
@@ -150,14 +154,25 @@ import Time
     @Test(
         arguments: [
             (503, "5", 5), (503, nil, 1), (503, "0", 1), (503, "100000", 60), (503, "x", 1), (500, nil, 1),
-            (429, "3", 3), (409, nil, 1),
+            (429, "3", 3), (409, nil, 1), (408, nil, 1), (425, nil, 1), (502, "7", 7), (504, nil, 1), (599, nil, 1),
+            (503, "Sun, 06 Nov 1994 08:49:37 GMT", 37), (503, "Sun, 06 Nov 1994 08:48:00 GMT", 1),
+            (503, "Tue, 06 Dec 1994 08:49:37 GMT", 60),
         ] as [(Int, String?, Int)]
     )
     func aBusyServerIsAskedAgain(status: Int, after: String?, seconds: Int) {
         var (session, _) = posted()
-        session.answered(response(status, after.map { ["Retry-After": $0] } ?? [:]), now: now)
+        var headers: HTTPHeaders = ["Date": "Sun, 06 Nov 1994 08:49:00 GMT"]
+        if let after { headers.add(name: "Retry-After", value: after) }
+        session.answered(response(status, headers), now: now)
         let outputs = session.takeOutputs()
         #expect(outputs.first == .closePeer)
+        guard case .retrying(let why, .seconds(seconds))? = outputs.last else {
+            Issue.record("\(outputs)")
+            return
+        }
+        // Whose fault it is.
+        let isFault = (500...599).contains(status) && status != 503
+        #expect(why.contains(isFault ? "has failed (status" : "has no room now (status") && why.contains("\(status)"))
         #expect(session.nextDeadline == now + .seconds(seconds))
         session.tick(now: now + .seconds(seconds) - .nanoseconds(1))
         #expect(session.takeOutputs().isEmpty)
@@ -173,7 +188,7 @@ import Time
         _ = session.takeOutputs()
         var pauses: [Duration] = []
         session.peerEnded("is out of reach", isFinal: false, now: now)
-        #expect(requests(session.takeOutputs()) == ["DELETE https://whip.example.com:443/session/id Bearer dfTdfs"])
+        #expect(requests(session.takeOutputs()) == ["DELETE https://whip.example.com:443/session/id token"])
         var time = now
         for _ in 0..<6 {
             pauses.append(session.nextDeadline! - time)
@@ -209,7 +224,7 @@ import Time
             session.silent()
             session.silent()
             #expect(
-                requests(session.takeOutputs()) == ["OPTIONS https://whip.example.com:443/session/id Bearer dfTdfs"]
+                requests(session.takeOutputs()) == ["OPTIONS https://whip.example.com:443/session/id token"]
             )
             session.heard()
             session.silent()
@@ -259,15 +274,150 @@ import Time
         )
     }
 
+    /// A fault of the server is told as such, and asked about at longer and longer intervals.
+    @Test func aServerThatFailsIsAskedLessOften() {
+        var (session, _) = posted()
+        var (time, pauses) = (now, [Duration]())
+        for _ in 0..<6 {
+            session.answered(
+                response(500, ["Content-Type": "text/plain; charset=utf-8"], "no disk\u{1B}\nx"),
+                now: time
+            )
+            guard case .retrying(let why, let pause)? = session.takeOutputs().last else {
+                Issue.record("it ends")
+                return
+            }
+            #expect(why.contains("has failed: no disk (status 500)"))
+            pauses.append(pause)
+            time += pause
+            session.tick(now: time)
+            session.described("v=0")
+            _ = session.takeOutputs()
+        }
+        #expect(pauses == [1, 2, 4, 8, 8, 8].map { .seconds($0) })
+    }
+
+    /// The sentence, where that says what to do.
+    private func end(_ session: inout WHIPSession, by status: Int) -> String {
+        session.answered(response(status), now: now)
+        guard case .ended(let end?)? = session.takeOutputs().last else { return "it goes on" }
+        return end.description
+    }
+
+    @Test func whoRefusesATokenIsNamed() {
+        var (session, _) = posted(hasToken: false)
+        #expect(end(&session, by: 401).contains("wants a token: give it with --whip-token-file FILE (status 401)"))
+        (session, _) = posted()
+        #expect(end(&session, by: 401).contains("refuses the token (status 401)"))
+        // It was not asked: nobody sent it there.
+        (session, _) = posted()
+        session.answered(response(307, ["Location": "https://other.example/secret/key?k=v"]), now: now)
+        _ = session.takeOutputs()
+        let words = end(&session, by: 401)
+        #expect(words.contains("redirects to https://other.example:443/secr…, which wants a token (status 401)"))
+        #expect(words.contains("not for there") && !words.contains("refuses"))
+    }
+
+    @Test func noSentenceHasTheWholeAddress() {
+        let secret = WebURL(parsing: "https://h.example/0123456789abcdef/publish?token=fedcba9876543210")!
+        for status in [200, 300, 307, 400, 401, 403, 404, 503, 500] {
+            var session = WHIPSession(secret, hasToken: true)
+            session.start()
+            session.described("v=0")
+            _ = session.takeOutputs()
+            session.answered(response(status), now: now)
+            for output in session.takeOutputs() {
+                if case .ended(let end?) = output {
+                    #expect(!"\(end)".contains("456789") && !"\(end)".contains("token="))
+                }
+                if case .retrying(let why, _) = output { #expect(!why.contains("456789") && !why.contains("token=")) }
+            }
+        }
+    }
+
+    /// A token is good for an hour, and renewed a little late: a call of three hours, which breaks now and then.
+    @Test func aTokenIsRenewedWhileACallLasts() throws {
+        var session = WHIPSession(Self.endpoint, hasToken: true)
+        var time = now
+        func hour(at time: Instant) -> Int { Int((time - now).seconds) / 3600 }
+        // What the server takes, and what stands in the file, which is renewed 20 s later.
+        func isTaken(at time: Instant) -> Bool { hour(at: time) == hour(at: time - .seconds(20)) }
+        var (posts, refusals, ends) = (0, 0, 0)
+        session.start()
+        /// Does what a server and a file would do, until the offer was taken.
+        func publish() throws {
+            while true {
+                var isOver = false
+                for output in session.takeOutputs() {
+                    switch output {
+                    case .offer: session.described("v=0")
+                    case .request(let request):
+                        #expect(request.isAuthorized)
+                        posts += 1
+                        let isGood = posts == 1 || isTaken(at: time)
+                        if !isGood { refusals += 1 }
+                        session.answered(isGood ? response(201, Self.created, "v=0") : response(401), now: time)
+                    case .accept: isOver = true
+                    case .ended: ends += 1
+                    default: break
+                    }
+                }
+                if isOver || ends > 0 { return }
+                guard let deadline = session.nextDeadline else { continue }
+                time = deadline
+                session.tick(now: time)
+            }
+        }
+        try publish()
+        session.connected()
+        // Just after each hour, and in the middle of it.
+        for minutes in stride(from: 60, through: 180, by: 30) {
+            time = now + .seconds(minutes * 60 + 1)
+            session.peerEnded("is out of reach", isFinal: false, now: time)
+            try publish()
+            session.connected()
+            #expect(ends == 0, "after \(minutes) minutes")
+        }
+        #expect(posts == 6 + refusals && refusals > 5)
+        session.leave()
+        #expect(session.takeOutputs().contains(.ended(nil)))
+    }
+
+    @Test func aTokenThatNobodyRenewsEndsIt() {
+        var (session, _) = posted()
+        session.answered(response(201, Self.created, "v=0"), now: now)
+        session.peerEnded("is out of reach", isFinal: false, now: now)
+        _ = session.takeOutputs()
+        var time = now
+        while let deadline = session.nextDeadline {
+            time = deadline
+            session.tick(now: time)
+            session.described("v=0")
+            session.answered(response(401), now: time)
+        }
+        #expect(time >= now + .seconds(60) && time <= now + .seconds(75))
+        guard case .ended(let end?)? = session.takeOutputs().last else {
+            Issue.record("it goes on")
+            return
+        }
+        #expect(end.kind == .failed && end.description.contains("which it took before (status 401): renew the token"))
+    }
+
     /// Whatever comes, in any order: it ends once, and makes no request after that.
     @Test(arguments: 0..<300) func anyOrderOfEventsEndsOnce(seed: UInt64) {
         var random = SplitMix(seed: seed)
-        var session = WHIPSession(Self.endpoint, token: nil)
+        var session = WHIPSession(Self.endpoint, hasToken: false)
         session.start()
         var (time, ends) = (now, 0)
         for _ in 0..<100 {
             time += .milliseconds(Int.random(in: 0...3000, using: &random))
-            switch Int.random(in: 0..<9, using: &random) {
+            switch Int.random(in: 0..<13, using: &random) {
+            case 9: session.gathered("a=candidate")
+            case 10: session.proposed(Bool.random(using: &random) ? "a=ice-ufrag" : nil)
+            case 11:
+                let status = [200, 204, 404, 405, 412, 422, 428, 500].randomElement(using: &random)!
+                session.changed(.success(response(status, ["ETag": "\"\(status)\""])), now: time)
+            case 12: session.changed(.failure(.silent(Self.endpoint.origin)), now: time)
             case 0: session.described("v=0")
             case 1:
                 session.answered(

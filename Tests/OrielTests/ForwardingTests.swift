@@ -161,6 +161,8 @@ import WebRTC
         #expect(text(of: attach.web) == text(of: share.web), "\(arguments)")
         #expect(text(of: attach.room) == text(of: share.room), "\(arguments)")
         #expect(text(of: attach.sender) == text(of: share.sending), "\(arguments)")
+        // Its file is read again, each time that it is needed.
+        #expect(attach.joined.whipTokenFile == share.joined.whipTokenFile)
     }
 
     /// All that a value holds.

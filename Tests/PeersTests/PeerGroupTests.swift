@@ -48,6 +48,7 @@ import WebRTC
         let isOpen = group.perform { [signals] loop in
             let peer = loop.add(agreement, of: "web", from: "192.0.2.\(number)") { signal in
                 switch signal {
+                case .proposed: signals.note("proposed", of: number)
                 case .gathered(let local, let bundle):
                     signals.note(local.candidates.isEmpty || bundle["0"] == nil ? "nothing" : "gathered", of: number)
                 case .connected: signals.note("connected", of: number)

@@ -10,18 +10,24 @@ import WebRTC
 
 /// Two transports on one loop, of which one has coturn in between.
 @Suite struct PeerTransportTests {
-    /// Its login lasts for two seconds: another relayed address takes the place of the first one in time.
-    @Test(arguments: [true, false]) func aRelayIsToldAnew(isControlling: Bool) throws {
-        let port = try UDPSocket(family: AF_INET).localAddress().port
-        let relay = try Relay(
-            at: "127.0.0.1",
-            secret: "north",
-            ["--allow-loopback-peers", "--listening-port", "\(port)"]
-        )
-        defer { withExtendedLifetime(relay) {} }
-
+    /// The relay, and what is on one loop.
+    private final class Scene {
         let loop = ICELoop()
-        let identity = try DTLSIdentity()
+        let identity: DTLSIdentity
+        let port: UInt16
+        private let relay: Relay
+
+        /// - Parameter secret: of which logins are made; nil for the one that `Relay` knows.
+        init(secret: String? = nil) throws {
+            identity = try DTLSIdentity()
+            port = try UDPSocket(family: AF_INET).localAddress().port
+            relay = try Relay(
+                at: "127.0.0.1",
+                secret: secret,
+                ["--allow-loopback-peers", "--listening-port", "\(port)"]
+            )
+        }
+
         func transport(_ configuration: ICEAgent.Configuration, isControlling: Bool) throws -> PeerTransport {
             try #require(
                 PeerTransport(
@@ -34,57 +40,159 @@ import WebRTC
                 )
             )
         }
+
+        func run(
+            _ one: PeerTransport,
+            _ other: PeerTransport,
+            until what: String,
+            _ condition: (_ one: [PeerTransport.Event], _ other: [PeerTransport.Event]) -> Bool
+        ) throws {
+            try wait(until: what) {
+                let now: Instant = MonotonicClock.now()
+                loop.run(until: now + .milliseconds(20))
+                return condition(one.takeEvents(at: now), other.takeEvents(at: now))
+            }
+        }
+
+        /// Until both have candidates, know those of the other one, and are connected.
+        func connect(_ one: PeerTransport, _ other: PeerTransport) throws {
+            var gathered = (false, false)
+            try run(one, other, until: "both have gathered") { _, _ in
+                let now: Instant = MonotonicClock.now()
+                gathered.0 = gathered.0 || one.takeGathered(at: now)
+                gathered.1 = gathered.1 || other.takeGathered(at: now)
+                return gathered == (true, true)
+            }
+            let (near, far) = (try #require(one.local), try #require(other.local))
+            one.setRemote(far.credentials)
+            one.addRemote(far.candidates)
+            other.setRemote(near.credentials)
+            other.addRemote(near.candidates)
+            var connected = (false, false)
+            try run(one, other, until: "both are connected") { one, other in
+                connected.0 = connected.0 || one.contains { if case .connected = $0 { true } else { false } }
+                connected.1 = connected.1 || other.contains { if case .connected = $0 { true } else { false } }
+                return connected == (true, true)
+            }
+        }
+
+        /// Until one of two that knows the other is known by it, too, and it is connected.
+        func connectBack(_ one: PeerTransport, to other: PeerTransport) throws {
+            let near = try #require(other.local)
+            one.setRemote(near.credentials)
+            one.addRemote(near.candidates)
+            try run(one, other, until: "it is connected") { _, other in
+                other.contains { if case .connected = $0 { true } else { false } }
+            }
+        }
+    }
+
+    /// Its login lasts for two seconds: another relayed address takes the place of the first one in time.
+    @Test(arguments: [true, false]) func aRelayIsToldAnew(isControlling: Bool) throws {
+        let scene = try Scene(secret: "north")
         let login = TURNCredentials.secret("north", lifetime: .seconds(2))
-        let relayed = try transport(
+        let relayed = try scene.transport(
             ICEAgent.Configuration(
-                servers: [.turn(address: "127.0.0.1", port: port, .udp, login)],
+                servers: [.turn(address: "127.0.0.1", port: scene.port, .udp, login)],
                 addresses: ["127.0.0.1"],
                 isRelayOnly: true
             ),
             isControlling: isControlling
         )
-        let plain = try transport(ICEAgent.Configuration(addresses: ["127.0.0.1"]), isControlling: !isControlling)
-
-        func run(
-            until what: String,
-            _ condition: (_ relayed: [PeerTransport.Event], _ plain: [PeerTransport.Event]) -> Bool
-        ) throws {
-            try wait(until: what) {
-                let now: Instant = MonotonicClock.now()
-                loop.run(until: now + .milliseconds(20))
-                return condition(relayed.takeEvents(at: now), plain.takeEvents(at: now))
-            }
-        }
-        var gathered = (false, false)
-        try run(until: "both have gathered") { _, _ in
-            let now: Instant = MonotonicClock.now()
-            gathered.0 = gathered.0 || relayed.takeGathered(at: now)
-            gathered.1 = gathered.1 || plain.takeGathered(at: now)
-            return gathered == (true, true)
-        }
-        let (near, far) = (try #require(relayed.local), try #require(plain.local))
-        #expect(near.candidates.map(\.kind) == [.relayed])
-        relayed.setRemote(far.credentials)
-        relayed.addRemote(far.candidates)
-        plain.setRemote(near.credentials)
-        plain.addRemote(near.candidates)
-        var connected = (false, false)
-        try run(until: "both are connected") { relayed, plain in
-            connected.0 = connected.0 || relayed.contains { if case .connected = $0 { true } else { false } }
-            connected.1 = connected.1 || plain.contains { if case .connected = $0 { true } else { false } }
-            return connected == (true, true)
-        }
+        let plain = try scene.transport(
+            ICEAgent.Configuration(addresses: ["127.0.0.1"]),
+            isControlling: !isControlling
+        )
+        try scene.connect(relayed, plain)
+        #expect(relayed.local?.candidates.map(\.kind) == [.relayed])
         let first = try #require(relayed.path?.local)
-        try run(until: "the path has moved") { relayed, _ in
+        try scene.run(relayed, plain, until: "the path has moved") { relayed, _ in
             relayed.contains { if case .moved = $0 { true } else { false } }
         }
         let second = try #require(relayed.path?.local)
         #expect(second.kind == .relayed && second.port != first.port)
         var batch = DatagramBatch()
         batch.append([128, 1, 2, 3])
-        try run(until: "a datagram comes by the new path") { _, plain in
+        try scene.run(relayed, plain, until: "a datagram comes by the new path") { _, plain in
             _ = relayed.send(batch)
             return plain.contains { if case .datagram([128, 1, 2, 3]) = $0 { true } else { false } }
         }
+    }
+
+    /// A relay that becomes known later, as by the answer to an offer: what it gives is told once more.
+    @Test(arguments: [false, true]) func aRelayComesLater(isRelayOnly: Bool) throws {
+        let scene = try Scene()
+        let late = try scene.transport(
+            ICEAgent.Configuration(addresses: ["127.0.0.1"], isRelayOnly: isRelayOnly),
+            isControlling: true
+        )
+        let plain = try scene.transport(ICEAgent.Configuration(addresses: ["127.0.0.1"]), isControlling: false)
+        func gather() throws -> [Candidate.Kind] {
+            try scene.run(late, plain, until: "it has gathered") { _, _ in
+                late.takeGathered(at: MonotonicClock.now())
+            }
+            return try #require(late.local).candidates.map(\.kind)
+        }
+        #expect(try gather() == (isRelayOnly ? [] : [.host]))
+        #expect(!late.takeGathered(at: MonotonicClock.now()))
+        let login = TURNCredentials.password(username: "u", password: "p")
+        let relay = ICEServer.turn(address: "127.0.0.1", port: scene.port, .udp, login)
+        late.add([relay, .stun(address: "127.0.0.1", port: 1)], at: MonotonicClock.now())
+        #expect(try gather() == (isRelayOnly ? [.relayed] : [.host, .relayed]))
+        // It is there.
+        late.add([relay], at: MonotonicClock.now())
+        #expect(!late.takeGathered(at: MonotonicClock.now()))
+        let far = try #require(plain.local)
+        late.setRemote(far.credentials)
+        late.addRemote(far.candidates)
+        try scene.connectBack(plain, to: late)
+        #expect(late.path?.local.kind == (isRelayOnly ? .relayed : .host))
+    }
+
+    /// Another generation takes the place of the one before once the other side has taken it, and a path stands.
+    @Test func anotherGenerationIsProposed() throws {
+        let scene = try Scene()
+        let configuration = ICEAgent.Configuration(addresses: ["127.0.0.1"])
+        let one = try scene.transport(configuration, isControlling: true)
+        let other = try scene.transport(configuration, isControlling: false)
+        #expect(!one.propose(from: ["127.0.0.1"], at: MonotonicClock.now()), "there is nobody yet")
+        try scene.connect(one, other)
+        let (before, path) = (try #require(one.local), try #require(one.path))
+        func propose() throws -> TransportParameters {
+            #expect(one.propose(from: ["127.0.0.1"], at: MonotonicClock.now()) && one.isProposing)
+            #expect(!one.propose(from: ["127.0.0.1"], at: MonotonicClock.now()), "one is under way")
+            try scene.run(one, other, until: "it has gathered") { _, _ in one.takeGathered(at: MonotonicClock.now()) }
+            return try #require(one.local)
+        }
+        var batch = DatagramBatch()
+        batch.append([128, 1, 2, 3])
+        func arrives() throws {
+            try scene.run(one, other, until: "a datagram comes") { _, other in
+                _ = one.send(batch)
+                return other.contains { if case .datagram([128, 1, 2, 3]) = $0 { true } else { false } }
+            }
+        }
+        // It is not taken: all stays as it was.
+        #expect(try propose().credentials != before.credentials)
+        one.follow(addresses: ["192.0.2.1"], at: MonotonicClock.now())
+        #expect(one.isProposing)
+        one.abandonProposal()
+        #expect(one.local?.credentials == before.credentials && one.path?.local == path.local && !one.isProposing)
+        #expect(!one.acceptProposal(before.credentials, [], at: MonotonicClock.now()))
+        try arrives()
+        // It is taken.
+        let proposed = try propose()
+        other.restart()
+        other.setRemote(proposed.credentials)
+        other.addRemote(proposed.candidates)
+        let answer = try #require(other.local)
+        #expect(one.acceptProposal(answer.credentials, answer.candidates, at: MonotonicClock.now()))
+        // The address of the one before is there, and it does not stay for that.
+        one.follow(addresses: ["127.0.0.1"], at: MonotonicClock.now())
+        try scene.run(one, other, until: "the path has moved") { one, _ in
+            one.contains { if case .moved = $0 { true } else { false } }
+        }
+        #expect(one.local?.credentials == proposed.credentials && one.path?.local.port != path.local.port)
+        try arrives()
     }
 }

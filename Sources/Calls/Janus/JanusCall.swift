@@ -165,6 +165,7 @@ package final class JanusCall: JoinedCall {
         guard state.withLock({ $0.peer === peer }) else { return }
         switch signal {
         case .described(let sdp): change { session, now in session.described(sdp, now: now) }
+        case .gathered, .proposed: break
         case .connected(let codec):
             state.withLock { $0.isLost = false }
             if let codec { report(.connected(codec: codec)) }

@@ -1,10 +1,12 @@
 package import HTTP
 package import Media
+import NIOHTTP1
 package import Peers
 import Posix
 import RTP
 import Synchronization
 import Time
+package import WebRTC
 
 /// Sends the screen to a media server by WHIP.
 ///
@@ -13,11 +15,16 @@ package final class WHIPCall: JoinedCall {
     package enum Event: Sendable, CustomStringConvertible {
         case connected(codec: VideoCodec)
         case retrying(why: String)
+        /// It is still lost, for another reason.
+        case failing(why: String)
+        /// Servers that the media server names are not used.
+        case unusable(why: String)
 
         package var description: String {
             switch self {
             case .connected(let codec): "the server gets the picture, \(codec.rawValue)"
-            case .retrying(let why): "\(why); trying again"
+            case .retrying(let why), .failing(let why): "\(why); trying again"
+            case .unusable(let why): why
             }
         }
     }
@@ -28,19 +35,31 @@ package final class WHIPCall: JoinedCall {
         /// Requests on their way that the end waits for, and that end.
         var farewells = 0
         var outcome: CallEnd??
-        var isLost = false
+        /// What went wrong, as it was told last; nil if nothing does.
+        var problem: String?
+        var flaw: String?
+        /// Those that the media server has named last.
+        var servers: [ICEServer] = []
         /// How long nothing must have been heard before the server is asked; longer each time, until something is heard.
         var patience = WHIPCall.longestSilence
         var end: (@Sendable (CallEnd?) -> Void)?
     }
 
-    /// How long a server may take for an answer.
-    private static let timeout = Duration.seconds(10)
+    /// Finds the addresses of servers, and calls back once, on any thread, with those that there are.
+    package typealias FindServers =
+        @Sendable (
+            [NamedICEServer], _ found: @escaping @Sendable ([ICEServer]) -> Void
+        ) -> Void
+
+    /// How long a server may take for an answer. Some take seconds to find a place for a session.
+    private static let timeout = Duration.seconds(20)
     /// Servers report once a second and more often; after so long a silence, it is asked whether the session is still there.
     private static let longestSilence = Duration.milliseconds(2200)
     private static let watchInterval = Duration.milliseconds(500)
 
     private let endpoint: WebURL
+    private let token: (@Sendable () -> String?)?
+    private let findServers: FindServers
     private let web: WebClient
     private let peers: PeerGroup
     private let codecs: [[VideoCodec]]
@@ -51,21 +70,24 @@ package final class WHIPCall: JoinedCall {
     /// Begins to publish.
     ///
     /// - Parameters:
-    ///   - token: a bearer token; nil for none.
+    ///   - token: the bearer token as it is now, asked before each request that it goes with; nil for none.
+    ///   - findServers: finds those that the server names.
     ///   - codecs: in groups; of each group, the server gets the first that it takes.
     ///   - report: gets the events, on the web client's thread.
     ///   - ended: called once when the call is over: nil if it was closed.
     package init(
         to endpoint: WebURL,
-        token: String?,
+        token: (@Sendable () -> String?)?,
         codecs: [[VideoCodec]],
         by web: WebClient,
         to peers: PeerGroup,
+        findServers: @escaping FindServers,
         report: @escaping @Sendable (Event) -> Void,
         ended: @escaping @Sendable (CallEnd?) -> Void
     ) {
         (self.endpoint, self.codecs, self.web, self.peers, self.report) = (endpoint, codecs, web, peers, report)
-        driver = SessionDriver(WHIPSession(endpoint, token: token), by: web)
+        (self.token, self.findServers) = (token, findServers)
+        driver = SessionDriver(WHIPSession(endpoint, hasToken: token != nil), by: web)
         state = Mutex(State(end: ended))
         web.perform { [self] in change { session, _ in session.start() } }
     }
@@ -82,13 +104,9 @@ package final class WHIPCall: JoinedCall {
     private func perform(_ output: WHIPSession.Output) {
         switch output {
         case .offer:
-            let peer = CallPeer(
-                peers,
-                codecs: codecs,
-                for: .forwarded,
-                of: "whip+\(endpoint)",
-                at: "\(endpoint.origin)"
-            ) {
+            let (call, place) = ("whip+\(endpoint.summary)", "\(endpoint.origin)")
+            let servers = state.withLock(\.servers)
+            let peer = CallPeer(peers, codecs: codecs, for: .forwarded, of: call, at: place, servers: servers) {
                 [weak self, web] signal, peer in
                 web.perform { [weak self] in self?.take(signal, of: peer) }
             }
@@ -105,6 +123,23 @@ package final class WHIPCall: JoinedCall {
                     }
                 }
             }
+        case .change(let request):
+            send(request) { [weak self] result in self?.change { session, now in session.changed(result, now: now) } }
+        case .use(let servers):
+            let peer = state.withLock(\.peer)
+            findServers(servers) { [weak self] found in
+                self?.state.withLock { $0.servers = found }
+                peer?.add(found)
+            }
+        case .unusable(let why):
+            let isNews = state.withLock { state in
+                defer { state.flaw = why }
+                return state.flaw != why
+            }
+            if isNews { report(.unusable(why: why)) }
+        case .propose: state.withLock(\.peer)?.propose()
+        case .acceptProposal(let fragment): state.withLock(\.peer)?.acceptProposal(fragment)
+        case .abandonProposal: state.withLock(\.peer)?.abandonProposal()
         case .probe(let request):
             let askedAt: Instant = MonotonicClock.now()
             state.withLock { $0.patience *= 2 }
@@ -116,12 +151,12 @@ package final class WHIPCall: JoinedCall {
                 tellEnd()
             }
         case .retrying(let why, _):
-            // Once for each time that it is lost.
-            let isNews = state.withLock { state in
-                defer { state.isLost = true }
-                return !state.isLost
+            // Once for each time that it is lost, and for each reason.
+            let before = state.withLock { state in
+                defer { state.problem = why }
+                return state.problem
             }
-            if isNews { report(.retrying(why: why)) }
+            if before != why { report(before == nil ? .retrying(why: why) : .failing(why: why)) }
         case .ended(let end):
             state.withLock { $0.outcome = .some(end) }
             tellEnd()
@@ -156,13 +191,15 @@ package final class WHIPCall: JoinedCall {
 
     private func note(_ heardAt: Instant, of peer: CallPeer) {
         let silence = MonotonicClock.now() - heardAt
-        let isLong = state.withLock { state in
-            if silence < Self.longestSilence { state.patience = Self.longestSilence }
-            return silence > state.patience
+        let (isLong, isBack) = state.withLock { state in
+            let isBack = silence < Self.longestSilence && state.patience > Self.longestSilence
+            if isBack { state.patience = Self.longestSilence }
+            return (silence > state.patience, isBack)
         }
-        guard isLong else { return }
+        guard isLong || isBack else { return }
         web.perform { [self] in
-            if state.withLock({ $0.peer === peer }) { change { session, _ in session.silent() } }
+            guard state.withLock({ $0.peer === peer }) else { return }
+            change { session, _ in if isLong { session.silent() } else { session.heard() } }
         }
     }
 
@@ -170,11 +207,13 @@ package final class WHIPCall: JoinedCall {
         _ request: WHIPSession.Request,
         completion: @escaping @Sendable (Result<WebClient.Response, WebClientError>) -> Void
     ) {
+        var headers = request.headers
+        if request.isAuthorized, let token = token?() { headers.add(name: "Authorization", value: "Bearer \(token)") }
         web.send(
             request.method,
             request.url.target,
             of: request.url.origin,
-            request.headers,
+            headers,
             body: Array(request.body.utf8),
             timeout: Self.timeout,
             completion: completion
@@ -185,8 +224,10 @@ package final class WHIPCall: JoinedCall {
         guard state.withLock({ $0.peer === peer }) else { return }
         switch signal {
         case .described(let sdp): change { session, _ in session.described(sdp) }
+        case .gathered(let fragment): change { session, _ in session.gathered(fragment) }
+        case .proposed(let fragment): change { session, _ in session.proposed(fragment) }
         case .connected(let codec):
-            state.withLock { $0.isLost = false }
+            state.withLock { $0.problem = nil }
             if let codec { report(.connected(codec: codec)) }
             watch(peer)
             change { session, _ in session.connected() }

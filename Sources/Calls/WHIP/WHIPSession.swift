@@ -10,6 +10,8 @@ package struct WHIPSession: Sendable {
         package var url: WebURL
         package var headers: HTTPHeaders
         package var body: String
+        /// Whether the bearer token goes with it, as that is by then.
+        package var isAuthorized: Bool
     }
 
     package enum Output: Sendable, Equatable {
@@ -18,25 +20,36 @@ package struct WHIPSession: Sendable {
         case closePeer
         /// Make a request, of which the answer is passed on with `answered` or `failed`.
         case request(Request)
+        /// Make a request, of which the answer is passed on with `changed`.
+        case change(Request)
         /// Make a request, of which the answer is passed on with `probed`.
         case probe(Request)
         /// Make a request, of which nothing is wanted but that it arrives.
         case farewell(Request)
         case accept(sdp: String)
+        /// Have the peer use servers that the media server names, and pass what they give on with `gathered`.
+        case use([NamedICEServer])
+        /// Why servers that the media server names are not used.
+        case unusable(String)
+        /// Have the peer prepare another generation of ICE, and pass that on with `proposed`.
+        case propose
+        /// Have the peer take the answer to that, or forget it.
+        case acceptProposal(fragment: String)
+        case abandonProposal
         /// What went wrong for now, and in how long it is tried again.
         case retrying(why: String, after: Duration)
         /// The last output; nil if it was left.
         case ended(CallEnd?)
     }
 
-    private enum State {
+    enum State {
         case idle
         /// The peer is describing itself.
         case offering
         /// The offer is on its way, after so many redirects.
         case posting(offer: String, WebURL, redirects: Int)
-        /// The server has a session; whether it is being asked if it still has.
-        case published(WebURL, isProbing: Bool)
+        /// The server has a session.
+        case published(Publication)
         case waiting(until: Instant)
         /// It was left while the offer was on its way there: a session that the server makes of it is deleted.
         case leaving(from: WebURL)
@@ -47,17 +60,21 @@ package struct WHIPSession: Sendable {
     private static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(8))
     /// Servers may ask for more patience than people have.
     private static let longestRetryAfter = Duration.seconds(60)
+    /// How long a token that was taken before may be refused, until somebody has renewed it.
+    private static let renewalTime = Duration.seconds(60)
 
-    private let endpoint: WebURL
-    private let token: String?
-    private var state = State.idle
+    let endpoint: WebURL
+    private let hasToken: Bool
+    var state = State.idle
     private var pause = Self.shortestPause
     /// Whether the server has ever taken an offer.
     private var wasPublished = false
-    private var outputs: [Output] = []
+    /// Since when a token is refused that was taken before.
+    private var refusedSince: Instant?
+    var outputs: [Output] = []
 
-    /// - Parameter token: a bearer token, which goes to the endpoint's own host alone; nil for none.
-    package init(_ endpoint: WebURL, token: String?) { (self.endpoint, self.token) = (endpoint, token) }
+    /// - Parameter hasToken: whether there is a bearer token, which goes to the endpoint's own host alone.
+    package init(_ endpoint: WebURL, hasToken: Bool) { (self.endpoint, self.hasToken) = (endpoint, hasToken) }
 
     package var nextDeadline: Instant? { if case .waiting(let until) = state { until } else { nil } }
 
@@ -81,32 +98,29 @@ package struct WHIPSession: Sendable {
         post(sdp, to: endpoint, redirects: 0)
     }
 
+    /// The server has answered the offer. Of a status that is not known, its class counts (RFC 9725 §4.1).
     package mutating func answered(_ response: WebClient.Response, now: Instant) {
         if case .leaving(let url) = state { return finishLeaving(response, from: url) }
         guard case .posting(let offer, let url, let redirects) = state else { return }
+        let status = "status \(response.status)"
         switch response.status {
         case 201: take(response, from: url, now: now)
-        case 307, 308:
-            guard redirects < Self.mostRedirects else { return end(.failed, "redirects without end") }
-            guard let place = response.headers.first(name: "location").flatMap({ url.resolving($0) }) else {
-                return end(.failed, "redirects to nowhere")
-            }
-            // What was secret on its way stays so.
-            guard place.origin.isSecure || !url.origin.isSecure else {
-                return end(.failed, "redirects to HTTP without TLS")
-            }
-            post(offer, to: place, redirects: redirects + 1)
-        case 401, 403:
-            let advice = token == nil ? "wants a token: give it with --whip-token-file FILE" : "refuses the token"
-            end(.failed, "\(advice) (status \(response.status))")
-        case 404, 405, 410: end(.unavailable, "is no endpoint of WHIP (status \(response.status)): check the address")
-        case 400, 406, 415, 422:
-            end(.failed, "does not take the offer\(Self.reason(response)) (status \(response.status))")
-        case 409, 429, 500...599:
-            let asked = response.headers.first(name: "retry-after").flatMap { UInt32($0) }
-                .map { min(Duration.seconds(Int($0)), Self.longestRetryAfter) }
-            retry("\(endpoint.origin) has no room now (status \(response.status))", after: asked, now: now)
-        case let status: end(.failed, "answers with status \(status), as no endpoint of WHIP does")
+        case 307, 308: follow(response, with: offer, from: url, redirects)
+        case 300...399: end(.failed, "redirects as WHIP does not (\(status)): give the address that it leads to")
+        case 401, 403: refused(response.status, by: url, now: now)
+        case 404, 405, 410, 501, 505: end(.unavailable, "is no endpoint of WHIP (\(status)): check the address")
+        case 408, 409, 425, 429, 503:
+            let asked = response.retryAfter.map { min($0, Self.longestRetryAfter) }
+            retry("\(url.origin) has no room now (\(status))", after: asked, now: now)
+        case 400...499: end(.failed, "does not take the offer\(Self.reason(response)) (\(status))")
+        case 500...599:
+            let asked = response.retryAfter.map { min($0, Self.longestRetryAfter) }
+            retry(
+                "\(url.origin) has failed\(Self.reason(response)) (\(status)), which whoever runs it has to mend",
+                after: asked,
+                now: now
+            )
+        default: end(.failed, "answers with \(status), as no endpoint of WHIP does: check the address")
         }
     }
 
@@ -126,30 +140,6 @@ package struct WHIPSession: Sendable {
     /// There are keys: what is sent arrives.
     package mutating func connected() { pause = Self.shortestPause }
 
-    /// Nothing was heard of the peer for a while: a server that has died and come back says that it knows the session no more,
-    /// long before ICE does.
-    package mutating func silent() {
-        guard case .published(let session, isProbing: false) = state else { return }
-        state = .published(session, isProbing: true)
-        outputs.append(.probe(request(.OPTIONS, session)))
-    }
-
-    /// It is there after all.
-    package mutating func heard() {
-        if case .published(let session, isProbing: true) = state { state = .published(session, isProbing: false) }
-    }
-
-    package mutating func probed(_ result: Result<WebClient.Response, WebClientError>, now: Instant) {
-        guard case .published(let session, isProbing: true) = state else { return }
-        switch result {
-        case .success(let response) where [404, 410].contains(response.status):
-            retry("\(endpoint.origin) has lost the session", after: nil, now: now)
-        // Where it cannot be asked, this side's own network may be gone for a while.
-        case .failure(.refused(let origin)): retry("\(WebClientError.refused(origin))", after: nil, now: now)
-        case .success, .failure: state = .published(session, isProbing: false)
-        }
-    }
-
     /// The peer has ended, or there will be none.
     ///
     /// - Parameters:
@@ -157,8 +147,8 @@ package struct WHIPSession: Sendable {
     ///   - isFinal: whether another attempt would end like this one.
     package mutating func peerEnded(_ why: String, isFinal: Bool, now: Instant) {
         switch state {
-        case .published(let session, _):
-            outputs.append(.farewell(request(.DELETE, session)))
+        case .published(let publication):
+            outputs.append(.farewell(request(.DELETE, publication.url)))
             fallthrough
         case .offering, .posting:
             if isFinal { return finish(CallEnd(.failed, "\(endpoint.origin) \(why)")) }
@@ -167,11 +157,11 @@ package struct WHIPSession: Sendable {
         }
     }
 
-    /// `ended` follows when the server knows, as far as it must.
+    /// Leaves. It ends when the server knows, as far as it must.
     package mutating func leave() {
         switch state {
-        case .published(let session, _):
-            outputs.append(.farewell(request(.DELETE, session)))
+        case .published(let publication):
+            outputs.append(.farewell(request(.DELETE, publication.url)))
             finish(nil)
         case .posting(_, let url, _): state = .leaving(from: url)
         case .idle, .offering, .waiting: finish(nil)
@@ -196,45 +186,87 @@ package struct WHIPSession: Sendable {
         outputs.append(.request(post))
     }
 
-    private func request(_ method: HTTPMethod, _ url: WebURL) -> Request {
-        var headers = HTTPHeaders()
-        if let token, endpoint.origin.shares(secretsWith: url.origin) {
-            headers.add(name: "Authorization", value: "Bearer \(token)")
+    func request(_ method: HTTPMethod, _ url: WebURL) -> Request {
+        Request(method: method, url: url, headers: [:], body: "", isAuthorized: isAuthorized(at: url))
+    }
+
+    private func isAuthorized(at url: WebURL) -> Bool { hasToken && endpoint.origin.shares(secretsWith: url.origin) }
+
+    private mutating func follow(
+        _ response: WebClient.Response,
+        with offer: String,
+        from url: WebURL,
+        _ redirects: Int
+    ) {
+        guard redirects < Self.mostRedirects else { return end(.failed, "redirects without end") }
+        guard let place = response.headers.first(name: "location").flatMap({ url.resolving($0) }) else {
+            return end(.failed, "redirects to nowhere")
         }
-        return Request(method: method, url: url, headers: headers, body: "")
+        // What was secret on its way stays so.
+        guard place.origin.isSecure || !url.origin.isSecure else {
+            return end(.failed, "redirects to HTTP without TLS")
+        }
+        post(offer, to: place, redirects: redirects + 1)
+    }
+
+    private mutating func refused(_ status: Int, by url: WebURL, now: Instant) {
+        guard hasToken else {
+            return end(.failed, "wants a token: give it with --whip-token-file FILE (status \(status))")
+        }
+        guard isAuthorized(at: url) else {
+            return end(
+                .failed,
+                "redirects to \(url.summary), which wants a token (status \(status)), and the token is not for there: "
+                    + "give that address, and the token for it"
+            )
+        }
+        guard wasPublished else { return end(.failed, "refuses the token (status \(status)): give another one") }
+        // Whoever renews it may be late.
+        let since = refusedSince ?? now
+        refusedSince = since
+        guard now < since + Self.renewalTime else {
+            return end(.failed, "refuses the token, which it took before (status \(status)): renew the token")
+        }
+        retry("\(url.origin) refuses the token, which it took before (status \(status))", after: nil, now: now)
     }
 
     /// RFC 9725 §4.2: the answer, and where the session is.
     private mutating func take(_ response: WebClient.Response, from url: WebURL, now: Instant) {
         let session = response.headers.first(name: "location").flatMap { url.resolving($0) }
         guard let session else { return end(.failed, "does not say where the session is") }
-        state = .published(session, isProbing: false)
-        wasPublished = true
+        state = .published(Publication(url: session, entityTag: response.headers.first(name: "etag")))
+        (wasPublished, refusedSince) = (true, nil)
         guard let sdp = String(validating: response.body, as: UTF8.self), !sdp.isEmpty else {
             return peerEnded("has sent an answer that is no text", isFinal: true, now: now)
         }
         outputs.append(.accept(sdp: sdp))
+        let (servers, flaws) = NamedICEServer.servers(in: WebLink.links(in: response.headers["link"]))
+        if !servers.isEmpty { outputs.append(.use(servers)) }
+        if !flaws.isEmpty {
+            let names = flaws.map { "\($0)" }.joined(separator: ", ")
+            outputs.append(.unusable("the server names relays that cannot be used: \(names)"))
+        }
     }
 
-    private mutating func retry(_ why: String, after asked: Duration?, now: Instant) {
+    mutating func retry(_ why: String, after asked: Duration?, now: Instant) {
         let wait = asked.map { max($0, Self.shortestPause) } ?? pause
         pause = min(pause * 2, Self.longestPause)
         state = .waiting(until: now + wait)
         outputs += [.closePeer, .retrying(why: why, after: wait)]
     }
 
-    private mutating func end(_ kind: CallEnd.Kind, _ why: String) { finish(CallEnd(kind, "\(endpoint) \(why)")) }
+    private mutating func end(_ kind: CallEnd.Kind, _ why: String) {
+        finish(CallEnd(kind, "\(endpoint.summary) \(why)"))
+    }
 
     private mutating func finish(_ end: CallEnd?) {
         state = .ended
         outputs += [.closePeer, .ended(end)]
     }
 
-    /// What a server says in a line of text, in parentheses.
+    /// What a server says in a line of text, after a colon.
     private static func reason(_ response: WebClient.Response) -> String {
-        guard response.headers.first(name: "content-type")?.lowercased().hasPrefix("text/plain") ?? false else {
-            return ""
-        }
+        guard response.contentType == "text/plain" else { return "" }
         let words = String(quoting: String(decoding: response.body, as: UTF8.self))
         return words.isEmpty ? "" : ": \(words)"
     }

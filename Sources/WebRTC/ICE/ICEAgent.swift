@@ -109,7 +109,9 @@ package final class ICEAgent {
         )
     }
 
-    private func add(_ server: ICEServer) {
+    /// Uses a server. Where candidates were gathered before, those that a relay gives come later, and `gathered` once more; what a
+    /// STUN server would give does not come any more.
+    package func add(_ server: ICEServer) {
         switch server {
         case .stun(let address, let port): oriel_ice_agent_set_stun(agent, address, UInt32(port))
         case .turn(let address, let port, let relaying, let credentials):

@@ -40,15 +40,16 @@ package struct TrickleFragment: Equatable, Sendable {
         }
     }
 
-    /// The text of a fragment for one media description, each line ended by CR LF.
+    /// The text of a fragment for one media description, which tells the transport of its bundle, each line ended by CR LF (RFC 8840
+    /// §4.4, RFC 9725 §4.3).
     package func description(of section: (kind: String, mid: String)) -> String {
-        var lines: [String] = []
+        var lines = ["a=ice-options:trickle", "a=group:BUNDLE \(section.mid)"]
+        lines.append("m=\(section.kind) 9 UDP/TLS/RTP/SAVPF 0")
+        lines.append("a=mid:\(section.mid)")
         if let credentials {
             lines.append("a=ice-ufrag:\(credentials.fragment)")
             lines.append("a=ice-pwd:\(credentials.password)")
         }
-        lines.append("m=\(section.kind) 9 UDP/TLS/RTP/SAVPF 0")
-        lines.append("a=mid:\(section.mid)")
         lines.append(contentsOf: candidates.map { "a=candidate:\($0)" })
         if isLast { lines.append("a=end-of-candidates") }
         return lines.map { $0 + "\r\n" }.joined()

@@ -1,0 +1,155 @@
+package import HTTP
+import NIOHTTP1
+package import Time
+
+extension WHIPSession {
+    /// What the server has made of an offer.
+    struct Publication {
+        enum Change {
+            /// Candidates are on their way; whether they were before, with an older tag.
+            case trickling(fragment: String, isAgain: Bool)
+            /// The peer prepares another generation of ICE.
+            case proposing
+            /// That is on its way; whether it was before, with the condition in another form.
+            case restarting(fragment: String, isAgain: Bool)
+        }
+
+        /// Where the session is.
+        let url: WebURL
+        /// That of the generation of ICE, as it stands in the field; nil if the server gave none.
+        var entityTag: String?
+        /// What is under way. The next change waits until it is answered.
+        var change: Change?
+        /// Candidates that wait.
+        var fragment: String?
+        var canTrickle = true
+        var canRestart = true
+        /// Whether the server is being asked if it still has the session.
+        var isProbing = false
+        /// How often in a row nothing was heard when something could have been.
+        var silences = 0
+    }
+
+    /// After so many silences in a row, of which the last lasted longer than the time between reports ever does, the path is lost.
+    static let silencesOfLoss = 3
+
+    private static let fragmentType = "application/trickle-ice-sdpfrag"
+
+    // MARK: - Whether it is there
+
+    /// Nothing was heard of the peer for a while, longer each time: a server that has died and come back says that it knows the session
+    /// no more, long before ICE does.
+    package mutating func silent() {
+        guard case .published(var publication) = state, !publication.isProbing else { return }
+        publication.isProbing = true
+        publication.silences += 1
+        state = .published(publication)
+        outputs.append(.probe(request(.OPTIONS, publication.url)))
+    }
+
+    /// It is there after all.
+    package mutating func heard() {
+        guard case .published(var publication) = state else { return }
+        (publication.isProbing, publication.silences) = (false, 0)
+        state = .published(publication)
+    }
+
+    package mutating func probed(_ result: Result<WebClient.Response, WebClientError>, now: Instant) {
+        guard case .published(var publication) = state, publication.isProbing else { return }
+        publication.isProbing = false
+        switch result {
+        case .success(let response) where [404, 410].contains(response.status): lose(now: now)
+        // Where it cannot be asked, this side's own network may be gone for a while.
+        case .failure(.refused(let origin)): retry("\(WebClientError.refused(origin))", after: nil, now: now)
+        case .success where publication.silences >= Self.silencesOfLoss && publication.canRestart:
+            // It has the session, and another path may lead there.
+            if publication.change == nil {
+                publication.change = .proposing
+                outputs.append(.propose)
+            }
+            state = .published(publication)
+        case .success, .failure: state = .published(publication)
+        }
+    }
+
+    private mutating func lose(now: Instant) { retry("\(endpoint.origin) has lost the session", after: nil, now: now) }
+
+    // MARK: - Changing it
+
+    /// The peer has found candidates that were not in its offer: they are sent as one fragment with all (RFC 9725 §4.3.2).
+    package mutating func gathered(_ fragment: String) {
+        guard case .published(var publication) = state, publication.canTrickle else { return }
+        publication.fragment = fragment
+        goOn(with: publication)
+    }
+
+    /// The peer has prepared another generation of ICE; nil if it cannot.
+    package mutating func proposed(_ fragment: String?) {
+        guard case .published(var publication) = state, case .proposing? = publication.change else { return }
+        guard let fragment else {
+            publication.change = nil
+            return goOn(with: publication)
+        }
+        // Candidates that wait are of the generation before.
+        publication.fragment = nil
+        // RFC 9110 §13.1.1 has it bare, the example of RFC 9725 in quotes.
+        send(fragment, .restarting(fragment: fragment, isAgain: false), if: "*", publication)
+    }
+
+    /// A change was answered, or was not.
+    package mutating func changed(_ result: Result<WebClient.Response, WebClientError>, now: Instant) {
+        guard case .published(var publication) = state, let change = publication.change else { return }
+        let response = try? result.get()
+        switch (change, response?.status) {
+        case (.proposing, _): return
+        case (_, 404), (_, 410): return lose(now: now)
+        case (.restarting, 200):
+            publication.entityTag = response?.headers.first(name: "etag") ?? publication.entityTag
+            outputs.append(.acceptProposal(fragment: String(decoding: response?.body ?? [], as: UTF8.self)))
+        case (.restarting(let fragment, isAgain: false), 412):
+            return send(fragment, .restarting(fragment: fragment, isAgain: true), if: "\"*\"", publication)
+        case (.restarting, let status):
+            outputs.append(.abandonProposal)
+            if let status, [405, 412, 415, 422, 428, 501].contains(status) { publication.canRestart = false }
+        case (.trickling(let fragment, isAgain: false), 412):
+            // The tag has changed without this side's doing.
+            if let tag = response?.headers.first(name: "etag"), tag != publication.entityTag {
+                publication.entityTag = tag
+                return send(fragment, .trickling(fragment: fragment, isAgain: true), if: tag, publication)
+            }
+        // §4.3.1: neither, or the other one alone.
+        case (.trickling, 405), (.trickling, 501): (publication.canTrickle, publication.canRestart) = (false, false)
+        case (.trickling, 415), (.trickling, 422), (.trickling, 428): publication.canTrickle = false
+        // The peer's own checks tell the server of a candidate, too.
+        case (.trickling, _): break
+        }
+        publication.change = nil
+        goOn(with: publication)
+    }
+
+    private mutating func goOn(with publication: Publication) {
+        var publication = publication
+        guard publication.change == nil, publication.canTrickle, let fragment = publication.fragment.take() else {
+            state = .published(publication)
+            return
+        }
+        send(fragment, .trickling(fragment: fragment, isAgain: false), if: publication.entityTag, publication)
+    }
+
+    /// - Parameter condition: the value of `If-Match`; nil for none.
+    private mutating func send(
+        _ fragment: String,
+        _ change: Publication.Change,
+        if condition: String?,
+        _ publication: Publication
+    ) {
+        var publication = publication
+        publication.change = change
+        state = .published(publication)
+        var patch = request(.PATCH, publication.url)
+        patch.headers.add(name: "Content-Type", value: Self.fragmentType)
+        if let condition { patch.headers.add(name: "If-Match", value: condition) }
+        patch.body = fragment
+        outputs.append(.change(patch))
+    }
+}
