@@ -15,8 +15,9 @@ extension ProgramTests {
             let certificate: String
             private let relay: Relay
 
-            init(over family: Network.Family = .ipv4, usesSecret: Bool = false) throws {
-                whip = try WHIPScene(over: Network(family))
+            /// - Parameter arguments: of the WHIP server.
+            init(over family: Network.Family = .ipv4, usesSecret: Bool = false, _ arguments: [String] = []) throws {
+                whip = try WHIPScene(over: Network(family), arguments: arguments)
                 folder = try TemporaryDirectory(of: .shared)
                 let address = family == .ipv4 ? RelayTests.address : Network.viewerAddress6
                 let files = try makeCertificate(for: [address], in: folder)
@@ -85,6 +86,77 @@ extension ProgramTests {
             counter.stop()
             sender.kill(SIGTERM)
             try #expect(sender.wait() == .code(0))
+        }
+
+        private static func link(_ scheme: String = "turn", port: Int, transport: String) -> String {
+            "<\(scheme):\(address):\(port)?transport=\(transport)>; rel=\"ice-server\"; username=\"u\"; credential=\"p\""
+        }
+
+        /// No UDP passes but to the relay, which the server names; it is told of what that gives, where it takes that.
+        @Test(
+            arguments: [
+                (link(port: 3478, transport: "udp"), 3478, []), (link(port: 3478, transport: "tcp"), nil, []),
+                (link("turns", port: 5349, transport: "tcp"), nil, []),
+                (link(port: 3478, transport: "udp"), 3478, ["--without", "PATCH"]),
+                (link(port: 3478, transport: "udp"), 3478, ["--without", "tag"]),
+            ] as [(String, Int?, [String])]
+        )
+        func aRelayThatTheServerNamesIsUsed(link: String, port: Int?, arguments: [String]) throws {
+            let stun = "<stun:\(Self.address)>; rel=\"ice-server\", <stuns:h>; rel=\"ice-server\""
+            let scene = try Scene(["--link", stun, "--link", link] + arguments)
+            try scene.whip.network.blockUDP(exceptPort: port)
+            let sender = try scene.whip.attach(arguments: ["--trust", scene.certificate])
+            try scene.whip.waitForPicture(sender)
+            let report = try scene.whip.report
+            #expect(report.posts == 1, "\(sender.errorOutput)")
+            if arguments.isEmpty {
+                #expect(report.trickled == 1 && report.candidates.contains { $0.contains("typ relay") }, "\(report)")
+            } else {
+                #expect(report.trickled == 0 && !report.candidates.contains { $0.contains("typ relay") }, "\(report)")
+            }
+            #expect(sender.errorOutput.contains("names relays that cannot be used: one by stuns\n"))
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+        }
+
+        /// Then others learn nothing: the relays are those that the user has named.
+        @Test func withRelaysAloneNoOtherIsUsed() throws {
+            let scene = try Scene(["--link", Self.link(port: 3479, transport: "udp")])
+            try scene.whip.network.blockUDP(exceptPort: 3478)
+            let sender = try scene.whip.attach(arguments: ["--turn", "u:p@\(Self.address)", "--relay-only"])
+            try scene.whip.waitForPicture(sender)
+            let report = try scene.whip.report
+            #expect(report.candidates.allSatisfy { $0.hasSuffix("typ relay raddr 0.0.0.0 rport 9") }, "\(report)")
+            #expect(report.trickled == 0)
+            #expect(sender.errorOutput.contains("are not used, as --relay-only"), "\(sender.errorOutput)")
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+        }
+
+        /// The path is lost while the addresses stay. By a restart, the one by the relay is found; a server that does not know that
+        /// is published to anew.
+        @Test(arguments: [[], ["--without", "restart"], ["--without", "PATCH"]])
+        func aPathThatIsLostIsSoughtAnew(arguments: [String]) throws {
+            let scene = try Scene(["--link", Self.link(port: 3478, transport: "udp")] + arguments)
+            let counter = try draw("counter", on: scene.whip.display, "--fps", "30")
+            let sender = try scene.whip.attach()
+            try scene.whip.waitForPicture(sender)
+            try wait(until: "the relay is told") { try !arguments.isEmpty || scene.whip.report.trickled == 1 }
+            try scene.whip.network.blockUDP(exceptPort: 3478)
+            let restarts = arguments.isEmpty
+            try wait(until: "it is sought: \(sender.errorOutput)", timeout: .seconds(90)) {
+                try restarts ? scene.whip.report.restarted > 0 : scene.whip.report.posts == 2
+            }
+            let before = try scene.whip.report.frames
+            try wait(until: "pictures flow: \(sender.errorOutput)", timeout: .seconds(60)) {
+                try scene.whip.report.frames > before + 60
+            }
+            #expect(try scene.whip.report.posts == (restarts ? 1 : 2), "\(sender.errorOutput)")
+            #expect(sender.errorOutput.contains("trying again") != restarts, "\(sender.errorOutput)")
+            counter.stop()
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+            try wait(until: "the sessions are deleted") { try scene.whip.report.sessions == 0 }
         }
 
         /// Likewise, where the viewer chooses the path: the one that is used at once leads nowhere.

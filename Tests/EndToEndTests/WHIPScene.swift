@@ -11,8 +11,13 @@ final class WHIPScene {
         let frames: Int
         let width: Int?
         let codec: String?
-        /// Addresses and what follows them, of the last offer.
+        /// Addresses and what follows them, of the last offer or of the fragment after it.
         let candidates: [String]
+        /// Fragments that were taken.
+        let trickled: Int
+        let restarted: Int
+        /// What stood in the place of a token that is right.
+        let refused: [String?]
     }
 
     let network: Network
@@ -22,7 +27,11 @@ final class WHIPScene {
     private(set) var server: Subprocess
     private let arguments: [String]
 
-    init(over network: Network? = nil, _ arguments: String...) throws {
+    convenience init(over network: Network? = nil, _ arguments: String...) throws {
+        try self.init(over: network, arguments: arguments)
+    }
+
+    init(over network: Network? = nil, arguments: [String]) throws {
         self.network = try network ?? Network()
         display = try XServer(.virtual(width: 1280, height: 720))
         broadcast = try Broadcast(on: display.display)

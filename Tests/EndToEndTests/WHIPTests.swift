@@ -49,12 +49,13 @@ extension ProgramTests {
             }
         }
 
-        @Test func aBusyServerIsAskedAgain() throws {
-            let scene = try WHIPScene("--busy", "2")
+        @Test(arguments: [[], ["--busy-until-date"]]) func aBusyServerIsAskedAgain(arguments: [String]) throws {
+            let scene = try WHIPScene(arguments: ["--busy", "2", "--faults", "1"] + arguments)
             let sender = try scene.attach()
             try scene.waitForPicture(sender)
-            #expect(try scene.report.posts == 3)
+            #expect(try scene.report.posts == 4)
             #expect(sender.errorOutput.contains("has no room now (status 503)"))
+            #expect(sender.errorOutput.contains("has failed: no disk (status 500)"))
             sender.kill(SIGTERM)
             try #expect(sender.wait() == .code(0))
         }
@@ -90,14 +91,80 @@ extension ProgramTests {
         }
 
         @Test(
-            arguments: [("/nowhere", 69, "no endpoint of WHIP"), ("\\", 64, "write whip+https://")]
-                as [(String, Int32, String)]
+            arguments: [
+                ("/nowhere", 69, "no endpoint of WHIP"), ("\\", 64, "write whip+https://"),
+                ("/status/200", 1, "answers with status 200"), ("/status/301", 1, "redirects as WHIP does not"),
+                ("/status/400", 1, "does not take the offer: line 3 is no SDP (status 400)"),
+                ("/status/401", 1, "wants a token"), ("/status/403", 1, "wants a token"),
+                ("/status/404", 69, "(status 404)"), ("/status/405", 69, "(status 405)"),
+                ("/status/406", 1, "does not take the offer"), ("/status/410", 69, "(status 410)"),
+                ("/status/415", 1, "does not take the offer"),
+                ("/status/422", 1, "does not take the offer: two tracks of video (status 422)"),
+                ("/status/499", 1, "(status 499)"), ("/status/501", 69, "no endpoint of WHIP"),
+            ] as [(String, Int32, String)]
         )
         func badEndpoints(path: String, code: Int32, words: String) throws {
             let scene = try WHIPScene()
             let sender = try scene.attach(to: path)
             try #expect(sender.wait() == .code(code))
             #expect(sender.errorOutput.contains(words), "\(sender.errorOutput)")
+        }
+
+        /// The server has another token when the session is lost. In its file it is renewed in the ways that people have for it.
+        @Test(arguments: ["in place", "by renaming", "by a link"]) func aTokenIsReadAgain(way: String) throws {
+            let folder = try TemporaryDirectory(of: .shared)
+            func write(_ text: String, to name: String) throws {
+                try Data("\(text)\n".utf8).write(to: URL(filePath: folder.file(name)))
+                chmod(folder.file(name), 0o644)
+            }
+            try write("first", to: "right")
+            mkdir(folder.file("mine"), 0o755)
+            try write("first", to: way == "by a link" ? "mine/one" : "mine/token")
+            if way == "by a link" { symlink("one", folder.file("mine/token")) }
+            let scene = try WHIPScene("--token-file", folder.file("right"))
+            let counter = try draw("counter", on: scene.display, "--fps", "30")
+            let sender = try scene.attach(arguments: ["--whip-token-file", folder.file("mine/token")])
+            // So long that the server has told of them: from then on its silence means something.
+            try wait(until: "pictures flow: \(sender.errorOutput)") { try scene.report.frames > 60 }
+            try write("second", to: "right")
+            try scene.restartServer()
+            try wait(until: "the old one is refused: \(sender.errorOutput)") { try !scene.report.refused.isEmpty }
+            switch way {
+            case "in place":
+                let file = open(folder.file("mine/token"), O_WRONLY | O_TRUNC)
+                _ = Glibc.write(file, "second\n", 7)
+                close(file)
+            case "by renaming":
+                try write("second", to: "mine/new")
+                rename(folder.file("mine/new"), folder.file("mine/token"))
+            default:
+                try write("second", to: "mine/two")
+                symlink("two", folder.file("mine/new"))
+                rename(folder.file("mine/new"), folder.file("mine/token"))
+            }
+            try scene.waitForPicture(sender)
+            #expect(try Set(scene.report.refused) == ["Bearer first"])
+            counter.stop()
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+            try wait(until: "the session is deleted") { try scene.report.deleted == 1 }
+        }
+
+        @Test func secretsInAnAddressAreNotTold() throws {
+            let scene = try WHIPScene("--faults", "1000")
+            let sender = try scene.attach(to: "/live/whip?key=s3cr3t-key")
+            try wait(until: "it is lost") { sender.errorOutput.contains("status") }
+            let status = try Subprocess.run([Programs.oriel, "status", "--json", "--dir", scene.broadcast.directory])
+            #expect(status.contains("whip+http:") && !status.contains("s3cr3t"))
+            sender.kill(SIGTERM)
+            _ = try sender.wait()
+            #expect(!sender.errorOutput.contains("s3cr3t"), "\(sender.errorOutput)")
+            for call in ["whip+https://u:s3cr3t@h/x", "whip+https://h/s3cr3t s3cr3t"] {
+                let refused = try Subprocess([Programs.oriel, "attach", call])
+                try #expect(refused.wait() == .code(64))
+                #expect(refused.errorOutput.contains("no endpoint of WHIP"), "\(refused.errorOutput)")
+                #expect(!refused.errorOutput.contains("s3cr3t"), "\(refused.errorOutput)")
+            }
         }
     }
 }
