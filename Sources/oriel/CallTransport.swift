@@ -4,6 +4,7 @@ import Peers
 import Sender
 import Synchronization
 import Time
+import WebRTC
 
 /// What all calls over WebRTC of a sender share: the peers, and the client that asks servers. Either begins with the first call that
 /// needs it, and costs nothing until then. Close it once.
@@ -69,7 +70,7 @@ final class CallTransport: Sendable {
         return try parts.withLock { parts in
             if let servers = parts.namedServers { return servers }
             let trust = try TLSTrust(alsoTrusting: certificates, toSpeak: .turn)
-            let servers = NamedServers(trust, beside: ice.configuration.servers)
+            let servers = NamedServers(trust, beside: ice.configuration)
             parts.namedServers = servers
             return servers
         }

@@ -66,7 +66,7 @@ struct HandOver: ParsableArguments {
             if waiting.isEmpty { break }
             waitReadable(signals.descriptor.raw, until: MonotonicClock.now() + Self.pollTime)
             if signals.take() {
-                for name in waiting { try? senders.ask(pid, for: .leave(call: name)) }
+                for name in waiting { _ = try? senders.ask(pid, for: .leave(call: name)) }
                 let names = waiting.joined(separator: ", ")
                 throw Failure(.failed, "the sender was not in \(names) yet when this was ended: it leaves that again")
             }

@@ -32,7 +32,7 @@ struct ICEServers {
 
     /// Begins to lead libnice to relays that are reached by TLS, which it does not speak. Close the tunnels after the peers.
     mutating func startTunnels(_ trust: TLSTrust) throws(HTTPServerError) -> [TLSTunnel] {
-        let loopback = loopback
+        let loopback = configuration.loopback
         var tunnels: [TLSTunnel] = []
         for (server, credentials) in secure {
             // Each viewer tries it: it is told once for each reason.
@@ -49,10 +49,12 @@ struct ICEServers {
         }
         return tunnels
     }
+}
 
-    /// libnice asks a relay from addresses of the same family alone.
-    private var loopback: String {
-        let own = configuration.addresses.isEmpty ? localAddresses().map(\.host) : configuration.addresses
+extension ICEAgent.Configuration {
+    /// Where tunnels to relays begin. libnice asks a relay from addresses of the same family alone.
+    var loopback: String {
+        let own = addresses.isEmpty ? localAddresses().map(\.host) : addresses
         return own.allSatisfy { $0.contains(":") } ? "::1" : "127.0.0.1"
     }
 }

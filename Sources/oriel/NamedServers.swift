@@ -21,17 +21,19 @@ final class NamedServers: Sendable {
     private static let mostRelays = 4
 
     private let trust: TLSTrust
-    /// Those that the user has named.
-    private let own: [ICEServer]
+    /// With the servers that the user has named.
+    private let configuration: ICEAgent.Configuration
     private let state = Mutex(State())
 
-    init(_ trust: TLSTrust, beside own: [ICEServer]) { (self.trust, self.own) = (trust, own) }
+    init(_ trust: TLSTrust, beside configuration: ICEAgent.Configuration) {
+        (self.trust, self.configuration) = (trust, configuration)
+    }
 
     /// - Parameters:
     ///   - call: by its name.
     ///   - found: is called once, on a thread of its own.
     func find(_ servers: [NamedICEServer], for call: String, found: @escaping @Sendable ([ICEServer]) -> Void) {
-        let hasSTUN = own.contains { if case .stun = $0 { true } else { false } }
+        let hasSTUN = configuration.servers.contains { if case .stun = $0 { true } else { false } }
         let stun = hasSTUN ? nil : servers.first { $0.service == .stun }
         let wanted = servers.filter { $0.service != .stun }.prefix(Self.mostRelays) + (stun.map { [$0] } ?? [])
         do throws(SystemError) {
@@ -44,14 +46,16 @@ final class NamedServers: Sendable {
 
     private func find(_ servers: [NamedICEServer], for call: String) -> [ICEServer] {
         let secure = servers.filter { if case .turn(.tls, _, _) = $0.service { true } else { false } }
-        let tunnels = lead(to: Set(secure.map { TURNPlace(host: $0.host, port: $0.port) }), for: call)
+        let loopback = configuration.loopback
+        let places = Set(secure.map { TURNPlace(host: $0.host, port: $0.port) })
+        let tunnels = lead(to: places, from: loopback, for: call)
         return servers.compactMap { server -> ICEServer? in
             do throws(UnresolvedHost) {
                 switch server.service {
                 case .turn(.tls, let username, let password):
                     guard let tunnel = tunnels[TURNPlace(host: server.host, port: server.port)] else { return nil }
                     let login = TURNCredentials.password(username: username, password: password)
-                    return .turn(address: "127.0.0.1", port: tunnel.port, .tcp, login)
+                    return .turn(address: loopback, port: tunnel.port, .tcp, login)
                 case .turn(let transport, let username, let password):
                     let address = try SocketAddress.resolve(host: server.host, port: server.port)
                     let login = TURNCredentials.password(username: username, password: password)
@@ -68,7 +72,11 @@ final class NamedServers: Sendable {
     }
 
     /// Has tunnels to these relays, and no others.
-    private func lead(to places: Set<TURNPlace>, for call: String) -> [TURNPlace: TLSTunnel] {
+    private func lead(
+        to places: Set<TURNPlace>,
+        from loopback: String,
+        for call: String
+    ) -> [TURNPlace: TLSTunnel] {
         let (tunnels, others) = state.withLock { state -> ([TURNPlace: TLSTunnel], [TLSTunnel]) in
             if state.isClosed { return ([:], []) }
             let before = state.tunnels[call] ?? [:]
@@ -76,7 +84,7 @@ final class NamedServers: Sendable {
             for place in places where tunnels[place] == nil {
                 let told = Atomic(false)
                 do throws(HTTPServerError) {
-                    tunnels[place] = try TLSTunnel(to: place.host, port: place.port, trust) { error in
+                    tunnels[place] = try TLSTunnel(to: place.host, port: place.port, from: loopback, trust) { error in
                         if !told.exchange(true, ordering: .relaxed) {
                             Console.note("the relay \(place.host), which \(call) names, cannot be used: \(error)")
                         }

@@ -170,7 +170,8 @@ final class SenderCalls: Sendable {
             }
         case .whip(let endpoint):
             let servers = try transport.namedServers()
-            let current: (@Sendable () -> String?)? = secrets.whipToken.map { text in { token?.current() ?? text } }
+            var current: (@Sendable () -> String?)?
+            if let text = secrets.whipToken { current = { token?.current() ?? text } }
             joined = WHIPCall(to: endpoint, token: current, codecs: codecs, by: client, to: peers) { named, found in
                 if let servers { return servers.find(named, for: "\(call)", found: found) }
                 Console.note(
