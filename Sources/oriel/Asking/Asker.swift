@@ -30,14 +30,12 @@ final class Asker: Sendable {
     init?(terminalGroup group: Int32?) throws {
         guard group != nil || Notification.isPossible else { return nil }
         do throws(SystemError) {
-            var ends: [Int32] = [-1, -1]
-            try check("pipe") { pipe(&ends) }
-            let asked = FileDescriptor(taking: ends[0])
-            questions = FileDescriptor(taking: ends[1])
-            try check("pipe") { pipe(&ends) }
-            answers = FileDescriptor(taking: ends[0])
-            let answering = FileDescriptor(taking: ends[1])
-            for raw in [questions.raw, answers.raw, asked.raw, answering.raw] { _ = fcntl(raw, F_SETFD, FD_CLOEXEC) }
+            let asking = try openPipe()
+            let asked = FileDescriptor(taking: asking.reading)
+            questions = FileDescriptor(taking: asking.writing)
+            let hearing = try openPipe()
+            answers = FileDescriptor(taking: hearing.reading)
+            let answering = FileDescriptor(taking: hearing.writing)
             for raw in [questions.raw, answers.raw] { _ = fcntl(raw, F_SETFL, O_NONBLOCK) }
             end = try EventSignal()
             _ = try ChildProcess(

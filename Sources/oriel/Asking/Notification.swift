@@ -23,11 +23,9 @@ final class Notification {
     init?(_ knock: Question.Knock) {
         self.knock = knock.id
         do throws(SystemError) {
-            var ends: [Int32] = [-1, -1]
-            try check("pipe") { pipe(&ends) }
-            output = FileDescriptor(taking: ends[0])
-            let writing = FileDescriptor(taking: ends[1])
-            for raw in [output.raw, writing.raw] { _ = fcntl(raw, F_SETFD, FD_CLOEXEC) }
+            let clicks = try openPipe()
+            output = FileDescriptor(taking: clicks.reading)
+            let writing = FileDescriptor(taking: clicks.writing)
             _ = fcntl(output.raw, F_SETFL, O_NONBLOCK)
             program = try ChildProcess(
                 "notify-send",
