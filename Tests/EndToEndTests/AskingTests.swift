@@ -107,13 +107,11 @@ extension WebTests {
                 try CommandResult([Programs.oriel] + words, environment: ["XDG_STATE_HOME": state])
             }
             let browser = try Browser(.firefox, in: network)
-            var terminal = try atTerminal(
-                share("--accept", "known"),
-                typing: ["let in \"Ann\"", "a", "looks in from", "^C"]
-            )
+            var terminal = try atTerminal(share("--accept", "known"), typing: ["let in \"Ann\"", "a"])
             try browser.open(page)
             try browser.knock(as: "Ann")
             try browser.wait(forState: "live")
+            #expect(try run("stop", "--dir", folder.file("bridge")).code == 0)
             #expect(try terminal.wait() == .code(0), "\(terminal.errorOutput)")
             #expect(try run("known").output.hasPrefix("Ann, since 20"))
             terminal = try atTerminal(share("--accept", "known"), typing: ["let in \"Ann\"", "^C"])

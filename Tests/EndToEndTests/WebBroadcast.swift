@@ -98,7 +98,8 @@ extension Browser {
         do {
             try TestSupport.wait(until: "the page is \(state)") { try self.state == state }
         } catch let timeout as WaitTimeout {
-            let seen = try evaluate(Self.everything, as: String.self)
+            // A closed connection has no statistics.
+            let seen = try (try? evaluate(Self.everything, as: String.self)) ?? self.state
             throw Unexpected("\(timeout): \(seen)")
         }
     }

@@ -55,10 +55,15 @@ package final class WebCall: Sendable {
         /// The sessions that ended last without their viewers' doing, in order.
         var ended: [(id: String, reason: EndReason)] = []
         var limits: ViewerLimits
-    }
 
-    /// How many viewers are told why their sessions ended.
-    private static let endedLimit = 64
+        /// How many viewers are told why their sessions ended.
+        private static let endedLimit = 64
+
+        mutating func note(_ reason: EndReason, forEndOf id: String) {
+            ended.append((id, reason))
+            ended.removeFirst(max(0, ended.count - Self.endedLimit))
+        }
+    }
 
     private let peers: PeerGroup
     private let codecs: [[VideoCodec]]
@@ -164,9 +169,14 @@ package final class WebCall: Sendable {
         case .connected(let status):
             if let session = state.withLock({ $0.sessions[id] }) { report(.joined(session.viewer, status.codec)) }
         case .ended(let end, let status):
-            guard let session = state.withLock({ $0.sessions.removeValue(forKey: id) }) else { return }
-            let reason = session.isKicked ? .kicked : EndReason(end)
-            if reason != .hungUp { note(reason, forEndOf: id) }
+            // At no instant is the session unknown while its viewer does not know why.
+            let ended = state.withLock { state -> (session: Session, reason: EndReason)? in
+                guard let session = state.sessions.removeValue(forKey: id) else { return nil }
+                let reason = session.isKicked ? .kicked : EndReason(end)
+                if reason != .hungUp { state.note(reason, forEndOf: id) }
+                return (session, reason)
+            }
+            guard let (session, reason) = ended else { return }
             session.completion?(.failure(session.isKicked ? .kicked : end == .pathLost ? .noTransport : .closed))
             if status.isConnected { report(.left(session.viewer, end, reason)) }
         }
@@ -283,15 +293,12 @@ package final class WebCall: Sendable {
         return ViewerReport(peer, target: peers.targetBitrate(for: peer), work)
     }
 
-    /// Why a session ended lately without its viewer's doing; nil if it did not.
-    package func reasonForEnd(of id: String) -> EndReason? {
-        state.withLock { $0.ended.first { $0.id == id }?.reason }
-    }
+    func note(_ reason: EndReason, forEndOf id: String) { state.withLock { $0.note(reason, forEndOf: id) } }
 
-    func note(_ reason: EndReason, forEndOf id: String) {
+    /// Why a session ended lately without its viewer's doing, or is about to; nil if it did not.
+    package func reasonForEnd(of id: String) -> EndReason? {
         state.withLock { state in
-            state.ended.append((id, reason))
-            state.ended.removeFirst(max(0, state.ended.count - Self.endedLimit))
+            state.sessions[id]?.isKicked ?? false ? .kicked : state.ended.first { $0.id == id }?.reason
         }
     }
 }
