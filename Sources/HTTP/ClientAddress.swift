@@ -1,16 +1,9 @@
-import NIOCore
-
 /// Where a client is.
 struct ClientAddress: Sendable, CustomStringConvertible {
     /// The address in numbers; an IPv4 address as such, though the socket is one for both families.
     let description: String
 
     init(_ description: String) { self.description = description }
-
-    init(_ address: SocketAddress?) {
-        let numbers = address?.ipAddress ?? ""
-        description = numbers.hasPrefix("::ffff:") ? String(numbers.dropFirst("::ffff:".count)) : numbers
-    }
 
     /// The network of the address: an IPv4 address, or the first 64 bits of an IPv6 address, since a client with one such address
     /// has at least the 2⁶⁴ of its network.
