@@ -15,6 +15,14 @@ struct KeyframeNeed: Sendable {
         case sent(shownAt: Instant)
     }
 
+    /// What a keyframe is needed for.
+    private enum Cause {
+        /// What waited for the link was left out, or lost before it left.
+        case link
+        /// Somebody asks, or has come.
+        case viewer
+    }
+
     /// The interval between two keyframes for the same viewer, at first and at the most.
     private static let shortestInterval = Duration.seconds(1)
     private static let longestInterval = Duration.seconds(8)
@@ -25,7 +33,8 @@ struct KeyframeNeed: Sendable {
 
     /// Whether the peer asks for many viewers.
     private let isForMany: Bool
-    private var isWanted = true
+    /// Nil if none is needed.
+    private var cause: Cause? = .viewer
     private var delivery = Delivery.none
     private var interval = shortestInterval
     /// When the next keyframe may be asked for; nil for at once.
@@ -34,11 +43,11 @@ struct KeyframeNeed: Sendable {
     init(isForMany: Bool = false) { self.isForMany = isForMany }
 
     /// The viewer cannot go on without a keyframe.
-    mutating func arise() { isWanted = true }
+    mutating func arise() { cause = cause ?? .viewer }
 
     /// The viewer cannot go on without a keyframe, and the one that was being sent does not reach it.
     mutating func ariseAnew() {
-        isWanted = true
+        cause = .link
         delivery = .none
     }
 
@@ -47,13 +56,13 @@ struct KeyframeNeed: Sendable {
         switch delivery {
         case .sending: break
         case .sent(let shownAt) where now < shownAt && !isForMany: break
-        case .none, .sent: isWanted = true
+        case .none, .sent: arise()
         }
     }
 
     /// The viewer goes on with a keyframe, which answers all requests so far.
     mutating func beginKeyframe() {
-        isWanted = false
+        cause = nil
         delivery = .sending
     }
 
@@ -65,9 +74,10 @@ struct KeyframeNeed: Sendable {
 
     /// Whether to make a keyframe for this viewer. The answer is given once.
     mutating func take(at now: Instant) -> Bool {
-        guard isWanted, earliest.map({ now >= $0 }) ?? true else { return false }
-        isWanted = false
-        earliest = isForMany ? nextForMany(after: now) : nextForOne(after: now)
+        guard let cause, earliest.map({ now >= $0 }) ?? true else { return false }
+        self.cause = nil
+        // A link that carries too little is one, whoever is behind it.
+        earliest = isForMany && cause == .viewer ? nextForMany(after: now) : nextForOne(after: now)
         return true
     }
 
@@ -82,5 +92,5 @@ struct KeyframeNeed: Sendable {
     }
 
     /// When `take` will next return true; nil while there is nothing to wait for. May lie in the past.
-    var deadline: Instant? { isWanted ? earliest : nil }
+    var deadline: Instant? { cause == nil ? nil : earliest }
 }

@@ -99,4 +99,20 @@ import Time
         let isAsked = need.take(at: .seconds(2))
         #expect(isAsked)
     }
+
+    /// What is left out on a link that carries too little must not fill it with keyframes.
+    @Test func aLinkThatIsTooThinIsServedLessOftenForManyToo() {
+        var one = KeyframeNeed()
+        var many = KeyframeNeed(isForMany: true)
+        func asked(_ need: inout KeyframeNeed) -> [Int] {
+            need.beginKeyframe()
+            return (0...300).filter { step in
+                need.ariseAnew()
+                return need.take(at: .seconds(20) + .milliseconds(step * 100))
+            }
+        }
+        let forOne = asked(&one)
+        #expect(forOne == [0, 10, 30, 70, 150, 230])
+        #expect(asked(&many) == forOne)
+    }
 }
