@@ -108,14 +108,6 @@ import WebRTC
         }
     }
 
-    private static let offer = """
-        v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n\
-        m=video 9 UDP/TLS/RTP/SAVPF 96\r\nc=IN IP4 0.0.0.0\r\na=mid:0\r\n\
-        a=ice-ufrag:abcd\r\na=ice-pwd:0123456789abcdefghijkl\r\n\
-        a=fingerprint:sha-256 \((0..<32).map { _ in "AB" }.joined(separator: ":"))\r\na=setup:actpass\r\n\
-        a=recvonly\r\na=rtcp-mux\r\na=rtpmap:96 VP8/90000\r\n
-        """
-
     private static func peers() throws -> PeerGroup {
         let rendition = Rendition(
             id: Rendition.ID(0),
@@ -213,7 +205,7 @@ import WebRTC
                     switch RoomEvent(packet) {
                     case .joined: isThere.withLock { $0 = true }
                     case .otherJoined:
-                        for _ in 0..<30 { send(.message(room: "tea", RoomMessage.offer(sdp: Self.offer).data)) }
+                        for _ in 0..<30 { send(.message(room: "tea", RoomMessage.offer(sdp: WebFixture.offer).data)) }
                     default: break
                     }
                 case .disconnected, .transport: break
@@ -225,7 +217,7 @@ import WebRTC
         let member = try Member(of: server)
         try member.wait(for: "more offers than one call needs")
         // The next one made is the twenty-first.
-        let agreement = try Negotiation(offer: SessionDescription(parsing: Self.offer), codecs: [[.vp8]]).agreement
+        let agreement = try Negotiation(offer: SessionDescription(parsing: WebFixture.offer), codecs: [[.vp8]]).agreement
         let number = Mutex<Int?>(nil)
         _ = member.peers.perform { loop in
             let peer = loop.add(agreement, of: "room+http://h/tea", from: "here") { _ in }
@@ -259,7 +251,7 @@ import WebRTC
         defer { peers.close() }
         let targets = try (0..<100).map { _ in try Target() }
         let peer = CallPeer(peers, codecs: [[.vp8]], of: "room+http://h/tea", at: "here") { _, _ in }
-        peer.answer(Self.offer)
+        peer.answer(WebFixture.offer)
         for (index, target) in targets.enumerated() {
             let priority = 2_130_706_431 - index
             peer.add(candidate: "candidate:\(index) 1 udp \(priority) 127.0.0.1 \(target.port) typ host")
