@@ -101,6 +101,19 @@ import Time
         #expect(found + flaws.map { "\($0)" } == [what])
     }
 
+    /// RFC 8489 §14.3 for usernames, RFC 1035 §2.3.4 for names of hosts.
+    @Test(arguments: [
+        (508, 508, 253, 65_535, true), (509, 508, 253, 65_535, false), (508, 509, 253, 65_535, false),
+        (508, 508, 254, 65_535, false), (1, 1, 1, 1, true), (0, 1, 1, 1, false),
+    ])
+    func wordsOfServersHaveLimits(username: Int, password: Int, host: Int, port: Int, isUsable: Bool) {
+        func word(_ length: Int) -> String { String(repeating: "w", count: length) }
+        let login = "username=\"\(word(username))\"; credential=\"\(word(password))\""
+        let link = "<turn:\(word(host)):\(port)>; rel=ice-server; \(login)"
+        let (servers, flaws) = NamedICEServer.servers(in: WebLink.links(in: [link]))
+        #expect(servers.count == (isUsable ? 1 : 0) && flaws.count == (isUsable ? 0 : 1), "\(flaws)")
+    }
+
     @Test func whatCannotBeUsedIsToldInOneLine() {
         let (_, outputs) = published([
             "Link":

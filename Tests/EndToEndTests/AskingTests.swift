@@ -134,10 +134,11 @@ extension WebTests {
         private func withNotifications(_ button: String, _ body: (Subprocess) throws -> Void) throws -> [[String: Any]]
         {
             let shell = """
-                /usr/bin/python3 "$1" \(button) > "$2" 2>&1 & shift 2
+                /usr/bin/python3 "$1" \(button) > "$2" 2>&1 & server=$!; shift 2
                 until dbus-send --session --print-reply --dest=org.freedesktop.DBus / \
                     org.freedesktop.DBus.GetNameOwner string:org.freedesktop.Notifications > /dev/null 2>&1; do sleep 0.05; done
-                exec "$@"
+                "$@"
+                kill $server
                 """
             let log = folder.file("notifications")
             let command = [
@@ -148,12 +149,16 @@ extension WebTests {
                 network.atSender(user.running(command + share("--accept", "ask"))),
                 environment: ["ORIEL_TOKEN": WebBroadcast.token]
             )
-            try wait(until: "it serves") {
-                if let exit = shared.status() { throw Unexpected("\(exit): \(shared.errorOutput)") }
-                return shared.output.contains("http://")
+            do {
+                // What began the bus passes no signal on.
+                defer { _ = try? CommandResult([Programs.oriel, "stop"] + broadcast) }
+                try wait(until: "it serves") {
+                    if let exit = shared.status() { throw Unexpected("\(exit): \(shared.errorOutput)") }
+                    return shared.output.contains("http://")
+                }
+                try body(shared)
             }
-            try body(shared)
-            shared.stop()
+            _ = try shared.wait()
             return try String(decoding: contents(of: log), as: UTF8.self).split(separator: "\n").compactMap {
                 try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
             }
