@@ -127,6 +127,7 @@ import WebRTC
         _ = scene.commands.reply(to: add("rtp://127.0.0.1:\(try receiver.localAddress().port)"))
         try wait(until: "it stands") { scene.calls.plain.count == 1 }
         #expect(scene.sinks.demand(for: Rendition.ID(0), at: MonotonicClock.now()).bitrate == 700_000)
+        #expect(scene.calls.plain.map(\.targetBitrate) == [700_000], "as people are told")
         withExtendedLifetime(receiver) {}
     }
 

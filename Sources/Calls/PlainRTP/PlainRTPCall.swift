@@ -174,7 +174,10 @@ package final class PlainRTPCall: MediaSink {
 
     package var statistics: PlainRTPStatistics { state.withLock { $0.session.statistics } }
 
-    /// Changes the bitrate that the call demands of the encoder, in bits a second, and with it the pace.
+    /// The bitrate that the call demands of the encoder, in bits a second.
+    package var targetBitrate: UInt64 { state.withLock { $0.session.configuration.targetBitrate } }
+
+    /// Changes that, and the pace with it.
     package func setTargetBitrate(_ bitrate: UInt64) {
         state.withLock { $0.session.setTargetBitrate(bitrate) }
         waker.withLock { $0 }?()

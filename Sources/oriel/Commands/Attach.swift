@@ -73,6 +73,7 @@ struct Attach: ParsableCommand {
     /// What is to be done instead, with the same command line, if a sender that runs gets the calls.
     private func handOver() throws -> HandOver? {
         if !running, choice.pid == nil { return nil }
+        if rtp.print != nil { throw ValidationError("--print hands nothing over: leave --running out.") }
         do { return try HandOver.parse(Array(CommandLine.arguments.dropFirst(2))) } catch {
             let words = HandOver.message(for: error)
             throw ValidationError("a sender that runs keeps the options of its start: \(words).")

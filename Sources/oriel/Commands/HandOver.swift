@@ -21,10 +21,6 @@ struct HandOver: ParsableArguments {
     @Flag var running = false
     @Flag(inversion: .prefixedNo) var wait = true
 
-    func validate() throws {
-        if rtp.print != nil { throw ValidationError("--print hands nothing over: leave --running out.") }
-    }
-
     /// Hands the calls to a sender, and waits until each stands.
     ///
     /// - Throws: why the last one of those that do not stand does not. The others go on.

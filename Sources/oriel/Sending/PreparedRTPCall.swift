@@ -74,7 +74,7 @@ struct PlainRTPStream {
         return .joined(
             .plainRTP(destination),
             sentence:
-                "sending \(picture) at \(rendition.bitrate / 1000)k to \(destination) from port \(call.localAddress.port)"
+                "sending \(picture) at \(call.targetBitrate / 1000)k to \(destination) from port \(call.localAddress.port)"
         )
     }
 }
