@@ -217,7 +217,8 @@ import WebRTC
         let member = try Member(of: server)
         try member.wait(for: "more offers than one call needs")
         // The next one made is the twenty-first.
-        let agreement = try Negotiation(offer: SessionDescription(parsing: WebFixture.offer), codecs: [[.vp8]]).agreement
+        let offer = try SessionDescription(parsing: WebFixture.offer)
+        let agreement = try Negotiation(offer: offer, codecs: [[.vp8]]).agreement
         let number = Mutex<Int?>(nil)
         _ = member.peers.perform { loop in
             let peer = loop.add(agreement, of: "room+http://h/tea", from: "here") { _ in }
