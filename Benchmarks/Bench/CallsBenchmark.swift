@@ -150,67 +150,6 @@ func callsSection(
     )
 }
 
-/// Processor time of a sender with one call, and with three on the same encode. Two come and go while it runs: from one sender
-/// to another, the encode varies by more than a call costs.
-private func furtherCallsSection(_ options: RunOptions) -> Section {
-    var (alone, further) = (Samples(), Samples())
-    do {
-        let scene = try CallsStage("scrolling")
-        let rooms = try scene.rooms()
-        defer { rooms.stop() }
-        let inRoom = try scene.browser()
-        let server = try scene.mediaServer()
-        let sender = try scene.attach("web")
-        defer { sender.stop() }
-        sleep(seconds: 1)
-        try sender.requireRunning()
-        let viewer = try scene.viewer()
-        defer { withExtendedLifetime(viewer) {} }
-        for _ in 0..<2 * options.rounds {
-            let one = try cpu(of: sender, seconds: options.seconds)
-            alone.record { [one] }
-            further.record {
-                let frames = try server.frames()
-                for call in [CallsStage.room, CallsStage.endpoint] { try scene.run("attach", "--running", call) }
-                try waitForFrames(inRoom)
-                try server.waitForFrames(beyond: frames)
-                let three = try cpu(of: sender, seconds: options.seconds)
-                for call in [CallsStage.room, CallsStage.endpoint] { try scene.run("leave", call) }
-                let again = try cpu(of: sender, seconds: options.seconds)
-                return [(three - (one + again) / 2) / 2]
-            }
-        }
-    } catch {
-        further.record { throw error }
-    }
-    var table = Table(["calls", "CPU of the sender, % of a core"])
-    for (name, sample) in [("web alone", alone), ("room and WHIP beside it, each", further)] {
-        table.rows.append([name, sample.median()?.text(2) ?? sample.failureText])
-    }
-    return Section(
-        title: "Several calls on one encode, text that scrolls",
-        table: table,
-        goals: [
-            Goal(
-                "CPU of a second and third call, each",
-                further.median(),
-                atMost: 0.5,
-                unit: "% of a core",
-                command: callsCommand
-            )
-        ]
-    )
-}
-
-/// Once it runs evenly.
-private func cpu(of sender: ChildProcess, seconds: Double) throws -> Double {
-    sleep(seconds: 3)
-    let before = try sender.cpuSeconds()
-    let start: Instant = MonotonicClock.now()
-    sleep(seconds: seconds)
-    return (try sender.cpuSeconds() - before) / secondsSince(start) * 100
-}
-
 /// What a server of rooms takes for 2,000 clients that send a message of a kilobyte each second.
 private func roomsSection(_ options: RunOptions) -> Section {
     var sample = Samples()

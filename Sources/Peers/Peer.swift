@@ -35,6 +35,8 @@ package final class Peer {
     let address: String
     let since: Instant
     private let agreement: Agreement
+    /// The name of its only stream.
+    private let mid: String
     /// The codecs of the formats.
     private let codecs: [VideoCodec]
     let signalled: (Signal) -> Void
@@ -90,6 +92,7 @@ package final class Peer {
         self.call = call
         self.address = address
         self.agreement = agreement
+        mid = agreement.streams[0].mid
         self.codecs = codecs
         self.choice = choice
         self.transport = transport
@@ -179,7 +182,7 @@ package final class Peer {
         _ = session.takeData()
         session.poll(at: now, in: &batch) { transport.send($0) }
         if let receiver { for frame in session.takeFrames() { receiver.take(frame) } }
-        let needsKeyframe = session.takeKeyframeRequest(of: video.mid, at: now) || wantsFirstKeyframe
+        let needsKeyframe = session.takeKeyframeRequest(of: mid, at: now) || wantsFirstKeyframe
         wantsFirstKeyframe = false
         deadline = session.nextDeadline(at: now)
         return needsKeyframe

@@ -7,7 +7,8 @@ package import WebRTC
 /// The network thread's work: all peers and the histories that they read.
 package final class PeerLoop {
     private static let statusInterval = Duration.seconds(1)
-    private static let linkInterval = Duration.milliseconds(20)
+    /// How often encoders learn what the links carry, and how often peers are placed by that on the ladder.
+    private static let (linkInterval, placingInterval) = (Duration.milliseconds(20), Duration.milliseconds(100))
     /// Seconds of packets that can be sent again, at the target bitrate.
     private static let historyLength = 2
 
@@ -41,6 +42,8 @@ package final class PeerLoop {
     private var requestedKeyframes: [Rendition.ID] = []
     /// When the links were looked at last.
     private var linksAt = Instant.start
+    /// When peers were placed on the ladder last.
+    private var placedAt = Instant.start
     /// What became of peers in this round.
     private var signals: [(peer: Peer, signal: Peer.Signal)] = []
 
@@ -63,7 +66,7 @@ package final class PeerLoop {
             let looksAtLinks = now >= linksAt + Self.linkInterval
             if looksAtLinks {
                 linksAt = now
-                followLinks()
+                if now >= placedAt + Self.placingInterval { followLinks() }
             }
             if let addresses = network.takeChange(at: now) {
                 for peer in peers where peer.end == nil { peer.follow(addresses: addresses, at: now) }
@@ -342,6 +345,7 @@ package final class PeerLoop {
 
     /// Gives each peer the rung that its link carries.
     private func followLinks() {
+        placedAt = now
         let most = configuration.renditions.map { Double(targetBitrate ?? $0.bitrate) }.max()!
         ladder.place(
             peers.map { peer in

@@ -6,9 +6,9 @@ extension Duration {
         return Int64(clamping: attoseconds / 1_000_000_000)
     }
 
-    /// Seconds with a fraction, for figures that people read.
-    package var seconds: Double { self / .seconds(1) }
+    /// Seconds with a fraction, to the nanosecond; limited as `nanoseconds` is.
+    package var seconds: Double { Double(nanoseconds) / 1e9 }
 
-    /// Milliseconds with a fraction, for figures that people read.
-    package var milliseconds: Double { self / .milliseconds(1) }
+    /// Milliseconds with a fraction, to the nanosecond; limited as `nanoseconds` is.
+    package var milliseconds: Double { Double(nanoseconds) / 1e6 }
 }

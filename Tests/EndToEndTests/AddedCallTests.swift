@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-extension WebTests {
+extension CallTests {
     /// Calls that come to a sender, fail, come back and leave, while others go on.
     @Suite struct AddedCallTests {
         private static let whip = "whip+http://\(Network.viewerAddress):8888/live/whip"

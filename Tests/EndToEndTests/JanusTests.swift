@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-extension WebTests {
+extension CallTests {
     /// A sender that publishes into a VideoRoom of Janus, across a network, and who looks in there.
     @Suite struct JanusTests {
         struct Seen: Decodable {

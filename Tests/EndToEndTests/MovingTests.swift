@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Time
 
-extension WebTests {
+extension PathTests {
     /// A sender whose machine comes to another network during a call.
     @Suite struct MovingTests {
         private static let address = "10.99.0.7"

@@ -22,7 +22,7 @@ struct HiddenSides: Sendable, CustomTestStringConvertible {
     static let both = HiddenSides(sender: .symmetric, viewer: .symmetric, server: turn, isRelayed: true)
 }
 
-extension WebTests {
+extension PathTests {
     /// Browsers that see a screen although one side or both are behind a NAT.
     @Suite struct NATTests {
         @Test(arguments: [HiddenSides.senderAlone, .viewerAlone, .bothByCones, .both])
@@ -76,7 +76,7 @@ private struct RoomsOutside {
     }
 }
 
-extension ProgramTests {
+extension PathTests {
     /// Other calls across such networks, with their servers outside.
     @Suite struct NATCallTests {
         @Test func aMediaServerOutsideGetsTheScreen() throws {

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-extension ProgramTests {
+extension PathTests {
     /// A sender that reaches a media server by coturn alone, as no UDP passes between the two.
     @Suite struct RelayTests {
         private static let address = Network.viewerAddress

@@ -3,7 +3,7 @@ import Posix
 import TestSupport
 import Testing
 
-extension WebTests {
+extension CallTests {
     /// What the other member of a room sends is shown.
     @Suite struct RoomRenderTests {
         private func waitUntil(

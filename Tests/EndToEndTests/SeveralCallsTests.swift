@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// One sender in several calls at once.
-extension ProgramTests {
+extension CallTests {
     @Suite struct SeveralCallsTests {
         @Test func aBrowsersStackAndAPlainReceiverShareAnEncode() throws {
             let folder = try TemporaryDirectory(of: .shared)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Time
 
-extension ProgramTests {
+extension CallTests {
     /// A sender that publishes to libwebrtc by WHIP, across a network.
     @Suite struct WHIPTests {
         @Test(arguments: [("VP8", .ipv4), ("VP9", .ipv6), ("AV1", .ipv4)] as [(String, Network.Family)])

@@ -2,10 +2,18 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests with browsers, one at a time: each fills the machine.
+// Four queues: each test of one fills the machine for some of its time, and waits for the rest of it.
+
+/// Tests with browsers, one at a time.
 @Suite(.serialized) enum WebTests {}
 
-/// Tests with other programs that receive or share a screen, one at a time too, beside those with browsers.
+/// Tests of calls that others run, one at a time.
+@Suite(.serialized) enum CallTests {}
+
+/// Tests of the ways to peers: behind NATs, by relays, across changes of network; one at a time.
+@Suite(.serialized) enum PathTests {}
+
+/// Tests with other programs that receive or share a screen, one at a time.
 @Suite(.serialized) enum ProgramTests {}
 
 /// A screen, its broadcast, and a sender to browsers at the other end of a network.

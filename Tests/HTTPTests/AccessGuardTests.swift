@@ -72,10 +72,10 @@ import Time
     @Test func aGuesserLocksNobodyOutAndIsToldLittle() {
         var access = AccessGuard(token: "secret")
         var told = 0
-        for tick in 0..<3_600_000 {
-            let now = start + .milliseconds(tick)
+        for tick in 0..<360_000 {
+            let now = start + .milliseconds(10 * tick)
             if access.check("Bearer guess", from: "192.0.2.1", now: now) == .wrongToken { told += 1 }
-            if tick % 1000 == 0 {
+            if tick % 100 == 0 {
                 let decision = access.check("Bearer secret", from: "192.0.2.1", now: now)
                 #expect(decision == .allowed)
             }

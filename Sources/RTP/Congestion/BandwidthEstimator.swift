@@ -50,8 +50,10 @@ package struct BandwidthEstimator: Sendable {
     private static let queueLimit = Duration.milliseconds(100)
     /// While a queue of so many milliseconds does not go away, the link carries no more than it does.
     private static let longestStanding = 25.0
-    /// What may be on its way before the link was measured, in bytes, and at the least later.
+    /// What may be on its way at first, in bytes, and at the least later.
     private static let (firstWindow, leastWindow) = (24_000, 6000)
+    /// Bytes by which the window grows before the link was measured, at the most.
+    private static let largestUnmeasured = 200_000
     /// A packet of which nothing is heard for so long does not hold up others. On a link that took the place of another, feedback
     /// may go the old way for seconds.
     private static let (patience, impatience) = (Duration.seconds(1), Duration.milliseconds(300))
@@ -152,8 +154,12 @@ package struct BandwidthEstimator: Sendable {
         return now < end ? end : nil
     }
 
+    /// Until the link is measured, what has arrived adds to it (the slow start of RFC 9002 §7.3.1): a busy peer may read packets in
+    /// lumps, which measure nothing, and tell of them seldom.
     private var window: Int {
-        guard let shortestTrip, isMeasured else { return Self.firstWindow }
+        guard let shortestTrip, isMeasured else {
+            return Self.firstWindow + min(packets.arrivedSize, Self.largestUnmeasured)
+        }
         return max(Self.leastWindow, Int(estimate / 8 * (shortestTrip + Self.queueLimit).seconds))
     }
 

@@ -138,6 +138,40 @@ import Time
         #expect(mean * 3 >= 0.7 * 3e6)
     }
 
+    /// A busy peer reads many packets at once, so that they measure nothing, and tells of them late: still no more than has arrived
+    /// may be on its way beyond the first packets.
+    @Test func whatArrivedMakesRoomBeforeTheLinkIsMeasured() {
+        var estimator = BandwidthEstimator(start: 5e6, ceiling: 5e6)
+        var now = Instant.seconds(5)
+        func send() -> Int {
+            var size = 0
+            while estimator.roomAt(now) == nil {
+                estimator.noteSent(size: 1000, followsAtOnce: true, at: now)
+                size += 1000
+                now += .milliseconds(1)
+            }
+            return size
+        }
+        let sizes = (0..<4).map { report in
+            let number = estimator.nextNumber
+            let size = send()
+            now += .milliseconds(200)
+            estimator.receive(
+                TransportFeedback(
+                    sender: 1,
+                    media: 2,
+                    number: UInt8(report),
+                    first: number,
+                    arrivals: Array(repeating: 1000 * UInt32(report), count: size / 1000)
+                ),
+                now: now
+            )
+            return size
+        }
+        #expect(!estimator.isMeasured)
+        #expect(sizes == [24_000, 48_000, 96_000, 192_000])
+    }
+
     /// Feedback that lies ends in no crash, no more memory and no more than the ceiling.
     @Test func lyingFeedbackIsHarmless() {
         var random = SplitMix(seed: 7)

@@ -169,12 +169,11 @@ struct StackSimulation {
 
     private mutating func report() {
         // A receiver gives up what nobody sends again.
-        for (number, askedAt) in missing where askedAt.map({ now - $0 < .milliseconds(99) }) ?? false {
+        let (recently, longAgo) = (now - .milliseconds(99), now - max(roundTrip, .milliseconds(100)))
+        for (number, askedAt) in missing where askedAt.map({ $0 > recently }) ?? false {
             if let newest, newest &- number < 0x8000, newest &- number > 1000 { missing[number] = nil }
         }
-        let lost = missing.filter { _, askedAt in
-            askedAt.map { now - $0 >= max(roundTrip, .milliseconds(100)) } ?? true
-        }.keys.sorted()
+        let lost = missing.filter { _, askedAt in askedAt.map { $0 <= longAgo } ?? true }.keys.sorted()
         if !lost.isEmpty {
             for number in lost { missing[number] = now }
             let nack = GenericNACK(sender: 1, media: bundle.streams[0].ssrc, lost: lost)
