@@ -16,13 +16,25 @@ package enum WebClientError: Error, Equatable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .refused(let origin): "cannot reach \(origin) (Connection refused)"
-        case .unreachable(let origin, let reason): "cannot reach \(origin) (\(reason))"
-        case .untrusted(let origin):
-            "the certificate of \(origin) is not trusted: if it should be, give that of its authority, or it if it is self-signed, with --trust FILE"
-        case .broken(let origin, let reason): "the connection to \(origin) broke (\(reason))"
-        case .silent(let origin): "\(origin) does not answer"
-        case .tooLarge(let origin): "the response of \(origin) is too large"
+        case .refused(let origin), .unreachable(let origin, _), .untrusted(let origin), .broken(let origin, _),
+            .silent(let origin), .tooLarge(let origin):
+            sentence(naming: "\(origin)")
+        case .trust: sentence(naming: "")
+        }
+    }
+
+    /// The description where people have written the server in another way, as by the scheme of another protocol.
+    ///
+    /// - Parameter server: what stands in the place of the origin.
+    package func sentence(naming server: String) -> String {
+        switch self {
+        case .refused: "cannot reach \(server) (Connection refused)"
+        case .unreachable(_, let reason): "cannot reach \(server) (\(reason))"
+        case .untrusted:
+            "the certificate of \(server) is not trusted: if it should be, give that of its authority, or it if it is self-signed, with --trust FILE"
+        case .broken(_, let reason): "the connection to \(server) broke (\(reason))"
+        case .silent: "\(server) does not answer"
+        case .tooLarge: "the response of \(server) is too large"
         case .trust(let file, let reason): "cannot read a certificate from \(file) (\(reason)): give a PEM file"
         }
     }

@@ -190,7 +190,9 @@ extension PathTests {
             let scene = try Scene()
             let sender = try scene.whip.attach(arguments: ["--turn", "turns:u:p@\(Self.address)"])
             try wait(until: "it is named: \(sender.errorOutput)") {
-                sender.errorOutput.contains("the relay \(Self.address) cannot be used: the certificate of")
+                sender.errorOutput.contains(
+                    "the relay \(Self.address) cannot be used: the certificate of turns:\(Self.address):5349 is"
+                )
             }
             // There is another way.
             try scene.whip.waitForPicture(sender)

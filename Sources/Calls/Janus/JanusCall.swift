@@ -153,7 +153,7 @@ package final class JanusCall: JoinedCall {
                         "\(server) answers with status \(status), as no WebSocket of Janus does: check the address",
                         now: now
                     )
-                case .failure(let error): session.lost("\(error)", error.kindOfEnd, now: now)
+                case .failure(let error): session.lost(error.sentence(naming: server), error.kindOfEnd, now: now)
                 }
             }
         }

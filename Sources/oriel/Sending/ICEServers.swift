@@ -42,7 +42,10 @@ struct ICEServers {
                     defer { told = error }
                     return told != error
                 }
-                if isNews { Console.note("the relay \(server.host) cannot be used: \(error)") }
+                if isNews {
+                    let place = "turns:\(urlHost(server.host)):\(server.port)"
+                    Console.note("the relay \(server.host) cannot be used: \(error.sentence(naming: place))")
+                }
             }
             tunnels.append(tunnel)
             configuration.servers.append(.turn(address: loopback, port: tunnel.port, .tcp, credentials))

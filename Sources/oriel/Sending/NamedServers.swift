@@ -86,7 +86,8 @@ final class NamedServers: Sendable {
                 do throws(HTTPServerError) {
                     tunnels[place] = try TLSTunnel(to: place.host, port: place.port, from: loopback, trust) { error in
                         if !told.exchange(true, ordering: .relaxed) {
-                            Console.note("the relay \(place.host), which \(call) names, cannot be used: \(error)")
+                            let why = error.sentence(naming: "turns:\(urlHost(place.host)):\(place.port)")
+                            Console.note("the relay \(place.host), which \(call) names, cannot be used: \(why)")
                         }
                     }
                 } catch {
