@@ -6,77 +6,6 @@ import Testing
 extension CallTests {
     /// A sender that publishes into a VideoRoom of Janus, across a network, and who looks in there.
     @Suite struct JanusTests {
-        struct Seen: Decodable {
-            let frames: Int
-            let keyframes: Int
-            let width: Int
-            let codec: String
-        }
-
-        private final class Scene {
-            let network: Network
-            let display: XServer
-            let broadcast: Broadcast
-            let capture: Subprocess
-            let janus: Janus
-
-            init(
-                _ settings: String = "publishers = 6, videocodec = \"vp9,vp8,av1\"",
-                room: String = "1234",
-                streaming: String = "",
-                general: String = "",
-                videoRoom: String = ""
-            ) throws {
-                network = try Network()
-                display = try XServer(.virtual(width: 1280, height: 720))
-                broadcast = try Broadcast(on: display.display)
-                capture = try broadcast.start("--no-cursor")
-                janus = try Janus(
-                    in: network,
-                    rooms: [(room, settings)],
-                    streaming: streaming,
-                    general: general,
-                    videoRoom: videoRoom
-                )
-            }
-
-            deinit { capture.stop() }
-
-            func attach(
-                _ room: String = "1234",
-                to call: String? = nil,
-                _ arguments: [String] = [],
-                environment: [String: String] = [:]
-            ) throws -> Subprocess {
-                let command = [Programs.oriel, "attach", "--dir", broadcast.directory, call ?? Janus.call(room)]
-                return try Subprocess(network.atSender(command + arguments), environment: environment)
-            }
-
-            func open(_ choice: String) throws -> Browser {
-                let browser = try Browser(.chromium, in: network, "--arg=--disable-features=WebRtcHideLocalIpsWithMdns")
-                try browser.open(Janus.page(choice))
-                return browser
-            }
-        }
-
-        private func seen(_ browser: Browser) throws -> Seen { try browser.evaluate("state()", as: Seen.self) }
-
-        private func waitForPicture(_ browser: Browser, _ sender: Subprocess) throws {
-            try wait(until: "the picture comes", timeout: .seconds(60)) {
-                if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
-                let seen = try seen(browser)
-                return seen.frames > 0 && seen.width == 1280
-            }
-        }
-
-        private func waitUntilPublished(_ sender: Subprocess, times: Int = 1) throws {
-            try wait(until: "the room gets the picture", timeout: .seconds(60)) {
-                if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
-                return sender.errorOutput.split(separator: "\n").count { $0.contains("the room gets the picture") }
-                    >= times
-            }
-        }
-
         private func expectEnd(_ sender: Subprocess, _ code: Int32, _ words: String) throws {
             try #expect(sender.wait() == .code(code))
             #expect(sender.errorOutput.contains(words), "\(sender.errorOutput)")
@@ -88,20 +17,20 @@ extension CallTests {
         }
 
         @Test(arguments: ["VP8", "VP9", "AV1"]) func aBrowserSeesTheScreen(codec: String) throws {
-            let scene = try Scene()
+            let scene = try JanusScene()
             let browser = try scene.open("room=1234")
             let sender = try scene.attach("1234", ["--codec", codec.lowercased()])
-            try waitForPicture(browser, sender)
-            try #expect(seen(browser).codec == "video/\(codec)")
+            try scene.waitForPicture(browser, sender)
+            try #expect(scene.seen(browser).codec == "video/\(codec)")
             try leave(sender)
-            try wait(until: "the room knows", timeout: .seconds(10)) { try seen(browser).frames == 0 }
+            try wait(until: "the room knows", timeout: .seconds(10)) { try scene.seen(browser).frames == 0 }
         }
 
         /// The room takes what it likes best, and a viewer who comes late sees a screen at rest.
         @Test func theRoomChoosesTheCodec() throws {
-            let scene = try Scene("publishers = 6, bitrate = 128000, fir_freq = 10, videocodec = \"vp8\"")
+            let scene = try JanusScene("publishers = 6, bitrate = 128000, fir_freq = 10, videocodec = \"vp8\"")
             let sender = try scene.attach()
-            try waitUntilPublished(sender)
+            try scene.waitUntilPublished(sender)
             #expect(sender.errorOutput.contains("the room gets the picture, VP8"))
             let viewer = try Subprocess(
                 scene.network.atViewer(
@@ -118,19 +47,19 @@ extension CallTests {
                 return seen.frames > 0 && seen.width == 1280
             }
             let browser = try scene.open("room=1234")
-            try waitForPicture(browser, sender)
+            try scene.waitForPicture(browser, sender)
             try leave(sender)
         }
 
         @Test func aRoomWithoutACodecInCommonSaysHowToGiveItOne() throws {
-            let scene = try Scene("publishers = 6, videocodec = \"vp8\"")
+            let scene = try JanusScene("publishers = 6, videocodec = \"vp8\"")
             try expectEnd(scene.attach("1234", ["--codec", "av1"]), 1, "set videocodec = \"av1\" in the room")
         }
 
         @Test func aRoomThatIsFullOrMissingEndsIt() throws {
-            let scene = try Scene("publishers = 1")
+            let scene = try JanusScene("publishers = 1")
             let sender = try scene.attach()
-            try waitUntilPublished(sender)
+            try scene.waitUntilPublished(sender)
             try expectEnd(scene.attach(), 75, "room 1234 is full")
             try expectEnd(scene.attach("99"), 69, "has no room 99")
             try expectEnd(scene.attach("tea"), 1, "has numbers for rooms")
@@ -138,7 +67,7 @@ extension CallTests {
         }
 
         @Test func aPINLetsIn() throws {
-            let scene = try Scene("publishers = 6, pin = \"4711\"")
+            let scene = try JanusScene("publishers = 6, pin = \"4711\"")
             let folder = try TemporaryDirectory(of: .shared)
             try Data("4711\n".utf8).write(to: URL(filePath: folder.file("pin")))
             chmod(folder.file("pin"), 0o644)
@@ -146,12 +75,14 @@ extension CallTests {
             try expectEnd(scene.attach(environment: ["ORIEL_JANUS_PIN": "1"]), 1, "refuses the PIN")
             let sender = try scene.attach("1234", ["--janus-pin-file", folder.file("pin")])
             let browser = try scene.open("room=1234&pin=4711")
-            try waitForPicture(browser, sender)
+            try scene.waitForPicture(browser, sender)
             try leave(sender)
         }
 
         @Test func anAPISecretAndATokenLetIn() throws {
-            let scene = try Scene(general: "api_secret = \"open sesame\", token_auth = true, token_auth_secret = \"x\"")
+            let scene = try JanusScene(
+                general: "api_secret = \"open sesame\", token_auth = true, token_auth_secret = \"x\""
+            )
             try expectEnd(scene.attach(), 1, "wants a secret or a token")
             try expectEnd(
                 scene.attach(environment: ["ORIEL_JANUS_SECRET": "wrong"]),
@@ -159,28 +90,28 @@ extension CallTests {
                 "refuses the secret or the token"
             )
             let sender = try scene.attach(environment: ["ORIEL_JANUS_SECRET": "open sesame"])
-            try waitUntilPublished(sender)
+            try scene.waitUntilPublished(sender)
             try leave(sender)
         }
 
         @Test(arguments: ["1234", "tea"]) func roomsMayHaveNames(name: String) throws {
-            let scene = try Scene("publishers = 6", room: name, videoRoom: "string_ids = true")
+            let scene = try JanusScene("publishers = 6", room: name, videoRoom: "string_ids = true")
             let sender = try scene.attach(name)
-            try waitUntilPublished(sender)
+            try scene.waitUntilPublished(sender)
             try leave(sender)
         }
 
         @Test func aServerThatDiesIsPublishedToAgain() throws {
-            let scene = try Scene("publishers = 1")
+            let scene = try JanusScene("publishers = 1")
             let sender = try scene.attach()
             let browser = try scene.open("room=1234")
-            try waitForPicture(browser, sender)
+            try scene.waitForPicture(browser, sender)
             for round in 2...3 {
                 try scene.janus.kill()
-                try wait(until: "the browser notices") { try seen(browser).frames == 0 }
+                try wait(until: "the browser notices") { try scene.seen(browser).frames == 0 }
                 try scene.janus.start()
-                try waitUntilPublished(sender, times: round)
-                try waitForPicture(browser, sender)
+                try scene.waitUntilPublished(sender, times: round)
+                try scene.waitForPicture(browser, sender)
             }
             let lines = sender.errorOutput.split(separator: "\n").filter { $0.contains("trying again") }
             #expect(lines.count == 2, "\(sender.errorOutput)")
@@ -189,7 +120,7 @@ extension CallTests {
 
         /// The picture goes on while only the WebSocket is away.
         @Test func aSessionIsClaimedBack() throws {
-            let scene = try Scene("publishers = 1", general: "reclaim_session_timeout = 60")
+            let scene = try JanusScene("publishers = 1", general: "reclaim_session_timeout = 60")
             func relay() throws -> Subprocess {
                 let relay = try Subprocess(
                     scene.network.atSender(
@@ -202,31 +133,56 @@ extension CallTests {
             var wire = try relay()
             let sender = try scene.attach(to: "janus+ws://127.0.0.1:8189/1234")
             let browser = try scene.open("room=1234")
-            try waitForPicture(browser, sender)
+            try scene.waitForPicture(browser, sender)
             wire.kill(SIGKILL)
             try wire.wait()
             try wait(until: "the sender notices") { sender.errorOutput.contains("trying again") }
             wire = try relay()
             try wait(until: "it is there again") { sender.errorOutput.contains("the picture went on") }
-            let before = try seen(browser).frames
+            let before = try scene.seen(browser).frames
             #expect(before > 0)
             let paint = try draw("typing", on: scene.display)
-            try wait(until: "the picture goes on") { try seen(browser).frames > before }
+            try wait(until: "the picture goes on") { try scene.seen(browser).frames > before }
             paint.stop()
             #expect(sender.errorOutput.split(separator: "\n").count { $0.contains("the room gets") } == 1)
             try leave(sender)
         }
 
+        /// What people have written, and not how a WebSocket begins.
+        @Test(arguments: ["janus+ws", "janus+wss"]) func anErrorNamesTheServerAsItWasWritten(scheme: String) throws {
+            let display = try XServer(.virtual(width: 320, height: 240))
+            let broadcast = try Broadcast(on: display.display)
+            let capture = try broadcast.start()
+            let call = "\(scheme)://127.0.0.1:1/1234"
+            let sender = try Subprocess([Programs.oriel, "attach", "--dir", broadcast.directory, call])
+            try expectEnd(
+                sender,
+                69,
+                "cannot reach \(scheme.dropFirst("janus+".count))://127.0.0.1:1 (Connection refused)"
+            )
+            #expect(!sender.errorOutput.contains("http"), "\(sender.errorOutput)")
+            capture.stop()
+        }
+
+        @Test func aMachineWithIPv6OnlyPublishes() throws {
+            let scene = try JanusScene(over: Network(.ipv6))
+            let browser = try scene.open("room=1234")
+            let sender = try scene.attach()
+            try scene.waitForPicture(browser, sender)
+            try leave(sender)
+            try wait(until: "the room knows", timeout: .seconds(10)) { try scene.seen(browser).frames == 0 }
+        }
+
         /// What viewers ask for does not multiply keyframes.
         @Test func manyViewersCostFewKeyframes() throws {
-            let scene = try Scene()
+            let scene = try JanusScene()
             let sender = try scene.attach("1234", ["--codec", "vp8"])
             let first = try scene.open("room=1234")
-            try waitForPicture(first, sender)
-            let before = try seen(first).keyframes
+            try scene.waitForPicture(first, sender)
+            let before = try scene.seen(first).keyframes
             let others = try (0..<3).map { _ in try scene.open("room=1234") }
-            for other in others { try waitForPicture(other, sender) }
-            #expect(try seen(first).keyframes - before <= 4)
+            for other in others { try scene.waitForPicture(other, sender) }
+            #expect(try scene.seen(first).keyframes - before <= 4)
             try leave(sender)
         }
 
@@ -236,11 +192,11 @@ extension CallTests {
             let words = ["attach", "--print", "janus", "--codec", codec, call]
             let printed = try CommandResult([Programs.oriel] + words)
             #expect(printed.code == 0)
-            let scene = try Scene(streaming: printed.output)
+            let scene = try JanusScene(streaming: printed.output)
             let sender = try scene.attach(to: call, ["--codec", codec])
             let browser = try scene.open("mountpoint=1")
-            try waitForPicture(browser, sender)
-            try #expect(seen(browser).codec == "video/\(codec.uppercased())")
+            try scene.waitForPicture(browser, sender)
+            try #expect(scene.seen(browser).codec == "video/\(codec.uppercased())")
             try leave(sender)
         }
     }

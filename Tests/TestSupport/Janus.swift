@@ -2,7 +2,7 @@ import Glibc
 
 /// Janus, a media server, as Debian packages it, at the viewers' end of a network. Its configuration is written for each.
 package final class Janus {
-    package static let server = "ws://\(Network.viewerAddress):8188"
+    package static let server = server(at: Network.viewerAddress)
     /// Its API over HTTP.
     package static let httpServer = "http://\(Network.viewerAddress):8088/janus"
 
@@ -35,8 +35,8 @@ package final class Janus {
               transports_folder = "\(libraries)/transports"
               \(general)
             }
-            media: { ipv6 = false, rtp_port_range = "20000-29999" }
-            nat: { ice_enforce_list = "\(Network.viewerAddress)" }
+            media: { ipv6 = \(network.family == .ipv6), rtp_port_range = "20000-29999" }
+            nat: { ice_enforce_list = "\(network.viewerHost.filter { !"[]".contains($0) })" }
             plugins: { disable = "\(Self.libraries("sip nosip lua duktape voicemail audiobridge recordplay videocall"))" }
             transports: { disable = "\(Self.libraries("mqtt nanomsg rabbitmq pfunix"))" }
             """,
@@ -61,14 +61,22 @@ package final class Janus {
 
     deinit { process.stop() }
 
+    private static func server(at host: String) -> String { "ws://\(host):8188" }
+
     /// The address of a room for `oriel attach`.
-    package static func call(_ room: String) -> String { "janus+\(server)/\(room)" }
+    ///
+    /// - Parameter host: of the viewers' end.
+    package static func call(_ room: String, at host: String = Network.viewerAddress) -> String {
+        "janus+\(server(at: host))/\(room)"
+    }
 
     /// The page of a viewer.
     ///
-    /// - Parameter choice: such as `room=1234` or `mountpoint=1`.
-    package static func page(_ choice: String) -> String {
-        "file://\(Counterparts.path("janus.html"))#server=\(server)&\(choice)"
+    /// - Parameters:
+    ///   - choice: such as `room=1234` or `mountpoint=1`.
+    ///   - host: of the viewers' end.
+    package static func page(_ choice: String, at host: String = Network.viewerAddress) -> String {
+        "file://\(Counterparts.path("janus.html"))#server=\(server(at: host))&\(choice)"
     }
 
     package func kill() throws {

@@ -22,7 +22,7 @@ package final class Network {
     }
 
     private let name: String
-    private let family: Family
+    package let family: Family
     private var namespaces: [String] = []
     private static let count = Atomic(0)
 
