@@ -86,6 +86,15 @@ window.state = async () => {
   return { frames: stream?.framesDecoded ?? 0, keyframes: stream?.keyFramesDecoded ?? 0, width: video.videoWidth, codec };
 };
 
+// The names of those who are in the room and publish.
+window.publishers = async () => {
+  const session = new Session();
+  await session.attach('videoroom');
+  const { participants } = (await session.say({ request: 'listparticipants', room: +options.room })).plugindata.data;
+  session.socket.close();
+  return participants.map(({ display }) => display);
+};
+
 (async () => {
   for (;;) {
     try { await watch(); } catch (error) { console.log(error); }

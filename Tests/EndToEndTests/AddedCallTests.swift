@@ -162,6 +162,37 @@ extension CallTests {
             counter.stop()
         }
 
+        /// A browser looks in by the sender's own page, and another one by Janus.
+        @Test func aRoomOfJanusComesAndLeaves() throws {
+            let web = try WebBroadcast("--codec", "vp8")
+            let janus = try Janus(in: web.network, rooms: [("1234", "publishers = 6")])
+            defer { withExtendedLifetime(janus) {} }
+            let counter = try draw("counter", on: web.server, "--fps", "30")
+            let browser = try web.open(.chromium)
+            try browser.wait(forState: "live")
+            let viewer = try web.open(.chromium, page: Janus.page("room=1234"))
+            let call = Janus.call("1234")
+            func frames() throws -> Int { try viewer.evaluate("(async () => (await state()).frames)()", as: Int.self) }
+            func publishers() throws -> [String] {
+                try viewer.evaluate("publishers()", as: [String].self)
+            }
+            for _ in 1...2 {
+                let added = try web.broadcast.run("attach", call, "--running")
+                #expect(added.code == 0 && added.errorOutput.contains("is in \(call)"), "\(added.errorOutput)")
+                try wait(until: "pictures flow: \(web.sender.errorOutput)", timeout: .seconds(60)) {
+                    try frames() > 30
+                }
+                #expect(try publishers() == ["Oriel"])
+                #expect(try ToldCall.named(call, in: web.broadcast.directory)?.state == "standing")
+                #expect(try web.broadcast.run("leave", call).code == 0)
+                try wait(until: "Janus knows") { try publishers().isEmpty && frames() == 0 }
+                #expect(try ToldCall.named(call, in: web.broadcast.directory)?.state == "ended")
+                try waitForNumbers(browser)
+            }
+            #expect(try browser.state == "live" && web.sender.status() == nil)
+            counter.stop()
+        }
+
         /// A sender that has begun with plain RTP alone, without anything that WebRTC needs.
         @Test func aSenderEndsWithTheLastOfItsCalls() throws {
             let network = try Network()
