@@ -34,6 +34,13 @@ package struct CallEnd: Error, Sendable, Equatable, CustomStringConvertible {
 package protocol JoinedCall: AnyObject, Sendable {
     /// Leaves it.
     func close()
+
+    /// The machine's addresses or routes have changed: what did not work may work now.
+    func networkChanged()
+}
+
+extension JoinedCall {
+    package func networkChanged() {}
 }
 
 extension String {

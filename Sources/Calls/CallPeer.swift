@@ -16,6 +16,9 @@ final class CallPeer: Sendable {
         case gathered(fragment: String)
         /// Another generation of ICE for the other side; nil if there can be none.
         case proposed(fragment: String?)
+        /// The path begins at an address that this machine has no more: the other side may go on sending there until it has another
+        /// generation of ICE.
+        case migrating
         /// The codec is what the other side gets; nil if it only shows its own picture.
         case connected(codec: VideoCodec?)
         /// The last one, unless `close` came before: it has ended, or there will be none, and why; and whether another attempt would
@@ -289,6 +292,7 @@ final class CallPeer: Sendable {
         case .proposed(let local):
             guard case .peer(_, let section) = stage.withLock(\.self) else { return }
             signalled(.proposed(fragment: local.fragment(for: section)), self)
+        case .migrating: signalled(.migrating, self)
         case .connected(let status): signalled(.connected(codec: isSending ? status.codec : nil), self)
         case .ended(let end, _): tell(end: "\(end)", EndReason(end), isFinal: false)
         }

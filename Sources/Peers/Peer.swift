@@ -11,6 +11,9 @@ package final class Peer {
         case gathered(TransportParameters, StreamBundle)
         /// The same of another generation of ICE, which the peer is asked to take.
         case proposed(TransportParameters)
+        /// The path begins at an address that the machine has no more, and another one is sought. The peer may go on sending to that
+        /// address until it is told of another generation of ICE; again when the addresses have changed again.
+        case migrating
         /// Keys came into use.
         case connected(PeerStatus)
         /// The last one, always.
@@ -138,7 +141,9 @@ package final class Peer {
     func propose(from addresses: Set<String>, at now: Instant) -> Bool { transport.propose(from: addresses, at: now) }
 
     /// Seeks another path if the one in use is not from the addresses that the machine has now.
-    func follow(addresses: Set<String>, at now: Instant) {
+    ///
+    /// - Returns: whether the peer may go on sending to an address that is gone.
+    func follow(addresses: Set<String>, at now: Instant) -> Bool {
         transport.follow(addresses: addresses, at: now)
     }
 

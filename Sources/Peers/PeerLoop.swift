@@ -69,7 +69,7 @@ package final class PeerLoop {
                 if now >= placedAt + Self.placingInterval { followLinks() }
             }
             if let addresses = network.takeChange(at: now) {
-                for peer in peers where peer.end == nil { peer.follow(addresses: addresses, at: now) }
+                for peer in peers where peer.end == nil { follow(peer) }
                 group.tell(addresses: addresses)
             }
             for task in work.tasks { task(self) }
@@ -199,7 +199,7 @@ package final class PeerLoop {
             signalled
         )
         // The offer may be older than the last change.
-        peer?.follow(addresses: network.addresses, at: now)
+        _ = peer?.follow(addresses: network.addresses, at: now)
         return peer
     }
 
@@ -284,7 +284,9 @@ package final class PeerLoop {
     package func propose(to peer: Peer) -> Bool { peer.propose(from: network.addresses, at: now) }
 
     /// Has a peer look whether its path begins at an address that the machine has, as when it could not be asked for a while.
-    package func follow(_ peer: Peer) { peer.follow(addresses: network.addresses, at: now) }
+    package func follow(_ peer: Peer) {
+        if peer.follow(addresses: network.addresses, at: now) { signals.append((peer, .migrating)) }
+    }
 
     /// Says goodbye to a peer.
     ///

@@ -225,21 +225,28 @@ final class PeerTransport {
 
     /// Seeks a path from the addresses that the machine has now, if the one in use begins at an address that is gone, or there is
     /// none yet. Call it after each change: an address or a route may come later than what else belongs to it.
-    func follow(addresses: Set<String>, at now: Instant) {
-        guard remote.credentials != nil, !isProposing else { return }
+    ///
+    /// - Returns: whether the peer may go on sending to an address that is gone.
+    func follow(addresses: Set<String>, at now: Instant) -> Bool {
+        guard remote.credentials != nil, !isProposing else { return false }
         let path = way.agent.path
-        if isDisproved { return move(from: nil, addresses, at: now) }
+        if isDisproved {
+            move(from: nil, addresses, at: now)
+            return true
+        }
         if successor?.generation == .accepted {
             // The path in use is of no use to the peer any more.
-            if addresses != newest.addresses { move(from: nil, addresses, at: now) }
-            return
+            if addresses == newest.addresses { return false }
+            move(from: nil, addresses, at: now)
+            return true
         }
         if let path, addresses.contains(path.local.related?.address ?? path.local.address) {
             successor = nil
-            return
+            return false
         }
-        if path == nil, addresses == newest.addresses { return }
+        if path == nil, addresses == newest.addresses { return false }
         move(from: path, addresses, at: now)
+        return path != nil
     }
 
     /// Seeks a path that takes the place of one, or of none.

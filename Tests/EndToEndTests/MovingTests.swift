@@ -24,5 +24,53 @@ extension PathTests {
             #expect(try browser.evaluate("oriel.pc.isFirst ?? false", as: Bool.self))
             counter.stop()
         }
+
+        /// Janus keeps the session. Who comes later gets a picture, too: what it asks for goes the new way.
+        @Test(arguments: [Duration.zero, .seconds(1)]) func aRoomOfJanusStays(pause: Duration) throws {
+            let scene = try JanusScene()
+            let counter = try draw("counter", on: scene.display, "--fps", "30")
+            let sender = try scene.attach("1234", ["--codec", "vp8"])
+            let browser = try scene.open("room=1234")
+            try scene.waitForPicture(browser, sender)
+            let _: Bool? = try browser.evaluateOptional("(pc.isFirst = true)")
+            try scene.network.moveSender(to: Self.address, after: pause)
+            let before = try scene.seen(browser).frames
+            try wait(until: "pictures flow: \(sender.errorOutput)", timeout: .seconds(20)) {
+                try scene.seen(browser).frames > before + 30
+            }
+            let other = try scene.open("room=1234")
+            try scene.waitForPicture(other, sender)
+            #expect(try browser.evaluate("pc?.isFirst ?? false", as: Bool.self))
+            #expect(scene.publications(by: sender) == 1, "\(sender.errorOutput)")
+            counter.stop()
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+            try wait(until: "the room knows") { try scene.seen(browser).frames == 0 }
+        }
+
+        /// The address is gone with the interface, and back with it.
+        @Test func aRoomOfJanusIsThereAgainWithTheInterface() throws {
+            let scene = try JanusScene(general: "reclaim_session_timeout = 60")
+            let counter = try draw("counter", on: scene.display, "--fps", "30")
+            let sender = try scene.attach("1234", ["--codec", "vp8"])
+            let browser = try scene.open("room=1234")
+            try scene.waitForPicture(browser, sender)
+            try scene.network.setSenderLink(isUp: false)
+            try wait(until: "the sender notices") { sender.errorOutput.contains("trying again") }
+            let before = try scene.seen(browser).frames
+            try scene.network.setSenderLink(isUp: true)
+            try wait(until: "it is there again: \(sender.errorOutput)") {
+                sender.errorOutput.contains("the picture went on")
+            }
+            try wait(until: "pictures flow: \(sender.errorOutput)", timeout: .seconds(20)) {
+                try scene.seen(browser).frames > before + 30
+            }
+            let other = try scene.open("room=1234")
+            try scene.waitForPicture(other, sender)
+            #expect(scene.publications(by: sender) == 1, "\(sender.errorOutput)")
+            counter.stop()
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+        }
     }
 }

@@ -26,10 +26,15 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     for piece in bytes.split(separator: 0) {
         switch (piece.count, piece.first) {
         case (1, UInt8(ascii: "o")): perform { $0.opened(now: now) }
-        case (1, UInt8(ascii: "d")): perform { $0.described("v=0", now: now) }
+        case (1, UInt8(ascii: "d")): perform { $0.described("v=0\r\nm=video 9 x 96\r\na=mid:0\r\n", now: now) }
         case (1, UInt8(ascii: "c")): perform { $0.connected() }
         case (1, UInt8(ascii: "l")): perform { $0.lost("lost", now: now) }
         case (1, UInt8(ascii: "p")): perform { $0.peerEnded("has gone", isFinal: false, now: now) }
+        case (1, UInt8(ascii: "m")): perform { $0.migrating() }
+        case (1, UInt8(ascii: "n")): perform { $0.networkChanged() }
+        case (1, UInt8(ascii: "g")):
+            let credentials = "a=ice-ufrag:abcd\r\na=ice-pwd:0123456789012345678901\r\n"
+            perform { $0.proposed(credentials, now: now) }
         case (1, UInt8(ascii: "t")):
             now = session.nextDeadline ?? now
             perform { $0.tick(now: now) }

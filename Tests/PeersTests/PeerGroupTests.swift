@@ -49,6 +49,7 @@ import WebRTC
             let peer = loop.add(agreement, of: "web", from: "192.0.2.\(number)") { signal in
                 switch signal {
                 case .proposed: signals.note("proposed", of: number)
+                case .migrating: signals.note("migrating", of: number)
                 case .gathered(let local, let bundle):
                     signals.note(local.candidates.isEmpty || bundle["0"] == nil ? "nothing" : "gathered", of: number)
                 case .connected: signals.note("connected", of: number)

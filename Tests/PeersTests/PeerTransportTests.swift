@@ -174,7 +174,7 @@ import WebRTC
         }
         // It is not taken: all stays as it was.
         #expect(try propose().credentials != before.credentials)
-        one.follow(addresses: ["192.0.2.1"], at: MonotonicClock.now())
+        #expect(!one.follow(addresses: ["192.0.2.1"], at: MonotonicClock.now()))
         #expect(one.isProposing)
         one.abandonProposal()
         #expect(one.local?.credentials == before.credentials && one.path?.local == path.local && !one.isProposing)
@@ -188,11 +188,14 @@ import WebRTC
         let answer = try #require(other.local)
         #expect(one.acceptProposal(answer.credentials, answer.candidates, at: MonotonicClock.now()))
         // The address of the one before is there, and it does not stay for that.
-        one.follow(addresses: ["127.0.0.1"], at: MonotonicClock.now())
+        #expect(!one.follow(addresses: ["127.0.0.1"], at: MonotonicClock.now()))
         try scene.run(one, other, until: "the path has moved") { one, _ in
             one.contains { if case .moved = $0 { true } else { false } }
         }
         #expect(one.local?.credentials == proposed.credentials && one.path?.local.port != path.local.port)
         try arrives()
+        // Its address is gone: the other side would go on sending there, until it is back.
+        #expect(one.follow(addresses: ["192.0.2.1"], at: MonotonicClock.now()))
+        #expect(!one.follow(addresses: ["127.0.0.1"], at: MonotonicClock.now()))
     }
 }

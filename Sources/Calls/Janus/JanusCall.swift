@@ -74,6 +74,10 @@ package final class JanusCall: JoinedCall {
         web.perform { [self] in change { session, now in session.leave(now: now) } }
     }
 
+    package func networkChanged() {
+        web.perform { [weak self] in self?.change { session, _ in session.networkChanged() } }
+    }
+
     private func change(_ body: (inout JanusSession, Instant) -> Void) {
         let outputs = driver.change(body) { [weak self] in self?.change { session, now in session.tick(now: now) } }
         for output in outputs { perform(output) }
@@ -98,6 +102,9 @@ package final class JanusCall: JoinedCall {
         case .closePeer: state.withLock { $0.peer.take() }?.close()
         case .accept(let sdp): state.withLock(\.peer)?.accept(sdp)
         case .addCandidate(let line): state.withLock(\.peer)?.add(candidate: line)
+        case .propose: state.withLock(\.peer)?.propose()
+        case .acceptProposal(let sdp): state.withLock(\.peer)?.acceptProposal(sdp)
+        case .abandonProposal: state.withLock(\.peer)?.abandonProposal()
         case .retrying(let why):
             // Once for each time that it is lost.
             let isNews = state.withLock { state in
@@ -165,7 +172,9 @@ package final class JanusCall: JoinedCall {
         guard state.withLock({ $0.peer === peer }) else { return }
         switch signal {
         case .described(let sdp): change { session, now in session.described(sdp, now: now) }
-        case .gathered, .proposed: break
+        case .gathered: break
+        case .proposed(let fragment): change { session, now in session.proposed(fragment, now: now) }
+        case .migrating: change { session, _ in session.migrating() }
         case .connected(let codec):
             state.withLock { $0.isLost = false }
             if let codec { report(.connected(codec: codec)) }

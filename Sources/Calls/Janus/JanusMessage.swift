@@ -11,6 +11,8 @@ struct JanusMessage: Sendable, Equatable {
         case fault(JanusFault)
         /// This side is in the room, as the plugin says; with the answer to its offer.
         case joined(JanusDescription?)
+        /// What this side has changed of its publication is taken, with the answer to its offer if it made one.
+        case configured(JanusDescription?)
         /// This side is in the room no more; the reason is `kicked`.
         case left(reason: String)
         case roomDestroyed
@@ -58,6 +60,7 @@ struct JanusMessage: Sendable, Equatable {
         switch data["videoroom"]?.string {
         case "joined": return .joined(description)
         case "destroyed": return .roomDestroyed
+        case _ where data["configured"]?.string == "ok": return .configured(description)
         default:
             // Without a reason it is another publisher whose id is "ok": this side never asks to leave.
             guard data["leaving"]?.string == "ok", let reason = data["reason"]?.string else { return .other }

@@ -9,6 +9,8 @@ enum JanusRequest {
     case attach
     /// Joins the room and publishes.
     case join(JSONText, pin: String?, token: String?, offer: String)
+    /// Restarts ICE: the room stays, and so do the keys.
+    case restart(offer: String)
     case detach
     case destroy
 
@@ -34,7 +36,7 @@ enum JanusRequest {
         case .claim: "claim"
         case .keepAlive: "keepalive"
         case .attach: "attach"
-        case .join: "message"
+        case .join, .restart: "message"
         case .detach: "detach"
         case .destroy: "destroy"
         }
@@ -53,9 +55,15 @@ enum JanusRequest {
             ]
             if let pin { body.append(("pin", JSONText(string: pin))) }
             if let token { body.append(("token", JSONText(string: token))) }
-            let description = [("type", JSONText(string: "offer")), ("sdp", JSONText(string: offer))]
-            return [("body", JSONText(object: body)), ("jsep", JSONText(object: description))]
+            return [("body", JSONText(object: body)), ("jsep", description(offer))]
+        case .restart(let offer):
+            let body = JSONText(object: [("request", JSONText(string: "configure"))])
+            return [("body", body), ("jsep", description(offer))]
         }
+    }
+
+    private func description(_ offer: String) -> JSONText {
+        JSONText(object: [("type", JSONText(string: "offer")), ("sdp", JSONText(string: offer))])
     }
 }
 

@@ -10,7 +10,7 @@ extension JanusSession {
     }
 
     mutating func create(_ now: Instant) {
-        offer = nil
+        (offer, isMigrating) = (nil, false)
         outputs.append(.offer)
         state = .creating(ask(.create, now))
     }
@@ -26,8 +26,9 @@ extension JanusSession {
     mutating func claimed(_ place: Place, _ message: JanusMessage, _ now: Instant) {
         switch message.content {
         case .success:
-            state = .published(place, keepAliveAt: now + Self.keepAliveInterval, keepAlive: nil)
+            state = .published(Publication(place, now))
             outputs.append(.resumed)
+            restartIfMigrating()
         case .fault:
             outputs.append(.closePeer)
             create(now)
@@ -84,8 +85,9 @@ extension JanusSession {
             return end(.failed, "takes no \(names.joined(separator: ", no ")) in room \(room): \(remedy)", now)
         }
         wasPublished = true
-        state = .published(place, keepAliveAt: now + Self.keepAliveInterval, keepAlive: nil)
+        state = .published(Publication(place, now))
         outputs.append(.accept(sdp: answer.sdp))
+        restartIfMigrating()
     }
 
     /// What comes unasked.
@@ -99,7 +101,7 @@ extension JanusSession {
         case .detached: retry("\(server) has taken the VideoRoom away", now)
         case .left: end(.tryAgain, "has sent this side away from room \(room)", now)
         case .roomDestroyed: end(.tryAgain, "has closed room \(room)", now)
-        case .ack, .success, .fault, .joined, .timeout, .other: break
+        case .ack, .success, .fault, .joined, .configured, .timeout, .other: break
         }
     }
 

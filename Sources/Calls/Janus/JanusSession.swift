@@ -3,7 +3,8 @@ import SocketIO
 package import Time
 
 /// Publishes into a VideoRoom of Janus by its API over a WebSocket: makes a session and a handle in it, joins the room with this
-/// side's offer, keeps the session alive, and leaves. What is lost is published again; a WebSocket alone that is lost, claimed back.
+/// side's offer, keeps the session alive, and leaves. What is lost is published again; a WebSocket alone that is lost, claimed back; ICE
+/// is restarted when this side comes to another network.
 /// Sans-IO: after each call, do what `takeOutputs` says, and call `tick` when `nextDeadline` comes.
 package struct JanusSession: Sendable {
     package enum Output: Sendable, Equatable {
@@ -19,6 +20,11 @@ package struct JanusSession: Sendable {
         case accept(sdp: String)
         /// A line `candidate:…`.
         case addCandidate(line: String)
+        /// Have the peer prepare another generation of ICE, and pass that on with `proposed`.
+        case propose
+        /// Have the peer take the answer to that, or forget it.
+        case acceptProposal(sdp: String)
+        case abandonProposal
         /// What went wrong for now.
         case retrying(why: String)
         /// The server is there again, and the picture went on.
@@ -48,8 +54,7 @@ package struct JanusSession: Sendable {
         /// The peer is still describing itself.
         case attached(Place)
         case joining(Place, Request)
-        /// `keepAlive` is one that is not answered yet.
-        case published(Place, keepAliveAt: Instant, keepAlive: Request?)
+        case published(Publication)
         case waiting(until: Instant, claiming: Place?)
         /// The session is being destroyed, and with it the handle. Viewers learn of that, which they do not of a `leave`.
         case leaving(Request)
@@ -68,7 +73,10 @@ package struct JanusSession: Sendable {
     let secrets: JanusSecrets
     let codecs: [VideoCodec]
     var state = State.idle
+    /// The last one; of the present peer.
     var offer: String?
+    /// Whether the server may know this side by addresses that are gone.
+    var isMigrating = false
     var requests = 0
     var pause = Self.shortestPause
     /// Whether the room has ever taken this side in.
@@ -92,7 +100,7 @@ package struct JanusSession: Sendable {
         case .creating(let request), .claiming(_, let request), .attaching(_, let request), .joining(_, let request),
             .leaving(let request):
             request.until
-        case .published(_, let keepAliveAt, let keepAlive): keepAlive?.until ?? keepAliveAt
+        case .published(let publication): publication.deadline
         case .waiting(let until, _): until
         case .idle, .opening, .attached, .ended: nil
         }
@@ -122,7 +130,9 @@ package struct JanusSession: Sendable {
         switch state {
         case .idle, .waiting, .ended: break
         case .leaving: finish(nil, now)
-        case .published(let place, _, _): wait(why, claiming: place, now)
+        case .published(let publication):
+            if publication.restart != nil { outputs.append(.abandonProposal) }
+            wait(why, claiming: publication.place, now)
         // The picture may still go on.
         case .claiming(let place, _) where kind != .failed, .opening(let place?) where kind != .failed:
             wait(why, claiming: place, now)
@@ -137,10 +147,7 @@ package struct JanusSession: Sendable {
         switch state {
         case .waiting(_, let place): open(claiming: place)
         case .leaving: finish(nil, now)
-        case .published(let place, let keepAliveAt, nil):
-            let request = ask(.keepAlive, session: place.session, now)
-            state = .published(place, keepAliveAt: keepAliveAt, keepAlive: request)
-        case .published: lost("\(server) does not answer", now: now)
+        case .published(let publication): tick(publication, now)
         default: lost("\(server) does not answer as Janus does: check the address", now: now)
         }
     }
@@ -156,12 +163,8 @@ package struct JanusSession: Sendable {
         case .joining(let place, let request):
             if message.transaction == request.transaction, joined(place, message, now) { return }
             happened(message, at: place, now)
-        case .published(let place, _, let keepAlive?) where message.transaction == keepAlive.transaction:
-            if case .fault(let fault) = message.content { return failed(fault, now) }
-            // It has been well for a while.
-            pause = Self.shortestPause
-            state = .published(place, keepAliveAt: now + Self.keepAliveInterval, keepAlive: nil)
-        case .attached(let place), .published(let place, _, _): happened(message, at: place, now)
+        case .published(let publication): received(message, publication, now)
+        case .attached(let place): happened(message, at: place, now)
         case .leaving(let request) where message.transaction == request.transaction: finish(nil, now)
         default: break
         }
@@ -224,8 +227,10 @@ package struct JanusSession: Sendable {
     mutating func destroy(_ now: Instant) -> Request? {
         switch state {
         case .attaching(let session, _): ask(.destroy, session: session, for: Self.farewellTime, now)
-        case .attached(let place), .joining(let place, _), .published(let place, _, _), .claiming(let place, _):
+        case .attached(let place), .joining(let place, _), .claiming(let place, _):
             ask(.destroy, session: place.session, for: Self.farewellTime, now)
+        case .published(let publication):
+            ask(.destroy, session: publication.place.session, for: Self.farewellTime, now)
         case .idle, .opening, .creating, .waiting, .leaving, .ended: nil
         }
     }

@@ -288,7 +288,7 @@ package final class RoomCall: JoinedCall {
         guard state.withLock({ $0.peer === peer }) else { return }
         switch signal {
         case .described(let sdp): change { session, _ in session.described(sdp) }
-        case .gathered, .proposed: break
+        case .gathered, .proposed, .migrating: break
         case .connected(let codec):
             report(.peerCame(codec: codec))
             change { session, _ in session.peerConnected() }

@@ -226,6 +226,7 @@ package final class WHIPCall: JoinedCall {
         case .described(let sdp): change { session, _ in session.described(sdp) }
         case .gathered(let fragment): change { session, _ in session.gathered(fragment) }
         case .proposed(let fragment): change { session, _ in session.proposed(fragment) }
+        case .migrating: break
         case .connected(let codec):
             state.withLock { $0.problem = nil }
             if let codec { report(.connected(codec: codec)) }

@@ -165,7 +165,7 @@ package final class WebCall: Sendable {
             let generation = local.credentials.fragment
             completion(.success(Admission(id: id, answer: "\(answer)", generation: generation)))
         // Viewers choose when.
-        case .proposed: break
+        case .proposed, .migrating: break
         case .connected(let status):
             if let session = state.withLock({ $0.sessions[id] }) { report(.joined(session.viewer, status.codec)) }
         case .ended(let end, let status):

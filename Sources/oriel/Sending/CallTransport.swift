@@ -14,6 +14,7 @@ final class CallTransport: Sendable {
         var tunnels: [TLSTunnel] = []
         var client: WebClient?
         var namedServers: NamedServers?
+        var networkChanged: (@Sendable () -> Void)?
         /// The encoders' target in bits a second; nil for the renditions' own.
         var targetBitrate: Int?
         var isClosed = false
@@ -53,10 +54,19 @@ final class CallTransport: Sendable {
             if let client = parts.client { return client }
             let peers = try peers(in: &parts)
             let client = WebClient(try TLSTrust(alsoTrusting: certificates))
-            peers.onAddressChange { client.cutConnections(exceptFrom: $0) }
+            peers.onAddressChange { [weak self] addresses in
+                client.cutConnections(exceptFrom: addresses)
+                self?.parts.withLock(\.networkChanged)?()
+            }
             parts.client = client
             return client
         }
+    }
+
+    /// - Parameter changed: is called on the network thread when the machine's addresses or routes have changed, once connections from
+    ///   addresses that are gone are cut.
+    func onNetworkChange(_ changed: @escaping @Sendable () -> Void) {
+        parts.withLock { $0.networkChanged = changed }
     }
 
     /// Calls back after a while, on the client's thread; never if that cannot begin, or has ended.

@@ -54,6 +54,10 @@ final class SenderCalls: Sendable {
         (self.introduction, self.lobby) = (introduction, lobby)
         (self.events, self.sinks) = (events, sinks)
         state = Mutex(State(bitrate: bitrate))
+        transport.onNetworkChange { [weak self] in
+            guard let self else { return }
+            for call in state.withLock({ Array($0.joined.values) }) { call.networkChanged() }
+        }
     }
 
     // MARK: - Beginning

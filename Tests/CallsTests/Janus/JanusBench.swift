@@ -12,6 +12,11 @@ struct JanusBench {
     static let answer =
         "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\nt=0 0\r\nm=video 9 UDP/TLS/RTP/SAVPF 96\r\na=recvonly\r\n"
 
+    static let offer =
+        "v=0\r\no=- 7 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\nm=video 9 UDP/TLS/RTP/SAVPF 96\r\nc=IN IP4 0.0.0.0\r\na=mid:0\r\n"
+        + "a=ice-ufrag:aaaa\r\na=ice-pwd:aaaaaaaaaaaaaaaaaaaaaa\r\na=fingerprint:sha-256 AB\r\na=sendonly\r\n"
+        + "a=candidate:1 1 udp 2015363327 10.99.0.1 40000 typ host\r\na=end-of-candidates\r\n"
+
     var session: JanusSession
     var now = Instant.seconds(1000)
     /// The last request, and all so far.
@@ -67,7 +72,7 @@ struct JanusBench {
         _ = perform { $0.opened(now: $1) }
         _ = answer("\"janus\":\"success\",\"data\":{\"id\":\(Self.session)}")
         _ = answer("\"janus\":\"success\",\"session_id\":\(Self.session),\"data\":{\"id\":\(Self.handle)}")
-        _ = perform { $0.described("v=0 offer", now: $1) }
+        _ = perform { $0.described(Self.offer, now: $1) }
     }
 
     static func published(room: String = "1234") -> JanusBench {

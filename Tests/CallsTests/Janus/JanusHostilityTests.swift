@@ -17,6 +17,8 @@ import Time
         "{\"janus\":\"event\",\"transaction\":\"T\",\"session_id\":1,\"sender\":1,\"plugindata\":{\"data\":{\"videoroom\":\"joined\"}},\"jsep\":{\"type\":\"offer\",\"sdp\":\"v=0\\r\\n\"}}",
         "{\"janus\":\"event\",\"transaction\":\"T\",\"session_id\":1,\"sender\":1,\"plugindata\":{\"data\":{\"error_code\":430,\"error\":\"room should be a string\"}}}",
         "{\"janus\":\"event\",\"transaction\":\"T\",\"session_id\":1,\"sender\":1,\"plugindata\":{\"data\":{\"error_code\":432,\"error\":\"full\"}}}",
+        "{\"janus\":\"event\",\"transaction\":\"T\",\"session_id\":1,\"sender\":1,\"plugindata\":{\"data\":{\"configured\":\"ok\"}},\"jsep\":{\"type\":\"answer\",\"sdp\":\"v=0\\r\\n\"}}",
+        "{\"janus\":\"event\",\"transaction\":\"T\",\"session_id\":1,\"sender\":1,\"plugindata\":{\"data\":{\"configured\":\"ok\"}}}",
         "{\"janus\":\"hangup\",\"session_id\":1,\"sender\":1,\"reason\":\"x\"}",
         "{\"janus\":\"detached\",\"session_id\":1,\"sender\":1}", "{\"janus\":\"timeout\",\"session_id\":1}",
         "{\"janus\":\"event\",\"session_id\":1,\"sender\":1,\"plugindata\":{\"data\":{\"leaving\":\"ok\",\"reason\":\"kicked\"}}}",
@@ -51,15 +53,19 @@ import Time
     }
 
     private func random(_ watched: inout Watched, _ random: inout SplitMix, damages: Bool) {
-        switch Int.random(in: 0..<20, using: &random) {
+        switch Int.random(in: 0..<24, using: &random) {
         case 0: watched.perform { $0.opened(now: $1) }
         case 1: watched.perform { $0.lost("lost", now: $1) }
-        case 2: watched.perform { $0.described("v=0", now: $1) }
+        case 2: watched.perform { $0.described(JanusBench.offer, now: $1) }
         case 3: watched.perform { session, _ in session.connected() }
         case 4: watched.perform { $0.peerEnded("has gone", isFinal: false, now: $1) }
         case 5:
             watched.now = watched.session.nextDeadline ?? watched.now
             watched.perform { $0.tick(now: $1) }
+        case 7: watched.perform { session, _ in session.migrating() }
+        case 8: watched.perform { session, _ in session.networkChanged() }
+        case 9: watched.perform { $0.proposed(JanusRestartTests.fragment, now: $1) }
+        case 10: watched.perform { $0.proposed(nil, now: $1) }
         case 6: if Int.random(in: 0..<40, using: &random) == 0 { watched.perform { $0.leave(now: $1) } }
         default:
             let message = Self.messages.randomElement(using: &random)!
