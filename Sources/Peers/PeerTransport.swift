@@ -162,10 +162,6 @@ final class PeerTransport {
         guard !added.isEmpty else { return }
         configuration.servers += added
         for server in added { newest.agent.add(server) }
-        gatherMore(at: now)
-    }
-
-    private func gatherMore(at now: Instant) {
         newest.mailbox.hasGathered = false
         (since, hasToldLocal) = (now, false)
     }
@@ -200,7 +196,8 @@ final class PeerTransport {
             let way = Self.way(in: loop, configuration, isControlling: isControlling, addresses: addresses)
         else { return false }
         successor = Successor(way: way, generation: .proposed, end: now + Self.seekingTime)
-        gatherMore(at: now)
+        // It may have gathered already: without servers, libnice has at once.
+        (since, hasToldLocal) = (now, false)
         return true
     }
 

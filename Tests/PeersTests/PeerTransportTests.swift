@@ -159,9 +159,11 @@ import WebRTC
         try scene.connect(one, other)
         let (before, path) = (try #require(one.local), try #require(one.path))
         func propose() throws -> TransportParameters {
-            #expect(one.propose(from: ["127.0.0.1"], at: MonotonicClock.now()) && one.isProposing)
-            #expect(!one.propose(from: ["127.0.0.1"], at: MonotonicClock.now()), "one is under way")
-            try scene.run(one, other, until: "it has gathered") { _, _ in one.takeGathered(at: MonotonicClock.now()) }
+            let now: Instant = MonotonicClock.now()
+            #expect(one.propose(from: ["127.0.0.1"], at: now) && one.isProposing)
+            #expect(!one.propose(from: ["127.0.0.1"], at: now), "one is under way")
+            // Before the time for it is up.
+            try scene.run(one, other, until: "it has gathered") { _, _ in one.takeGathered(at: now) }
             return try #require(one.local)
         }
         var batch = DatagramBatch()
