@@ -71,6 +71,44 @@ import Testing
         #expect(try SessionDescription(parsing: "v=0\nm=video 49170/2 RTP/AVP 31").media[0].port == 49170)
     }
 
+    /// Whatever belongs to a generation of ICE changes, in the session and in each medium, and nothing else (RFC 8839 §4.4.1.1.1).
+    @Test func aRestartChangesCredentialsCandidatesAndVersion() throws {
+        let before = """
+            v=0
+            o=- 5 41 IN IP4 127.0.0.1
+            a=group:BUNDLE 0 1
+            a=ice-ufrag:aaaa
+            a=ice-pwd:aaaaaaaaaaaaaaaaaaaaaa
+            m=video 9 UDP/TLS/RTP/SAVPF 96
+            a=mid:0
+            a=ice-ufrag:cccc
+            a=ice-pwd:cccccccccccccccccccccc
+            a=candidate:1 1 udp 2015363327 192.0.2.1 1 typ host
+            a=end-of-candidates
+            a=setup:actpass
+            m=audio 9 UDP/TLS/RTP/SAVPF 111
+            a=mid:1
+            a=fingerprint:sha-256 AB
+            """
+        let credentials = try #require(ICECredentials(fragment: "bbbb", password: "bbbbbbbbbbbbbbbbbbbbbb"))
+        let line = "2 1 udp 2015363327 192.0.2.7 7 typ host"
+        let candidate = try #require(Candidate(parsing: line))
+        let after = try SessionDescription(parsing: before).restarted(with: credentials, [candidate])
+        #expect(after.origin == "- 5 42 IN IP4 127.0.0.1" && after.mids == ["0", "1"])
+        #expect(
+            after.attributes.map { "\($0)" } == [
+                "a=group:BUNDLE 0 1", "a=ice-ufrag:bbbb", "a=ice-pwd:bbbbbbbbbbbbbbbbbbbbbb",
+            ]
+        )
+        let candidates = ["a=candidate:\(line)", "a=end-of-candidates"]
+        #expect(
+            after.media.map { $0.attributes.map { "\($0)" } } == [
+                ["a=mid:0", "a=ice-ufrag:bbbb", "a=ice-pwd:bbbbbbbbbbbbbbbbbbbbbb", "a=setup:actpass"] + candidates,
+                ["a=mid:1", "a=fingerprint:sha-256 AB"] + candidates,
+            ]
+        )
+    }
+
     @Test(arguments: [
         ("", 1, "is not v=0"), ("\r\n", 1, "is not v=0"), ("o=- 1 1 IN IP4 127.0.0.1", 1, "is not v=0"),
         ("v=1", 1, "asks for another version than 0"), ("v=0\r\nrubbish", 2, "is not a letter and an equals sign"),
