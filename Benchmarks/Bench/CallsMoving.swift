@@ -4,7 +4,7 @@ import Time
 
 /// The machine loses its address, and after two seconds gets one of another network.
 func movingSection(_ options: RunOptions) -> Section {
-    var (web, room, whip) = (Samples(), Samples(), Samples())
+    var (web, room, whip, janus) = (Samples(), Samples(), Samples(), Samples())
     for _ in 0..<options.rounds {
         web.record {
             let scene = try CallsStage("scrolling")
@@ -43,12 +43,25 @@ func movingSection(_ options: RunOptions) -> Section {
             try server.waitForFrames(beyond: try server.frames())
             return [secondsSince(start) * 1000]
         }
+        janus.record {
+            let scene = try CallsStage("scrolling")
+            let server = try scene.janus()
+            defer { withExtendedLifetime(server) {} }
+            let browser = try scene.janusViewer()
+            let sender = try scene.attach(Janus.call(CallsStage.janusRoom))
+            defer { sender.stop() }
+            try waitForFramesOfJanus(browser)
+            sleep(seconds: 2)
+            let start = try scene.move()
+            try waitForFramesOfJanus(browser, beyond: try framesOfJanus(browser))
+            return [secondsSince(start) * 1000]
+        }
     }
     return callsSection(
         "From a new address of the machine to a decoded frame, text that scrolls",
         [
             ("web, Chromium", web, 2000), ("room, the two have found each other again", room, 2000),
-            ("WHIP, libwebrtc", whip, 2000),
+            ("WHIP, libwebrtc", whip, 2000), ("Janus, Chromium as its viewer", janus, 2000),
         ],
         goal: { "network changed, \($0)" }
     )

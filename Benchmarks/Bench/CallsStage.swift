@@ -164,9 +164,11 @@ struct RoomConnection {
     }
 }
 
-/// The page of a viewer of Janus.
-func waitForFramesOfJanus(_ browser: Browser) throws {
-    try wait(until: "the browser decodes a frame", timeout: .seconds(30)) {
-        try browser.evaluate("(async () => (await state()).frames)()", as: Int.self) > 0
-    }
+/// Decoded so far by the page of a viewer of Janus.
+func framesOfJanus(_ browser: Browser) throws -> Int {
+    try browser.evaluate("(async () => (await state()).frames)()", as: Int.self)
+}
+
+func waitForFramesOfJanus(_ browser: Browser, beyond count: Int = 0) throws {
+    try wait(until: "the browser decodes a frame", timeout: .seconds(30)) { try framesOfJanus(browser) > count }
 }
