@@ -37,10 +37,15 @@ package protocol JoinedCall: AnyObject, Sendable {
 
     /// The machine's addresses or routes have changed: what did not work may work now.
     func networkChanged()
+
+    /// The machine was suspended, and the clock stood still meanwhile: what has become of the call is asked at once.
+    func slept(for time: Duration)
 }
 
 extension JoinedCall {
     package func networkChanged() {}
+    /// Where the end of its connection tells a call enough (`WebClient.cutConnections`).
+    package func slept(for time: Duration) {}
 }
 
 extension String {

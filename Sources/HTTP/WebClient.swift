@@ -77,6 +77,11 @@ package final class WebClient: Sendable {
         }
     }
 
+    /// Cuts all connections, as after a time in which the other side may have given them up.
+    package func cutConnections() {
+        for channel in channels.withLock({ Array($0.values) }) { channel.close(promise: nil) }
+    }
+
     /// Makes a request.
     ///
     /// - Parameters:

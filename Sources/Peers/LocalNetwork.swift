@@ -2,27 +2,41 @@ import Posix
 import Time
 import WebRTC
 
-/// The addresses of this machine, and when they change. On the network thread.
+/// The addresses of this machine, when they change, and when it was suspended. On the network thread.
 final class LocalNetwork {
     /// Changes come in groups: an interface, its addresses, its routes.
     private static let settlingTime = Duration.milliseconds(100)
 
     private(set) var addresses: Set<String>
     private let watch: NetworkWatch?
+    private let suspends: SuspendWatch?
     private var hasNews = false
+    private var suspended: Duration?
     /// When a group of changes is taken to be complete.
     private(set) var deadline: Instant?
 
-    init(in loop: ICELoop) {
+    /// - Parameter suspends: tells when the machine was suspended; nil if nothing does.
+    init(in loop: ICELoop, _ suspends: SuspendWatch?) {
         addresses = Self.current
         // Without it, whoever loses an address has to come again.
         watch = try? NetworkWatch()
-        guard let watch else { return }
-        loop.watch(watch.descriptor.raw) { [unowned self] in
-            watch.takeChanges()
+        self.suspends = suspends
+        if let watch {
+            loop.watch(watch.descriptor.raw) { [unowned self] in
+                watch.takeChanges()
+                hasNews = true
+            }
+        }
+        guard let suspends else { return }
+        loop.watch(suspends.descriptor.raw) { [unowned self] in
+            guard let time = suspends.takeSuspend() else { return }
+            suspended = (suspended ?? .zero) + time
             hasNews = true
         }
     }
+
+    /// How long the machine was suspended since the last call; nil if it was not.
+    func takeSuspend() -> Duration? { suspended.take() }
 
     private static var current: Set<String> { Set(interfaceAddresses().map(\.host)) }
 

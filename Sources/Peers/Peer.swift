@@ -147,6 +147,13 @@ package final class Peer {
         transport.follow(addresses: addresses, at: now)
     }
 
+    /// This machine was suspended, and the clock stood still meanwhile.
+    func slept(for time: Duration, at now: Instant) {
+        session.streams.slept(for: time, now: now)
+        transport.slept(for: time)
+        deadline = .start
+    }
+
     /// Whether all candidates are known or the time is up. The answer is given once.
     func takeGathered(at now: Instant) -> Bool { transport.takeGathered(at: now) }
 

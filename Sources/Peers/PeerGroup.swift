@@ -1,5 +1,5 @@
 package import Media
-import Posix
+package import Posix
 import RTP
 import Synchronization
 package import Time
@@ -56,6 +56,7 @@ package final class PeerGroup: MediaSink {
         var capacities: [Rendition.ID: RenditionCapacity] = [:]
         var wakeSender: (@Sendable () -> Void)?
         var addressesChanged: (@Sendable (Set<String>) -> Void)?
+        var suspended: (@Sendable (Duration) -> Void)?
         var statuses: [PeerStatus] = []
         var totals = PeerTotals()
         /// Renditions of which a frame was dropped: nothing can be decoded before the next keyframe.
@@ -73,13 +74,15 @@ package final class PeerGroup: MediaSink {
     package let fingerprint: Fingerprint
 
     /// Starts the network thread.
-    package init(_ configuration: Configuration) throws {
+    ///
+    /// - Parameter suspends: tells when the machine was suspended; nil if nothing does.
+    package init(_ configuration: Configuration, suspends: sending SuspendWatch? = try? SuspendWatch()) throws {
         self.configuration = configuration
         let identity = try DTLSIdentity()
         fingerprint = identity.fingerprint
         let loop = ICELoop()
         waker = loop.waker
-        let peers = PeerLoop(configuration, identity: identity, loop: loop)
+        let peers = PeerLoop(configuration, identity: identity, loop: loop, suspends: suspends)
         // The loop is used by the thread alone from here on.
         nonisolated(unsafe) let owned = peers
         try thread.withLock { thread in thread = try Thread { [self] in owned.run(for: self) } }
@@ -158,6 +161,11 @@ package final class PeerGroup: MediaSink {
         shared.withLock { $0.addressesChanged = changed }
     }
 
+    /// - Parameter wake: is called on the network thread when the machine was suspended, with for how long.
+    package func onSuspend(_ wake: @escaping @Sendable (Duration) -> Void) {
+        shared.withLock { $0.suspended = wake }
+    }
+
     /// Runs a task on the network thread, in the order of the calls.
     ///
     /// - Returns: false if the group is closed; the task does not run then.
@@ -220,6 +228,8 @@ package final class PeerGroup: MediaSink {
     }
 
     func tell(addresses: Set<String>) { shared.withLock { $0.addressesChanged }?(addresses) }
+
+    func tell(suspended time: Duration) { shared.withLock { $0.suspended }?(time) }
 
     func request(_ keyframes: [Rendition.ID]) {
         let wakeSender = shared.withLock { shared in

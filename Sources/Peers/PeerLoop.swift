@@ -47,11 +47,16 @@ package final class PeerLoop {
     /// What became of peers in this round.
     private var signals: [(peer: Peer, signal: Peer.Signal)] = []
 
-    init(_ configuration: PeerGroup.Configuration, identity: DTLSIdentity, loop: ICELoop) {
+    init(
+        _ configuration: PeerGroup.Configuration,
+        identity: DTLSIdentity,
+        loop: ICELoop,
+        suspends: SuspendWatch?
+    ) {
         self.configuration = configuration
         self.identity = identity
         self.loop = loop
-        network = LocalNetwork(in: loop)
+        network = LocalNetwork(in: loop, suspends)
         ladder = RenditionLadder(count: configuration.renditions.map(\.rung).max()! + 1)
         let now: Instant = MonotonicClock.now()
         (self.now, statusAt, statusBefore) = (now, now, now)
@@ -71,6 +76,10 @@ package final class PeerLoop {
             if let addresses = network.takeChange(at: now) {
                 for peer in peers where peer.end == nil { follow(peer) }
                 group.tell(addresses: addresses)
+            }
+            if let time = network.takeSuspend() {
+                for peer in peers where peer.end == nil { peer.slept(for: time, at: now) }
+                group.tell(suspended: time)
             }
             for task in work.tasks { task(self) }
             for (bytes, frame) in work.frames { append(bytes, frame) }

@@ -284,6 +284,9 @@ final class PeerTransport {
     /// Where a relay's login lasts for a time: some relays ask for it with each refresh.
     private func noteWay(at now: Instant) { renewalAt = lifetime.map { now + $0 * 0.8 } }
 
+    /// The machine was suspended, and the clock stood still meanwhile: a login of a relay has become older.
+    func slept(for time: Duration) { renewalAt = renewalAt.map { $0 - time } }
+
     private var lifetime: Duration? { configuration.servers.compactMap(\.lifetime).min() }
 
     private func renew(at now: Instant) {

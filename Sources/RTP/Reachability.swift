@@ -8,6 +8,9 @@ struct Reachability: Sendable {
     /// A peer that has reported regularly, and then sends no RTCP for this long, is gone; as long as consent lasts (RFC 7675
     /// §5.1).
     static let silenceLimit = Duration.seconds(30)
+    /// How long a peer whose time is up may take to be heard after this machine was suspended: the longest interval between its
+    /// reports (RFC 3550 §6.3.1, of a session in which both send).
+    static let wakingTime = Duration.seconds(7)
     /// A peer that reports for this long that nothing more arrives is gone: three report intervals (RFC 3550 §6.2).
     static let starvationLimit = Duration.seconds(15)
     /// Fewer packets than this may all have been lost by chance.
@@ -57,6 +60,11 @@ struct Reachability: Sendable {
     mutating func noteFeedback(now: Instant) {
         heardAt = now
         silentAt = now + Self.silenceLimit
+    }
+
+    /// This machine was suspended, and the peer's clock went on: what it has said meanwhile is yet to be read.
+    mutating func slept(for time: Duration, now: Instant) {
+        silentAt = silentAt.map { max($0 - time, min($0, now + Self.wakingTime)) }
     }
 
     func isLost(at now: Instant) -> Bool {

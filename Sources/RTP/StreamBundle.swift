@@ -252,6 +252,9 @@ package struct StreamBundle {
     /// Whether the peer is out of reach: its regular reports have stopped, or tell that nothing arrives.
     package func isLost(at now: Instant) -> Bool { reachability?.isLost(at: now) ?? false }
 
+    /// This machine was suspended, and the clock stood still meanwhile.
+    package mutating func slept(for time: Duration, now: Instant) { reachability?.slept(for: time, now: now) }
+
     /// Goes on with another codec of the same clock in one stream.
     ///
     /// - Parameters:

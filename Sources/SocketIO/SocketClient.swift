@@ -110,6 +110,17 @@ package struct SocketClient: Sendable {
         }
     }
 
+    /// The machine was suspended for so long: a connection that the server has given up meanwhile is made anew at once.
+    package mutating func slept(for time: Duration, now: Instant) {
+        switch state {
+        case .waiting: return begin(now: now)
+        case .trying(let engine, .connecting(let end)): state = .trying(engine, .connecting(until: end - time))
+        case .trying, .ended: break
+        }
+        change(now: now) { $0.slept(for: time) }
+        tick(now: now)
+    }
+
     // MARK: - What happens to the transport
 
     package mutating func socketOpened(now: Instant) { change(now: now) { $0.socketOpened() } }

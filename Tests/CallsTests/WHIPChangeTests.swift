@@ -40,6 +40,39 @@ import Time
         return "\(request.headers.first(name: "if-match") ?? "-") \(request.body)"
     }
 
+    // MARK: - Suspends
+
+    /// The machine was suspended: whether the server has the session still is asked before any silence tells it.
+    @Test func theServerIsAskedAfterASuspend() {
+        var (session, _) = published()
+        session.connected()
+        session.slept(for: .seconds(2), now: now)
+        let outputs = session.takeOutputs()
+        guard outputs.count == 1, case .probe(let request) = outputs[0] else {
+            Issue.record("\(outputs)")
+            return
+        }
+        #expect(request.method == .OPTIONS && request.url.target == "/session/id")
+        session.slept(for: .seconds(2), now: now)
+        #expect(session.takeOutputs().isEmpty, "it is being asked")
+        session.probed(.success(response(404)), now: now)
+        #expect(session.nextDeadline == now + .seconds(1))
+    }
+
+    /// What the server has asked for went by meanwhile.
+    @Test func whoWaitsDoesNotWaitAnewAfterASuspend() {
+        for (seconds, isOver) in [(10, false), (29, false), (30, true), (3600, true)] {
+            var session = WHIPSession(Self.endpoint, hasToken: true)
+            session.start()
+            session.described("v=0")
+            session.answered(response(503, ["Retry-After": "30"]), now: now)
+            _ = session.takeOutputs()
+            session.slept(for: .seconds(seconds), now: now)
+            #expect(session.takeOutputs() == (isOver ? [.offer] : []))
+            #expect(session.nextDeadline == (isOver ? nil : now + .seconds(30 - seconds)))
+        }
+    }
+
     // MARK: - Link
 
     /// §4.6, figure 8.

@@ -1,5 +1,6 @@
 import HTTP
 import Media
+import Posix
 import Sender
 import WebRTC
 
@@ -11,7 +12,8 @@ struct CallScene {
     let transport: CallTransport
     let calls: SenderCalls
 
-    init() throws {
+    /// - Parameter suspends: makes what tells when the machine was suspended.
+    init(suspends: @escaping @Sendable () -> sending SuspendWatch? = { nil }) throws {
         let rendition = Rendition(
             id: Rendition.ID(0),
             codec: .vp8,
@@ -25,7 +27,8 @@ struct CallScene {
             trusting: .none,
             renditions: [rendition],
             horizon: { nil },
-            sinks: sinks
+            sinks: sinks,
+            suspends: suspends
         )
         let stream = PlainRTPStream(rendition: rendition, keyframeInterval: nil, horizon: { nil })
         let events = try EventLog(path: nil)

@@ -35,11 +35,14 @@ import WebRTC
     }
 
     private let signals = Signals()
+    private let sleep: MachineSleep
     private let group: PeerGroup
 
     init() throws {
         let ice = ICEAgent.Configuration(addresses: ["127.0.0.1"])
-        group = try PeerGroup(PeerGroup.Configuration(renditions: [Self.rendition], ice: ice))
+        sleep = try MachineSleep()
+        let configuration = PeerGroup.Configuration(renditions: [Self.rendition], ice: ice)
+        group = try PeerGroup(configuration, suspends: sleep.watch())
     }
 
     /// Adds a peer that never comes.
@@ -80,6 +83,21 @@ import WebRTC
         #expect(signals.all(of: 2) == ["gathered", "left"])
         #expect(signals.all(of: 3) == ["gathered", "was sent away"])
         #expect(!group.perform { _ in })
+    }
+
+    @Test func aSuspendIsTold() throws {
+        let told = Mutex<[Duration]>([])
+        group.onSuspend { time in told.withLock { $0.append(time) } }
+        try add(1)
+        sleep.happen(for: .zero)
+        for time in [Duration.seconds(3), .seconds(300)] {
+            sleep.happen(for: time)
+            try wait(until: "it is told") { told.withLock { $0.last == time } }
+        }
+        group.close()
+        let all = told.withLock(\.self)
+        #expect(all == [.seconds(3), .seconds(300)])
+        #expect(signals.all(of: 1).last == "was sent away")
     }
 
     /// What is asked of a group and what ends it may come in one round.

@@ -34,6 +34,26 @@ import Time
         #expect(reachability.isLost(at: .seconds(40)))
     }
 
+    /// This machine was suspended for a time after the last report, at 10 s: the peer's patience is over as if it had not been, but
+    /// for what is yet to be read.
+    @Test(arguments: [(5, 35), (20, 20), (28, 17), (30, 17), (3600, 17)] as [(Int, Double)])
+    mutating func whoWasSuspendedMissesTheSilent(seconds: Int, end: Double) {
+        report(1...10, highest: { UInt32($0) }, sent: { $0 })
+        reachability.slept(for: .seconds(seconds), now: .seconds(10))
+        #expect(reachability.deadline == .seconds(end))
+        // Whoever is heard stays.
+        report(11, highest: 11, sent: 11)
+        #expect(reachability.deadline == .seconds(41))
+        // One that was about to be lost gets no more time by that.
+        reachability.slept(for: .seconds(100), now: .seconds(40))
+        #expect(reachability.deadline == .seconds(41))
+    }
+
+    @Test mutating func whoNeedNotReportIsNotLostBySuspends() {
+        reachability.slept(for: .seconds(100), now: .seconds(1))
+        #expect(reachability.deadline == nil)
+    }
+
     /// GStreamer sends no reports while it asks for keyframes thirty times a second.
     @Test mutating func whoAsksForKeyframesIsThere() {
         report(1...10, highest: { UInt32($0) }, sent: { $0 })

@@ -118,6 +118,33 @@ import Time
         #expect(id(of: client, in: simulation) != name)
     }
 
+    /// Its machine was suspended: the server has given the connection up, and the client's clock does not show it.
+    @Test(arguments: Way.allCases, [46, 100, 3600]) func whoWasSuspendedIsBackAtOnce(way: Way, seconds: Int) throws {
+        for isNoticed in [true, false] {
+            var simulation = SocketSimulation(server(), seed: 5)
+            let client = simulation.add(way.transports)
+            simulation.run(for: .seconds(2))
+            let name = try #require(id(of: client, in: simulation))
+            simulation.suspend(client, for: .seconds(seconds), isCutOff: true, isNoticed: isNoticed)
+            #expect(simulation.serverOutputs.contains(.disconnected(client: name, .silent)))
+            simulation.run(for: .seconds(1))
+            #expect((simulation.clients[client].isConnected && id(of: client, in: simulation) != name) == isNoticed)
+        }
+    }
+
+    /// For less time than the server waits for an answer to its ping.
+    @Test(arguments: Way.allCases, [1, 10, 19]) func whoWasSuspendedBrieflyStays(way: Way, seconds: Int) throws {
+        for start in [2, 12, 24] {
+            var simulation = SocketSimulation(server(), seed: 5)
+            let client = simulation.add(way.transports)
+            simulation.run(for: .seconds(start))
+            let name = try #require(id(of: client, in: simulation))
+            simulation.suspend(client, for: .seconds(seconds))
+            simulation.run(for: .seconds(100))
+            #expect(simulation.clients[client].isConnected && id(of: client, in: simulation) == name)
+        }
+    }
+
     @Test(arguments: Way.allCases) func aServerThatIsBackIsFoundWithinTwoSeconds(way: Way) {
         var simulation = SocketSimulation(server(), seed: 4)
         let client = simulation.add(way.transports)

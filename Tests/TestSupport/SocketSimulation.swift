@@ -36,6 +36,8 @@ package struct SocketSimulation {
     package var delay = Duration.milliseconds(20)
     /// Clients that do nothing. What comes for them waits, for a minute.
     package var isFrozen: Set<Int> = []
+    /// How long each client's machine was suspended, by which its clock is behind.
+    private var suspended: [Duration] = []
 
     private var events: [(at: Instant, order: Int, event: Event)] = []
     private var order = 0
@@ -58,14 +60,36 @@ package struct SocketSimulation {
     package mutating func add(_ transports: [EngineClient.Transport], payload: JSONText? = nil) -> Int {
         clients.append(SocketClient(payload: payload, transports: transports, jitter: 0.5, now: now))
         clientOutputs.append([])
+        suspended.append(.zero)
         take(of: clients.count - 1)
         return clients.count - 1
     }
 
     package mutating func change<Result>(client: Int, _ body: (inout SocketClient, Instant) -> Result) -> Result {
         defer { take(of: client) }
-        return body(&clients[client], now)
+        return body(&clients[client], now - suspended[client])
     }
+
+    /// A client's machine is suspended for a while.
+    ///
+    /// - Parameters:
+    ///   - isCutOff: whether what comes for it meanwhile is lost.
+    ///   - isNoticed: whether the client is told afterwards.
+    package mutating func suspend(
+        _ client: Int,
+        for duration: Duration,
+        isCutOff: Bool = false,
+        isNoticed: Bool = true
+    ) {
+        isFrozen.insert(client)
+        run(for: duration)
+        if isCutOff { events = events.filter { !isWaiting($0.event) } }
+        isFrozen.remove(client)
+        suspended[client] += duration
+        if isNoticed { change(client: client) { $0.slept(for: duration, now: $1) } }
+    }
+
+    private func deadline(of client: Int) -> Instant? { clients[client].nextDeadline.map { $0 + suspended[client] } }
 
     package mutating func changeServer(_ body: (inout SocketServer, Instant) -> Void) {
         body(&server, now)
@@ -86,7 +110,7 @@ package struct SocketSimulation {
         var at = next.map { events[$0].at }
         if let deadline = server.nextDeadline { at = min(at ?? deadline, deadline) }
         for client in clients.indices where !isFrozen.contains(client) {
-            if let deadline = clients[client].nextDeadline { at = min(at ?? deadline, deadline) }
+            if let deadline = deadline(of: client) { at = min(at ?? deadline, deadline) }
         }
         guard let at, at <= end else {
             now = max(now, end)
@@ -100,7 +124,7 @@ package struct SocketSimulation {
         server.tick(now: now)
         takeOfServer()
         for client in clients.indices where !isFrozen.contains(client) {
-            if let deadline = clients[client].nextDeadline, deadline <= now {
+            if let deadline = deadline(of: client), deadline <= now {
                 change(client: client) { $0.tick(now: $1) }
             }
         }

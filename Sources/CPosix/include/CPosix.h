@@ -97,6 +97,10 @@ int posix_network_watch(void);
 /// Takes what waits there, without waiting.
 void posix_network_changes_take(int descriptor);
 
+/// A timer that never ends, and is readable when the clock of the day was set: by somebody, or by the kernel after the machine was
+/// suspended (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET). Returns a descriptor, or -1 with errno set.
+int posix_clock_watch(void);
+
 /// Gives up new privileges for ever. Returns -1 with errno set on failure.
 int posix_no_new_privileges(void);
 

@@ -104,6 +104,10 @@ package final class RoomCall: JoinedCall {
     /// Sends the other member away.
     ///
     /// - Parameter number: the peer's.
+    package func slept(for time: Duration) {
+        web.perform { [self] in connection.withLock(\.self)?.slept(for: time) }
+    }
+
     /// - Returns: whether it is the one with this number.
     package func kick(_ number: Int) -> Bool {
         guard state.withLock(\.peer)?.number == number else { return false }

@@ -62,6 +62,9 @@ final class SocketConnection: Sendable {
     /// Ends the connection for good. Call it on the web client's thread.
     func close() { change { $0.client.close(now: $1) } }
 
+    /// The machine was suspended. Call it on the web client's thread.
+    func slept(for time: Duration) { change { $0.client.slept(for: time, now: $1) } }
+
     // MARK: - Driving the client
 
     private func change(_ body: (inout State, Instant) -> Void) {

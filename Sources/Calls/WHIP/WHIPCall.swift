@@ -99,6 +99,10 @@ package final class WHIPCall: JoinedCall {
     private func change(_ body: (inout WHIPSession, Instant) -> Void) {
         let outputs = driver.change(body) { [weak self] in self?.change { session, now in session.tick(now: now) } }
         for output in outputs { perform(output) }
+    package func slept(for time: Duration) {
+        web.perform { [self] in change { session, now in session.slept(for: time, now: now) } }
+    }
+
     }
 
     private func perform(_ output: WHIPSession.Output) {

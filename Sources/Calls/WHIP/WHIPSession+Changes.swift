@@ -47,6 +47,13 @@ extension WHIPSession {
         outputs.append(.probe(request(.OPTIONS, publication.url)))
     }
 
+    /// The machine was suspended, and the clock stood still meanwhile: the server may have given up waiting.
+    package mutating func slept(for time: Duration, now: Instant) {
+        if case .waiting(let until) = state { state = .waiting(until: until - time) }
+        tick(now: now)
+        silent()
+    }
+
     /// It is there after all.
     package mutating func heard() {
         guard case .published(var publication) = state else { return }

@@ -128,6 +128,13 @@ package struct EngineClient: Sendable {
         }
     }
 
+    /// The machine was suspended: the clock stood still, and the server's went on. What it has not done in time by that, it does not
+    /// do any more; `tick` follows.
+    package mutating func slept(for time: Duration) {
+        deadline = deadline.map { $0 - time }
+        upgradeDeadline = upgradeDeadline.map { $0 - time }
+    }
+
     // MARK: - What happens to the WebSocket
 
     package mutating func socketOpened() {

@@ -1,6 +1,7 @@
 import HTTP
 import Media
 import Peers
+import Posix
 import Sender
 import Synchronization
 import Time
@@ -17,29 +18,36 @@ final class CallTransport: Sendable {
         var networkChanged: (@Sendable () -> Void)?
         /// The encoders' target in bits a second; nil for the renditions' own.
         var targetBitrate: Int?
+        var wake: (@Sendable (Duration) -> Void)?
         var isClosed = false
     }
+
+    /// Servers and peers take for lost what is silent for so long (RFC 7675 §5.1); some earlier, and none much later.
+    private static let longestNap = Duration.seconds(30)
 
     private let ice: ICEServers
     private let certificates: TrustedCertificates
     private let renditions: [Rendition]
     private let horizon: @Sendable () -> Instant?
     private let sinks: Sinks
+    private let suspends: @Sendable () -> sending SuspendWatch?
     private let parts = Mutex(Parts())
 
     /// - Parameters:
     ///   - certificates: to trust beside those of the system.
     ///   - renditions, horizon: of the `PeerGroup`.
     ///   - sinks: get that group.
+    ///   - suspends: makes what tells when the machine was suspended.
     init(
         _ ice: ICEServers,
         trusting certificates: TrustedCertificates,
         renditions: [Rendition],
         horizon: @escaping @Sendable () -> Instant?,
-        sinks: Sinks
+        sinks: Sinks,
+        suspends: @escaping @Sendable () -> sending SuspendWatch? = { try? SuspendWatch() }
     ) {
         (self.ice, self.certificates, self.renditions) = (ice, certificates, renditions)
-        (self.horizon, self.sinks) = (horizon, sinks)
+        (self.horizon, self.sinks, self.suspends) = (horizon, sinks, suspends)
     }
 
     /// The peers if they have begun.
@@ -67,6 +75,20 @@ final class CallTransport: Sendable {
     ///   addresses that are gone are cut.
     func onNetworkChange(_ changed: @escaping @Sendable () -> Void) {
         parts.withLock { $0.networkChanged = changed }
+    }
+
+    /// - Parameter wake: is called on the network thread when the machine was suspended, with for how long.
+    func onSuspend(_ wake: @escaping @Sendable (Duration) -> Void) { parts.withLock { $0.wake = wake } }
+
+    private func slept(for time: Duration) {
+        let (client, wake) = parts.withLock { ($0.client, $0.wake) }
+        if time >= Self.longestNap {
+            Console.note(
+                "this machine was suspended for \(rounded(time / .seconds(1))) s: what was lost is sought again"
+            )
+            client?.cutConnections()
+        }
+        wake?(time)
     }
 
     /// Calls back after a while, on the client's thread; never if that cannot begin, or has ended.
@@ -113,7 +135,8 @@ final class CallTransport: Sendable {
             parts.tunnels = try ice.startTunnels(TLSTrust(alsoTrusting: certificates, toSpeak: .turn))
         }
         let configuration = PeerGroup.Configuration(renditions: renditions, ice: ice.configuration, horizon: horizon)
-        let peers = try PeerGroup(configuration)
+        let peers = try PeerGroup(configuration, suspends: suspends())
+        peers.onSuspend { [weak self] in self?.slept(for: $0) }
         if let bitrate = parts.targetBitrate { peers.setTargetBitrate(bitrate) }
         sinks.add(peers)
         parts.peers = peers

@@ -55,8 +55,10 @@ final class SenderCalls: Sendable {
         (self.events, self.sinks) = (events, sinks)
         state = Mutex(State(bitrate: bitrate))
         transport.onNetworkChange { [weak self] in
-            guard let self else { return }
-            for call in state.withLock({ Array($0.joined.values) }) { call.networkChanged() }
+            for call in self?.state.withLock({ Array($0.joined.values) }) ?? [] { call.networkChanged() }
+        }
+        transport.onSuspend { [weak self] time in
+            for call in self?.state.withLock({ Array($0.joined.values) }) ?? [] { call.slept(for: time) }
         }
     }
 
