@@ -118,7 +118,11 @@ extension WebTests {
             try browser.wait(forState: "live")
             #expect(!terminal.errorOutput.contains("asks to look in"))
             #expect(terminal.errorOutput.contains("viewer 1 (\"Ann\") looks in"))
-            #expect(try run("forget", "Bob", "--dir", folder.file("bridge")).code == 0)
+            let unknown = try run("forget", "Bob", "--dir", folder.file("bridge"))
+            #expect(
+                unknown.code == 1 && unknown.errorOutput.contains("nobody is known as Bob"),
+                "\(unknown.errorOutput)"
+            )
             #expect(try run("known").output.hasPrefix("Ann, "))
             #expect(try run("kick", "1", "--dir", folder.file("bridge")).code == 0)
             try browser.wait(forState: "kicked")

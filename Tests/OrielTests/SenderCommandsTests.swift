@@ -44,6 +44,33 @@ import WebRTC
         #expect(reason == "no viewer \(number) looks in")
     }
 
+    /// Whether somebody was known is told, so that a command can say that nobody was.
+    @Test func whoIsForgottenIsNamed() throws {
+        let scene = try CallScene()
+        defer { scene.calls.close() }
+        let known = [("a", "Ann"), ("b", "Bob"), ("c", "Ann")].map { Visitor(key: $0, name: $1) }
+        let lobby = Lobby(patience: .seconds(1), known: known, schedule: { _, _ in }, report: { _ in })
+        func forget(_ name: String?, at lobby: Lobby?) throws -> String? {
+            let commands = SenderCommands(scene.calls, web: nil, lobby: lobby)
+            guard case .done(let visitor) = commands.reply(to: .forget(name: name)) else { throw Unexpected() }
+            return visitor?.name
+        }
+        #expect(try forget("Ann", at: nil) == nil)
+        #expect(try forget("Cid", at: lobby) == nil && forget("Ann", at: lobby) == "Ann")
+        #expect(try forget("Ann", at: lobby) == nil && forget(nil, at: lobby) == "Bob" && forget(nil, at: lobby) == nil)
+        #expect(["a", "b", "c"].allSatisfy { lobby.visitor($0) == nil })
+    }
+
+    @Test(arguments: ["nonsense", "whip+https://u:s3cr3t@h/x", "rtp://192.0.2.9:5004", ""])
+    func whoLeavesACallThatIsNoneIsToldOfThoseThatAre(name: String) throws {
+        let scene = try CallScene()
+        defer { scene.calls.close() }
+        #expect(try refusal(scene.commands, .leave(call: name)).hasSuffix(": it has none"))
+        for call in ["rtp://h:5004", "web"] { try scene.calls.add(Call(parsing: call)) }
+        let reason = try refusal(scene.commands, .leave(call: name))
+        #expect(reason.hasSuffix(": it has rtp://h:5004, web") && !reason.contains("s3cr3t"), "\(reason)")
+    }
+
     private func refusal(_ commands: SenderCommands, _ request: SenderRequest) throws -> String {
         guard case .refused(let reason) = commands.reply(to: request) else { throw Unexpected() }
         return reason

@@ -60,4 +60,32 @@ import Time
         control.close()
         for one in hanging { one.process.stop() }
     }
+
+    /// What is no call at all is not repeated, as it may be a secret.
+    @Test func whoLeavesACallThatIsNoneIsToldOfThoseThatAre() throws {
+        let scratch = try TemporaryDirectory()
+        let broadcast = try BridgeDirectory(path: scratch.file("bridge"), create: true)
+        let folder = try SenderFolder(in: broadcast)
+        let status = SenderStatus(
+            calls: [
+                SenderStatus.Call(name: "web", state: .standing, sinceS: 1),
+                SenderStatus.Call(name: "rtp://192.0.2.1:5004", state: .ended, sinceS: 1),
+                SenderStatus.Call(name: "room+https://h:443/tea", state: .away, sinceS: 1),
+            ],
+            bitrateBps: 1,
+            viewers: []
+        )
+        let control = try SenderControl(try folder.listen()) { _ in .status(report: status) }
+        defer { control.close() }
+        func refusal(_ name: String, isTold: Bool = true) -> Failure? {
+            do {
+                _ = try Senders(of: broadcast).holder(ofCall: name, isTold: isTold)
+                return nil
+            } catch { return Failure(describing: error) }
+        }
+        let others = "is there at \(broadcast.path), but web, room+https://h:443/tea"
+        #expect(refusal("nonsense", isTold: false) == Failure(.failed, "no such call \(others)"))
+        #expect(refusal("rtp://192.0.2.1:5004") == Failure(.failed, "no call rtp://192.0.2.1:5004 \(others)"))
+        #expect(try Senders(of: broadcast).holder(ofCall: "room+https://h:443/tea", isTold: true) == getpid())
+    }
 }

@@ -43,7 +43,7 @@ package enum SenderRequest: Codable, Sendable, Equatable {
 
 /// What a sender replies: one JSON object on one line, with one key.
 package enum SenderReply: Codable, Sendable {
-    /// Somebody whom the request let in, or sent away, and who can be known again.
+    /// Somebody whom the request let in, sent away or had forgotten, and who can be known again.
     package struct Visitor: Codable, Sendable {
         /// The SHA-256, in hexadecimal digits, of a secret that its browser keeps.
         package let key: String

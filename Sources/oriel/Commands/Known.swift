@@ -50,8 +50,7 @@ struct Forget: ParsableCommand {
         }
         // Senders that run know them too, and also those that were let in for this broadcast alone.
         do {
-            try Senders(of: try broadcast.directory()).ask(nil, for: .forget(name: visitor))
-            isDone = true
+            if try Senders(of: try broadcast.directory()).ask(nil, for: .forget(name: visitor)) != nil { isDone = true }
         } catch BridgeError.noBroadcast {
         } catch let failure as Failure where failure.code == .tryAgain {
         }

@@ -9,14 +9,7 @@ struct Leave: ParsableCommand {
             "\"oriel status\" lists the calls. Browsers are a call that is not left: \"oriel kick\" sends viewers away."
     )
 
-    @Argument(
-        help: ArgumentHelp("The call, as \"oriel status\" names it; several may be given.", valueName: "call"),
-        transform: { text in
-            // Of a name with a secret in it, people are told the beginning.
-            if !text.hasSuffix("…") { _ = try Call(parsing: text) }
-            return text
-        }
-    )
+    @Argument(help: ArgumentHelp("The call, as \"oriel status\" names it; several may be given.", valueName: "call"))
     var calls: [String]
 
     @OptionGroup var broadcast: BroadcastOptions
@@ -26,12 +19,9 @@ struct Leave: ParsableCommand {
         let senders = Senders(of: try broadcast.directory())
         for text in calls {
             let call = try? Call(parsing: text)
+            // Of a name with a secret in it, people are told the beginning.
             let name = call.map { "\($0)" } ?? text
-            let pid =
-                try choice.pid
-                ?? senders.holder(of: "call \(name)", who: "is there") { status in
-                    status.calls.contains { $0.name == name && $0.state != .ended }
-                }
+            let pid = try choice.pid ?? senders.holder(ofCall: name, isTold: call != nil)
             try senders.ask(pid, for: .leave(call: call?.argument ?? text))
         }
     }

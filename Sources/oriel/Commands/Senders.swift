@@ -65,7 +65,7 @@ struct Senders {
     /// Asks one sender, or all of them, for something, and waits for the replies.
     ///
     /// - Parameter pid: of the sender; nil for all senders.
-    /// - Returns: whom the request let in or sent away, if that one can be known again.
+    /// - Returns: whom the request let in, sent away or had forgotten, if that one can be known again.
     /// - Throws: the first error, once all have been asked. If `pid` is nil, senders that have ended meanwhile do not count.
     @discardableResult
     func ask(_ pid: Int32?, for request: SenderRequest) throws -> SenderReply.Visitor? {
@@ -96,7 +96,15 @@ struct Senders {
     ///   - somebody: whom, for people, such as `viewer 2`.
     ///   - does: what that one does, such as `looks in`.
     func holder(of somebody: String, who does: String, where has: (SenderStatus) -> Bool) throws -> Int32 {
-        let reports = reports()
+        try holder(of: somebody, who: does, in: reports(), where: has)
+    }
+
+    private func holder(
+        of somebody: String,
+        who does: String,
+        in reports: [(pid: Int32, report: Result<SenderStatus, SenderControlError>)],
+        where has: (SenderStatus) -> Bool
+    ) throws -> Int32 {
         guard !reports.isEmpty else { throw nobodyToAsk() }
         let holders = reports.filter { _, report in (try? report.get()).map(has) ?? false }
         if holders.count > 1 {
@@ -106,6 +114,26 @@ struct Senders {
         if let holder = holders.first { return holder.pid }
         for (_, report) in reports { _ = try report.get() }
         throw Failure(.failed, "no \(somebody) \(does) at \(broadcast.path): see \"oriel status\"")
+    }
+
+    /// The one sender that has a call which is not over.
+    ///
+    /// - Parameters:
+    ///   - name: as people are told it.
+    ///   - isTold: whether it can be told: what is no name of a call may be a secret.
+    func holder(ofCall name: String, isTold: Bool) throws -> Int32 {
+        func names(_ status: SenderStatus) -> [String] { status.calls.filter { $0.state != .ended }.map(\.name) }
+        let reports = reports()
+        let told = reports.compactMap { _, report in (try? report.get()).map(names) }
+        let all = told.joined()
+        // One that does not answer may have it.
+        guard all.isEmpty || all.contains(name) || told.count < reports.count else {
+            let (call, choices) = (isTold ? "call \(name)" : "such call", all.joined(separator: ", "))
+            throw Failure(.failed, "no \(call) is there at \(broadcast.path), but \(choices)")
+        }
+        return try holder(of: isTold ? "call \(name)" : "such call", who: "is there", in: reports) {
+            names($0).contains(name)
+        }
     }
 
     func nobodyToAsk(_ pid: Int32? = nil) -> Failure {

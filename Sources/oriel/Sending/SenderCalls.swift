@@ -203,16 +203,26 @@ final class SenderCalls: Sendable {
         let known = state.withLock { state in
             state.list.entries.last { !$0.isOver && ($0.call.argument == name || "\($0.call)" == name) }?.call
         }
-        try leave(known ?? Call(parsing: name))
+        guard let call = known ?? (try? Call(parsing: name)) else {
+            throw Failure(.failed, "no call of this sender has such a name: it has \(choices)")
+        }
+        try leave(call)
+    }
+
+    /// The calls that are not over, for people.
+    private var choices: String {
+        let names = names
+        return names.isEmpty ? "none" : names.joined(separator: ", ")
     }
 
     private func leave(_ call: Call) throws {
         if call == .web {
             throw Failure(.failed, "web is left by ending its sender: \"oriel kick\" sends viewers away")
         }
+        let choices = choices
         let (joined, plain) = try state.withLock { state in
             guard let number = state.list.number(of: call) else {
-                throw Failure(.failed, "\(call) is no call of this sender: see \"oriel status\"")
+                throw Failure(.failed, "\(call) is no call of this sender: it has \(choices)")
             }
             state.list.note(.ended(nil), of: number, at: MonotonicClock.now())
             return (state.joined[number], state.plain.removeValue(forKey: number))

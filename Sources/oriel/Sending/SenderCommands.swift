@@ -76,8 +76,8 @@ final class SenderCommands: Sendable {
         case .accept(let knock): return answer(knock, .accepted)
         case .reject(let knock): return answer(knock, .rejected)
         case .forget(let name):
-            lobby?.forget { name == nil || $0.name == name }
-            return .done()
+            let forgotten = lobby?.forget { name == nil || $0.name == name }.first
+            return .done(visitor: forgotten.map { SenderReply.Visitor(key: $0.key, name: $0.name) })
         case .add(let addition):
             return reply {
                 try calls.begin(Call(parsing: addition.name), CallSecrets(addition), localPort: addition.localPort)

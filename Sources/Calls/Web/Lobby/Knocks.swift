@@ -113,9 +113,14 @@ package struct Knocks: Sendable {
     }
 
     /// Has viewers knock again when they come again.
-    package mutating func forget(where isMeant: (Visitor) -> Bool) {
+    ///
+    /// - Returns: those who need not have knocked.
+    @discardableResult
+    package mutating func forget(where isMeant: (Visitor) -> Bool) -> [Visitor] {
+        let forgotten = (known + invited).filter(isMeant)
         known.removeAll(where: isMeant)
         invited.removeAll(where: isMeant)
+        return forgotten
     }
 
     package mutating func tick(now: Instant) {

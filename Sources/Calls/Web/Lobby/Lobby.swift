@@ -83,7 +83,12 @@ package final class Lobby: Sendable {
     }
 
     /// Has viewers knock again when they come again.
-    package func forget(where isMeant: (Visitor) -> Bool) { state.withLock { $0.knocks.forget(where: isMeant) } }
+    ///
+    /// - Returns: those who need not have knocked.
+    @discardableResult
+    package func forget(where isMeant: (Visitor) -> Bool) -> [Visitor] {
+        state.withLock { $0.knocks.forget(where: isMeant) }
+    }
 
     /// Has nobody wait any more.
     package func close() { for knock in waiting { answer(knock.number, .cancelled) } }
