@@ -250,18 +250,77 @@ import Time
         }
     }
 
-    /// An answer without a session, without text, or of no use; a second answer.
-    @Test func badAnswersEndIt() {
-        for (headers, body) in [([:], "v=0"), (["Location": "g:h"], "v=0"), (Self.created, "")]
-            as [(HTTPHeaders, String)]
-        {
-            var (session, _) = posted()
-            session.answered(response(201, headers, body), now: now)
-            guard case .ended(_?)? = session.takeOutputs().last else {
-                Issue.record("it goes on")
-                continue
-            }
+    /// As some servers answer: the call goes on, and nothing is asked of the session any more.
+    @Test(arguments: [[:], ["Location": "g:h"], ["ETag": "\"x\""]] as [HTTPHeaders])
+    func withoutALocationTheCallGoesOn(headers: HTTPHeaders) {
+        var (session, _) = posted()
+        session.answered(response(201, headers, "v=0"), now: now)
+        var outputs = session.takeOutputs()
+        guard outputs.count == 2, outputs[0] == .accept(sdp: "v=0"), case .unusable(let why) = outputs[1] else {
+            Issue.record("\(outputs)")
+            return
         }
+        #expect(why.contains("does not say where the session is"))
+        session.connected()
+        session.gathered("a=candidate")
+        session.silent()
+        session.slept(for: .seconds(100), now: now)
+        session.proposed("a=ice-ufrag")
+        session.changed(.success(response(204)), now: now)
+        #expect(session.takeOutputs().isEmpty)
+        session.peerEnded("is out of reach", isFinal: false, now: now)
+        outputs = session.takeOutputs()
+        #expect(requests(outputs).isEmpty && session.nextDeadline == now + .seconds(1))
+        session.tick(now: now + .seconds(1))
+        session.described("v=0")
+        session.answered(response(201, headers, "v=0"), now: now)
+        _ = session.takeOutputs()
+        session.leave()
+        #expect(session.takeOutputs() == [.closePeer, .ended(nil)])
+    }
+
+    /// What a server says of an error is quoted, without what would command a terminal, and no more than a few words.
+    @Test(arguments: [
+        ("text/plain", "line 3\r\nis none", ": line 3"), ("text/html", "<h1>no</h1>", ""),
+        ("application/problem+json", #"{"title":"No room","detail":"5 of 5","status":400}"#, ": No room: 5 of 5"),
+        ("application/problem+json; charset=utf-8", #"{"detail":"a\u001b[31m\nb","title":7}"#, ": a[31m"),
+        ("application/problem+json", #"{"title":"same","detail":"same"}"#, ": same"),
+        ("application/problem+json", #"{"title":"","type":"https://h/x"}"#, ""),
+        ("application/problem+json", "[]", ""), ("application/problem+json", #"{"title":"#, ""),
+        (
+            "application/problem+json", #"{"title":""# + String(repeating: "x", count: 999) + #""}"#,
+            ": " + String(repeating: "x", count: 200)
+        ),
+        ("application/problem+json", #"{"title":""# + String(repeating: "x", count: 20_000) + #""}"#, ""),
+    ])
+    func theServersWordsAreQuoted(type: String, body: String, words: String) {
+        let answer = response(400, ["Content-Type": type], body)
+        #expect(answer.reason == words)
+        var (session, _) = posted()
+        session.answered(answer, now: now)
+        guard case .ended(let end?)? = session.takeOutputs().last else {
+            Issue.record("it goes on")
+            return
+        }
+        #expect(end.description.hasSuffix("does not take the offer\(words) (status 400)"))
+    }
+
+    @Test(arguments: [401, 404, 429, 500, 503]) func eachRefusalQuotesTheServer(status: Int) {
+        let problem: HTTPHeaders = ["Content-Type": "application/problem+json"]
+        var (session, _) = posted()
+        session.answered(response(status, problem, #"{"title":"out of tea"}"#), now: now)
+        switch session.takeOutputs().last {
+        case .ended(let end?): #expect("\(end)".contains(": out of tea (status \(status))"))
+        case .retrying(let why, _): #expect(why.contains(": out of tea (status \(status))"))
+        case let other: Issue.record("\(String(describing: other))")
+        }
+    }
+
+    /// An answer without text, or of no use; a second answer.
+    @Test func badAnswersEndIt() {
+        var (silent, _) = posted()
+        silent.answered(response(201, Self.created, ""), now: now)
+        if case .ended(_?)? = silent.takeOutputs().last {} else { Issue.record("it goes on") }
         var (session, _) = posted()
         session.answered(response(201, Self.created, "v=0"), now: now)
         session.answered(response(201, Self.created, "v=0"), now: now)

@@ -43,6 +43,8 @@ EXAMPLES = {
     410: ("Gone", {}, ""),
     415: ("Unsupported Media Type", {"Accept-Post": "application/sdp"}, ""),
     422: ("Unprocessable Content", {"Content-Type": "text/plain"}, "two tracks of video"),
+    451: ("Unavailable For Legal Reasons", {"Content-Type": "application/problem+json"},
+          '{"title": "Not here", "detail": "the law\\u001b[2J says no"}'),
     499: ("A Status Of Its Own", {}, ""),
     501: ("Not Implemented", {}, ""),
 }
@@ -161,7 +163,9 @@ class Endpoint:
             if headers.get("content-type") != "application/sdp":
                 return "415 Unsupported Media Type", {}, ""
             name, sdp = await self.answer(body)
-            fields = {"Content-Type": "application/sdp", "Location": f"sessions/{name}"}
+            fields = {"Content-Type": "application/sdp"}
+            if "location" not in self.arguments.without:
+                fields["Location"] = f"sessions/{name}"
             if "tag" not in self.arguments.without:
                 fields["ETag"] = self.sessions[name].tag
             if self.arguments.link:
@@ -220,7 +224,7 @@ async def main():
     parser.add_argument("--busy-until-date", action="store_true", help="say when by a date")
     parser.add_argument("--faults", type=int, default=0, help="how many offers fail after that")
     parser.add_argument("--link", action="append", default=[], help="a relay to name, as Link has it")
-    parser.add_argument("--without", action="append", default=[], choices=["PATCH", "restart", "tag"])
+    parser.add_argument("--without", action="append", default=[], choices=["PATCH", "restart", "tag", "location"])
     parser.add_argument("--interval", type=float, default=0.2, help="seconds from line to line")
     endpoint = Endpoint(parser.parse_args())
     await asyncio.start_server(endpoint.serve, None, endpoint.arguments.port)

@@ -49,6 +49,21 @@ extension CallTests {
             }
         }
 
+        /// It is told once, and that the server dies is noticed all the same.
+        @Test func withoutALocationTheCallGoesOn() throws {
+            let scene = try WHIPScene("--without", "location")
+            let sender = try scene.attach()
+            try scene.waitForPicture(sender)
+            try scene.restartServer()
+            try wait(until: "it is published again: \(sender.errorOutput)", timeout: .seconds(90)) {
+                try scene.report.frames > 0
+            }
+            #expect(sender.errorOutput.ranges(of: "does not say where the session is").count == 1)
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+            #expect(try scene.report.deleted == 0)
+        }
+
         @Test(arguments: [[], ["--busy-until-date"]]) func aBusyServerIsAskedAgain(arguments: [String]) throws {
             let scene = try WHIPScene(arguments: ["--busy", "2", "--faults", "1"] + arguments)
             let sender = try scene.attach()
@@ -100,6 +115,7 @@ extension CallTests {
                 ("/status/406", 1, "does not take the offer"), ("/status/410", 69, "(status 410)"),
                 ("/status/415", 1, "does not take the offer"),
                 ("/status/422", 1, "does not take the offer: two tracks of video (status 422)"),
+                ("/status/451", 1, "does not take the offer: Not here: the law[2J says no (status 451)"),
                 ("/status/499", 1, "(status 499)"), ("/status/501", 69, "no endpoint of WHIP"),
             ] as [(String, Int32, String)]
         )

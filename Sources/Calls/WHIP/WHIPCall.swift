@@ -17,7 +17,7 @@ package final class WHIPCall: JoinedCall {
         case retrying(why: String)
         /// It is still lost, for another reason.
         case failing(why: String)
-        /// Servers that the media server names are not used.
+        /// Something of the server's answer cannot be used, or is missing.
         case unusable(why: String)
 
         package var description: String {
@@ -37,7 +37,8 @@ package final class WHIPCall: JoinedCall {
         var outcome: CallEnd??
         /// What went wrong, as it was told last; nil if nothing does.
         var problem: String?
-        var flaw: String?
+        /// What could not be used of its answers, as it was told.
+        var flaws: Set<String> = []
         /// Those that the media server has named last.
         var servers: [ICEServer] = []
         /// How long nothing must have been heard before the server is asked; longer each time, until something is heard.
@@ -55,6 +56,8 @@ package final class WHIPCall: JoinedCall {
     private static let timeout = Duration.seconds(20)
     /// Servers report once a second and more often; after so long a silence, it is asked whether the session is still there.
     private static let longestSilence = Duration.milliseconds(2200)
+    /// Flaws that are told: each may be another one.
+    private static let mostFlaws = 8
     private static let watchInterval = Duration.milliseconds(500)
 
     private let endpoint: WebURL
@@ -96,13 +99,13 @@ package final class WHIPCall: JoinedCall {
         web.perform { [self] in change { session, _ in session.leave() } }
     }
 
-    private func change(_ body: (inout WHIPSession, Instant) -> Void) {
-        let outputs = driver.change(body) { [weak self] in self?.change { session, now in session.tick(now: now) } }
-        for output in outputs { perform(output) }
     package func slept(for time: Duration) {
         web.perform { [self] in change { session, now in session.slept(for: time, now: now) } }
     }
 
+    private func change(_ body: (inout WHIPSession, Instant) -> Void) {
+        let outputs = driver.change(body) { [weak self] in self?.change { session, now in session.tick(now: now) } }
+        for output in outputs { perform(output) }
     }
 
     private func perform(_ output: WHIPSession.Output) {
@@ -136,10 +139,7 @@ package final class WHIPCall: JoinedCall {
                 peer?.add(found)
             }
         case .unusable(let why):
-            let isNews = state.withLock { state in
-                defer { state.flaw = why }
-                return state.flaw != why
-            }
+            let isNews = state.withLock { $0.flaws.count < Self.mostFlaws && $0.flaws.insert(why).inserted }
             if isNews { report(.unusable(why: why)) }
         case .propose: state.withLock(\.peer)?.propose()
         case .acceptProposal(let fragment): state.withLock(\.peer)?.acceptProposal(fragment)

@@ -14,8 +14,8 @@ extension WHIPSession {
             case restarting(fragment: String, isAgain: Bool)
         }
 
-        /// Where the session is.
-        let url: WebURL
+        /// Where the session is; nil if the server did not say: then nothing is asked of it any more.
+        let url: WebURL?
         /// That of the generation of ICE, as it stands in the field; nil if the server gave none.
         var entityTag: String?
         /// What is under way. The next change waits until it is answered.
@@ -40,11 +40,13 @@ extension WHIPSession {
     /// Nothing was heard of the peer for a while, longer each time: a server that has died and come back says that it knows the session
     /// no more, long before ICE does.
     package mutating func silent() {
-        guard case .published(var publication) = state, !publication.isProbing else { return }
+        guard case .published(var publication) = state, !publication.isProbing, let url = publication.url else {
+            return
+        }
         publication.isProbing = true
         publication.silences += 1
         state = .published(publication)
-        outputs.append(.probe(request(.OPTIONS, publication.url)))
+        outputs.append(.probe(request(.OPTIONS, url)))
     }
 
     /// The machine was suspended, and the clock stood still meanwhile: the server may have given up waiting.
@@ -85,7 +87,7 @@ extension WHIPSession {
 
     /// The peer has found candidates that were not in its offer: they are sent as one fragment with all (RFC 9725 §4.3.2).
     package mutating func gathered(_ fragment: String) {
-        guard case .published(var publication) = state, publication.canTrickle else { return }
+        guard case .published(var publication) = state, publication.canTrickle, publication.url != nil else { return }
         publication.fragment = fragment
         goOn(with: publication)
     }
@@ -150,10 +152,11 @@ extension WHIPSession {
         if condition: String?,
         _ publication: Publication
     ) {
+        guard let url = publication.url else { return }
         var publication = publication
         publication.change = change
         state = .published(publication)
-        var patch = request(.PATCH, publication.url)
+        var patch = request(.PATCH, url)
         patch.headers.add(name: "Content-Type", value: Self.fragmentType)
         if let condition { patch.headers.add(name: "If-Match", value: condition) }
         patch.body = fragment

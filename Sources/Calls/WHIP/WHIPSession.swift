@@ -29,7 +29,7 @@ package struct WHIPSession: Sendable {
         case accept(sdp: String)
         /// Have the peer use servers that the media server names, and pass what they give on with `gathered`.
         case use([NamedICEServer])
-        /// Why servers that the media server names are not used.
+        /// What of the server's answer cannot be used, or is missing, and why.
         case unusable(String)
         /// Have the peer prepare another generation of ICE, and pass that on with `proposed`.
         case propose
@@ -107,16 +107,17 @@ package struct WHIPSession: Sendable {
         case 201: take(response, from: url, now: now)
         case 307, 308: follow(response, with: offer, from: url, redirects)
         case 300...399: end(.failed, "redirects as WHIP does not (\(status)): give the address that it leads to")
-        case 401, 403: refused(response.status, by: url, now: now)
-        case 404, 405, 410, 501, 505: end(.unavailable, "is no endpoint of WHIP (\(status)): check the address")
+        case 401, 403: refused(response, by: url, now: now)
+        case 404, 405, 410, 501, 505:
+            end(.unavailable, "is no endpoint of WHIP\(response.reason) (\(status)): check the address")
         case 408, 409, 425, 429, 503:
             let asked = response.retryAfter.map { min($0, Self.longestRetryAfter) }
-            retry("\(url.origin) has no room now (\(status))", after: asked, now: now)
-        case 400...499: end(.failed, "does not take the offer\(Self.reason(response)) (\(status))")
+            retry("\(url.origin) has no room now\(response.reason) (\(status))", after: asked, now: now)
+        case 400...499: end(.failed, "does not take the offer\(response.reason) (\(status))")
         case 500...599:
             let asked = response.retryAfter.map { min($0, Self.longestRetryAfter) }
             retry(
-                "\(url.origin) has failed\(Self.reason(response)) (\(status)), which whoever runs it has to mend",
+                "\(url.origin) has failed\(response.reason) (\(status)), which whoever runs it has to mend",
                 after: asked,
                 now: now
             )
@@ -148,7 +149,7 @@ package struct WHIPSession: Sendable {
     package mutating func peerEnded(_ why: String, isFinal: Bool, now: Instant) {
         switch state {
         case .published(let publication):
-            outputs.append(.farewell(request(.DELETE, publication.url)))
+            delete(publication)
             fallthrough
         case .offering, .posting:
             if isFinal { return finish(CallEnd(.failed, "\(endpoint.origin) \(why)")) }
@@ -161,7 +162,7 @@ package struct WHIPSession: Sendable {
     package mutating func leave() {
         switch state {
         case .published(let publication):
-            outputs.append(.farewell(request(.DELETE, publication.url)))
+            delete(publication)
             finish(nil)
         case .posting(_, let url, _): state = .leaving(from: url)
         case .idle, .offering, .waiting: finish(nil)
@@ -170,6 +171,10 @@ package struct WHIPSession: Sendable {
     }
 
     // MARK: - Between them
+
+    private mutating func delete(_ publication: Publication) {
+        if let url = publication.url { outputs.append(.farewell(request(.DELETE, url))) }
+    }
 
     private mutating func finishLeaving(_ response: WebClient.Response, from url: WebURL) {
         let session = response.headers.first(name: "location").flatMap { url.resolving($0) }
@@ -209,37 +214,51 @@ package struct WHIPSession: Sendable {
         post(offer, to: place, redirects: redirects + 1)
     }
 
-    private mutating func refused(_ status: Int, by url: WebURL, now: Instant) {
+    private mutating func refused(_ response: WebClient.Response, by url: WebURL, now: Instant) {
+        let (status, reason) = (response.status, response.reason)
         guard hasToken else {
-            return end(.failed, "wants a token: give it with --whip-token-file FILE (status \(status))")
+            return end(.failed, "wants a token\(reason): give it with --whip-token-file FILE (status \(status))")
         }
         guard isAuthorized(at: url) else {
             return end(
                 .failed,
-                "redirects to \(url.summary), which wants a token (status \(status)), and the token is not for there: "
+                "redirects to \(url.summary), which wants a token\(reason) (status \(status)), and the token is not for there: "
                     + "give that address, and the token for it"
             )
         }
-        guard wasPublished else { return end(.failed, "refuses the token (status \(status)): give another one") }
+        guard wasPublished else {
+            return end(.failed, "refuses the token\(reason) (status \(status)): give another one")
+        }
         // Whoever renews it may be late.
         let since = refusedSince ?? now
         refusedSince = since
         guard now < since + Self.renewalTime else {
-            return end(.failed, "refuses the token, which it took before (status \(status)): renew the token")
+            return end(.failed, "refuses the token, which it took before\(reason) (status \(status)): renew the token")
         }
-        retry("\(url.origin) refuses the token, which it took before (status \(status))", after: nil, now: now)
+        retry(
+            "\(url.origin) refuses the token, which it took before\(reason) (status \(status))",
+            after: nil,
+            now: now
+        )
     }
 
-    /// RFC 9725 §4.2: the answer, and where the session is.
+    /// RFC 9725 §4.2: the answer, and where the session is, which some servers leave out.
     private mutating func take(_ response: WebClient.Response, from url: WebURL, now: Instant) {
         let session = response.headers.first(name: "location").flatMap { url.resolving($0) }
-        guard let session else { return end(.failed, "does not say where the session is") }
         state = .published(Publication(url: session, entityTag: response.headers.first(name: "etag")))
         (wasPublished, refusedSince) = (true, nil)
         guard let sdp = String(validating: response.body, as: UTF8.self), !sdp.isEmpty else {
             return peerEnded("has sent an answer that is no text", isFinal: true, now: now)
         }
         outputs.append(.accept(sdp: sdp))
+        if session == nil {
+            outputs.append(
+                .unusable(
+                    "the server does not say where the session is (Location): it does not learn when this side leaves, "
+                        + "and a path that is lost is not sought anew"
+                )
+            )
+        }
         let (servers, flaws) = NamedICEServer.servers(in: WebLink.links(in: response.headers["link"]))
         if !servers.isEmpty { outputs.append(.use(servers)) }
         if !flaws.isEmpty {
@@ -262,12 +281,5 @@ package struct WHIPSession: Sendable {
     private mutating func finish(_ end: CallEnd?) {
         state = .ended
         outputs += [.closePeer, .ended(end)]
-    }
-
-    /// What a server says in a line of text, after a colon.
-    private static func reason(_ response: WebClient.Response) -> String {
-        guard response.contentType == "text/plain" else { return "" }
-        let words = String(quoting: String(decoding: response.body, as: UTF8.self))
-        return words.isEmpty ? "" : ": \(words)"
     }
 }

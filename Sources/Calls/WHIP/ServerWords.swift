@@ -1,0 +1,25 @@
+package import HTTP
+import SocketIO
+
+extension WebClient.Response {
+    /// In bytes, of what is read for a sentence.
+    private static let longestProblem = 16_384
+
+    /// What a server says of an error, after a colon: the first line of a text, or title and detail of a problem (RFC 9457 §3.1);
+    /// empty for nothing.
+    package var reason: String {
+        let words: [String] =
+            switch contentType {
+            case "text/plain": [String(decoding: body.prefix(Self.longestProblem), as: UTF8.self)]
+            case "application/problem+json":
+                body.count > Self.longestProblem
+                    ? [] : JSONText(body).map { [$0["title"]?.string, $0["detail"]?.string].compactMap(\.self) } ?? []
+            default: []
+            }
+        var quotes: [String] = []
+        for quote in words.map({ String(quoting: $0) }) where !quote.isEmpty && quote != quotes.last {
+            quotes.append(quote)
+        }
+        return quotes.map { ": \($0)" }.joined()
+    }
+}
