@@ -1,3 +1,4 @@
+import Synchronization
 import TestSupport
 import Testing
 import Time
@@ -123,5 +124,24 @@ import Time
         var knocks = Knocks(patience: .seconds(30))
         let knock = knocks.knock(name: text, note: "", key: nil, from: "a", now: .start)
         #expect(knock?.name == line)
+    }
+
+    /// Those of one network, once in a while.
+    @Test func whoMayNotEvenWaitIsToldOf() {
+        let log = WebFixture.Log()
+        let lobby = Lobby(patience: .seconds(30), schedule: { _, _ in }) { event in
+            if case .turnedAway(let address, let call) = event {
+                log.events.withLock { $0.append("\(address) \(call)") }
+            }
+        }
+        func knock(from address: String) -> Int? {
+            lobby.knock(name: "", note: "", key: nil, from: address, in: "room") { _, _ in }
+        }
+        for number in 1...4 { #expect(knock(from: "192.0.2.9") == number) }
+        #expect(log.all.isEmpty)
+        for _ in 0..<3 { #expect(knock(from: "192.0.2.9") == nil) }
+        for _ in 0..<4 { #expect(knock(from: "2001:db8::1") != nil) }
+        for _ in 0..<2 { #expect(knock(from: "2001:db8::1") == nil) }
+        #expect(log.all == ["192.0.2.9 room", "2001:db8::1 room"])
     }
 }

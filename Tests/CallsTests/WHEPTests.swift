@@ -33,6 +33,21 @@ import WebRTC
         #expect(Fingerprint(parsing: fingerprint ?? "")?.hash == .sha256)
     }
 
+    /// A page that is turned away comes again every few seconds, and is told of once.
+    @Test func whoFindsNoPlaceIsToldOf() throws {
+        for _ in 0..<2 { #expect(try web.join().response.status == 201) }
+        for _ in 0..<3 {
+            let (response, _, _) = try web.join()
+            #expect(response.status == 503 && response["oriel-reason"] == "busy")
+        }
+        let told = web.log.all.filter { $0.contains("turned away") }
+        #expect(
+            told == [
+                "somebody from 127.0.0.1 was turned away: there are 2 viewers already, and no more are let in: try again later"
+            ]
+        )
+    }
+
     @Test func sessionsHaveNamesOfTheirOwn() throws {
         let (first, second) = (try web.join(), try web.join())
         #expect(first.session != second.session)

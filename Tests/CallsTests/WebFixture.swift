@@ -24,6 +24,7 @@ final class WebFixture: Sendable {
     let call: WebCall
     let status = WebStatus()
     let picture = Picture()
+    let log: Log
     private let service: WebService
     private let server: HTTPServer
     private let listener: HTTPServer.Listener
@@ -36,6 +37,12 @@ final class WebFixture: Sendable {
         let horizon = Atomic<UInt64>(0)
         /// How often one was made.
         let count = Atomic(0)
+    }
+
+    /// What was told of viewers.
+    final class Log: Sendable {
+        let events = Mutex<[String]>([])
+        var all: [String] { events.withLock(\.self) }
     }
 
     init(
@@ -65,7 +72,12 @@ final class WebFixture: Sendable {
                 ice: ICEAgent.Configuration(servers: iceServers, addresses: ["127.0.0.1"])
             )
         )
-        call = WebCall(peers, codecs: [codecs], viewerLimit: viewerLimit) { status.note($0) }
+        let log = Log()
+        self.log = log
+        call = WebCall(peers, codecs: [codecs], viewerLimit: viewerLimit) { event in
+            status.note(event)
+            log.events.withLock { $0.append("\(event)") }
+        }
         let picture = picture
         service = WebService(
             WebService.Configuration(

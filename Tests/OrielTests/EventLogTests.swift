@@ -82,8 +82,27 @@ import WebRTC
             (.joined(plain, sentence: "sending"), ["event": "call_joined", "call": "rtp://192.0.2.1:5004"]),
             (CallEvent(.joined(room: "tea"), in: room), ["event": "call_joined", "call": "\(room)"]),
             (CallEvent(.lost(reason: "it is away"), in: room), ["event": "call_lost", "reason": "lost"]),
-            (CallEvent(.peerCame(codec: nil), in: room), ["event": "peer_joined", "call": "\(room)"]),
-            (CallEvent(.peerLeft(why: "left", .hungUp), in: room), ["event": "peer_left", "reason": "hung_up"]),
+            (
+                CallEvent(.peerCame(number: 4, codec: nil), in: room),
+                ["event": "peer_joined", "call": "\(room)", "id": "4"]
+            ),
+            (
+                CallEvent(.peerLeft(number: 4, why: "left", .hungUp), in: room),
+                ["event": "peer_left", "reason": "hung_up", "id": "4"]
+            ),
+            (
+                CallEvent(.peerLeft(number: nil, why: "did not answer", .noAnswer), in: room),
+                ["event": "peer_left", "reason": "no_answer"]
+            ),
+            (CallEvent(.turnedAway, in: room), ["event": "refused", "call": "\(room)", "reason": "busy"]),
+            (
+                CallEvent(.turnedAway(address: "::1", name: "Ann", .full(limit: 50)), in: .web),
+                ["event": "refused", "call": "web", "reason": "busy", "address": "::1", "name": "Ann"]
+            ),
+            (
+                CallEvent(.turnedAway(address: "192.0.2.9", call: "web")),
+                ["event": "refused", "call": "web", "reason": "busy", "address": "192.0.2.9"]
+            ),
             (
                 .ended(room, CallEnd(.tryAgain, "it is full"), isTold: false),
                 ["event": "call_ended", "call": "\(room)", "reason": "busy"]

@@ -14,9 +14,12 @@ package final class RoomCall: JoinedCall {
     private struct State {
         /// The other member, if it is there: what becomes of an earlier one does not count.
         var peer: CallPeer?
+        /// The number of the one who has come, until it is told that it is gone.
+        var number: Int?
         var hasJoined = false
         var isLost = false
         var ignored = 0
+        var toldRefusals = NetworkAllowance.ofToldRefusals
         /// The knock of the other member, while it waits; and how many it has made.
         var knock: Int?
         var questions = 0
@@ -101,13 +104,13 @@ package final class RoomCall: JoinedCall {
         web.schedule(in: Self.leaveTimeout) { [weak self] in self?.end(nil) }
     }
 
-    /// Sends the other member away.
-    ///
-    /// - Parameter number: the peer's.
     package func slept(for time: Duration) {
         web.perform { [self] in connection.withLock(\.self)?.slept(for: time) }
     }
 
+    /// Sends the other member away.
+    ///
+    /// - Parameter number: the peer's.
     /// - Returns: whether it is the one with this number.
     package func kick(_ number: Int) -> Bool {
         guard state.withLock(\.peer)?.number == number else { return false }
@@ -143,7 +146,7 @@ package final class RoomCall: JoinedCall {
             }
             change { session, now in session.received(event, now: now) }
         case .disconnected(let reason, let retryAt):
-            let sentence = sentence(for: reason)
+            let sentence = reason.sentence(about: "\(address.server)")
             let (isFirst, hasJoined) = state.withLock { state in
                 defer { state.isLost = true }
                 return (!state.isLost, state.hasJoined)
@@ -157,21 +160,6 @@ package final class RoomCall: JoinedCall {
     private func giveUpUnlessJoined() {
         guard state.withLock({ !$0.hasJoined }) else { return }
         end(CallEnd(.unavailable, "\(address.server) does not let anybody into rooms: check the address"))
-    }
-
-    private func sentence(for reason: SocketClient.Reason) -> String {
-        let server = "\(address.server)"
-        return switch reason {
-        case .refused(let words): "\(server) does not let this side in: \(words)"
-        case .sentAway: "\(server) has ended the connection"
-        case .transport(.unreachable(let sentence)): sentence
-        case .transport(.refused(let status)):
-            "\(server) answers with status \(status), as no server of rooms does: check the address"
-        case .transport(.protocolViolated): "\(server) does not speak Socket.IO 5: check the address"
-        case .transport(.notOpened), .transport(.silent): "\(server) does not answer"
-        case .transport(.connectionLost), .transport(.closedByServer), .transport(.closedByClient):
-            "the connection to \(server) is lost"
-        }
     }
 
     // MARK: - The room
@@ -201,7 +189,13 @@ package final class RoomCall: JoinedCall {
         case .listen: askWhenHeard()
         case .waiting: report(.waiting)
         case .pointless: report(.pointless)
-        case .parted(let reason, let why): report(.peerLeft(why: why ?? reason.deed, reason))
+        case .parted(let reason, let why):
+            let number = state.withLock { $0.number.take() }
+            report(.peerLeft(number: number, why: why ?? reason.deed, reason))
+        case .turnedAway:
+            let now: Instant = MonotonicClock.now()
+            let isDue = state.withLock { $0.toldRefusals.take(from: address.room, now: now) == 1 }
+            if isDue { report(.turnedAway) }
         case .ignored(let what): ignore(what)
         case .ended(let end): self.end(CallEnd(end, in: address))
         }
@@ -294,7 +288,9 @@ package final class RoomCall: JoinedCall {
         case .described(let sdp): change { session, _ in session.described(sdp) }
         case .gathered, .proposed, .migrating: break
         case .connected(let codec):
-            report(.peerCame(codec: codec))
+            let number = peer.number
+            state.withLock { $0.number = number }
+            report(.peerCame(number: number, codec: codec))
             change { session, _ in session.peerConnected() }
         case .ended(let why, let reason, let isFinal):
             state.withLock { $0.peer = nil }

@@ -1,4 +1,5 @@
 package import Media
+import SocketIO
 
 extension RoomCall {
     package enum Event: Sendable, CustomStringConvertible {
@@ -7,10 +8,13 @@ extension RoomCall {
         case joined(room: String)
         /// The other member lets people in one by one: somebody is asked there.
         case waiting
-        /// The other member is there, and gets the picture in a codec; nil if it does not want it, and only shows its own.
-        case peerCame(codec: VideoCodec?)
-        /// The other member is gone, or there is no call with it; and why.
-        case peerLeft(why: String, EndReason)
+        /// The other member is there, with the number of its peer, and gets the picture in a codec; nil if it does not want it, and
+        /// only shows its own.
+        case peerCame(number: Int?, codec: VideoCodec?)
+        /// The other member is gone, or there is no call with it; and why. The number is that with which it came; nil if it had not.
+        case peerLeft(number: Int?, why: String, EndReason)
+        /// A third member was told that this side is busy.
+        case turnedAway
         /// Neither of the two shows the other's picture.
         case pointless
         /// What came from the server or the other member does nothing.
@@ -21,9 +25,10 @@ extension RoomCall {
             case .lost(let reason): "\(reason); trying again"
             case .joined(let room): "in room \(room)"
             case .waiting: "the other member of the room lets people in one by one: waiting for an answer"
-            case .peerCame(let codec?): "the other member of the room looks in, \(codec.rawValue)"
-            case .peerCame(nil): "the other member of the room shows its picture, and does not look in"
-            case .peerLeft(let why, _): "the other member of the room \(why)"
+            case .peerCame(_, let codec?): "the other member of the room looks in, \(codec.rawValue)"
+            case .peerCame(_, nil): "the other member of the room shows its picture, and does not look in"
+            case .peerLeft(_, let why, _): "the other member of the room \(why)"
+            case .turnedAway: "a third member of the room was told that this side is busy"
             case .pointless:
                 "neither side shows the other's picture, so nothing is sent: start one of them with --render"
             case .ignored(let what): "the room sent what does nothing: \(what)"
@@ -44,6 +49,23 @@ extension EndReason {
         case .lost: "is lost"
         case .ended: "has left"
         case .failed: "cannot be understood"
+        }
+    }
+}
+
+extension SocketClient.Reason {
+    /// - Parameter server: as people name it.
+    func sentence(about server: String) -> String {
+        switch self {
+        case .refused(let words): "\(server) does not let this side in: \(words)"
+        case .sentAway: "\(server) has ended the connection"
+        case .transport(.unreachable(let sentence)): sentence
+        case .transport(.refused(let status)):
+            "\(server) answers with status \(status), as no server of rooms does: check the address"
+        case .transport(.protocolViolated): "\(server) does not speak Socket.IO 5: check the address"
+        case .transport(.notOpened), .transport(.silent): "\(server) does not answer"
+        case .transport(.connectionLost), .transport(.closedByServer), .transport(.closedByClient):
+            "the connection to \(server) is lost"
         }
     }
 }

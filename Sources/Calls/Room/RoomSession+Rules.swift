@@ -48,6 +48,7 @@ extension RoomSession {
         guard comer.isThird else { return meet(comer.id, comer.introduction, now: now) }
         if thirds.count < Self.mostThirds { thirds.append(comer.id) }
         emit(.end(.busy, to: comer.id))
+        outputs.append(.turnedAway)
     }
 
     private func newcomer(_ id: String?, now: Instant) -> OtherMember {

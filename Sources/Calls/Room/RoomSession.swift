@@ -30,6 +30,8 @@ package struct RoomSession: Sendable {
         case pointless
         /// The other member is gone, or there is no call with it, and why; `nil` for the usual words.
         case parted(EndReason, why: String?)
+        /// A third member was told that this side is busy.
+        case turnedAway
         /// What came does nothing, and why.
         case ignored(String)
         /// The last output.

@@ -1,6 +1,11 @@
 import HTTP
 import Time
 
+extension NetworkAllowance {
+    /// Those of a network who are turned away: how often that is told. They may come again every few seconds, for hours.
+    static var ofToldRefusals: NetworkAllowance { NetworkAllowance(limit: 1, recovery: .seconds(60)) }
+}
+
 /// How much work viewers of one network may make this machine do on their behalf, over all of them: whoever has the link could
 /// otherwise have it send STUN to any address for ever. Sans-IO.
 struct ViewerLimits {

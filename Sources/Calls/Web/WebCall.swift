@@ -1,3 +1,4 @@
+import HTTP
 package import Media
 package import Peers
 import RTP
@@ -24,12 +25,16 @@ package final class WebCall: Sendable {
     package enum Event: Sendable, CustomStringConvertible {
         case joined(Viewer, VideoCodec)
         case left(Viewer, PeerSession.End, EndReason)
+        /// Somebody was not let in, as all places are taken; told for each network once in a while.
+        case turnedAway(address: String, name: String, Refusal)
 
         package var description: String {
             switch self {
             case .joined(let viewer, let codec):
                 "\(viewer.description) looks in from \(viewer.address), \(codec.rawValue)"
             case .left(let viewer, let end, _): "\(viewer.description) from \(viewer.address) \(end)"
+            case .turnedAway(let address, let name, let refusal):
+                "\(Knocks.Knock.who(name: name, note: "", address: address)) was turned away: \(refusal)"
             }
         }
     }
@@ -55,6 +60,7 @@ package final class WebCall: Sendable {
         /// The sessions that ended last without their viewers' doing, in order.
         var ended: [(id: String, reason: EndReason)] = []
         var limits: ViewerLimits
+        var toldRefusals = NetworkAllowance.ofToldRefusals
 
         /// How many viewers are told why their sessions ended.
         private static let endedLimit = 64
@@ -104,10 +110,16 @@ package final class WebCall: Sendable {
     ) {
         let isOpen = peers.perform { [self] loop in
             do throws(Refusal) { try admit(offer, from: address, name, key, in: loop, completion) } catch {
+                if case .full = error { tell(error, from: address, name, at: loop.now) }
                 completion(.failure(error))
             }
         }
         if !isOpen { completion(.failure(.closed)) }
+    }
+
+    private func tell(_ refusal: Refusal, from address: String, _ name: String, at now: Instant) {
+        let isDue = state.withLock { $0.toldRefusals.take(from: address, now: now) == 1 }
+        if isDue { report(.turnedAway(address: address, name: name, refusal)) }
     }
 
     private func admit(

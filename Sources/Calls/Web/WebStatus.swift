@@ -38,12 +38,13 @@ package final class WebStatus: Sendable {
 
     /// Counts a viewer that comes or goes.
     package func note(_ event: WebCall.Event) {
-        change { content in
+        let change =
             switch event {
-            case .joined: content.viewers += 1
-            case .left: content.viewers -= 1
+            case .joined: 1
+            case .left: -1
+            case .turnedAway: 0
             }
-        }
+        if change != 0 { self.change { $0.viewers += change } }
     }
 
     var isStopped: Bool { content.withLock { $0.state == "stopped" } }

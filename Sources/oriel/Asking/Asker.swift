@@ -60,7 +60,7 @@ final class Asker: Sendable {
 
     /// Has a person asked, or not any more. While that process takes nothing, the person is not.
     func tell(_ event: Lobby.Event) {
-        guard let line = try? Question(event).jsonLine() else { return }
+        guard let line = try? Question(event)?.jsonLine() else { return }
         // The kernel takes a line of less than 4096 bytes whole, or none of it (pipe(7), PIPE_BUF).
         let bytes = Array((line + "\n").utf8)
         _ = bytes.withUnsafeBytes { Glibc.write(questions.raw, $0.baseAddress, $0.count) }

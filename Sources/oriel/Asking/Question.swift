@@ -22,7 +22,8 @@ enum Question: Codable, Sendable, Equatable {
         }
     }
 
-    init(_ event: Lobby.Event) {
+    /// Nil for what asks nobody anything.
+    init?(_ event: Lobby.Event) {
         switch event {
         case .knocked(let knock):
             self = .knocked(
@@ -35,6 +36,7 @@ enum Question: Codable, Sendable, Equatable {
                 )
             )
         case .answered(let knock, let answer): self = .answered(id: knock.number, isAccepted: answer == .accepted)
+        case .turnedAway: return nil
         }
     }
 }

@@ -9,6 +9,8 @@ struct CallEvent: Sendable {
         case noAnswer = "no_answer"
         /// Who knocked waits no more.
         case cancelled
+        /// Somebody was turned away without a question.
+        case refused
         /// The path to a viewer, or to the other member of a room, stands.
         case peerJoined = "peer_joined"
         case peerLeft = "peer_left"
@@ -61,18 +63,22 @@ extension CallEvent {
     }
 
     init(_ event: Lobby.Event) {
-        let (kind, knock): (Kind, Knocks.Knock) =
-            switch event {
-            case .knocked(let knock): (.knocked, knock)
-            case .answered(let knock, .accepted): (.accepted, knock)
-            case .answered(let knock, .rejected): (.rejected, knock)
-            case .answered(let knock, .noAnswer): (.noAnswer, knock)
-            case .answered(let knock, .cancelled): (.cancelled, knock)
-            }
+        switch event {
+        case .knocked(let knock): self.init(.knocked, knock, "\(event)")
+        case .answered(let knock, .accepted): self.init(.accepted, knock, "\(event)")
+        case .answered(let knock, .rejected): self.init(.rejected, knock, "\(event)")
+        case .answered(let knock, .noAnswer): self.init(.noAnswer, knock, "\(event)")
+        case .answered(let knock, .cancelled): self.init(.cancelled, knock, "\(event)")
+        case .turnedAway(let address, let call):
+            self.init(kind: .refused, call: call, sentence: "\(event)", address: address, reason: .busy)
+        }
+    }
+
+    private init(_ kind: Kind, _ knock: Knocks.Knock, _ sentence: String) {
         self.init(
             kind: kind,
             call: knock.call,
-            sentence: "\(event)",
+            sentence: sentence,
             id: knock.number,
             name: knock.name,
             note: knock.note,
@@ -89,6 +95,8 @@ extension CallEvent {
         case .left(let viewer, _, let reason):
             (kind, self.reason) = (.peerLeft, reason)
             note(viewer)
+        case .turnedAway(let address, let name, _):
+            (kind, reason, self.address, self.name) = (.refused, .busy, address, name.isEmpty ? nil : name)
         }
     }
 
@@ -101,8 +109,9 @@ extension CallEvent {
         switch event {
         case .lost: (kind, reason) = (.callLost, .lost)
         case .joined: kind = .callJoined
-        case .peerCame(let codec): (kind, self.codec) = (.peerJoined, codec)
-        case .peerLeft(_, let reason): (kind, self.reason) = (.peerLeft, reason)
+        case .peerCame(let number, let codec): (kind, id, self.codec) = (.peerJoined, number, codec)
+        case .peerLeft(let number, _, let reason): (kind, id, self.reason) = (.peerLeft, number, reason)
+        case .turnedAway: (kind, reason) = (.refused, .busy)
         case .ignored, .pointless, .waiting: break
         }
     }

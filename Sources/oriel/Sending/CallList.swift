@@ -94,7 +94,7 @@ extension RoomCall.Event {
         switch self {
         case .joined: .standing
         case .lost(let reason): .away(why: reason)
-        case .ignored, .peerCame, .peerLeft, .pointless, .waiting: nil
+        case .ignored, .peerCame, .peerLeft, .pointless, .turnedAway, .waiting: nil
         }
     }
 }

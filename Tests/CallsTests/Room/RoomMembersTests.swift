@@ -51,6 +51,8 @@ import WebRTC
     private final class Log: Sendable {
         let lines = Mutex<[String]>([])
         let end = Mutex<CallEnd??>(nil)
+        /// The numbers of those who came, and of those who left.
+        let numbers = Mutex<(came: [Int?], left: [Int?])>(([], []))
 
         func note(_ line: String) { lines.withLock { $0.append(line) } }
         var text: String { lines.withLock { $0.joined(separator: "\n") } }
@@ -86,6 +88,11 @@ import WebRTC
                 note: note
             ) { event in
                 log.note("\(event)")
+                switch event {
+                case .peerCame(let number, _): log.numbers.withLock { $0.came.append(number) }
+                case .peerLeft(let number, _, _): log.numbers.withLock { $0.left.append(number) }
+                default: break
+                }
             } ended: { end in
                 log.end.withLock { $0 = .some(end) }
             }
@@ -150,6 +157,7 @@ import WebRTC
         let end = try #require(try ann.waitForEnd())
         #expect(end.kind == .refused && end.reason == .kicked)
         try asker.wait(for: "was sent away")
+        #expect(asker.log.numbers.withLock { $0.came == [number] && $0.left == [number] })
         #expect(asker.log.end.withLock { $0 == nil })
     }
 

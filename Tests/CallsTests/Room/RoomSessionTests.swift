@@ -229,7 +229,7 @@ import WebRTC
                     #expect(isAsked)
                     isAsked = false
                 case .offer, .acceptOffer, .acceptAnswer, .addCandidate: #expect(isOpen && isLetIn)
-                case .emit, .recognize, .listen, .waiting, .pointless, .parted, .ignored, .ended: break
+                case .emit, .recognize, .listen, .waiting, .pointless, .parted, .turnedAway, .ignored, .ended: break
                 }
             }
         }

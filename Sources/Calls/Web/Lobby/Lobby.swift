@@ -8,6 +8,8 @@ package final class Lobby: Sendable {
     package enum Event: Sendable, CustomStringConvertible {
         case knocked(Knocks.Knock)
         case answered(Knocks.Knock, Knocks.Answer)
+        /// Nobody is asked about somebody, as too many wait; told for each network once in a while.
+        case turnedAway(address: String, call: String)
 
         package var description: String {
             switch self {
@@ -20,6 +22,7 @@ package final class Lobby: Sendable {
                 case .noAnswer: "\(knock.who) got no answer"
                 case .cancelled: "\(knock.who) waits no more"
                 }
+            case .turnedAway(let address, _): "somebody from \(address) was turned away: too many wait for an answer"
             }
         }
     }
@@ -28,6 +31,7 @@ package final class Lobby: Sendable {
         var knocks: Knocks
         var completions: [Int: @Sendable (Knocks.Knock, Knocks.Answer) -> Void] = [:]
         var timerAt: Instant?
+        var toldRefusals = NetworkAllowance.ofToldRefusals
     }
 
     private let state: Mutex<State>
@@ -66,11 +70,20 @@ package final class Lobby: Sendable {
         completion: @escaping @Sendable (Knocks.Knock, Knocks.Answer) -> Void
     ) -> Int? {
         var made: Knocks.Knock?
+        var isTold = true
         change { state, now in
             made = state.knocks.knock(name: name, note: note, key: key, from: address, in: call, now: now)
-            if let made { state.completions[made.number] = completion }
+            if let made {
+                state.completions[made.number] = completion
+            } else {
+                isTold = state.toldRefusals.take(from: address, now: now) == 1
+            }
         }
-        if let made { report(.knocked(made)) }
+        if let made {
+            report(.knocked(made))
+        } else if isTold {
+            report(.turnedAway(address: address, call: call))
+        }
         return made?.number
     }
 
