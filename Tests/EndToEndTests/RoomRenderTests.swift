@@ -29,6 +29,15 @@ extension CallTests {
             }
         }
 
+        /// Which way they go, as the table of `oriel status` has it.
+        private func pictures(of member: RoomMember) throws -> [Substring] {
+            let lines = try member.broadcast.run("status").output.split(separator: "\n")
+            let head = try #require(lines.firstIndex { $0.hasPrefix("viewer ") })
+            let place = try #require(lines[head].ranges(of: "pictures").first).lowerBound
+            let column = lines[head].distance(from: lines[head].startIndex, to: place)
+            return lines[(head + 1)...].map { $0.dropFirst(column).prefix { $0 != " " } }
+        }
+
         private func state(_ browser: Browser) throws -> String {
             try browser.evaluate("document.documentElement.dataset.state", as: String.self)
         }
@@ -48,6 +57,7 @@ extension CallTests {
             try scene.first.display.fill(.green)
             try waitUntil(second, shows: .green, one, other)
             #expect(try RenderedPictures(second)?.width == 640)
+            for member in [scene.first, scene.second] { #expect(try pictures(of: member) == ["both"]) }
             try end(one, other)
         }
 
@@ -65,6 +75,7 @@ extension CallTests {
                 try wait(until: "it is in the room") { members.last!.errorOutput.contains("in room") }
             }
             try waitUntil(path, shows: .blue, members[0], members[1])
+            #expect(try pictures(of: scene.first) == ["received"] && pictures(of: scene.second) == ["sent"])
             try end(members[0], members[1])
         }
 

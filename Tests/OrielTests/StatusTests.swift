@@ -1,0 +1,42 @@
+import FoundationEssentials
+import Sender
+import Testing
+
+@testable import oriel
+
+/// What `oriel status` tells of those who look in.
+@Suite struct StatusTests {
+    private func viewer(_ pictures: SenderStatus.Pictures) -> ViewerEntry {
+        var viewer = SenderStatus.Viewer()
+        (viewer.id, viewer.address, viewer.pictures) = (3, "room tea", pictures)
+        (viewer.codec, viewer.rendition) = pictures == .received ? ("", nil) : ("vp8", 1)
+        return ViewerEntry(sender: 7, viewer: viewer)
+    }
+
+    /// Which way pictures go stands under its head, and in JSON under its name.
+    @Test(
+        arguments: [
+            (.sent, ["sent", "vp8", "1"]), (.both, ["both", "vp8", "1"]), (.received, ["received", "-", "-"]),
+        ] as [(SenderStatus.Pictures, [String])]
+    )
+    func theWayOfPicturesIsTold(pictures: SenderStatus.Pictures, cells: [String]) throws {
+        let row = viewer(pictures).row
+        #expect(row.count == ViewerEntry.head.count)
+        let told = Dictionary(uniqueKeysWithValues: zip(ViewerEntry.head, row))
+        #expect(["pictures", "codec", "rendition"].map { told[$0] } == cells)
+        struct Line: Decodable { let pictures: String, codec: String, rendition: Int?, sender: Int }
+        let line = try JSONDecoder().decode(Line.self, from: Data(json(viewer(pictures)).utf8))
+        #expect(line.pictures == cells[0] && line.codec == (cells[1] == "-" ? "" : cells[1]) && line.sender == 7)
+        #expect(line.rendition == Int(cells[2]))
+    }
+
+    /// A sender says so itself, and one that says anything else is not believed.
+    @Test func onlyThreeWordsDo() throws {
+        for (word, isKnown) in [("sent", true), ("received", true), ("both", true), ("none", false)] {
+            let text = try JSONEncoder().encode(viewer(.sent).viewer)
+            let other = String(decoding: text, as: UTF8.self).replacing("\"sent\"", with: "\"\(word)\"")
+            let status = try? JSONDecoder().decode(SenderStatus.Viewer.self, from: Data(other.utf8))
+            #expect(status?.pictures.rawValue == (isKnown ? word : nil))
+        }
+    }
+}
