@@ -8,6 +8,7 @@
 #include <linux/seccomp.h>
 #include <linux/sockios.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
@@ -35,8 +36,8 @@ enum { number_of_setxattrat = 463, number_of_removexattrat = 466, number_of_open
 
 /* Calls that neither kind of process needs. */
 static const int refused[] = {
-    /* Other programs, processes and namespaces, and ways around the filter. */
-    SYS_execve, SYS_execveat, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_mount, SYS_umount2,
+    /* Other processes and namespaces, and ways around the filter. */
+    SYS_execveat, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_mount, SYS_umount2,
     SYS_pivot_root, SYS_chroot, SYS_setns, SYS_unshare, SYS_bpf, SYS_init_module, SYS_finit_module, SYS_kexec_load,
     SYS_keyctl, SYS_add_key, SYS_request_key, SYS_perf_event_open, SYS_userfaultfd, SYS_io_uring_setup,
     SYS_open_by_handle_at, SYS_reboot, SYS_open_tree, SYS_move_mount, SYS_fsopen, SYS_fsmount, SYS_fsconfig, SYS_fspick,
@@ -44,9 +45,6 @@ static const int refused[] = {
     SYS_pidfd_getfd, number_of_open_tree_attr,
 #ifdef SYS_mount_setattr
     SYS_mount_setattr,
-#endif
-#ifdef SYS_fork
-    SYS_fork, SYS_vfork,
 #endif
     /* How others run. */
     SYS_ioprio_set, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr,
@@ -63,12 +61,23 @@ static const int refused[] = {
     SYS_mq_unlink,
 };
 
+/* How other programs are started. */
+static const int starting[] = {
+    SYS_execve,
+#ifdef SYS_fork
+    SYS_fork, SYS_vfork,
+#endif
+};
+
 /* What is asked of descriptors: whether it is a terminal, how much can be read, and the names of network interfaces. All else
    is refused, such as input that the terminal is to take for typed (TIOCSTI, TIOCLINUX), or its foreground (TIOCSPGRP). */
 static const unsigned controls[] = {
     TCGETS, 0x802C542A /* TCGETS2 */, TIOCGWINSZ, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, SIOCGIFCONF, SIOCGIFNAME,
     SIOCGIFINDEX, SIOCGIFFLAGS, SIOCGIFADDR, SIOCGIFNETMASK,
+    /* Of one who reads a terminal: whose it is, and to forget what was typed. The last ones, as others do without. */
+    TIOCGPGRP, TCFLSH,
 };
+enum { CONTROLS_OF_TERMINALS = 2 };
 
 /* Signals to others when a descriptor can be read, and leases, which hold up others who open the file. */
 static const unsigned refused_file_commands[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG, F_SETLEASE};
@@ -101,11 +110,11 @@ static void judge(
 #define ALLOW_ONLY(program, number, argument, ...)                                                \
     judge(program, number, argument, (const unsigned[]){__VA_ARGS__}, COUNT(((const unsigned[]){__VA_ARGS__})), true)
 
-int posix_filter_calls(const int *families, size_t family_count, bool may_listen, bool may_share_segments) {
+int posix_filter_calls(const struct posix_calls *calls) {
 #ifdef NATIVE
     struct program program = {.length = 0};
     const unsigned self = (unsigned)getpid();
-    if (family_count > 8) return EINVAL;
+    if (calls->family_count > 8) return EINVAL;
     /* Without a filter to set, EFAULT means that the kernel knows the flag; whatever fails later is the filter's fault. */
     syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, NULL);
     if (errno != EFAULT) return errno == EINVAL ? ENOSYS : errno;
@@ -116,36 +125,42 @@ int posix_filter_calls(const int *families, size_t family_count, bool may_listen
 #endif
     for (size_t index = 0; index < COUNT(refused); index++)
         ADD(&program, SKIP_UNLESS(refused[index], 1), REFUSE(EPERM));
+    for (size_t index = 0; index < COUNT(starting) && !calls->may_start_programs; index++)
+        ADD(&program, SKIP_UNLESS(starting[index], 1), REFUSE(EPERM));
     /* The flags of clone3 lie in memory, where a filter cannot look; without it the C library uses clone. */
     ADD(&program, SKIP_UNLESS(SYS_clone3, 1), REFUSE(ENOSYS));
-    ADD(&program, SKIP_UNLESS(SYS_clone, 4), LOAD(args[0]), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0),
-        REFUSE(EPERM), ALLOW);
+    if (calls->may_start_programs) {
+        ALLOW_ONLY(&program, SYS_kill, 1, SIGINT);
+    } else {
+        ADD(&program, SKIP_UNLESS(SYS_clone, 4), LOAD(args[0]),
+            BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0), REFUSE(EPERM), ALLOW);
+        ALLOW_ONLY(&program, SYS_kill, 0, self);
+    }
     ALLOW_ONLY(&program, SYS_tgkill, 0, self);
-    ALLOW_ONLY(&program, SYS_kill, 0, self);
     ALLOW_ONLY(&program, SYS_prlimit64, 0, 0, self);
     /* Dispatch sets that of its own threads. */
     ADD(&program, SKIP_UNLESS(SYS_setpriority, 6), LOAD(args[0]), SKIP_UNLESS(PRIO_PROCESS, 3), LOAD(args[1]),
         SKIP_UNLESS(0, 1), ALLOW, REFUSE(EPERM));
     ALLOW_ONLY(&program, SYS_fchmod, 1, 0600);
     ALLOW_ONLY(&program, SYS_socketpair, 0, AF_UNIX);
-    judge(&program, SYS_socket, 0, (const unsigned *)families, family_count, true);
-    judge(&program, SYS_ioctl, 1, controls, COUNT(controls), true);
+    judge(&program, SYS_socket, 0, (const unsigned *)calls->families, calls->family_count, true);
+    judge(&program, SYS_ioctl, 1, controls, COUNT(controls) - (calls->may_start_programs ? 0 : CONTROLS_OF_TERMINALS), true);
     judge(&program, SYS_fcntl, 1, refused_file_commands, COUNT(refused_file_commands), false);
-    if (may_share_segments) {
+    if (calls->may_share_segments) {
         ALLOW_ONLY(&program, SYS_shmget, 0, IPC_PRIVATE);
         ALLOW_ONLY(&program, SYS_shmctl, 1, IPC_RMID);
     } else {
         ADD(&program, SKIP_UNLESS(SYS_shmget, 1), REFUSE(EPERM), SKIP_UNLESS(SYS_shmat, 1), REFUSE(EPERM),
             SKIP_UNLESS(SYS_shmctl, 1), REFUSE(EPERM), SKIP_UNLESS(SYS_shmdt, 1), REFUSE(EPERM));
     }
-    if (!may_listen) ADD(&program, SKIP_UNLESS(SYS_listen, 1), REFUSE(EPERM));
+    if (!calls->may_listen) ADD(&program, SKIP_UNLESS(SYS_listen, 1), REFUSE(EPERM));
     ADD(&program, ALLOW);
     const struct sock_fprog filter = {.len = (unsigned short)program.length, .filter = program.steps};
     long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter);
     /* The number of a thread that could not follow. */
     return result == 0 ? 0 : result > 0 ? EAGAIN : errno;
 #else
-    (void)families, (void)family_count, (void)may_listen, (void)may_share_segments;
+    (void)calls;
     return ENOSYS;
 #endif
 }

@@ -13,6 +13,8 @@ package struct Sandbox: Sendable {
     package var mayListen: Bool
     /// Whether memory segments of System V may be made and attached (shmget).
     package var sharesSegments: Bool
+    /// Whether other programs may be started, and interrupted, and a terminal be read that is open. They have the same sandbox.
+    package var startsPrograms: Bool
 
     /// Paths that libraries read by themselves. Dispatch looks after its threads in `/proc/TID`, which is not below
     /// `/proc/self`, and traps where it cannot: other processes of this user can be seen there, but not their memory.
@@ -30,13 +32,15 @@ package struct Sandbox: Sendable {
         readable: [String]?,
         socketFamilies: [Int32],
         mayListen: Bool = false,
-        sharesSegments: Bool = false
+        sharesSegments: Bool = false,
+        startsPrograms: Bool = false
     ) {
         self.writable = writable
         self.readable = readable
         self.socketFamilies = socketFamilies
         self.mayListen = mayListen
         self.sharesSegments = sharesSegments
+        self.startsPrograms = startsPrograms
     }
 
     /// Restricts files and filters calls. Enter the sandbox before the first thread starts.
@@ -54,7 +58,8 @@ package struct Sandbox: Sendable {
         _ = posix_no_new_privileges()
         let version = posix_landlock_version()
         guard version > 0 else { return try tolerate("landlock", version == 0 ? ENOSYS : errno, report) }
-        let files: LandlockFiles = readable == nil ? [.changing, .execute] : [.changing, .execute, .reading]
+        var files: LandlockFiles = startsPrograms ? .changing : [.changing, .execute]
+        if readable != nil { files.insert(.reading) }
         let (network, scopes) = unused(version)
         let raw = posix_landlock_create(files.intersection(.known(version)).rawValue, network, scopes)
         guard raw >= 0 else { return try tolerate("landlock", errno, report) }
@@ -63,6 +68,8 @@ package struct Sandbox: Sendable {
             let allowed = files.intersection(.known(version)).subtracting([.execute, .devices])
             try allow(allowed, below: try open(writable), in: rules)
         }
+        // What programs are given for what they need not hear or say.
+        if startsPrograms { try allow(.writing, below: try open("/dev/null"), in: rules) }
         if let readable {
             for path in readable { try allow(.reading, below: try open(path), in: rules) }
             for path in Self.systemPaths {
@@ -80,7 +87,16 @@ package struct Sandbox: Sendable {
         _ = posix_no_new_privileges()
         var code: Int32 = 0
         for _ in 0..<8 {
-            code = posix_filter_calls(socketFamilies, socketFamilies.count, mayListen, sharesSegments)
+            code = socketFamilies.withUnsafeBufferPointer { families in
+                var calls = posix_calls(
+                    families: families.baseAddress,
+                    family_count: families.count,
+                    may_listen: mayListen,
+                    may_share_segments: sharesSegments,
+                    may_start_programs: startsPrograms
+                )
+                return posix_filter_calls(&calls)
+            }
             // A thread that starts or ends just now cannot follow.
             guard code == EAGAIN || code == ESRCH else { break }
             sched_yield()
@@ -126,6 +142,7 @@ private struct LandlockFiles: OptionSet {
     let rawValue: UInt64
 
     static let execute = Self(rawValue: 1 << 0)
+    static let writing = Self(rawValue: 1 << 1)
     static let readFolder = Self(rawValue: 1 << 3)
     static let reading: Self = [Self(rawValue: 1 << 2), .readFolder]
     static let truncate = Self(rawValue: 1 << 14)

@@ -1,10 +1,14 @@
 /* Loaded into oriel (LD_PRELOAD): does what code in a process that was taken over might try, from within, once the process has
-   given its rights up. That is when it calls inotify_init1, or listens if it does nothing else. Each try is a line on standard error: "intruder NAME CODE", where CODE
+   given its rights up. That is when it calls inotify_init1, or, if it does nothing else, listens or reads. Each try is a line on standard error: "intruder NAME CODE", where CODE
    is 0 for what worked, or errno.
 
    ORIEL_INTRUDER_FOLDER   the folder of a broadcast, for a sender; unset for a capture process, which may write it
    ORIEL_INTRUDER_LISTENS  set for a server without a broadcast
    ORIEL_INTRUDER_SHOWS    set for a window, in which it begins with the first picture
+   ORIEL_INTRUDER_READS    set for a process that hears what to do on a pipe, in which it begins with the first word
+   ORIEL_INTRUDER_ASKS     set for one of these that starts programs
+   ORIEL_INTRUDER_ACCEPTS  set for a sender that takes connections
+   ORIEL_INTRUDER_OWN      the folder that such a process may write, if it may write one
    ORIEL_INTRUDER_MINE     a file of the same user, to move elsewhere
    ORIEL_INTRUDER_OUTSIDE  a file of the same user elsewhere */
 #define _GNU_SOURCE
@@ -13,7 +17,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,6 +168,7 @@ static void intrude_system(const char *outside, const char *mine) {
     TRY("semget", "", semget(IPC_PRIVATE, 1, 0600));
     TRY("msgget", "", msgget(IPC_PRIVATE, 0600));
     TRY("mq_open", "", mq_open("/oriel", O_RDWR | O_CREAT, 0600, NULL));
+    if (getenv("ORIEL_INTRUDER_ASKS")) return;
     TRY("execute", "", execl("/bin/true", "true", NULL));
 }
 
@@ -179,18 +186,52 @@ static void intrude_sender(const char *outside) {
     TRY("own:processors", "", open("/sys/devices/system/cpu/online", O_RDONLY));
 }
 
+/* What a sender has of the network, and what not. */
+static void use_network(void) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int tcp = socket(AF_INET, SOCK_STREAM, 0);
+    TRY("own:tcp", "", tcp);
+    TRY("own:bind", "", bind(tcp, (struct sockaddr *)&address, sizeof address));
+    TRY(getenv("ORIEL_INTRUDER_ACCEPTS") ? "own:listen" : "listen", "", listen(tcp, 1));
+    TRY("own:udp", "", socket(AF_INET, SOCK_DGRAM, 0));
+    TRY("own:netlink", "", socket(AF_NETLINK, SOCK_RAW, 0));
+    TRY("packet", "", socket(AF_PACKET, SOCK_RAW, 0));
+    TRY("vsock", "", socket(AF_VSOCK, SOCK_STREAM, 0));
+    TRY("bluetooth", "", socket(AF_BLUETOOTH, SOCK_RAW, 0));
+    TRY("kernel", "", socket(AF_ALG, SOCK_SEQPACKET, 0));
+}
+
+static void miss_network(void) {
+    TRY("tcp", "", socket(AF_INET, SOCK_STREAM, 0));
+    TRY("udp", "", socket(AF_INET6, SOCK_DGRAM, 0));
+    TRY("netlink", "", socket(AF_NETLINK, SOCK_RAW, 0));
+}
+
+/* One that asks a person has the bus and the terminal, and a file of those who are known. */
+static void intrude_asker(const char *outside, const char *own) {
+    TRY("own:unix", "", socket(AF_UNIX, SOCK_STREAM, 0));
+    TRY("own:read", "", open(outside, O_RDONLY));
+    if (own) TRY("own:write", "", open(path(own, "file"), O_WRONLY | O_CREAT, 0600));
+    char *beside;
+    if (asprintf(&beside, "%s.beside", outside) < 0) abort();
+    TRY("create", "beside", open(beside, O_WRONLY | O_CREAT, 0600));
+    TRY("end", "parent", kill(getppid(), SIGTERM));
+    TRY("shmget", "own", shmget(IPC_PRIVATE, 4096, 0600));
+    TRY("open", "terminals", open("/dev/ptmx", O_RDWR));
+    TRY("listen", "", listen(socket(AF_UNIX, SOCK_STREAM, 0), 1));
+}
+
 static void intrude(void) {
     const char *folder = getenv("ORIEL_INTRUDER_FOLDER"), *outside = getenv("ORIEL_INTRUDER_OUTSIDE");
     const char *mine = getenv("ORIEL_INTRUDER_MINE");
     if (!outside || !mine) return;
     if (folder) intrude_folder(folder, mine);
     intrude_system(outside, mine);
-    if (folder || getenv("ORIEL_INTRUDER_LISTENS") || getenv("ORIEL_INTRUDER_SHOWS")) intrude_sender(outside);
-    if (getenv("ORIEL_INTRUDER_SHOWS")) {
-        TRY("tcp", "", socket(AF_INET, SOCK_STREAM, 0));
-        TRY("udp", "", socket(AF_INET6, SOCK_DGRAM, 0));
-        TRY("netlink", "", socket(AF_NETLINK, SOCK_RAW, 0));
-    }
+    bool reads = getenv("ORIEL_INTRUDER_READS"), asks = getenv("ORIEL_INTRUDER_ASKS"), shows = getenv("ORIEL_INTRUDER_SHOWS");
+    if (folder || getenv("ORIEL_INTRUDER_LISTENS") || shows || (reads && !asks)) intrude_sender(outside);
+    if (folder) use_network();
+    if (shows || reads) miss_network();
+    if (asks) intrude_asker(outside, getenv("ORIEL_INTRUDER_OWN"));
     dprintf(2, "intruder done 0\n");
 }
 
@@ -205,6 +246,13 @@ int listen(int socket, int backlog) {
     if (getenv("ORIEL_INTRUDER_LISTENS")) intrude_once();
     int (*real)(int, int) = (int (*)(int, int))dlsym(RTLD_NEXT, "listen");
     return real(socket, backlog);
+}
+
+ssize_t read(int descriptor, void *buffer, size_t size) {
+    ssize_t (*real)(int, void *, size_t) = (ssize_t (*)(int, void *, size_t))dlsym(RTLD_NEXT, "read");
+    ssize_t count = real(descriptor, buffer, size);
+    if (count > 0 && getenv("ORIEL_INTRUDER_READS")) intrude_once();
+    return count;
 }
 
 struct cookie {

@@ -19,25 +19,76 @@ import Testing
         for name in ["outside", "mine"] { close(open(folder.file(name), O_WRONLY | O_CREAT, 0o600)) }
     }
 
-    @Test(arguments: ["web", "rtp"], ["file", "memfd"])
-    func aSenderOnlyReads(call: String, storage: String) throws {
+    enum Kind: CaseIterable { case web, rtp, whip }
+
+    @Test(arguments: Kind.allCases, ["file", "memfd"])
+    func aSenderOnlyReads(kind: Kind, storage: String) throws {
         let capture = try broadcast.start("--bridge", storage)
         let generation = try generation()
         mkdir("\(broadcast.directory)/senders", 0o700)
-        let environment = [
+        var environment = [
             "ORIEL_INTRUDER_FOLDER": broadcast.directory, "ORIEL_INTRUDER_MINE": folder.file("mine"),
-            "ORIEL_TOKEN": "a-token-of-the-tests",
+            "ORIEL_TOKEN": "a-token-of-the-tests", "ORIEL_WHIP_TOKEN": "another-token",
         ]
-        let words = call == "web" ? ["--listen", "127.0.0.1:0"] : ["--sdp", folder.file("sdp")]
-        let destination = call == "web" ? call : "rtp://127.0.0.1:\(try Ports.free())"
-        let tries = try intrude(["attach", destination, "--dir", broadcast.directory] + words, environment)
-        #expect(tries.count > (storage == "file" ? 110 : 80))
+        // It takes connections, and answers none.
+        let server = FileDescriptor(taking: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+        let raw = server.raw
+        try check("listen") { listen(raw, 8) }
+        let words: [String]
+        switch kind {
+        case .web: words = ["web", "--listen", "127.0.0.1:0"]
+        case .rtp: words = ["rtp://127.0.0.1:\(try Ports.free())", "--sdp", folder.file("sdp")]
+        case .whip: words = ["whip+http://127.0.0.1:\(try port(of: server))/live"]
+        }
+        // A WHIP server may name relays that are reached by TLS, by way of a port of the loopback.
+        if kind != .rtp { environment["ORIEL_INTRUDER_ACCEPTS"] = "1" }
+        let tries = try intrude(["attach", "--dir", broadcast.directory] + words, environment)
+        #expect(tries.count > (storage == "file" ? 115 : 85))
         #expect(tries.contains(storage == "file" ? "inherited:frames" : "shrink:memory"))
+        #expect(tries.contains(kind == .rtp ? "listen" : "own:listen"))
 
         #expect(try broadcast.run("status").output.hasPrefix("active"))
         #expect(try self.generation() == generation && generation?.count == 16)
         #expect(capture.errorOutput.split(separator: "\n").count == 1, "\(capture.errorOutput)")
         capture.stop()
+    }
+
+    private func port(of socket: borrowing FileDescriptor) throws -> UInt16 {
+        var (address, size) = (sockaddr_in(), socklen_t(MemoryLayout<sockaddr_in>.size))
+        let raw = socket.raw
+        try check("getsockname") {
+            withUnsafeMutableBytes(of: &address) {
+                getsockname(raw, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self), &size)
+            }
+        }
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    /// The process that reads the token of a WHIP server, which has the folder of that.
+    @Test func whatReadsATokenReachesNothingElse() throws {
+        let tokens = try TemporaryDirectory(of: .shared)
+        try FileDescriptor.open(tokens.file("token"), O_WRONLY | O_CREAT).write("a.secret\n")
+        chmod(tokens.file("token"), 0o644)
+        let environment = ["ORIEL_INTRUDER_MINE": folder.file("mine"), "ORIEL_INTRUDER_READS": "1"]
+        let input = try Pipe()
+        try Posix.write("\n", to: input.writing.raw)
+        let tries = try intrude(["token", "--", tokens.file("token")], environment, input: input.reading.raw)
+        #expect(tries.contains("tcp") && tries.contains("unix") && tries.contains("read:outside") && tries.count > 35)
+    }
+
+    /// The process that asks a person, which has the bus of the session and starts what shows notifications.
+    @Test func whatAsksReachesLittle() throws {
+        let state = try TemporaryDirectory()
+        let environment = [
+            "ORIEL_INTRUDER_MINE": folder.file("mine"), "ORIEL_INTRUDER_READS": "1", "ORIEL_INTRUDER_ASKS": "1",
+            "ORIEL_INTRUDER_OWN": state.file("oriel"), "XDG_STATE_HOME": state.path, "DBUS_SESSION_BUS_ADDRESS": "",
+            "XDG_RUNTIME_DIR": "",
+        ]
+        let input = try Pipe()
+        try Posix.write("\n", to: input.writing.raw)
+        let tries = try intrude(["ask"], environment, input: input.reading.raw)
+        #expect(tries.contains("own:write") && tries.contains("end:parent") && tries.count > 35)
+        #expect(access(state.file("oriel/file"), F_OK) == 0)
     }
 
     @Test func aCaptureProcessReachesNothingElse() throws {

@@ -94,6 +94,39 @@ import Testing
         }
     }
 
+    /// What another program has is no more than its starter.
+    @Test func aProgramThatIsStartedIsBoundToo() async {
+        await #expect(processExitsWith: .success) {
+            let (folder, outside) = (try TemporaryDirectory(), try TemporaryDirectory())
+            try Sandbox(writable: folder.path, readable: nil, socketFamilies: [AF_UNIX], startsPrograms: true)
+                .enter { Issue.record("\($0)") }
+
+            expectRefused { kill(getppid(), SIGCONT) }
+            expectRefused { open(outside.file("new"), O_WRONLY | O_CREAT, 0o600) }
+            expectRefused { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+            let script = """
+                exec 2> /dev/null
+                echo new > \(folder.file("new")) || exit 3
+                (echo new > \(outside.file("new"))) && exit 4
+                kill -TERM \(getpid()) && exit 5
+                exec yes
+                """
+            let output = try openPipe()
+            let child = try ChildProcess(
+                "sh",
+                arguments: ["sh", "-c", script],
+                descriptors: [nil, output.writing, 2],
+                tie: .group
+            )
+            var byte = UInt8(0)
+            let count = read(output.reading, &byte, 1)
+            try check("kill") { kill(child.pid, SIGINT) }
+            waitReadable(child.descriptor.raw, until: nil)
+            let exited = child.takeExit()
+            exit(count == 1 && exited == .signal(SIGINT) ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
     /// In the foreground of a terminal that passes for the user's: what is typed there goes to the shell in the end.
     @Test func aTerminalTakesNothingForTyped() async {
         await #expect(processExitsWith: .success) {
@@ -135,6 +168,8 @@ import Testing
             }
             isInside.set()
             thread.join()
+            // It is there until the thread has heard of it.
+            isInside.clear()
             exit(EXIT_SUCCESS)
         }
     }

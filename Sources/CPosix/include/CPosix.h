@@ -104,11 +104,23 @@ int posix_clock_watch(void);
 /// Gives up new privileges for ever. Returns -1 with errno set on failure.
 int posix_no_new_privileges(void);
 
+/// What a filter of system calls leaves to a process.
+struct posix_calls {
+    /// Families of sockets, 8 at the most.
+    const int *families;
+    size_t family_count;
+    /// Connections from outside.
+    bool may_listen;
+    /// Memory segments (shmget) of its own.
+    bool may_share_segments;
+    /// Other programs, to interrupt them (SIGINT), and to see what a terminal has and whose it is. They are bound by the filter, too.
+    bool may_start_programs;
+};
+
 /// Gives up for ever, for all threads (seccomp): other programs and processes, what terminals and devices can be told, owners
-/// and modes of files, System V and message queues, sockets of other families than those listed, and unless `may_listen`,
-/// connections from outside. `may_share_segments` leaves memory segments (shmget) of its own. Returns 0 or an errno value:
-/// ENOSYS where the kernel cannot do it, EAGAIN or ESRCH when a thread could not follow just now.
-int posix_filter_calls(const int *families, size_t family_count, bool may_listen, bool may_share_segments);
+/// and modes of files, System V and message queues, sockets of other families, and what else `calls` does not leave. Returns 0 or
+/// an errno value: ENOSYS where the kernel cannot do it, EAGAIN or ESRCH when a thread could not follow just now.
+int posix_filter_calls(const struct posix_calls *calls);
 
 /// Landlock, with the kernel's own bits; its headers may be older than the kernel. All return -1 with errno set on
 /// failure. What `posix_landlock_enter` gives up, only the calling thread and what it starts later give up.

@@ -5,7 +5,7 @@ import Sender
 import Time
 
 /// Asks a person who may come in, at the terminal and by notifications of the desktop: a process beside a sender, which has neither
-/// network nor broadcast.
+/// network nor broadcast. It writes nothing but who is known, and the programs that it starts have its sandbox.
 ///
 /// Questions come from standard input, and it ends with that; answers go to standard output.
 struct Ask: ParsableCommand {
@@ -20,6 +20,8 @@ struct Ask: ParsableCommand {
         let desk = AskingDesk(terminalGroup.flatMap { Terminal(ofGroup: $0) }) { request in
             if let line = try? request.jsonLine() { try? write(line + "\n", to: 1) }
         }
+        // The sender has said what the kernel does not offer.
+        try enterSandbox { _ throws(SystemError) in try Self.sandbox.enter { _ in } }
         while !signals.take(), !questions.isOver {
             for question in questions.read() { desk.take(question) }
             let deadline = desk.turn(at: MonotonicClock.now())
@@ -27,6 +29,16 @@ struct Ask: ParsableCommand {
             waitReadable(descriptors.span, until: deadline)
         }
         desk.close()
+    }
+
+    private static var sandbox: Sandbox {
+        Sandbox(
+            writable: (try? KnownVisitors())?.makeFolder(),
+            // What shows notifications reads where libraries have their files, and some of those are this user's.
+            readable: nil,
+            socketFamilies: [AF_UNIX],
+            startsPrograms: true
+        )
     }
 
     private func descriptor(of number: Int32) throws(SystemError) -> FileDescriptor {

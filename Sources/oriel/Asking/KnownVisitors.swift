@@ -114,12 +114,17 @@ struct KnownVisitors {
         try OutputFile.replace(path) { try OutputFile.open($0, O_TRUNC).write(text) }
     }
 
-    private func makeFolder() {
+    /// Makes the folder of the file, unless it is there.
+    ///
+    /// - Returns: its path; nil if it cannot be made.
+    @discardableResult
+    func makeFolder() -> String? {
         var path = ""
         for part in folder.split(separator: "/") {
             path += "/\(part)"
             mkdir(path, 0o700)
         }
+        return access(folder, W_OK | X_OK) == 0 ? folder : nil
     }
 }
 
