@@ -41,7 +41,7 @@ private func costOfCallsToJanus(seconds: Double) throws -> Double {
     let rooms = ["1", "2"]
     let janus = try Janus(in: scene.network, rooms: rooms.map { ($0, "publishers = 1") })
     defer { withExtendedLifetime(janus) {} }
-    return try costOfCalls(rooms.map(Janus.call), beside: scene, seconds: seconds) {}
+    return try costOfCalls(rooms.map { Janus.call($0) }, beside: scene, seconds: seconds) {}
 }
 
 private func costOfCallsToDecoders(seconds: Double) throws -> Double {
