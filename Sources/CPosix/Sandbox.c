@@ -110,6 +110,9 @@ static void judge(
 #define ALLOW_ONLY(program, number, argument, ...)                                                \
     judge(program, number, argument, (const unsigned[]){__VA_ARGS__}, COUNT(((const unsigned[]){__VA_ARGS__})), true)
 
+#define NAMESPACES                                                                                \
+    (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
+
 int posix_filter_calls(const struct posix_calls *calls) {
 #ifdef NATIVE
     struct program program = {.length = 0};
@@ -130,6 +133,8 @@ int posix_filter_calls(const struct posix_calls *calls) {
     /* The flags of clone3 lie in memory, where a filter cannot look; without it the C library uses clone. */
     ADD(&program, SKIP_UNLESS(SYS_clone3, 1), REFUSE(ENOSYS));
     if (calls->may_start_programs) {
+        ADD(&program, SKIP_UNLESS(SYS_clone, 4), LOAD(args[0]),
+            BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NAMESPACES, 0, 1), REFUSE(EPERM), ALLOW);
         ALLOW_ONLY(&program, SYS_kill, 1, SIGINT);
     } else {
         ADD(&program, SKIP_UNLESS(SYS_clone, 4), LOAD(args[0]),

@@ -73,13 +73,21 @@ package final class WebClient: Sendable {
     package func cutConnections(exceptFrom addresses: Set<String>) {
         for channel in channels.withLock({ Array($0.values) }) {
             guard let address = channel.localAddress?.ipAddress else { continue }
-            if !addresses.contains(String(address.prefix { $0 != "%" })) { channel.close(promise: nil) }
+            if !addresses.contains(String(address.prefix { $0 != "%" })) { cut(channel) }
         }
     }
 
     /// Cuts all connections, as after a time in which the other side may have given them up.
     package func cutConnections() {
-        for channel in channels.withLock({ Array($0.values) }) { channel.close(promise: nil) }
+        for channel in channels.withLock({ Array($0.values) }) { cut(channel) }
+    }
+
+    /// Without the goodbye of TLS, for which the other side's would be waited for.
+    private func cut(_ channel: any Channel) {
+        channel.eventLoop.execute {
+            let context = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self)
+            if let context { context.close(promise: nil) } else { channel.close(promise: nil) }
+        }
     }
 
     /// Makes a request.

@@ -60,4 +60,13 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
         let start = target.prefix { $0 != "?" }.prefix(5)
         return start == target ? description : "\(origin)\(start)…"
     }
+
+    /// The parts of path and query that `summary` does not show: one of them may be a secret. Of four bytes and more, as shorter
+    /// ones are none.
+    package var secrets: [String] {
+        let shown = target.prefix { $0 != "?" }.prefix(5)
+        return target.split { "/?&=".contains($0) }.filter { $0.endIndex > shown.endIndex && $0.utf8.count >= 4 }.map(
+            String.init
+        )
+    }
 }

@@ -91,8 +91,8 @@ package final class ChildProcess {
         do throws(SystemError) {
             end = try check("pidfd_open") { posix_pidfd(child) }
         } catch {
-            Glibc.kill(child, SIGKILL)
-            waitpid(child, nil, 0)
+            // A sandbox may not let it be killed.
+            if Glibc.kill(child, SIGKILL) == 0 { waitpid(child, nil, 0) }
             throw error
         }
         pid = child

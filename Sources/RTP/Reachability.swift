@@ -62,8 +62,10 @@ struct Reachability: Sendable {
         silentAt = now + Self.silenceLimit
     }
 
-    /// This machine was suspended, and the peer's clock went on: what it has said meanwhile is yet to be read.
+    /// This machine was suspended, and the peer's clock went on: what it has said meanwhile is yet to be read. A peer that was not
+    /// heard for less time than it may be silent has as long as ever.
     mutating func slept(for time: Duration, now: Instant) {
+        guard time >= Self.silenceLimit else { return }
         silentAt = silentAt.map { max($0 - time, min($0, now + Self.wakingTime)) }
     }
 

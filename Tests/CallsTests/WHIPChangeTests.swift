@@ -46,14 +46,16 @@ import Time
     @Test func theServerIsAskedAfterASuspend() {
         var (session, _) = published()
         session.connected()
-        session.slept(for: .seconds(2), now: now)
+        session.slept(for: .seconds(29), now: now)
+        #expect(session.takeOutputs().isEmpty, "a nap ends nothing")
+        session.slept(for: .seconds(30), now: now)
         let outputs = session.takeOutputs()
         guard outputs.count == 1, case .probe(let request) = outputs[0] else {
             Issue.record("\(outputs)")
             return
         }
         #expect(request.method == .OPTIONS && request.url.target == "/session/id")
-        session.slept(for: .seconds(2), now: now)
+        session.slept(for: .seconds(30), now: now)
         #expect(session.takeOutputs().isEmpty, "it is being asked")
         session.probed(.success(response(404)), now: now)
         #expect(session.nextDeadline == now + .seconds(1))
@@ -71,6 +73,35 @@ import Time
             #expect(session.takeOutputs() == (isOver ? [.offer] : []))
             #expect(session.nextDeadline == (isOver ? nil : now + .seconds(30 - seconds)))
         }
+    }
+
+    /// What a server asks for is no matter of the network.
+    @Test func anotherNetworkIsTriedAtOnce() {
+        for isAsked in [false, true] {
+            var (session, _) = published()
+            session.peerEnded("is out of reach", isFinal: false, now: now)
+            if isAsked {
+                session.tick(now: now + .seconds(1))
+                session.described("v=0")
+                session.answered(response(503, ["Retry-After": "30"]), now: now)
+            }
+            _ = session.takeOutputs()
+            session.networkChanged()
+            #expect(session.takeOutputs() == (isAsked ? [] : [.offer]))
+            session.networkChanged()
+            #expect(session.takeOutputs().isEmpty)
+        }
+    }
+
+    /// As a portal does, where one has to log in first.
+    @Test func anotherInTheServersPlaceEndsNoCallThatWas() {
+        var (session, _) = published()
+        session.peerEnded("is out of reach", isFinal: false, now: now)
+        session.tick(now: now + .seconds(1))
+        session.described("v=0")
+        _ = session.takeOutputs()
+        session.failed(.untrusted(Self.endpoint.origin), now: now)
+        #expect(session.nextDeadline != nil)
     }
 
     // MARK: - Link

@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <mqueue.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,6 +35,7 @@
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -49,6 +51,13 @@ static char *path(const char *folder, const char *name) {
     char *text;
     if (asprintf(&text, "%s/%s", folder, name) < 0) abort();
     return text;
+}
+
+/* A process that has all rights in a namespace of its own. */
+static long namespace(void) {
+    long child = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
+    if (child == 0) _exit(0);
+    return child;
 }
 
 static void change(const char *file, const char *of, const char *mine) {
@@ -169,6 +178,7 @@ static void intrude_system(const char *outside, const char *mine) {
     TRY("msgget", "", msgget(IPC_PRIVATE, 0600));
     TRY("mq_open", "", mq_open("/oriel", O_RDWR | O_CREAT, 0600, NULL));
     if (getenv("ORIEL_INTRUDER_ASKS")) return;
+    TRY("namespace", "", namespace());
     TRY("execute", "", execl("/bin/true", "true", NULL));
 }
 
@@ -216,6 +226,7 @@ static void intrude_asker(const char *outside, const char *own) {
     if (asprintf(&beside, "%s.beside", outside) < 0) abort();
     TRY("create", "beside", open(beside, O_WRONLY | O_CREAT, 0600));
     TRY("end", "parent", kill(getppid(), SIGTERM));
+    TRY("namespace", "", namespace());
     TRY("shmget", "own", shmget(IPC_PRIVATE, 4096, 0600));
     TRY("open", "terminals", open("/dev/ptmx", O_RDWR));
     TRY("listen", "", listen(socket(AF_UNIX, SOCK_STREAM, 0), 1));

@@ -78,6 +78,10 @@ package final class JanusCall: JoinedCall {
         web.perform { [weak self] in self?.change { session, _ in session.networkChanged() } }
     }
 
+    package func slept(for time: Duration) {
+        web.perform { [weak self] in self?.change { session, now in session.slept(for: time, now: now) } }
+    }
+
     private func change(_ body: (inout JanusSession, Instant) -> Void) {
         let outputs = driver.change(body) { [weak self] in self?.change { session, now in session.tick(now: now) } }
         for output in outputs { perform(output) }

@@ -71,6 +71,18 @@ extension JanusSession {
         }
     }
 
+    /// The machine was suspended, and the clock stood still meanwhile: the server has waited for the next request all the same.
+    package mutating func slept(for time: Duration, now: Instant) {
+        switch state {
+        case .waiting(let until, let place): state = .waiting(until: until - time, claiming: place)
+        case .published(var publication) where publication.keepAlive == nil:
+            publication.keepAliveAt = max(publication.keepAliveAt - time, now)
+            state = .published(publication)
+        default: break
+        }
+        tick(now: now)
+    }
+
     /// The path begins at an address that is gone. Janus takes what comes from another one, but goes on reporting to the old one until
     /// ICE is restarted.
     package mutating func migrating() {

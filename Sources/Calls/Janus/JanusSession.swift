@@ -127,6 +127,8 @@ package struct JanusSession: Sendable {
     ///   - why: a sentence.
     ///   - kind: how that ends the call if it has not begun; `failed` if another attempt would fail like this one, later too.
     package mutating func lost(_ why: String, _ kind: CallEnd.Kind = .unavailable, now: Instant) {
+        // Where it was there before, another network may answer in its place.
+        let isFinal = kind == .failed && !wasPublished
         switch state {
         case .idle, .waiting, .ended: break
         case .leaving: finish(nil, now)
@@ -134,10 +136,10 @@ package struct JanusSession: Sendable {
             if publication.restart != nil { outputs.append(.abandonProposal) }
             wait(why, claiming: publication.place, now)
         // The picture may still go on.
-        case .claiming(let place, _) where kind != .failed, .opening(let place?) where kind != .failed:
+        case .claiming(let place, _) where !isFinal, .opening(let place?) where !isFinal:
             wait(why, claiming: place, now)
         case .opening, .creating, .claiming, .attaching, .attached, .joining:
-            if !wasPublished || kind == .failed { return finish(CallEnd(kind, why), now) }
+            if !wasPublished { return finish(CallEnd(kind, why), now) }
             retry(why, now)
         }
     }

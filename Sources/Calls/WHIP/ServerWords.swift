@@ -2,12 +2,22 @@ package import HTTP
 import SocketIO
 
 extension WebClient.Response {
+    /// The same, without the token of its request in what it says of an error.
+    func hiding(_ token: String?) -> Self {
+        guard let token, !token.isEmpty, status >= 400 else { return self }
+        var response = self
+        response.body = Array(String(decoding: body.prefix(Self.longestProblem), as: UTF8.self).hiding([token]).utf8)
+        return response
+    }
+
     /// In bytes, of what is read for a sentence.
     private static let longestProblem = 16_384
 
     /// What a server says of an error, after a colon: the first line of a text, or title and detail of a problem (RFC 9457 §3.1);
     /// empty for nothing.
-    package var reason: String {
+    ///
+    /// - Parameter secrets: are left out.
+    package func reason(hiding secrets: [String]) -> String {
         let words: [String] =
             switch contentType {
             case "text/plain": [String(decoding: body.prefix(Self.longestProblem), as: UTF8.self)]
@@ -17,9 +27,15 @@ extension WebClient.Response {
             default: []
             }
         var quotes: [String] = []
-        for quote in words.map({ String(quoting: $0) }) where !quote.isEmpty && quote != quotes.last {
+        for quote in words.map({ String(quoting: $0.hiding(secrets)) }) where !quote.isEmpty && quote != quotes.last {
             quotes.append(quote)
         }
         return quotes.map { ": \($0)" }.joined()
+    }
+}
+
+extension String {
+    fileprivate func hiding(_ secrets: [String]) -> String {
+        secrets.reduce(self) { $0.split(separator: $1, omittingEmptySubsequences: false).joined(separator: "***") }
     }
 }

@@ -37,6 +37,7 @@ package final class WHIPCall: JoinedCall {
         var outcome: CallEnd??
         /// What went wrong, as it was told last; nil if nothing does.
         var problem: String?
+        var problemCount = 0
         /// What could not be used of its answers, as it was told.
         var flaws: Set<String> = []
         /// Those that the media server has named last.
@@ -58,6 +59,8 @@ package final class WHIPCall: JoinedCall {
     private static let longestSilence = Duration.milliseconds(2200)
     /// Flaws that are told: each may be another one.
     private static let mostFlaws = 8
+    /// Reasons that are told while it is lost.
+    private static let mostProblems = 8
     private static let watchInterval = Duration.milliseconds(500)
 
     private let endpoint: WebURL
@@ -97,6 +100,10 @@ package final class WHIPCall: JoinedCall {
 
     package func close() {
         web.perform { [self] in change { session, _ in session.leave() } }
+    }
+
+    package func networkChanged() {
+        web.perform { [weak self] in self?.change { session, _ in session.networkChanged() } }
     }
 
     package func slept(for time: Duration) {
@@ -155,10 +162,10 @@ package final class WHIPCall: JoinedCall {
                 tellEnd()
             }
         case .retrying(let why, _):
-            // Once for each time that it is lost, and for each reason.
+            // Once for each time that it is lost, and for some reasons: a server may have a new one each time.
             let before = state.withLock { state in
-                defer { state.problem = why }
-                return state.problem
+                defer { (state.problem, state.problemCount) = (why, state.problemCount + 1) }
+                return state.problemCount < Self.mostProblems ? state.problem : why
             }
             if before != why { report(before == nil ? .retrying(why: why) : .failing(why: why)) }
         case .ended(let end):
@@ -212,16 +219,16 @@ package final class WHIPCall: JoinedCall {
         completion: @escaping @Sendable (Result<WebClient.Response, WebClientError>) -> Void
     ) {
         var headers = request.headers
-        if request.isAuthorized, let token = token?() { headers.add(name: "Authorization", value: "Bearer \(token)") }
+        let token = request.isAuthorized ? token?() : nil
+        if let token { headers.add(name: "Authorization", value: "Bearer \(token)") }
         web.send(
             request.method,
             request.url.target,
             of: request.url.origin,
             headers,
             body: Array(request.body.utf8),
-            timeout: Self.timeout,
-            completion: completion
-        )
+            timeout: Self.timeout
+        ) { result in completion(result.map { $0.hiding(token) }) }
     }
 
     private func take(_ signal: CallPeer.Signal, of peer: CallPeer) {
@@ -232,7 +239,7 @@ package final class WHIPCall: JoinedCall {
         case .proposed(let fragment): change { session, _ in session.proposed(fragment) }
         case .migrating: break
         case .connected(let codec):
-            state.withLock { $0.problem = nil }
+            state.withLock { ($0.problem, $0.problemCount) = (nil, 0) }
             if let codec { report(.connected(codec: codec)) }
             watch(peer)
             change { session, _ in session.connected() }

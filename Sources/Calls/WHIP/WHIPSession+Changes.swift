@@ -51,9 +51,16 @@ extension WHIPSession {
 
     /// The machine was suspended, and the clock stood still meanwhile: the server may have given up waiting.
     package mutating func slept(for time: Duration, now: Instant) {
-        if case .waiting(let until) = state { state = .waiting(until: until - time) }
+        if case .waiting(let until, let isAsked) = state { state = .waiting(until: until - time, isAsked: isAsked) }
         tick(now: now)
-        silent()
+        if time >= Self.longestNap { silent() }
+    }
+
+    /// This side's addresses or routes have changed: what did not work may work now.
+    package mutating func networkChanged() {
+        guard case .waiting(_, isAsked: false) = state else { return }
+        pause = Self.shortestPause
+        start()
     }
 
     /// It is there after all.

@@ -50,14 +50,17 @@ package struct WHIPSession: Sendable {
         case posting(offer: String, WebURL, redirects: Int)
         /// The server has a session.
         case published(Publication)
-        case waiting(until: Instant)
+        /// Also whether the server has asked to wait for so long.
+        case waiting(until: Instant, isAsked: Bool)
         /// It was left while the offer was on its way there: a session that the server makes of it is deleted.
         case leaving(from: WebURL)
         case ended
     }
 
     private static let mostRedirects = 5
-    private static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(8))
+    static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(8))
+    /// A machine that slept for less finds its sessions as it left them.
+    static let longestNap = Duration.seconds(30)
     /// Servers may ask for more patience than people have.
     private static let longestRetryAfter = Duration.seconds(60)
     /// How long a token that was taken before may be refused, until somebody has renewed it.
@@ -66,7 +69,7 @@ package struct WHIPSession: Sendable {
     let endpoint: WebURL
     private let hasToken: Bool
     var state = State.idle
-    private var pause = Self.shortestPause
+    var pause = Self.shortestPause
     /// Whether the server has ever taken an offer.
     private var wasPublished = false
     /// Since when a token is refused that was taken before.
@@ -76,7 +79,7 @@ package struct WHIPSession: Sendable {
     /// - Parameter hasToken: whether there is a bearer token, which goes to the endpoint's own host alone.
     package init(_ endpoint: WebURL, hasToken: Bool) { (self.endpoint, self.hasToken) = (endpoint, hasToken) }
 
-    package var nextDeadline: Instant? { if case .waiting(let until) = state { until } else { nil } }
+    package var nextDeadline: Instant? { if case .waiting(let until, _) = state { until } else { nil } }
 
     package mutating func takeOutputs() -> [Output] {
         defer { outputs = [] }
@@ -90,7 +93,7 @@ package struct WHIPSession: Sendable {
         outputs.append(.offer)
     }
 
-    package mutating func tick(now: Instant) { if case .waiting(let until) = state, until <= now { start() } }
+    package mutating func tick(now: Instant) { if case .waiting(let until, _) = state, until <= now { start() } }
 
     /// The peer has made its offer.
     package mutating func described(_ sdp: String) {
@@ -102,22 +105,22 @@ package struct WHIPSession: Sendable {
     package mutating func answered(_ response: WebClient.Response, now: Instant) {
         if case .leaving(let url) = state { return finishLeaving(response, from: url) }
         guard case .posting(let offer, let url, let redirects) = state else { return }
-        let status = "status \(response.status)"
+        let (status, reason) = ("status \(response.status)", reason(response))
         switch response.status {
         case 201: take(response, from: url, now: now)
         case 307, 308: follow(response, with: offer, from: url, redirects)
         case 300...399: end(.failed, "redirects as WHIP does not (\(status)): give the address that it leads to")
         case 401, 403: refused(response, by: url, now: now)
         case 404, 405, 410, 501, 505:
-            end(.unavailable, "is no endpoint of WHIP\(response.reason) (\(status)): check the address")
+            end(.unavailable, "is no endpoint of WHIP\(reason) (\(status)): check the address")
         case 408, 409, 425, 429, 503:
             let asked = response.retryAfter.map { min($0, Self.longestRetryAfter) }
-            retry("\(url.origin) has no room now\(response.reason) (\(status))", after: asked, now: now)
-        case 400...499: end(.failed, "does not take the offer\(response.reason) (\(status))")
+            retry("\(url.origin) has no room now\(reason) (\(status))", after: asked, now: now)
+        case 400...499: end(.failed, "does not take the offer\(reason) (\(status))")
         case 500...599:
             let asked = response.retryAfter.map { min($0, Self.longestRetryAfter) }
             retry(
-                "\(url.origin) has failed\(response.reason) (\(status)), which whoever runs it has to mend",
+                "\(url.origin) has failed\(reason) (\(status)), which whoever runs it has to mend",
                 after: asked,
                 now: now
             )
@@ -130,6 +133,8 @@ package struct WHIPSession: Sendable {
         if case .leaving = state { return finish(nil) }
         guard case .posting = state else { return }
         switch error {
+        // Where it was trusted before, another network may answer in its place.
+        case .untrusted where wasPublished: retry("\(error)", after: nil, now: now)
         case .untrusted, .trust: finish(CallEnd(.failed, "\(error)"))
         case .refused, .unreachable, .broken, .silent, .tooLarge:
             if !wasPublished { return finish(CallEnd(.unavailable, "\(error)")) }
@@ -214,8 +219,11 @@ package struct WHIPSession: Sendable {
         post(offer, to: place, redirects: redirects + 1)
     }
 
+    /// Without the key of the stream, which the address may have.
+    private func reason(_ response: WebClient.Response) -> String { response.reason(hiding: endpoint.secrets) }
+
     private mutating func refused(_ response: WebClient.Response, by url: WebURL, now: Instant) {
-        let (status, reason) = (response.status, response.reason)
+        let (status, reason) = (response.status, reason(response))
         guard hasToken else {
             return end(.failed, "wants a token\(reason): give it with --whip-token-file FILE (status \(status))")
         }
@@ -268,9 +276,9 @@ package struct WHIPSession: Sendable {
     }
 
     mutating func retry(_ why: String, after asked: Duration?, now: Instant) {
-        let wait = asked.map { max($0, Self.shortestPause) } ?? pause
+        let wait = max(asked ?? pause, Self.shortestPause)
         pause = min(pause * 2, Self.longestPause)
-        state = .waiting(until: now + wait)
+        state = .waiting(until: now + wait, isAsked: asked != nil && wait > Self.shortestPause)
         outputs += [.closePeer, .retrying(why: why, after: wait)]
     }
 

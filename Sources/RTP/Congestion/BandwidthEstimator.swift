@@ -53,7 +53,7 @@ package struct BandwidthEstimator: Sendable {
     /// What may be on its way at first, in bytes, and at the least later.
     private static let (firstWindow, leastWindow) = (24_000, 6000)
     /// Bytes by which the window grows before the link was measured, at the most.
-    private static let largestUnmeasured = 200_000
+    private static let largestGrowth = 200_000
     /// A packet of which nothing is heard for so long does not hold up others. On a link that took the place of another, feedback
     /// may go the old way for seconds.
     private static let (patience, impatience) = (Duration.seconds(1), Duration.milliseconds(300))
@@ -76,6 +76,8 @@ package struct BandwidthEstimator: Sendable {
     /// Bits a second that nobody needs more than.
     private var ceiling: Double
     private var packets: SentPackets
+    /// By how many bytes the first window has grown.
+    private var firstGrowth = 0
     private var trainStart: UInt64
     private var trainBeganAt: Instant?
     private var firstSentAt: Instant?
@@ -158,7 +160,7 @@ package struct BandwidthEstimator: Sendable {
     /// lumps, which measure nothing, and tell of them seldom.
     private var window: Int {
         guard let shortestTrip, isMeasured else {
-            return Self.firstWindow + min(packets.arrivedSize, Self.largestUnmeasured)
+            return Self.firstWindow + firstGrowth
         }
         return max(Self.leastWindow, Int(estimate / 8 * (shortestTrip + Self.queueLimit).seconds))
     }
@@ -216,6 +218,9 @@ package struct BandwidthEstimator: Sendable {
             newest = packet
             if packet.fate == .lost { lossLimit.takeBackLoss() }
             lossLimit.noteArrival()
+            if !isMeasured, trend.signal != .overuse {
+                firstGrowth = min(firstGrowth + packet.size, Self.largestGrowth)
+            }
             learn(from: packet, arrivedAt: clock.milliseconds(at: ticks), now: now)
         }
         packets.giveUpOvertaken { _ in lossLimit.noteLoss() }

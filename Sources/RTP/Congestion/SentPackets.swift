@@ -35,8 +35,6 @@ struct SentPackets: Sendable {
     private(set) var newest: Packet?
     /// Bytes of the packets that may still arrive.
     private(set) var inFlight = 0
-    /// Bytes of the packets that have arrived.
-    private(set) var arrivedSize = 0
 
     /// - Parameter start: the number of the first packet.
     init(from start: UInt64 = 0) {
@@ -75,7 +73,6 @@ struct SentPackets: Sendable {
         guard ring[slot].number == packet.number, ring[slot].fate != .arrived else { return false }
         if ring[slot].fate == .inFlight { inFlight -= packet.size }
         ring[slot].fate = .arrived
-        arrivedSize += packet.size
         if newest.map({ packet.number > $0.number }) ?? true { newest = packet }
         return true
     }

@@ -64,6 +64,27 @@ import Time
         #expect(bench.sleep() == [.closeSocket, .retrying(why: "ws://janus.example.com:8188 does not answer")])
     }
 
+    /// The server's clock goes on while this machine sleeps.
+    @Test func theSessionIsKeptAliveAfterANap() {
+        var bench = JanusBench.published()
+        let before = bench.now
+        #expect(bench.perform { $0.slept(for: .seconds(20), now: $1) }.isEmpty)
+        #expect(bench.sleep().isEmpty)
+        #expect(verb(bench) == "keepalive" && bench.now - before == .seconds(5))
+        #expect(bench.answer("\"janus\":\"ack\"").isEmpty)
+        #expect(bench.perform { $0.slept(for: .seconds(29), now: $1) }.isEmpty)
+        #expect(verb(bench) == "keepalive", "at once")
+    }
+
+    /// As a portal does, where one has to log in first.
+    @Test func anotherInTheServersPlaceEndsNoCallThatWas() {
+        var bench = JanusBench.published()
+        _ = bench.perform { $0.lost("the connection is lost", now: $1) }
+        _ = bench.perform { session, _ in session.networkChanged() }
+        let outputs = bench.perform { $0.lost("its certificate is not trusted", .failed, now: $1) }
+        #expect(ending(outputs) == nil && bench.session.nextDeadline != nil)
+    }
+
     @Test func aRoomsNumberMayBeAName() {
         var bench = JanusBench()
         bench.join()
@@ -132,7 +153,8 @@ import Time
         }
         #expect(pauses.first == .milliseconds(500) && pauses.last == .seconds(8))
         #expect(zip(pauses, pauses.dropFirst()).allSatisfy { $0 <= $1 })
-        _ = bench.sleep()
+        bench = JanusBench()
+        _ = bench.perform { session, _ in session.start() }
         // A certificate does not become better.
         #expect(ending(bench.perform { $0.lost("is not trusted", .failed, now: $1) })?.kind == .failed)
     }
