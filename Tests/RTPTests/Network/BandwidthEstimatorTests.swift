@@ -152,7 +152,7 @@ import Time
             }
             return size
         }
-        let sizes = (0..<4).map { report in
+        let sizes = (0..<6).map { report in
             let number = estimator.nextNumber
             let size = send()
             now += .milliseconds(200)
@@ -169,7 +169,7 @@ import Time
             return size
         }
         #expect(!estimator.isMeasured)
-        #expect(sizes == [24_000, 48_000, 96_000, 192_000])
+        #expect(sizes == [24_000, 48_000, 96_000, 192_000, 224_000, 224_000])
     }
 
     /// Feedback that lies ends in no crash, no more memory and no more than the ceiling.

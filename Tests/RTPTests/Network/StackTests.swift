@@ -65,7 +65,7 @@ import Time
 
     /// Somebody types, at four speeds, over a link that loses ten packets in a row now and then, and sometimes fifty: repetitions
     /// get past them soon.
-    @Test(arguments: 1...5, [70, 100, 143, 400]) func burstsDelayFewLetters(seed: UInt64, interval: Int) throws {
+    @Test(arguments: 1...10, [70, 100, 143, 400]) func burstsDelayFewLetters(seed: UInt64, interval: Int) throws {
         var stack = begin(.init(rate: 2e6, delay: .milliseconds(20)), seed: seed)
         let before = try #require(stack.bundle.estimator).estimate
         stack.link.conditions.loss = .bursts(good: 490, bad: 10)
