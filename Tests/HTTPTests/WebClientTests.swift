@@ -198,14 +198,39 @@ import Testing
 
     // MARK: - TLS
 
-    @Test func aCertificateMustBeTrusted() throws {
-        let folder = try TemporaryDirectory()
+    /// A key and a certificate of `localhost` by itself.
+    private static func certify(in folder: TemporaryDirectory) throws -> (key: String, certificate: String) {
         let (key, certificate) = (folder.file("key.pem"), folder.file("certificate.pem"))
         try Subprocess.run([
             "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
             "2",
             "-subj", "/CN=oriel.test", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
         ])
+        return (key, certificate)
+    }
+
+    /// Those from addresses that the machine still has stay.
+    @Test(arguments: [false, true]) func connectionsAreCut(isSecure: Bool) throws {
+        let folder = try TemporaryDirectory()
+        let (key, certificate) = try Self.certify(in: folder)
+        let identity = isSecure ? try TLSIdentity(certificate: certificate, key: key) : nil
+        let fixture = try Fixture(tls: identity, trusting: isSecure ? certificate : nil)
+        let origin = fixture.origin(isSecure ? "https" : "http", host: "localhost")
+        for cut in [{ $0.cutConnections(exceptFrom: ["192.0.2.1"]) }, { $0.cutConnections() }] as [(WebClient) -> Void]
+        {
+            let notes = open("/socket", by: fixture, at: origin)
+            try wait(until: "it is open") { notes.value.withLock { $0.socket != nil } }
+            fixture.client.cutConnections(exceptFrom: ["127.0.0.1", "::1"])
+            #expect(try fixture.send(.GET, "/", to: origin).get().status == 201)
+            #expect(notes.value.withLock { !$0.isClosed })
+            cut(fixture.client)
+            try wait(until: "it is closed") { notes.value.withLock(\.isClosed) }
+        }
+    }
+
+    @Test func aCertificateMustBeTrusted() throws {
+        let folder = try TemporaryDirectory()
+        let (key, certificate) = try Self.certify(in: folder)
         let identity = try TLSIdentity(certificate: certificate, key: key)
         let strange = try Fixture(tls: identity)
         let origin = strange.origin("https", host: "localhost")
