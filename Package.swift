@@ -15,6 +15,9 @@ let swift: [SwiftSetting] =
 /// Targets that hold no unsafe code: each unsafe expression is a warning there, and `tools/check` makes it an error.
 let safe: [SwiftSetting] = swift + [.strictMemorySafety()]
 
+/// Targets whose tests simulate hours of networks, and with them what they test: optimised in debug builds too, with all checks.
+let optimized: [SwiftSetting] = [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
+
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -86,7 +89,7 @@ let package = Package(
             dependencies: ["CNice", "COpenSSL", "CSRTP", "Media", "RTP", "Time"],
             swiftSettings: swift
         ),
-        .target(name: "RTP", dependencies: ["Media", "Time"], swiftSettings: safe),
+        .target(name: "RTP", dependencies: ["Media", "Time"], swiftSettings: safe + optimized),
         .target(name: "Media", dependencies: ["Time"], swiftSettings: safe),
         .target(
             name: "VideoDecoding",
@@ -215,7 +218,11 @@ let package = Package(
             dependencies: ["Pixels", "Posix", "Rendering", "TestSupport", "Time"],
             swiftSettings: swift
         ),
-        .testTarget(name: "RTPTests", dependencies: ["Media", "RTP", "TestSupport", "Time"], swiftSettings: swift),
+        .testTarget(
+            name: "RTPTests",
+            dependencies: ["Media", "RTP", "TestSupport", "Time"],
+            swiftSettings: swift + optimized
+        ),
         .testTarget(
             name: "WebRTCTests",
             dependencies: ["COpenSSL", "CSRTP", "Media", "Posix", "RTP", "TestSupport", "Time", "WebRTC"],
