@@ -76,7 +76,7 @@ extension CallTests {
         }
 
         private func waitForPicture(_ browser: Browser, _ sender: Subprocess) throws {
-            try wait(until: "the picture comes: \(sender.errorOutput)", timeout: .seconds(60)) {
+            try wait(until: "the picture comes: \(sender.errorOutput)") {
                 try framesDecoded(browser) > 0 && browser.evaluate("theirs.videoWidth", as: Int.self) == 1280
             }
         }
@@ -127,12 +127,24 @@ extension CallTests {
             try wait(until: "the first is in the room") { try state(first) == "waiting" }
             let second = try open()
             for browser in [first, second] {
-                try wait(until: "both talk", timeout: .seconds(30)) { try state(browser) == "talking" }
+                try wait(until: "both talk") { try state(browser) == "talking" }
             }
             for (sharer, viewer) in [(first, second), (second, first)] {
                 let _: Bool? = try sharer.evaluateOptional("(document.getElementById('camera').click(), true)")
-                try wait(until: "the picture comes", timeout: .seconds(30)) { try framesDecoded(viewer) > 0 }
+                try wait(until: "the picture comes") { try framesDecoded(viewer) > 0 }
             }
+        }
+
+        /// The end of each member that came is told before the next one comes.
+        private func expectTurns(in events: String) throws {
+            let lines = String(decoding: try contents(of: events), as: UTF8.self).split(separator: "\n")
+            let turns = lines.map(String.init).filter { $0.contains(#""event":"peer_"#) }
+            let joined = try turns.filter { $0.contains("peer_joined") }.map { try #require(wholeNumber("id", in: $0)) }
+            #expect(joined.count > 1 && Set(joined).count == joined.count)
+            for (turn, (kind, id)) in zip(turns, joined.flatMap { [("peer_joined", $0), ("peer_left", $0)] }) {
+                #expect(turn.contains(kind) && wholeNumber("id", in: turn) == id, "\(turns)")
+            }
+            #expect(turns.count >= 2 * joined.count - 1)
         }
 
         /// The picture stays while the server is away, and the two find each other again.
@@ -155,7 +167,9 @@ extension CallTests {
         /// The sender comes to another network, and the server does not know.
         @Test func aSenderThatMovesTakesItsSeatAgain() throws {
             let scene = try Scene(isServerFar: true)
-            let sender = try scene.attach()
+            let folder = try TemporaryDirectory(of: .shared)
+            let events = folder.file("events")
+            let sender = try scene.attach("--events", events)
             let browser = try scene.open(.chromium)
             try waitForPicture(browser, sender)
             let counter = try draw("counter", on: scene.display, "--fps", "30")
@@ -171,6 +185,7 @@ extension CallTests {
             counter.stop()
             sender.kill(SIGTERM)
             try #expect(sender.wait() == .code(0))
+            try expectTurns(in: events)
         }
 
         /// The page is closed and opened again, three times.

@@ -289,7 +289,14 @@ package final class RoomCall: JoinedCall {
         case .gathered, .proposed, .migrating: break
         case .connected(let codec):
             let number = peer.number
-            state.withLock { $0.number = number }
+            let former = state.withLock { state in
+                defer { state.number = number }
+                return state.number
+            }
+            // It has come again, and its end was not told.
+            if let former, former != number {
+                report(.peerLeft(number: former, why: EndReason.lost.deed, .lost))
+            }
             report(.peerCame(number: number, codec: codec))
             change { session, _ in session.peerConnected() }
         case .ended(let why, let reason, let isFinal):
