@@ -89,13 +89,15 @@ extension WebTests {
             let browser = try web.open(.chromium)
             try browser.wait(forState: "live")
             try wait(until: "it takes what it may") { try stats.last("bitrate_bps") ?? 0 > 600_000 }
-            let keyframes = try stats.last("keyframes")
+            // A browser that has little time may ask for a keyframe.
+            func unasked() throws -> Int { try stats.last("keyframes")! - stats.last("keyframe_requests")! }
+            let before = try unasked()
             #expect(try web.broadcast.run("set", "--bitrate", "100k").code == 0)
             #expect(try status(of: web).senders.map(\.bitrateBps) == [100_000])
             try wait(until: "it takes less") { try stats.last("bitrate_bps") ?? .max < 500_000 }
             #expect(try web.broadcast.run("set", "--bitrate", "2M").code == 0)
             try wait(until: "it takes more again") { try stats.last("bitrate_bps") ?? 0 > 600_000 }
-            #expect(try stats.last("keyframes") == keyframes && browser.state == "live")
+            #expect(try unasked() <= before && browser.state == "live", "\(stats.text)")
             motion.stop()
         }
 

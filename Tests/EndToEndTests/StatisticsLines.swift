@@ -24,9 +24,10 @@ struct StatisticsLines {
         }
     }
 
+    var text: String { String(decoding: (try? contents(of: path)) ?? [], as: UTF8.self) }
+
     private var lines: [String] {
         get throws {
-            let text = String(decoding: (try? contents(of: path)) ?? [], as: UTF8.self)
             // The last line may be in the making.
             return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
         }
