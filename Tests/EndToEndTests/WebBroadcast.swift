@@ -5,16 +5,16 @@ import Testing
 // Four queues: each test of one fills the machine for some of its time, and waits for the rest of it.
 
 /// Tests with browsers, one at a time.
-@Suite(.serialized) enum WebTests {}
+@Suite(.serialized, .onItsOwnThread) enum WebTests {}
 
 /// Tests of calls that others run, one at a time.
-@Suite(.serialized) enum CallTests {}
+@Suite(.serialized, .onItsOwnThread) enum CallTests {}
 
 /// Tests of the ways to peers: behind NATs, by relays, across changes of network; one at a time.
-@Suite(.serialized) enum PathTests {}
+@Suite(.serialized, .onItsOwnThread) enum PathTests {}
 
 /// Tests with other programs that receive or share a screen, one at a time.
-@Suite(.serialized) enum ProgramTests {}
+@Suite(.serialized, .onItsOwnThread) enum ProgramTests {}
 
 /// A screen, its broadcast, and a sender to browsers at the other end of a network.
 final class WebBroadcast {
