@@ -116,7 +116,7 @@ import Testing
                 ),
             ]
             for reader in readers {
-                let exit = try reader.wait(timeout: .seconds(300))
+                let exit = try reader.wait()
                 #expect(exit == .code(0), "\(reader.output) \(reader.errorOutput.prefix(2000))")
                 #expect(reader.value("refused") ?? 0 > 5_000)
                 #expect(reader.value("shown") ?? 0 > 5_000)
@@ -239,7 +239,7 @@ import Testing
     func theThreadSanitizerIsContent(variant: Variant) throws {
         let scene = try Scene(variant)
         let pair = try scene.peer("pair", "frames=2000")
-        let exit = try pair.wait(timeout: .seconds(60))
+        let exit = try pair.wait()
         let hasRace = pair.errorOutput.contains("ThreadSanitizer: data race")
         if variant.name == "thread" {
             #expect(exit == .code(0) && !hasRace, "\(pair.errorOutput.prefix(2000))")

@@ -14,7 +14,7 @@ final class Scene {
 
     init(_ variant: Variant) throws {
         self.variant = variant
-        patience = variant.isCorrect ? .seconds(60) : .seconds(4)
+        patience = variant.isCorrect ? TestSupport.patience : .seconds(4)
         root = try TemporaryDirectory()
         path = root.file("bridge")
     }

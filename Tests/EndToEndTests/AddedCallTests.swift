@@ -92,7 +92,7 @@ extension CallTests {
             let before = try reception(browser)
             for _ in 0..<2 {
                 try server.kill()
-                try wait(until: "the call is away: \(web.sender.errorOutput)", timeout: .seconds(60)) {
+                try wait(until: "the call is away: \(web.sender.errorOutput)") {
                     try ToldCall.named(Self.toldWHIP, in: web.broadcast.directory)?.state == "away"
                 }
                 let away = try #require(try ToldCall.named(Self.toldWHIP, in: web.broadcast.directory))
@@ -135,7 +135,7 @@ extension CallTests {
                 try room.waitForPictures(web.sender)
                 try server.waitForPictures(web.sender)
                 // It cannot ask for a keyframe.
-                try #expect(player.wait(timeout: .seconds(60)) == .code(0), "\(player.errorOutput)")
+                try #expect(player.wait() == .code(0), "\(player.errorOutput)")
                 #expect(player.output.split(separator: "\n").count { !$0.hasPrefix("#") } == 30)
                 let calls = try ToldCall.all(in: directory)
                 #expect(
@@ -179,7 +179,7 @@ extension CallTests {
             for _ in 1...2 {
                 let added = try web.broadcast.run("attach", call, "--running")
                 #expect(added.code == 0 && added.errorOutput.contains("is in \(call)"), "\(added.errorOutput)")
-                try wait(until: "pictures flow: \(web.sender.errorOutput)", timeout: .seconds(60)) {
+                try wait(until: "pictures flow: \(web.sender.errorOutput)") {
                     try frames() > 30
                 }
                 #expect(try publishers() == ["Oriel"])

@@ -45,7 +45,7 @@ extension WebTests {
                 of: "http://\(Network.senderAddress):8080/whep",
                 token: WebBroadcast.token,
                 in: network,
-                ["--frames", "1", "--seconds", "60"]
+                ["--frames", "1", "--seconds", "300"]
             )
         }
 

@@ -163,8 +163,7 @@ import Testing
                 onDiskOf: "1m",
                 at: folder,
                 server.display
-            ),
-            timeout: .seconds(120)
+            )
         )
         #expect(result.code == 1)
         #expect(result.errorOutput.contains("no space for 9 MiB"))
@@ -191,8 +190,7 @@ import Testing
                 onDiskOf: "1m",
                 at: folder,
                 server.display
-            ),
-            timeout: .seconds(120)
+            )
         )
         #expect(result.output.hasPrefix("paused"))
         #expect(result.errorOutput.contains("still paused"))
@@ -242,8 +240,7 @@ import Testing
                 onDiskOf: "2m",
                 at: folder,
                 server.display
-            ),
-            timeout: .seconds(120)
+            )
         )
         #expect(result.code == 0)
         let lines = result.output.split(separator: "\n")

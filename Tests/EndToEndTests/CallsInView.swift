@@ -36,7 +36,7 @@ final class MediaServer {
     /// Waits until it decodes more of the screen.
     func waitForPictures(_ sender: Subprocess) throws {
         let before = try report
-        try wait(until: "the media server gets pictures: \(sender.errorOutput)", timeout: .seconds(60)) {
+        try wait(until: "the media server gets pictures: \(sender.errorOutput)") {
             let now = try report
             return now.width == 1280 && now.frames > (now.posts == before.posts ? before.frames : 0)
         }
@@ -70,7 +70,7 @@ final class RoomInView {
 
     func waitForPictures(_ sender: Subprocess) throws {
         let before = try frames
-        try wait(until: "the member gets pictures: \(sender.errorOutput)", timeout: .seconds(60)) {
+        try wait(until: "the member gets pictures: \(sender.errorOutput)") {
             try frames > before
         }
     }

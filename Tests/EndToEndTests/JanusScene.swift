@@ -59,7 +59,7 @@ final class JanusScene {
     func seen(_ browser: Browser) throws -> Seen { try browser.evaluate("state()", as: Seen.self) }
 
     func waitForPicture(_ browser: Browser, _ sender: Subprocess) throws {
-        try wait(until: "the picture comes: \(sender.errorOutput)", timeout: .seconds(60)) {
+        try wait(until: "the picture comes: \(sender.errorOutput)") {
             if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
             let seen = try seen(browser)
             return seen.frames > 0 && seen.width == 1280
@@ -67,7 +67,7 @@ final class JanusScene {
     }
 
     func waitUntilPublished(_ sender: Subprocess, times: Int = 1) throws {
-        try wait(until: "the room gets the picture", timeout: .seconds(60)) {
+        try wait(until: "the room gets the picture") {
             if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
             return publications(by: sender) >= times
         }

@@ -41,7 +41,7 @@ extension CallTests {
                 let frames: Int
                 let width: Int?
             }
-            try wait(until: "aiortc decodes the picture: \(viewer.errorOutput)", timeout: .seconds(60)) {
+            try wait(until: "aiortc decodes the picture: \(viewer.errorOutput)") {
                 guard let line = viewer.output.split(separator: "\n").dropLast().last else { return false }
                 let seen = try JSONDecoder().decode(Line.self, from: Data(line.utf8))
                 return seen.frames > 0 && seen.width == 1280

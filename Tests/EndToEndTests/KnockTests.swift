@@ -128,7 +128,7 @@ extension CallTests {
                 of: web.whep,
                 token: WebBroadcast.token,
                 in: web.network,
-                ["--frames", "1", "--seconds", "60"]
+                ["--frames", "1", "--seconds", "300"]
             )
             try wait(until: "it knocks") { web.sender.errorOutput.contains("somebody from") }
             #expect(try web.broadcast.run("accept", "1").code == 0)

@@ -18,7 +18,7 @@ extension PathTests {
             let _: Bool? = try browser.evaluateOptional("(oriel.pc.isFirst = true)")
             try web.network.moveSender(to: Self.address, after: pause)
             let before = try browser.framesDecoded
-            try wait(until: "pictures flow: \(web.sender.errorOutput)", timeout: .seconds(20)) {
+            try wait(until: "pictures flow: \(web.sender.errorOutput)") {
                 try browser.framesDecoded > before + 30
             }
             #expect(try browser.evaluate("oriel.pc.isFirst ?? false", as: Bool.self))
@@ -35,7 +35,7 @@ extension PathTests {
             let _: Bool? = try browser.evaluateOptional("(pc.isFirst = true)")
             try scene.network.moveSender(to: Self.address, after: pause)
             let before = try scene.seen(browser).frames
-            try wait(until: "pictures flow: \(sender.errorOutput)", timeout: .seconds(20)) {
+            try wait(until: "pictures flow: \(sender.errorOutput)") {
                 try scene.seen(browser).frames > before + 30
             }
             let other = try scene.open("room=1234")
@@ -62,7 +62,7 @@ extension PathTests {
             try wait(until: "it is there again: \(sender.errorOutput)") {
                 sender.errorOutput.contains("the picture went on")
             }
-            try wait(until: "pictures flow: \(sender.errorOutput)", timeout: .seconds(20)) {
+            try wait(until: "pictures flow: \(sender.errorOutput)") {
                 try scene.seen(browser).frames > before + 30
             }
             let other = try scene.open("room=1234")

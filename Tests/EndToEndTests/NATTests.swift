@@ -53,7 +53,7 @@ extension PathTests {
             let sender = try member.attach(sides.server)
             let browser = try Browser(.chromium, in: network, "--arg=--disable-features=WebRtcHideLocalIpsWithMdns")
             try browser.open("http://\(Network.outsideAddress):8090/tea")
-            try wait(until: "the picture comes", timeout: .seconds(60)) {
+            try wait(until: "the picture comes") {
                 if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
                 return try browser.evaluate("theirs.videoWidth", as: Int.self) == 640
             }
@@ -100,7 +100,7 @@ extension PathTests {
                 try second.attach(["--render", other] + sides.server),
             ]
             for (path, colour) in [(seen, .blue), (other, .red)] as [(String, RenderedPictures.Colour)] {
-                try wait(until: "\(path) shows \(colour): \(members.map(\.errorOutput))", timeout: .seconds(60)) {
+                try wait(until: "\(path) shows \(colour): \(members.map(\.errorOutput))") {
                     try RenderedPictures(path)?.shows(colour) ?? false
                 }
             }

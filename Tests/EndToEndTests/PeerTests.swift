@@ -35,7 +35,7 @@ extension ProgramTests {
                     "--frames",
                     "30",
                     "--seconds",
-                    "45"
+                    "300"
                 )
                 #expect(report.error == nil, "\(test.testDescription)")
                 // A decoder that gets little time leaves out most of what it was sent.
@@ -56,7 +56,7 @@ extension ProgramTests {
 
         @Test func aViewerWithoutCandidatesIsFound() throws {
             let web = try WebBroadcast()
-            let report = try web.view(.wrtc, "--no-candidates", "--frames", "1", "--seconds", "20")
+            let report = try web.view(.wrtc, "--no-candidates", "--frames", "1", "--seconds", "300")
             #expect(report.frames >= 1)
         }
 
@@ -77,7 +77,7 @@ extension ProgramTests {
                 "p",
                 "--relay-only",
                 "--seconds",
-                "20",
+                "300",
                 "--frames",
                 "30"
             )
@@ -99,7 +99,7 @@ extension ProgramTests {
                 of: web.whep,
                 token: WebBroadcast.token,
                 in: web.network,
-                ["--frames", "150", "--seconds", "60"]
+                ["--frames", "150", "--seconds", "300"]
             )
             try wait(until: "the viewer is there") { web.sender.errorOutput.contains("looks in") }
             try web.network.loseFromSender(perThousand: 999)

@@ -88,7 +88,7 @@ struct CommandResult {
     let errorOutput: String
 
     /// - Parameter timeout: for a script of several commands, longer.
-    init(_ arguments: [String], environment: [String: String] = [:], timeout: Duration = .seconds(30)) throws {
+    init(_ arguments: [String], environment: [String: String] = [:], timeout: Duration = patience) throws {
         let program = try Subprocess(arguments, environment: environment)
         code = if case .code(let code) = try program.wait(timeout: timeout) { code } else { nil }
         output = program.output

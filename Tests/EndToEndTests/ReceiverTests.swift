@@ -74,7 +74,7 @@ extension ProgramTests {
                 OrdinaryUser.shared.running(["env", "DISPLAY=\(viewer.display)", "SDL_AUDIODRIVER=dummy"] + shell)
             )
             let sender = try Subprocess([Programs.oriel, "attach", "--dir", broadcast.directory, call])
-            try wait(until: "the picture is on the other screen: \(program.errorOutput)", timeout: .seconds(60)) {
+            try wait(until: "the picture is on the other screen: \(program.errorOutput)") {
                 if let exit = program.status() { throw Unexpected("\(exit): \(program.errorOutput)") }
                 let grab = broadcast.folder.file("grab.png")
                 let display = ["-f", "x11grab", "-draw_mouse", "0", "-video_size", "1280x720", "-i", viewer.display]
@@ -95,7 +95,7 @@ extension ProgramTests {
             for scene in ["typing", "scrolling"] {
                 let workload = try draw(scene, on: server)
                 let before = stream.receivers.map(\.frameCount)
-                try wait(until: "\(scene) is received", timeout: .seconds(90)) {
+                try wait(until: "\(scene) is received") {
                     zip(stream.receivers, before).allSatisfy { $0.frameCount > $1 + 75 }
                 }
                 workload.kill(SIGSTOP)
@@ -182,7 +182,7 @@ extension ProgramTests {
             func waitFor(_ receiver: Receiver, toShow screen: [UInt8], decibels: Double) throws {
                 try receiver.requireRunning()
                 var askedAt = MonotonicClock.now()
-                try wait(until: "\(codec) in \(receiver.kind) shows the screen", timeout: .seconds(90)) {
+                try wait(until: "\(codec) in \(receiver.kind) shows the screen") {
                     if let frame = receiver.lastFrame, lumaPSNR(frame, screen) >= decibels { return true }
                     if MonotonicClock.now() > askedAt + .seconds(5), try !receiver.gotAll {
                         let ssrc = tap.datagrams(.media).last.flatMap { RTPPacket($0.bytes) }?.ssrc ?? 0

@@ -144,11 +144,11 @@ extension PathTests {
             try wait(until: "the relay is told") { try !arguments.isEmpty || scene.whip.report.trickled == 1 }
             try scene.whip.network.blockUDP(exceptPort: 3478)
             let restarts = arguments.isEmpty
-            try wait(until: "it is sought: \(sender.errorOutput)", timeout: .seconds(90)) {
+            try wait(until: "it is sought: \(sender.errorOutput)") {
                 try restarts ? scene.whip.report.restarted > 0 : scene.whip.report.posts == 2
             }
             let before = try scene.whip.report.frames
-            try wait(until: "pictures flow: \(sender.errorOutput)", timeout: .seconds(60)) {
+            try wait(until: "pictures flow: \(sender.errorOutput)") {
                 try scene.whip.report.frames > before + 60
             }
             #expect(try scene.whip.report.posts == (restarts ? 1 : 2), "\(sender.errorOutput)")
@@ -175,7 +175,7 @@ extension PathTests {
                 of: "http://\(Network.senderAddress):8080/whep",
                 token: WebBroadcast.token,
                 in: network,
-                ["--frames", "300", "--seconds", "60"]
+                ["--frames", "300", "--seconds", "300"]
             )
             try wait(until: "the viewer is there") { sender.errorOutput.contains("looks in") }
             try network.blockUDP(exceptPort: 3478)

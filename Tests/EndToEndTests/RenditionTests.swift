@@ -36,14 +36,14 @@ extension WebTests {
             let bad = try web.open(.chromium)
             try bad.wait(forState: "live")
             if renditions > 1 {
-                try wait(until: "the bad link has a rendition of its own", timeout: .seconds(300)) {
+                try wait(until: "the bad link has a rendition of its own") {
                     try viewers(of: web).map(\.rendition) == [1, 2]
                 }
             }
             let (before, beforeBad) = (try good.framesDecoded, try bad.framesDecoded)
             // A picture of the only rendition may take the bad link seconds.
             let due = renditions > 1 ? 20 : 3
-            try wait(until: "both go on", timeout: .seconds(300)) {
+            try wait(until: "both go on") {
                 try good.framesDecoded > before + 100 && bad.framesDecoded > beforeBad + due
             }
             #expect(try viewers(of: web).first?.plis == 0)

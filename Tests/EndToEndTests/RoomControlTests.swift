@@ -6,14 +6,14 @@ extension CallTests {
     /// Members of a room knock, are let in or not, are sent away, hang up and are lost; each learns of the other.
     @Suite struct RoomControlTests {
         private func wait(for words: String, in process: Subprocess) throws {
-            try TestSupport.wait(until: "\(words): \(process.errorOutput)", timeout: .seconds(60)) {
+            try TestSupport.wait(until: "\(words): \(process.errorOutput)") {
                 if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
                 return process.errorOutput.contains(words)
             }
         }
 
         private func wait(for state: String, of browser: Browser) throws {
-            try TestSupport.wait(until: "the page is \(state)", timeout: .seconds(60)) {
+            try TestSupport.wait(until: "the page is \(state)") {
                 try browser.evaluate("document.documentElement.dataset.state", as: String.self) == state
             }
         }
@@ -55,7 +55,7 @@ extension CallTests {
             #expect(try scene.first.broadcast.run("status").output.contains("1: \"Ann\" from room tea"))
             #expect(try RenderedPictures(path) == nil)
             #expect(try scene.first.broadcast.run("accept", "1").code == 0)
-            try TestSupport.wait(until: "Ann sees the screen: \(ann.errorOutput)", timeout: .seconds(60)) {
+            try TestSupport.wait(until: "Ann sees the screen: \(ann.errorOutput)") {
                 try RenderedPictures(path)?.shows(.red) ?? false
             }
             try wait(for: "looks in", in: sharer)
@@ -188,12 +188,12 @@ extension CallTests {
             try wait(until: "the sender is in the room") { sender.errorOutput.contains("in room") }
             let member = Counterparts.python + [Counterparts.path("rooms_member.py"), url, "tea", "websocket"]
             let other = try Subprocess(network.atViewer(member))
-            try wait(until: "it is asked about: \(sender.errorOutput)", timeout: .seconds(60)) {
+            try wait(until: "it is asked about: \(sender.errorOutput)") {
                 sender.errorOutput.contains("from room tea asks to look in")
             }
             #expect(!other.output.contains(#""frames": 1"#))
             #expect(try broadcast.run("accept", "1").code == 0)
-            try wait(until: "the picture comes: \(other.output.suffix(200))", timeout: .seconds(60)) {
+            try wait(until: "the picture comes: \(other.output.suffix(200))") {
                 other.output.split(separator: "\n").last.map { !$0.contains(#""frames": 0"#) } ?? false
             }
             sender.kill(SIGTERM)

@@ -12,8 +12,7 @@ extension CallTests {
             _ processes: Subprocess...
         ) throws {
             try wait(
-                until: "\(path) shows \(colour): \(processes.map(\.errorOutput))",
-                timeout: .seconds(60)
+                until: "\(path) shows \(colour): \(processes.map(\.errorOutput))"
             ) {
                 for process in processes {
                     if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
@@ -127,7 +126,7 @@ extension CallTests {
             let scene = try RoomScene()
             let one = try scene.first.attach("--render", "-")
             let other = try scene.second.attach()
-            try wait(until: "pictures come: \(one.errorOutput)", timeout: .seconds(60)) {
+            try wait(until: "pictures come: \(one.errorOutput)") {
                 one.output.hasPrefix("YUV4MPEG2 W640 H480") && one.output.utf8.count > 640 * 480
             }
             try end(one, other)
@@ -149,7 +148,7 @@ extension CallTests {
                 try wait(until: "the browser is in the room") { try state(browser) == "waiting" }
                 sender = try scene.first.attach("--render", path)
             }
-            try wait(until: "they talk: \(sender.errorOutput)", timeout: .seconds(60)) {
+            try wait(until: "they talk: \(sender.errorOutput)") {
                 try state(browser) == "talking"
             }
             // Nothing is shown before the page shares something.
@@ -177,11 +176,11 @@ extension CallTests {
             let _: String = try browser.evaluate("window.colour = '#00f'")
             try waitUntil(path, shows: .blue, sender)
             // It is seen itself, too.
-            try wait(until: "the page shows the screen", timeout: .seconds(30)) {
+            try wait(until: "the page shows the screen") {
                 try browser.evaluate("theirs.videoWidth", as: Int.self) == 640
             }
             // The feedback reaches the browser's estimator: it sends, and gets no worse.
-            try wait(until: "reports reach the browser", timeout: .seconds(30)) {
+            try wait(until: "reports reach the browser") {
                 let lost: Int? = try browser.evaluateOptional(
                     """
                     (async () => [...(await oriel.pc.getStats()).values()].find(
@@ -205,7 +204,7 @@ extension CallTests {
                 let found = try? desk.xdotool("search", "--name", name)
                 return found.map { String($0.prefix { !$0.isNewline }) } ?? ""
             }
-            try wait(until: "both windows are there: \(one.errorOutput)", timeout: .seconds(60)) {
+            try wait(until: "both windows are there: \(one.errorOutput)") {
                 try find("the other member") != "" && find("what is sent") != ""
             }
             let (theirs, own) = (try find("the other member"), try find("what is sent"))
@@ -214,17 +213,17 @@ extension CallTests {
                 let (r, g, b) = try desk.pixel(x: x, y: y, in: folder)
                 return abs(Int(r) - colour.0) < 30 && abs(Int(g) - colour.1) < 30 && abs(Int(b) - colour.2) < 30
             }
-            try wait(until: "the windows show both screens", timeout: .seconds(30)) {
+            try wait(until: "the windows show both screens") {
                 try shows(300, 200, (0, 0, 255)) && shows(1100, 300, (255, 0, 0))
             }
             // Scaled to the window's size, with bars.
             try desk.xdotool("windowsize", theirs, "700", "300")
-            try wait(until: "the picture is scaled", timeout: .seconds(30)) {
+            try wait(until: "the picture is scaled") {
                 try shows(350, 290, (0, 0, 255)) && shows(20, 150, (0, 0, 0))
             }
             try scene.first.display.fill(.green)
             try scene.second.display.fill(.green)
-            try wait(until: "the windows follow", timeout: .seconds(30)) {
+            try wait(until: "the windows follow") {
                 try shows(350, 150, (0, 255, 0)) && shows(1100, 300, (0, 255, 0))
             }
             // Both are closed, and the call goes on.
@@ -245,7 +244,7 @@ extension CallTests {
             let desk = try XServer(.virtual(width: 1600, height: 900))
             let path = scene.second.file("seen.y4m")
             let one = try scene.first.attach("--preview", environment: desk.environment)
-            try wait(until: "the window is there: \(one.errorOutput)", timeout: .seconds(60)) {
+            try wait(until: "the window is there: \(one.errorOutput)") {
                 (try? desk.xdotool("search", "--name", "what is sent")) != nil
             }
             one.kill(SIGKILL)

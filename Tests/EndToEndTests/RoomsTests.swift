@@ -33,7 +33,7 @@ import Testing
         let walk = try Subprocess(
             Counterparts.python + [Counterparts.path("rooms_walk.py"), "http://127.0.0.1:\(server.port)", "1", "10000"]
         )
-        try walk.wait(timeout: .seconds(300))
+        try walk.wait()
         let line = try #require(walk.output.split(separator: "\n").last, "\(walk.errorOutput)")
         let outcome = try JSONDecoder().decode(Outcome.self, from: Data(line.utf8))
         #expect(outcome.wrong == nil)
@@ -66,7 +66,7 @@ import Testing
         let clients = try Subprocess(
             Counterparts.python + [Counterparts.path("rooms_hostile.py"), "127.0.0.1", "\(server.port)"]
         )
-        try clients.wait(timeout: .seconds(300))
+        try clients.wait()
         let line = try #require(clients.output.split(separator: "\n").last, "\(clients.errorOutput)")
         let told = try JSONDecoder().decode(Hostility.self, from: Data(line.utf8))
         #expect(told.quiet)

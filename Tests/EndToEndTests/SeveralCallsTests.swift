@@ -21,7 +21,7 @@ extension CallTests {
                     "framemd5", folder.file("frames"),
                 ])
             )
-            let report = try web.view(.aiortc, "--codec", "VP8", "--frames", "60", "--seconds", "45")
+            let report = try web.view(.aiortc, "--codec", "VP8", "--frames", "60", "--seconds", "300")
             #expect(report.error == nil && report.frames >= 60)
             #expect(try player.wait() == .code(0), "\(player.errorOutput)")
             let frames = String(decoding: try contents(of: folder.file("frames")), as: UTF8.self)
@@ -41,7 +41,7 @@ extension CallTests {
         @Test func aRefusedCallHoldsUpNobody() throws {
             let web = try WebBroadcast("rtp://\(Network.viewerAddress):5004")
             let counter = try draw("counter", on: web.server, "--fps", "30")
-            let report = try web.view(.pion, "--codec", "VP8", "--frames", "60", "--seconds", "45")
+            let report = try web.view(.pion, "--codec", "VP8", "--frames", "60", "--seconds", "300")
             #expect(report.error == nil && report.frames >= 60)
             counter.stop()
         }

@@ -55,7 +55,7 @@ struct SharedScreen {
             of: url,
             token: token,
             in: network,
-            ["--frames", "1", "--seconds", "20"]
+            ["--frames", "1", "--seconds", "300"]
         )
         return try Counterparts.report(viewer)
     }

@@ -66,7 +66,7 @@ extension CallTests {
                 try wait(until: "the other one is in the room") { other.output.contains("true") }
                 sender = try Subprocess(network.atSender(attach))
             }
-            try wait(until: "the picture comes", timeout: .seconds(60)) {
+            try wait(until: "the picture comes") {
                 if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
                 return try frames(other) > 0
             }

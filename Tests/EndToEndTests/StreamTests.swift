@@ -54,7 +54,7 @@ extension WebTests {
 
             func next<Value: Decodable>(_ type: Value.Type, _ what: String) throws -> Value {
                 var line: Substring = ""
-                try wait(until: "\(what) is told", timeout: .seconds(60)) {
+                try wait(until: "\(what) is told") {
                     let lines = process.output.split(separator: "\n", omittingEmptySubsequences: false)
                     if lines.count <= linesRead + 1, let exit = process.status() {
                         throw Unexpected("\(what): \(exit) \(process.errorOutput)")
@@ -215,7 +215,7 @@ extension WebTests {
                 )
                 return try JSONDecoder().decode([Track].self, from: Data(text.utf8))
             }
-            try wait(until: "all streams come", timeout: .seconds(60)) {
+            try wait(until: "all streams come") {
                 let tracks = try tracks()
                 return tracks.count == 3
                     && tracks.allSatisfy { $0.packets >= 30 && ($0.kind == "audio" || $0.frames >= 10) }
@@ -224,7 +224,7 @@ extension WebTests {
             check(all, in: ["video", "video", "audio"])
             #expect(all.compactMap(\.clockRate).count == 3)
             try streams.finish()
-            try wait(until: "the goodbye is heard", timeout: .seconds(60)) {
+            try wait(until: "the goodbye is heard") {
                 try browser.evaluate("pc.connectionState != 'connected' || pc.sctp?.transport.state == 'closed'")
             }
         }

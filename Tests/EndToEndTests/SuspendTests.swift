@@ -35,7 +35,7 @@ extension WebTests {
             try wait(until: "the first is in the room") { one.errorOutput.contains("in room") }
             let other = try scene.second.attach("--render", path)
             func sees(_ colour: RenderedPictures.Colour) throws {
-                try wait(until: "it sees \(colour): \(one.errorOutput) \(other.errorOutput)", timeout: .seconds(60)) {
+                try wait(until: "it sees \(colour): \(one.errorOutput) \(other.errorOutput)") {
                     try RenderedPictures(path)?.shows(colour) ?? false
                 }
             }

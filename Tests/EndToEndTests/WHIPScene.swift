@@ -73,7 +73,7 @@ final class WHIPScene {
     }
 
     func waitForPicture(_ sender: Subprocess) throws {
-        try wait(until: "the picture comes", timeout: .seconds(60)) {
+        try wait(until: "the picture comes") {
             if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
             return try report.frames > 0
         }

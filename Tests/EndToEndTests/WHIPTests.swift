@@ -55,7 +55,7 @@ extension CallTests {
             let sender = try scene.attach()
             try scene.waitForPicture(sender)
             try scene.restartServer()
-            try wait(until: "it is published again: \(sender.errorOutput)", timeout: .seconds(90)) {
+            try wait(until: "it is published again: \(sender.errorOutput)") {
                 try scene.report.frames > 0
             }
             #expect(sender.errorOutput.ranges(of: "does not say where the session is").count == 1)

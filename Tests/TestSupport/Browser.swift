@@ -81,7 +81,7 @@ package final class Browser {
 
     private func nextLine(_ what: String) throws -> String {
         var line = ""
-        try wait(until: what, timeout: .seconds(90)) {
+        try wait(until: what) {
             if let exit = process.status() { throw Failure(description: "\(what): \(exit) \(process.errorOutput)") }
             let lines = process.output.split(separator: "\n", omittingEmptySubsequences: false)
             guard lines.count > linesRead + 1 else { return false }

@@ -63,7 +63,7 @@ package enum Counterparts {
     }
 
     package static func report(_ viewer: Subprocess) throws -> Report {
-        try viewer.wait(timeout: .seconds(60))
+        try viewer.wait()
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         guard let line = viewer.output.split(separator: "\n").last(where: { $0.hasPrefix("{") }) else {

@@ -90,7 +90,7 @@ package final class Janus {
         let process = try Subprocess(
             network.atViewer(["janus", "-F", folder.path, "-C", folder.file("janus.jcfg"), "--disable-colors"])
         )
-        try wait(until: "Janus listens", timeout: .seconds(30)) {
+        try wait(until: "Janus listens") {
             if let exit = process.status() { throw Browser.Failure(description: "\(exit): \(process.output)") }
             return process.output.contains("WebSockets thread started")
                 && process.output.contains("HTTP webserver started")

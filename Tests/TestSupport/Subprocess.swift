@@ -71,7 +71,7 @@ package final class Subprocess {
 
     /// Waits for the end of the program.
     @discardableResult
-    package func wait(timeout: Duration = .seconds(30)) throws -> Exit {
+    package func wait(timeout: Duration = patience) throws -> Exit {
         try TestSupport.wait(until: "process \(pid) ends", timeout: timeout) { status() != nil }
         return exit!
     }

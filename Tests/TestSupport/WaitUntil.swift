@@ -1,15 +1,18 @@
 import Posix
 
+/// How long a test waits for what must come: it keeps a broken test from hanging, and lets a busy machine take its time.
+package let patience = Duration.seconds(300)
+
 /// A condition that never came true.
 package struct WaitTimeout: Error, CustomStringConvertible {
     package let what: String
     package var description: String { "waited in vain until \(what)" }
 }
 
-/// Polls `condition` every few milliseconds. The deadline is generous: it only keeps a broken test from hanging.
+/// Polls `condition` every few milliseconds.
 package func wait(
     until what: String,
-    timeout: Duration = .seconds(30),
+    timeout: Duration = patience,
     _ condition: () throws -> Bool
 ) throws {
     let end = ContinuousClock.now + timeout
