@@ -39,6 +39,8 @@ static void become(const struct posix_program *program, pid_t parent) {
     }
     for (int index = 0; index < program->count; index++)
         if (dup2(moved[index], index) < 0) return;
+    // Libraries open sockets that a program would inherit, and keep open. Before Linux 5.9 it does.
+    syscall(SYS_close_range, program->count, ~0U, 0);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

@@ -1,5 +1,6 @@
 import Glibc
 import Posix
+import TestSupport
 import Testing
 import Time
 
@@ -22,28 +23,46 @@ import Time
         #expect(mapping.guarded { mapping.load64(0) } == nil)
     }
 
+    /// Runs a program and returns what it printed.
+    private func lines(
+        of program: String...,
+        inheriting names: Set<String>? = [],
+        environment: [String: String] = [:]
+    ) throws -> [String] {
+        let output = scratch(0)
+        let child = try ChildProcess(
+            program[0],
+            arguments: program,
+            inheriting: names,
+            environment: environment,
+            descriptors: [nil, output.raw, 2],
+            tie: .group
+        )
+        #expect(waitReadable(child.descriptor.raw, until: MonotonicClock.now() + patience))
+        #expect(child.takeExit() == .code(0))
+        let text = String(decoding: try output.readBytes(1 << 20), as: UTF8.self)
+        return text.split(separator: "\n").map(String.init)
+    }
+
     /// Secrets may be in the environment.
     @Test func aProgramInheritsOnlyWhatIsNamed() throws {
         func environment(inheriting names: Set<String>?) throws -> [String] {
-            let output = scratch(0)
-            let child = try ChildProcess(
-                "/usr/bin/env",
-                arguments: ["env"],
-                inheriting: names,
-                environment: ["ORIEL_TEST": "1"],
-                descriptors: [nil, output.raw, 2],
-                tie: .group
-            )
-            #expect(waitReadable(child.descriptor.raw, until: MonotonicClock.now() + .seconds(30)))
-            #expect(child.takeExit() == .code(0))
-            let text = String(decoding: try output.readBytes(1 << 20), as: UTF8.self)
-            return text.split(separator: "\n").map(String.init)
+            try lines(of: "/usr/bin/env", inheriting: names, environment: ["ORIEL_TEST": "1"])
         }
         let path = "PATH=" + String(cString: try #require(getenv("PATH")))
         let all = try environment(inheriting: nil)
         #expect(all.contains(path) && all.contains("ORIEL_TEST=1"))
         #expect(try environment(inheriting: []) == ["ORIEL_TEST=1"])
         #expect(try environment(inheriting: ["PATH", "ORIEL_TEST"]).sorted() == ["ORIEL_TEST=1", path])
+    }
+
+    /// Libraries open sockets that do not close by themselves when a program is started.
+    @Test func aProgramInheritsNoOtherDescriptor() throws {
+        let file = scratch(0)
+        let stray = dup(file.raw)
+        defer { close(stray) }
+        // The last one is that of the folder.
+        #expect(try lines(of: "/bin/ls", "/proc/self/fd") == ["0", "1", "2", "3"])
     }
 
     @Test func aFaultOutsideTheGuardStillEndsTheProcess() async {
