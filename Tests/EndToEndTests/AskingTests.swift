@@ -115,9 +115,10 @@ extension WebTests {
             #expect(try terminal.wait() == .code(0), "\(terminal.errorOutput)")
             #expect(try run("known").output.hasPrefix("Ann, since 20"))
             terminal = try atTerminal(share("--accept", "known"), typing: ["let in \"Ann\"", "^C"])
-            try browser.wait(forState: "live")
+            try wait(until: "Ann is back: \(terminal.errorOutput)") {
+                terminal.errorOutput.contains("viewer 1 (\"Ann\") looks in")
+            }
             #expect(!terminal.errorOutput.contains("asks to look in"))
-            #expect(terminal.errorOutput.contains("viewer 1 (\"Ann\") looks in"))
             let unknown = try run("forget", "Bob", "--dir", folder.file("bridge"))
             #expect(
                 unknown.code == 1 && unknown.errorOutput.contains("nobody is known as Bob"),

@@ -1,5 +1,6 @@
 import Glibc
 import Posix
+import TestSupport
 import Testing
 import Time
 
@@ -86,6 +87,7 @@ private struct PairWriter: ~Copyable {
         #expect(try shownByte(&reader) == 6)
         try writer.folder.stop(reason: "")
         #expect(ringFiles() == [])
+        try wait(until: "the lock is free") { try !directory.hasWriter() }
         #expect(try BridgeInspection(directory).liveness == .stopped)
     }
 

@@ -102,8 +102,7 @@ import Time
         }
         let isTold = watch.take()
         #expect(isTold)
-        let hasReaders = writer.hasReaders
-        #expect(!hasReaders)
+        try wait(until: "nobody reads") { !writer.hasReaders }
     }
 
     private func plant(_ folder: String, _ files: [String]) throws {

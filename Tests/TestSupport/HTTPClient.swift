@@ -27,7 +27,7 @@ package final class HTTPClient {
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         descriptor = FileDescriptor(taking: try check("socket") { socket(AF_INET, kind, 0) })
         // Only keeps a broken test from hanging.
-        var limit = timeval(tv_sec: 30, tv_usec: 0)
+        var limit = timeval(tv_sec: Int(patience.components.seconds), tv_usec: 0)
         setsockopt(descriptor.raw, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
