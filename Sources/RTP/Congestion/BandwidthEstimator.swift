@@ -59,7 +59,7 @@ package struct BandwidthEstimator: Sendable {
     private static let (patience, impatience) = (Duration.seconds(1), Duration.milliseconds(300))
     /// The round trip that is assumed where none is known.
     private static let usualRoundTrip = Duration.milliseconds(100)
-    /// The time between two probes. While little is sent, each that finds nothing doubles it.
+    /// The time between two probes. While little is sent, each doubles it; but at once after one that found more.
     private static let (probeInterval, longestProbeInterval) = (Duration.seconds(2), Duration.seconds(32))
     /// Seconds that a probe takes at the least.
     private static let (probeTime, firstProbeTime) = (0.015, 0.02)
@@ -176,13 +176,12 @@ package struct BandwidthEstimator: Sendable {
     ///
     /// - Parameter wanted: what would be sent if it could, in bits a second.
     package mutating func takeProbe(for wanted: Double, at now: Instant) -> Probe? {
-        let isLimited = wanted == .infinity || delivery.rate ?? 0 > Self.applicationLimit * rate
-        let interval = isLimited ? Self.probeInterval : probePause
+        if wanted == .infinity || delivery.rate ?? 0 > Self.applicationLimit * rate { probePause = Self.probeInterval }
         guard hasFeedback, wanted > estimate, estimate < ceiling, queued < 25, trend.signal != .overuse,
-            now - (probedAt ?? .start) >= interval, now - (decreasedAt ?? .start) >= Self.probeInterval / 2
+            now - (probedAt ?? .start) >= probePause, now - (decreasedAt ?? .start) >= Self.probeInterval / 2
         else { return nil }
         probedAt = now
-        probePause = min(interval * 2, Self.longestProbeInterval)
+        probePause = min(probePause * 2, Self.longestProbeInterval)
         return Probe(rate: min(2 * estimate, ceiling * 1.25), time: Self.probeTime)
     }
 
@@ -282,7 +281,7 @@ package struct BandwidthEstimator: Sendable {
             if isDrop { decreasedAt = now }
         } else if found > Self.jump * rate {
             // The next probe may show more.
-            (probedAt, probePause) = (nil, Self.probeInterval)
+            probedAt = nil
             rate = min(found, 2 * rate)
         }
     }
