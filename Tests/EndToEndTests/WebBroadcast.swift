@@ -112,7 +112,13 @@ extension Browser {
         }
     }
 
-    var framesDecoded: Int { get throws { try evaluateOptional("(await oriel.stats()).framesDecoded") ?? 0 } }
+    /// Frames that the page's peer connection has decoded; 0 if it does not say so, as one that is closed meanwhile never does.
+    var framesDecoded: Int {
+        get throws {
+            let silence = "new Promise(done => setTimeout(done, 10_000, {}))"
+            return try evaluateOptional("(await Promise.race([oriel.stats(), \(silence)])).framesDecoded") ?? 0
+        }
+    }
 
     /// The luma of the picture on the page, as a browser paints it.
     func luma() throws -> (pixels: [UInt8], width: Int) {

@@ -1,10 +1,10 @@
 import Dispatch
-import Testing
+package import Testing
 
 /// Runs the tests of a suite on a thread of its own, from the start. Tests that share the common threads are taken in turn, level by
 /// level: those of deep suites begin when all others have ended, and then wait on a machine that has nothing else to do.
-struct OwnThread: SuiteTrait, TestScoping {
-    func provideScope(
+package struct OwnThread: SuiteTrait, TestScoping {
+    package func provideScope(
         for test: Test,
         testCase: Test.Case?,
         performing function: @Sendable () async throws -> Void
@@ -23,5 +23,5 @@ struct OwnThread: SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == OwnThread {
-    static var onItsOwnThread: Self { Self() }
+    package static var onItsOwnThread: Self { Self() }
 }
