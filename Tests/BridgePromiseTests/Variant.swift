@@ -1,10 +1,6 @@
 import Glibc
 import Posix
-import TestSupport
 import Testing
-
-/// What the bridge promises, one promise at a time: each fills the machine with processes.
-@Suite(.serialized, .onItsOwnThread) enum BridgePromises {}
 
 /// A build of `bridge-peer`: the correct one, or one with a mistake that a promise's test must find.
 struct Variant: Sendable, CustomTestStringConvertible {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Real browsers open the page and see the screen.
-extension WebTests {
+extension ViewerTests {
     @Suite struct BrowserTests {
         @Test(arguments: Browser.Kind.allCases, ["vp8", "vp9", "av1"])
         func aBrowserSeesTheScreen(kind: Browser.Kind, codec: String) throws {

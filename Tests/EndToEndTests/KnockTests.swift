@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-extension CallTests {
+extension ViewerTests {
     /// A broadcast into which viewers are let one by one.
     @Suite struct KnockTests {
         private func viewerNumber(_ web: WebBroadcast) -> String? {

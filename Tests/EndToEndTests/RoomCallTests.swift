@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-extension CallTests {
+extension RoomTests {
     /// A sender in a one-to-one room, and a browser at the page of that room.
     @Suite struct RoomCallTests {
         private static let room = "tea at five"

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-extension CallTests {
+extension RoomTests {
     /// Members of a room knock, are let in or not, are sent away, hang up and are lost; each learns of the other.
     @Suite struct RoomControlTests {
         private func wait(for words: String, in process: Subprocess) throws {
@@ -169,7 +169,7 @@ extension CallTests {
     }
 }
 
-extension CallTests {
+extension RoomTests {
     /// Others than Oriel's own members at a room.
     @Suite struct RoomGuestTests {
         /// It cannot knock: it is asked about by its connection.

@@ -3,7 +3,7 @@ import Posix
 import TestSupport
 import Testing
 
-extension CallTests {
+extension RoomTests {
     /// What the other member of a room sends is shown.
     @Suite struct RoomRenderTests {
         private func waitUntil(

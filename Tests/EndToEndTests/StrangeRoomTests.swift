@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-extension CallTests {
+extension RoomTests {
     /// A sender in a room of python-socketio's, with libwebrtc as the other member.
     @Suite struct StrangeRoomTests {
         private struct Report: Decodable {

@@ -2,19 +2,25 @@ import Glibc
 import TestSupport
 import Testing
 
-// Four queues: each test of one fills the machine for some of its time, and waits for the rest of it.
+// Queues: each test of one fills the machine for some of its time, and waits for the rest of it.
 
-/// Tests with browsers, one at a time.
-@Suite(.serialized, .onItsOwnThread) enum WebTests {}
+/// Tests of the page and of the sender behind it, one at a time.
+@Suite(.serialized) enum WebTests {}
 
-/// Tests of calls that others run, one at a time.
-@Suite(.serialized, .onItsOwnThread) enum CallTests {}
+/// Tests of browsers that look in, one at a time.
+@Suite(.serialized) enum ViewerTests {}
+
+/// Tests of rooms in which two meet, one at a time.
+@Suite(.serialized) enum RoomTests {}
+
+/// Tests of media servers, and of several calls at once, one at a time.
+@Suite(.serialized) enum CallTests {}
 
 /// Tests of the ways to peers: behind NATs, by relays, across changes of network; one at a time.
-@Suite(.serialized, .onItsOwnThread) enum PathTests {}
+@Suite(.serialized) enum PathTests {}
 
-/// Tests with other programs that receive or share a screen, one at a time.
-@Suite(.serialized, .onItsOwnThread) enum ProgramTests {}
+/// Tests with other programs that receive, read or share a screen, one at a time.
+@Suite(.serialized) enum ProgramTests {}
 
 /// A screen, its broadcast, and a sender to browsers at the other end of a network.
 final class WebBroadcast {
