@@ -59,8 +59,7 @@ package struct BandwidthEstimator: Sendable {
     private static let (patience, impatience) = (Duration.seconds(1), Duration.milliseconds(300))
     /// The round trip that is assumed where none is known.
     private static let usualRoundTrip = Duration.milliseconds(100)
-    /// The time between two probes. While little is sent, each doubles it; but at once after one that found more.
-    private static let (probeInterval, longestProbeInterval) = (Duration.seconds(2), Duration.seconds(32))
+    private static let probeInterval = Duration.seconds(2)
     /// Seconds that a probe takes at the least.
     private static let (probeTime, firstProbeTime) = (0.015, 0.02)
     private static let firstRate = 5_000_000.0
@@ -102,8 +101,6 @@ package struct BandwidthEstimator: Sendable {
     private var speed: (value: Double, at: Instant)?
     private var grownAt: Instant?
     private var probedAt: Instant?
-    /// The time until the next probe while little is sent.
-    private var probePause = Self.probeInterval
     /// The time from sending to feedback, in milliseconds.
     private var trips = RecentMinimum(interval: 2000)
     private var shortestTrip: Duration? { trips.value.map { .milliseconds($0) } }
@@ -176,12 +173,10 @@ package struct BandwidthEstimator: Sendable {
     ///
     /// - Parameter wanted: what would be sent if it could, in bits a second.
     package mutating func takeProbe(for wanted: Double, at now: Instant) -> Probe? {
-        if wanted == .infinity || delivery.rate ?? 0 > Self.applicationLimit * rate { probePause = Self.probeInterval }
         guard hasFeedback, wanted > estimate, estimate < ceiling, queued < 25, trend.signal != .overuse,
-            now - (probedAt ?? .start) >= probePause, now - (decreasedAt ?? .start) >= Self.probeInterval / 2
+            now - (probedAt ?? .start) >= Self.probeInterval, now - (decreasedAt ?? .start) >= Self.probeInterval / 2
         else { return nil }
         probedAt = now
-        probePause = min(probePause * 2, Self.longestProbeInterval)
         return Probe(rate: min(2 * estimate, ceiling * 1.25), time: Self.probeTime)
     }
 
