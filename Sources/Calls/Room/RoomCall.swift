@@ -293,7 +293,7 @@ package final class RoomCall: JoinedCall {
                 defer { state.number = number }
                 return state.number
             }
-            // It has come again, and its end was not told.
+            // The other member has come again, and nothing told that it had gone.
             if let former, former != number {
                 report(.peerLeft(number: former, why: EndReason.lost.deed, .lost))
             }
