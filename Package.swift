@@ -38,7 +38,8 @@ let package = Package(
             name: "oriel",
             dependencies: [
                 "Broadcast", "Sender", "Calls", "CPNG", "FrameBridge", "HTTP", "Media", "Peers", "Pixels", "Posix",
-                "Rendering", "RTP", "Time", "VideoDecoding", "VideoEncoding", "WebRTC", "X11Capture", argumentParser,
+                "Rendering", "RTP", "Sound", "Time", "VideoDecoding", "VideoEncoding", "WebRTC", "X11Capture",
+                argumentParser,
             ],
             swiftSettings: swift
         ),
@@ -49,9 +50,10 @@ let package = Package(
         ),
         .target(
             name: "Sender",
-            dependencies: ["FrameBridge", "Media", "Pixels", "Posix", "Time", "VideoEncoding"],
+            dependencies: ["FrameBridge", "Media", "Pixels", "Posix", "SoundCoding", "Time", "VideoEncoding"],
             swiftSettings: safe
         ),
+        .target(name: "Sound", dependencies: ["CPulse", "FrameBridge", "Posix", "Time"], swiftSettings: swift),
         .target(
             name: "Calls",
             dependencies: [
@@ -102,6 +104,11 @@ let package = Package(
             dependencies: ["CAOM", "CVPX", "Media", "Pixels", "Time"],
             swiftSettings: swift + [.enableExperimentalFeature("Lifetimes")]
         ),
+        .target(
+            name: "SoundCoding",
+            dependencies: ["COpus", "Media", "Time"],
+            swiftSettings: swift + [.enableExperimentalFeature("Lifetimes")]
+        ),
         .target(name: "X11Capture", dependencies: ["CXCB", "Pixels", "Posix", "Time"], swiftSettings: swift),
         .target(name: "Pixels", dependencies: ["CPixels", "CYUV"], swiftSettings: swift),
         .target(
@@ -126,6 +133,8 @@ let package = Package(
         .systemLibrary(name: "CXTest", pkgConfig: "xcb-xtest", providers: [.apt(["libxcb-xtest0-dev"])]),
         .systemLibrary(name: "CAOM", pkgConfig: "aom", providers: [.apt(["libaom-dev"])]),
         .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
+        .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
+        .systemLibrary(name: "CPulse", pkgConfig: "libpulse", providers: [.apt(["libpulse-dev"])]),
         .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
         .systemLibrary(name: "CNice", pkgConfig: "nice", providers: [.apt(["libnice-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
@@ -211,6 +220,16 @@ let package = Package(
             dependencies: [
                 "Differential", "Media", "Pixels", "Posix", "TestSupport", "Time", "VideoDecoding", "VideoEncoding",
             ],
+            swiftSettings: swift
+        ),
+        .testTarget(
+            name: "SoundCodingTests",
+            dependencies: ["Media", "SoundCoding", "TestSupport", "Time"],
+            swiftSettings: swift
+        ),
+        .testTarget(
+            name: "SoundTests",
+            dependencies: ["FrameBridge", "Posix", "Sound", "TestSupport", "Time"],
             swiftSettings: swift
         ),
         .testTarget(

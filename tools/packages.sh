@@ -1,7 +1,8 @@
 # Debian packages, by what needs them. Sourced by the other tools.
 
 build_packages=(libnice-dev libssl-dev libsrtp2-dev libxcb1-dev libxcb-shm0-dev libxcb-randr0-dev libxcb-xfixes0-dev libxcb-damage0-dev
-    libxcb-xinput-dev libxcb-composite0-dev libxcb-xtest0-dev libvpx-dev libaom-dev libyuv-dev libpng-dev pkg-config)
+    libxcb-xinput-dev libxcb-composite0-dev libxcb-xtest0-dev libvpx-dev libaom-dev libyuv-dev libpng-dev
+    libopus-dev libpulse-dev pkg-config)
 
 # An X server and fonts for the demo desktop.
 demo_packages=(xvfb xfonts-base)
@@ -9,7 +10,8 @@ demo_packages=(xvfb xfonts-base)
 # Receivers, judges and X servers that others wrote.
 test_packages=("${demo_packages[@]}" ffmpeg gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
     gstreamer1.0-plugins-bad gstreamer1.0-x vlc-bin vlc-plugin-base vlc-plugin-video-output tshark xserver-xorg-core xserver-xorg-video-dummy xwayland weston tigervnc-standalone-server
-    x11-xserver-utils x11-apps xauth xdotool xterm openbox iproute2 passwd python3)
+    x11-xserver-utils x11-apps xauth xdotool xterm openbox iproute2 passwd python3 pulseaudio pulseaudio-utils
+    espeak-ng opus-tools)
 
 # WebRTC stacks and browsers that others wrote.
 counterpart_packages=(chromium chromium-driver firefox-esr openssl nginx-light coturn nftables iproute2 python3 python3-venv python3-websockets

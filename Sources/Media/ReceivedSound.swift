@@ -1,0 +1,31 @@
+package import Time
+
+/// A packet of Opus as a peer sent it. Packets may be missing, come twice, and overtake each other.
+package struct ReceivedSound: Equatable, Sendable {
+    /// Of its RTP packet.
+    package let sequenceNumber: UInt16
+    /// When its first sample was heard, in ticks of 48 kHz from anywhere, modulo 2³².
+    package let timestamp: UInt32
+    /// When it came.
+    package let arrivedAt: Instant
+    /// The payload, untrusted; never empty.
+    package let bytes: [UInt8]
+
+    package init(sequenceNumber: UInt16, timestamp: UInt32, arrivedAt: Instant, bytes: [UInt8]) {
+        (self.sequenceNumber, self.timestamp) = (sequenceNumber, timestamp)
+        (self.arrivedAt, self.bytes) = (arrivedAt, bytes)
+    }
+}
+
+/// Takes the sound that peers send, any number at once. No method waits.
+package protocol SoundReceiver: AnyObject, Sendable {
+    /// Takes a packet.
+    ///
+    /// - Parameters:
+    ///   - packet: of a stream that begins with the first packet of its peer.
+    ///   - peer: the peer's number.
+    func take(_ packet: ReceivedSound, from peer: Int)
+
+    /// The peer has gone, or its stream has ended.
+    func end(_ peer: Int)
+}

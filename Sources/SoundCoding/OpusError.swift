@@ -1,0 +1,9 @@
+/// Why libopus did not do what was asked.
+package struct OpusError: Error, Equatable, CustomStringConvertible {
+    /// The function of libopus.
+    package let call: String
+    /// Its negative code, `OPUS_BAD_ARG` and the like.
+    package let code: Int32
+
+    package var description: String { "\(call) failed (\(code)): see whether libopus is in order" }
+}
