@@ -77,7 +77,7 @@ let package = Package(
         .target(
             name: "HTTP",
             dependencies: [
-                "Time",
+                "COpenSSL", "Time",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -134,7 +134,7 @@ let package = Package(
         .systemLibrary(name: "CAOM", pkgConfig: "aom", providers: [.apt(["libaom-dev"])]),
         .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
         .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
-        .systemLibrary(name: "CPulse", pkgConfig: "libpulse", providers: [.apt(["libpulse-dev"])]),
+        .systemLibrary(name: "CPulse", providers: [.apt(["libpulse-dev"])]),
         .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
         .systemLibrary(name: "CNice", pkgConfig: "nice", providers: [.apt(["libnice-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
@@ -284,7 +284,8 @@ let package = Package(
         .testTarget(
             name: "OrielTests",
             dependencies: [
-                "Calls", "FrameBridge", "Media", "oriel", "Peers", "Posix", "Sender", "TestSupport", "Time", "WebRTC",
+                "Calls", "FrameBridge", "HTTP", "Media", "oriel", "Peers", "Posix", "Sender", "TestSupport", "Time",
+                "WebRTC",
                 argumentParser,
             ],
             swiftSettings: swift

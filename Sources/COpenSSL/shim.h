@@ -6,7 +6,9 @@
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
+#include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 
 /* Macros that Swift does not import. */
 static const unsigned long oriel_op_no_query_mtu = SSL_OP_NO_QUERY_MTU;

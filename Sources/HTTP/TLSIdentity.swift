@@ -1,10 +1,23 @@
+internal import COpenSSL
 import NIOSSL
 
 /// A certificate with its key, by which a web server serves HTTPS.
 package struct TLSIdentity: Sendable {
     /// The host names that the certificate stands for, in its order; without wildcards, which name no host.
     package let names: [String]
+    /// The SHA-256 of the certificate (RFC 8122 §5), as browsers show it: pairs of hexadecimal digits with colons between.
+    package let fingerprint: String
+    /// The instant of the clock of the day after which no browser takes the certificate, in seconds since 1970.
+    package let expiresAt: Int
     let context: NIOSSLContext
+
+    /// Reads a PEM file with a certificate that nobody but its own machine stands for, and its key. It has no names: they prove
+    /// nothing.
+    package init(selfSigned file: String) throws(HTTPServerError) {
+        let identity = try TLSIdentity(certificate: file, key: file)
+        (context, fingerprint, expiresAt) = (identity.context, identity.fingerprint, identity.expiresAt)
+        names = []
+    }
 
     /// Reads PEM files: the certificate with its chain, and the key.
     package init(certificate: String, key: String) throws(HTTPServerError) {
@@ -24,6 +37,14 @@ package struct TLSIdentity: Sendable {
             throw .certificate(file: key, reason: "\(error)")
         }
         names = chain.first.map(Self.names) ?? []
+        fingerprint = chain.first.flatMap { try? Self.fingerprint(of: $0.toDERBytes()) } ?? ""
+        expiresAt = chain.first.map { Int($0.notValidAfter) } ?? 0
+    }
+
+    private static func fingerprint(of certificate: [UInt8]) -> String {
+        var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+        SHA256(certificate, certificate.count, &digest)
+        return digest.map { ($0 < 0x10 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: ":")
     }
 
     private static func names(of certificate: NIOSSLCertificate) -> [String] {

@@ -138,6 +138,25 @@ extension ViewerTests {
             #expect(try browser.evaluate("isSecureContext", as: Bool.self))
         }
 
+        /// One that nobody has signed serves too, and is the same after each start.
+        @Test func aCertificateOfItsOwnMakesItHTTPS() throws {
+            let web = try WebBroadcast("--https")
+            func fingerprint() throws -> Substring {
+                try #require(
+                    web.sender.errorOutput.firstMatch(of: /SHA-256: ((?:[0-9A-F]{2}:){31}[0-9A-F]{2})\n/)?.output.1
+                )
+            }
+            let first = try fingerprint()
+            let link = web.page.replacing("http://", with: "https://")
+            #expect(web.sender.output == "\(link)\n")
+            let browser = try web.open(.chromium, page: link)
+            try browser.wait(forState: "live")
+            #expect(try browser.evaluate("isSecureContext", as: Bool.self))
+            web.sender.stop()
+            try web.restartSender()
+            #expect(try fingerprint() == first)
+        }
+
         @Test func aBrowserLooksInOverIPv6() throws {
             let web = try WebBroadcast(over: Network(.ipv6))
             let browser = try web.open(.chromium)

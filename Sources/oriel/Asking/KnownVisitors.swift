@@ -21,17 +21,12 @@ struct KnownVisitors {
     private static let patience = Duration.seconds(2)
 
     let path: String
-    private let folder: String
+    private let folder: StateFolder
 
     /// - Parameter environment: finds a variable.
     init(environment: (String) -> String? = { getenv($0).map { String(cString: $0) } }) throws {
-        // A path that is not absolute does not count (XDG Base Directory Specification 0.8).
-        func folder(_ name: String) -> String? { environment(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
-        guard let state = folder("XDG_STATE_HOME") ?? folder("HOME").map({ "\($0)/.local/state" }) else {
-            throw Failure(.failed, "there is no place for who is known: set HOME or XDG_STATE_HOME")
-        }
-        self.folder = "\(state)/oriel"
-        path = "\(state)/oriel/known"
+        folder = try StateFolder(for: "who is known", environment: environment)
+        path = "\(folder.path)/known"
     }
 
     /// Those who are known.
@@ -96,15 +91,15 @@ struct KnownVisitors {
 
     /// Changes the file in one step, one process after the other.
     private func change(_ body: (inout [Entry]) -> Void) throws {
-        makeFolder()
+        folder.make()
         let lock: FileDescriptor
-        do throws(SystemError) { lock = try FileDescriptor.open("\(folder)/lock", O_RDWR | O_CREAT) } catch {
+        do throws(SystemError) { lock = try FileDescriptor.open("\(folder.path)/lock", O_RDWR | O_CREAT) } catch {
             throw OutputFile.failure(path, error.reason)
         }
         let deadline: Instant = MonotonicClock.now() + Self.patience
         while try !lock.tryLock(.exclusive) {
             guard MonotonicClock.now() < deadline else {
-                throw Failure(.tryAgain, "another process holds \(folder)/lock: try again")
+                throw Failure(.tryAgain, "another process holds \(folder.path)/lock: try again")
             }
             MonotonicClock.sleep(for: .milliseconds(5))
         }
@@ -117,15 +112,7 @@ struct KnownVisitors {
     /// Makes the folder of the file, unless it is there.
     ///
     /// - Returns: its path; nil if it cannot be made.
-    @discardableResult
-    func makeFolder() -> String? {
-        var path = ""
-        for part in folder.split(separator: "/") {
-            path += "/\(part)"
-            mkdir(path, 0o700)
-        }
-        return access(folder, W_OK | X_OK) == 0 ? folder : nil
-    }
+    func makeFolder() -> String? { folder.make() ? folder.path : nil }
 }
 
 extension Visitor {

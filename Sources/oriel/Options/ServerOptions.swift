@@ -27,20 +27,36 @@ struct ServerOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Key of the certificate, as PEM.", valueName: "file"))
     var tlsKey: String?
 
+    @Flag(
+        help: ArgumentHelp(
+            "Serve HTTPS with a certificate of this machine's own, which is made once and kept. Browsers ask once whether to trust it; "
+                + "its fingerprint is printed. Without HTTPS they lend a page no microphone."
+        )
+    )
+    var https = false
+
     func validate() throws {
         guard (tlsCert == nil) == (tlsKey == nil) else {
             throw ValidationError("--tls-cert and --tls-key need each other.")
         }
+        if https, tlsCert != nil { throw ValidationError("--https makes a certificate: leave it out with --tls-cert.") }
     }
 
     /// The same options for a child process.
     var arguments: [String] {
         var arguments = ["--listen=\(listen.argument)"]
         if let tlsCert, let tlsKey { arguments += ["--tls-cert=\(tlsCert)", "--tls-key=\(tlsKey)"] }
+        if https { arguments.append("--https") }
         return arguments
     }
 
-    func tls() throws(HTTPServerError) -> TLSIdentity? {
+    /// The certificate in use; nil for HTTP. Tells the fingerprint of one that browsers will ask about.
+    func tls() throws -> TLSIdentity? {
+        if https {
+            let own = try OwnCertificate().identity()
+            Console.note("browsers ask whether to trust the certificate with this SHA-256: \(own.fingerprint)")
+            return own
+        }
         guard let tlsCert, let tlsKey else { return nil }
         return try TLSIdentity(certificate: tlsCert, key: tlsKey)
     }
