@@ -1,6 +1,8 @@
 // The buttons and keys, and the panel with statistics.
 
 import { Refusal } from './session.js';
+import { listSpeakers, toggleSound } from './sound.js';
+import { listMicrophones, toggleTalk } from './talk.js';
 
 const root = document.documentElement;
 const $ = id => document.getElementById(id);
@@ -32,6 +34,11 @@ const rows = {
   'Picture age': s => unit(s.pictureAgeMs, 'ms'),
   'Jitter buffer': s => unit(s.jitterBufferDelayMs, 'ms'),
   'Freezes': s => s.freezeCount ?? '–',
+  'Sound': s => unit(s.soundPackets && s.soundBitrateBps && s.soundBitrateBps / 1e3, 'kb/s'),
+  'Sound level': s => unit(s.soundLevel > 0 ? 20 * Math.log10(s.soundLevel) : null, 'dB'),
+  'Sound buffer': s => unit(s.soundBufferMs, 'ms'),
+  'Sound loss': s => unit(s.soundLossRatio === null ? null : s.soundLossRatio * 100, '%', 1),
+  'Concealed': s => unit(s.soundConcealedRatio === null ? null : s.soundConcealedRatio * 100, '%', 1),
   'Viewers': s => s.viewers ?? '–',
 };
 const cells = Object.keys(rows).map(name => {
@@ -86,6 +93,16 @@ const actions = {
     refresh = setInterval(showStatistics, 1000);
     showStatistics();
   },
+  sound: toggleSound,
+  talk: toggleTalk,
+  async devices() {
+    const panel = $('device-panel');
+    panel.hidden = !panel.hidden;
+    press('devices', !panel.hidden);
+    if (panel.hidden) return;
+    const devices = await navigator.mediaDevices?.enumerateDevices() ?? [];
+    await Promise.all([listSpeakers(devices), listMicrophones(devices)]);
+  },
   async snapshot() {
     const response = await page.request('snapshot.png');
     const anchor = document.createElement('a');
@@ -104,10 +121,11 @@ async function perform(action) {
   }
 }
 
-const keys = { 1: 'scale', f: 'fullscreen', p: 'pip', s: 'statistics', c: 'snapshot' };
+const keys = { 1: 'scale', f: 'fullscreen', p: 'pip', s: 'statistics', c: 'snapshot', m: 'sound', t: 'talk' };
 addEventListener('keydown', event => {
   const action = keys[event.key.toLowerCase()];
-  if (action && !event.repeat && !event.ctrlKey && !event.metaKey && !event.altKey) perform(action);
+  if (event.target.closest?.('input, select')) return;
+  if (action && !$(action).hidden && !event.repeat && !event.ctrlKey && !event.metaKey && !event.altKey) perform(action);
 });
 for (const button of controls.children) button.onclick = () => perform(button.id);
 stage.ondblclick = () => perform('fullscreen');

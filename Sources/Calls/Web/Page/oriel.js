@@ -4,6 +4,8 @@
 
 import { setUpControls } from './controls.js';
 import { Sender, Session, known } from './session.js';
+import { hear as hearSound, showSound } from './sound.js';
+import { setUpTalk, talkIn, tickTalk } from './talk.js';
 
 const root = document.documentElement;
 const $ = id => document.getElementById(id);
@@ -224,6 +226,8 @@ function begin(presented) {
   delay = shortestDelay;
   seen = true;
   become('live');
+  hearSound(presented);
+  talkIn(presented);
 }
 
 function onFrame(now, { captureTime, expectedDisplayTime }) {
@@ -242,6 +246,13 @@ video.requestVideoFrameCallback?.(onFrame);
 video.onplaying = () => { $('play').hidden = true; };
 video.onpause = () => { $('play').hidden = video.ended; };
 $('play').onclick = play;
+
+// -- Sound
+
+setUpTalk(say);
+setInterval(() => {
+  if (link === 'live') Promise.all([showSound(), tickTalk()]).catch(() => {});      // the session may just have ended
+}, 1000);
 
 // -- For the controls, and for tests
 

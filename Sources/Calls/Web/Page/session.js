@@ -80,6 +80,7 @@ export class Session {
   onpicture = () => {};     // called when there is something to show
   candidates = [];
   sample = { timestamp: performance.timeOrigin + performance.now() };
+  soundSample = this.sample;
 
   constructor(sender) {
     this.sender = sender;
@@ -88,6 +89,12 @@ export class Session {
     this.receiver = transceiver.receiver;
     this.receiver.jitterBufferTarget = 0;
     if ('playoutDelayHint' in this.receiver) this.receiver.playoutDelayHint = 0;
+
+    // Where the browser lends a microphone, it can speak later without another offer.
+    const direction = navigator.mediaDevices?.getUserMedia ? 'sendrecv' : 'recvonly';
+    this.sound = this.pc.addTransceiver('audio', { direction });
+    offerCaptureTime(this.sound);
+    this.sound.receiver.jitterBufferTarget = 0;
 
     this.receiver.track.addEventListener('unmute', () => this.onpicture(), { once: true });
     this.pc.onicecandidate = ({ candidate }) => {
@@ -150,7 +157,7 @@ export class Session {
     let packets = 0, since = performance.now();
     const watch = setInterval(async () => {
       if (this.left) return clearInterval(watch);
-      const report = await this.pc.getStats();
+      const report = await this.receiver.getStats();
       const received = [...report.values()].find(entry => entry.type === 'inbound-rtp')?.packetsReceived ?? 0;
       if (received !== packets || !this.firstFrameAt) [packets, since] = [received, performance.now()];
       else if (performance.now() - since > 5000) lost();
@@ -196,8 +203,48 @@ export class Session {
     }
   }
 
+  // -- Sound
+
+  /// Whether the sender takes what this viewer says.
+  canTalk() {
+    return ['sendrecv', 'sendonly'].includes(this.sound.currentDirection);
+  }
+
+  /// Asks the sender to let this viewer speak.
+  async askToTalk() {
+    return (await this.sender.request(`${this.resource}/talk`, { method: 'POST' })).json();
+  }
+
+  stopTalking() {
+    if (this.resource) this.sender.request(`${this.resource}/talk`, { method: 'DELETE' }).catch(() => {});
+  }
+
+  /// How loud the microphone is, 0 to 1.
+  async microphoneLevel() {
+    const report = await this.sound.sender.getStats();
+    return [...report.values()].find(entry => entry.type === 'media-source')?.audioLevel ?? 0;
+  }
+
+  async soundStats() {
+    const report = await this.sound.receiver.getStats();
+    const inbound = [...report.values()].find(entry => entry.type === 'inbound-rtp') ?? {};
+    const since = key => inbound[key] - (this.soundSample[key] ?? 0);
+    const recent = {
+      soundBitrateBps: known(8000 * since('bytesReceived') / since('timestamp')),
+      soundBufferMs: known(1000 * since('jitterBufferDelay') / since('jitterBufferEmittedCount')),
+      soundConcealedRatio: known(since('concealedSamples') / since('totalSamplesReceived')),
+    };
+    if (since('timestamp') >= 500) this.soundSample = inbound;
+    return {
+      soundPackets: known(inbound.packetsReceived),
+      soundLevel: known(inbound.audioLevel),
+      soundLossRatio: known(inbound.packetsLost / (inbound.packetsLost + inbound.packetsReceived)),
+      ...recent,
+    };
+  }
+
   async stats() {
-    const report = await this.pc.getStats();
+    const [report, sound] = await Promise.all([this.pc.getStats(), this.soundStats()]);
     const all = [...report.values()];
     const inbound = all.find(entry => entry.type === 'inbound-rtp' && entry.kind === 'video') ?? {};
     const transport = all.find(entry => entry.type === 'transport') ?? {};
@@ -233,6 +280,7 @@ export class Session {
       dtlsRole: transport.dtlsRole ?? null,
       tlsVersion: transport.tlsVersion ?? null,
       srtpCipher: transport.srtpCipher ?? null,
+      ...sound,
     };
   }
 }

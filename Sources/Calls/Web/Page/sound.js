@@ -1,0 +1,74 @@
+// The sound of the broadcast. It has a stream and an element of its own, so that the picture never waits for it.
+
+const $ = id => document.getElementById(id);
+const button = $('sound'), element = $('heard'), speakers = $('speakers');
+
+// One stream for all sessions, in which only the track changes: a browser that has let it sound once asks for no second click.
+const stream = new MediaStream();
+let session = null;
+let wanted = true;          // whether the viewer wants to hear something
+let blocked = false;        // whether the browser waits for a click
+
+/// Goes on with the sound of another session.
+export function hear(another) {
+  session = another;
+  for (const track of stream.getTracks()) stream.removeTrack(track);
+  stream.addTrack(session.sound.receiver.track);
+  element.srcObject ??= stream;
+  play();
+}
+
+function play() {
+  element.muted = !wanted;
+  element.play().then(() => { blocked = false; }, failure => {
+    blocked = failure.name === 'NotAllowedError';
+  }).finally(render);
+}
+
+/// Turns the sound on or off. Where the browser waits for a click, this was it.
+export function toggleSound() {
+  wanted = blocked || !wanted;
+  play();
+}
+
+function render() {
+  const on = wanted && !blocked;
+  button.setAttribute('aria-pressed', on);
+  button.toggleAttribute('data-blocked', wanted && blocked);
+  const label = on ? 'Turn the sound off' : 'Turn the sound on';
+  button.setAttribute('aria-label', label);
+  button.title = `${label} (m)`;
+}
+
+/// Whether there is something to hear is known by the packets alone: a sender takes the stream in any case.
+export async function showSound() {
+  const { soundPackets, soundLevel } = await session?.soundStats() ?? {};
+  if (soundPackets > 0) button.hidden = $('devices').hidden = false;
+  button.style.setProperty('--level', soundLevel ?? 0);
+}
+
+// Any click will do for a browser that waits for one.
+for (const kind of ['pointerup', 'keyup']) {
+  addEventListener(kind, event => { if (blocked && wanted && !button.contains(event.target)) play(); });
+}
+
+// -- The device
+
+/// Lists the devices to hear by, where the browser lets a page choose.
+export async function listSpeakers(devices) {
+  const outputs = devices.filter(({ kind }) => kind === 'audiooutput');
+  $('speaker-choice').hidden = !element.setSinkId || !outputs.length;
+  fill(speakers, outputs, element.sinkId);
+}
+
+/// Fills a list with devices, the browser's own choice first.
+export function fill(list, devices, chosen) {
+  list.replaceChildren(new Option('As the system chooses', ''));
+  devices.filter(({ deviceId }) => !['', 'default', 'communications'].includes(deviceId)).forEach(
+    ({ label, deviceId }, index) => list.append(new Option(label || `Device ${index + 1}`, deviceId)));
+  list.value = [...list.options].some(({ value }) => value === chosen) ? chosen : '';
+}
+
+speakers.onchange = () => element.setSinkId(speakers.value).catch(() => { speakers.value = element.sinkId; });
+$('volume').oninput = ({ target }) => { element.volume = target.value / 100; };
+render();
