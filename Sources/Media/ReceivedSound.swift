@@ -8,11 +8,13 @@ package struct ReceivedSound: Equatable, Sendable {
     package let timestamp: UInt32
     /// When it came.
     package let arrivedAt: Instant
+    /// How loud it is by the peer's own account, in decibels below the loudest, 0 to 127 (RFC 6464); nil if it does not say.
+    package let level: UInt8?
     /// The payload, untrusted; never empty.
     package let bytes: [UInt8]
 
-    package init(sequenceNumber: UInt16, timestamp: UInt32, arrivedAt: Instant, bytes: [UInt8]) {
-        (self.sequenceNumber, self.timestamp) = (sequenceNumber, timestamp)
+    package init(sequenceNumber: UInt16, timestamp: UInt32, arrivedAt: Instant, level: UInt8? = nil, bytes: [UInt8]) {
+        (self.sequenceNumber, self.timestamp, self.level) = (sequenceNumber, timestamp, level)
         (self.arrivedAt, self.bytes) = (arrivedAt, bytes)
     }
 }

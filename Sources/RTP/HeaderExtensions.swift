@@ -13,19 +13,23 @@ package struct HeaderExtensions: Equatable, Sendable {
     package var transportNumber: UInt8?
     /// https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension; sent with AV1.
     package var dependencyDescriptor: UInt8?
+    /// urn:ietf:params:rtp-hdrext:ssrc-audio-level (RFC 6464): how loud a packet of sound is. Taken, never sent.
+    package var soundLevel: UInt8?
 
     package init(
         mid: UInt8? = nil,
         playoutDelay: UInt8? = nil,
         captureTime: UInt8? = nil,
         transportNumber: UInt8? = nil,
-        dependencyDescriptor: UInt8? = nil
+        dependencyDescriptor: UInt8? = nil,
+        soundLevel: UInt8? = nil
     ) {
         self.mid = mid
         self.playoutDelay = playoutDelay
         self.captureTime = captureTime
         self.transportNumber = transportNumber
         self.dependencyDescriptor = dependencyDescriptor
+        self.soundLevel = soundLevel
     }
 }
 

@@ -166,6 +166,9 @@ package struct PeerSession: ~Copyable {
     /// The frames that the peer has sent since the last call.
     package mutating func takeFrames() -> [ReceivedFrame] { incoming?.takeFrames() ?? [] }
 
+    /// The sound that the peer has sent since the last call.
+    package mutating func takeSound() -> [ReceivedSound] { incoming?.takeSound() ?? [] }
+
     /// What came is of no use: the peer is asked for keyframes with the next `poll`.
     package mutating func requestKeyframes() { incoming?.requestKeyframes() }
 

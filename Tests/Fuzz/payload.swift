@@ -2,7 +2,7 @@ import Media
 import RTP
 import Time
 
-/// Packets of RTP that were opened, as a receiver takes them. The input's first byte chooses the codec; each packet follows its
+/// Packets of RTP that were opened, as a receiver takes them. The input's first byte chooses the codec of video; each packet follows its
 /// length in two bytes. The lowest bit of a length's first byte says that time passes before.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
@@ -13,10 +13,16 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         [
             IncomingBundle.Description(
                 mid: "0",
-                codecs: [96: VideoCodec.allCases[Int(input[0]) % VideoCodec.allCases.count], 98: .vp8],
+                codecs: [96: .video(VideoCodec.allCases[Int(input[0]) % VideoCodec.allCases.count]), 98: .video(.vp8)],
                 retransmissions: [97: 96],
                 extensions: HeaderExtensions(mid: 1, transportNumber: 2)
-            )
+            ),
+            IncomingBundle.Description(
+                mid: "1",
+                codecs: [111: .opus],
+                retransmissions: [:],
+                extensions: HeaderExtensions(mid: 1, soundLevel: 3)
+            ),
         ],
         using: &random
     )
@@ -28,6 +34,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         place += 2
         receiver.receive(Array(input[place..<place + length]), now: now)
         for frame in receiver.takeFrames() { precondition(!frame.bytes.isEmpty) }
+        for packet in receiver.takeSound() { precondition(!packet.bytes.isEmpty && packet.level ?? 0 < 128) }
         var feedback: [UInt8] = []
         var rounds = 0
         while receiver.writeFeedback(as: 1, named: "n", roundTripTime: nil, at: now, to: &feedback) {

@@ -361,6 +361,45 @@ import WebRTC
         #expect(throws: UnacceptableOffer.noVideo) { try Negotiation(offer: offer.description, streams: [sound]) }
     }
 
+    // MARK: - Sound from the peer
+
+    private static let levelURI = "urn:ietf:params:rtp-hdrext:ssrc-audio-level"
+
+    /// The description of sound in the answer to an offer of it, its direction, and whether the peer's sound is taken.
+    private func sound(
+        offered direction: String,
+        receives: Bool
+    ) throws -> (media: SessionDescription.Media, agreed: Negotiation.Stream?) {
+        let offer = try soundFirst().replacing("a=recvonly", with: "a=\(direction)")
+            .replacing("a=rtpmap:111", with: "a=rtpmap:111 opus/48000/2", "a=extmap:4 \(Self.levelURI)").description
+        let locals = [
+            LocalStream(track: "screen", codecs: [[.video(.vp8)]]),
+            LocalStream(track: "sound", codecs: [[.opus]], receives: receives),
+        ]
+        let negotiation = try Negotiation(offer: offer, streams: locals)
+        let stream = negotiation.agreement.streams.first { $0.track == "sound" }
+        return (negotiation.answerAndBundle.answer.media[0], stream)
+    }
+
+    @Test(
+        arguments: [
+            ("sendrecv", true, "sendrecv"), ("sendonly", true, "recvonly"), ("recvonly", true, "sendonly"),
+            ("sendrecv", false, "sendonly"), ("recvonly", false, "sendonly"), ("sendonly", false, "inactive"),
+            ("inactive", true, "inactive"),
+        ]
+    )
+    func soundIsTakenWhereItMayBe(offered: String, receives: Bool, answered: String) throws {
+        let (media, stream) = try sound(offered: offered, receives: receives)
+        #expect(media.attributes.contains(.init(answered)))
+        let isReceived = ["sendrecv", "recvonly"].contains(answered)
+        #expect(stream?.isReceived ?? false == isReceived)
+        #expect(stream?.isSent ?? false == ["sendrecv", "sendonly"].contains(answered))
+        // What is not taken is not wished for.
+        #expect(media.attributes.contains(.init("fmtp", "111 minptime=10;useinbandfec=1;usedtx=1")) == isReceived)
+        #expect(media.attributes.contains(.init("extmap", "4 \(Self.levelURI)")) == isReceived)
+        #expect(stream?.formats[0].parameters.extensions.soundLevel == (isReceived ? 4 : nil))
+    }
+
     @Test func soundMayCarryTheBundle() throws {
         let negotiation = try Negotiation(offer: soundFirst().description, streams: Self.locals)
         #expect(negotiation.agreement.streams.map(\.track) == ["sound", "screen"])

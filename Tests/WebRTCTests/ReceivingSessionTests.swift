@@ -219,6 +219,92 @@ private final class Pair {
         #expect(pair.answerer.session.end == .closedByPeer)
     }
 
+    /// An offerer speaks, by what the answer says, and its picture goes the same way.
+    @Test func soundComesAsItWasSent() throws {
+        var random = SplitMix(seed: 5)
+        let offer = SessionOffer([
+            LocalStream(track: "screen", codecs: [[.video(.vp8)]], receives: true),
+            LocalStream(track: "sound", codecs: [[.opus]], receives: true),
+        ])
+        let sound = PacketHistory(soundOf: 1000, capacity: 50)
+        let video = PacketHistory(codec: .vp8, maximumPayloadSize: 1000, capacity: 50, using: &random)
+        func bundle(_ streams: [Negotiation.Stream]) -> StreamBundle {
+            StreamBundle(
+                streams.map { ($0.formats[0].parameters, $0.track == "sound" ? sound : video) },
+                pace: .video(targetBitrate: 2_500_000),
+                clock: ClockReading(monotonic: Pair.start, wall: 1),
+                using: &random
+            )
+        }
+        func transport(_ identity: DTLSIdentity) -> TransportParameters {
+            let credentials = ICECredentials(fragment: "abcd", password: "0123456789abcdefghijkl")!
+            return TransportParameters(credentials: credentials, fingerprints: [identity.fingerprint], candidates: [])
+        }
+        var streams = bundle(offer.streams)
+        let description = offer.description(local: transport(Identities.here), bundle: streams, sessionID: 1)
+        let negotiation = try Negotiation(
+            offer: SessionDescription(parsing: "\(description)"),
+            streams: [
+                LocalStream(track: "screen", codecs: [[.video(.vp8)]]),
+                LocalStream(track: "sound", codecs: [[.opus]], receives: true),
+            ]
+        )
+        let answering = bundle(negotiation.agreement.streams)
+        let answer = negotiation.answer(local: transport(Identities.there), bundle: answering, sessionID: 2)
+        let agreement = try offer.agreement(in: SessionDescription(parsing: "\(answer)"))
+        #expect(agreement.streams.map(\.isReceived) == [true, true])
+        #expect(negotiation.agreement.streams.map(\.isReceived) == [false, true])
+        streams.keep(agreement.streams.map { ($0.formats[0].parameters, $0.track == "sound" ? sound : video) })
+        var talker = try PeerSession(
+            agreement.role,
+            expecting: agreement.remote.fingerprints,
+            streams: streams,
+            incoming: agreement.incoming(using: &random),
+            identity: Identities.here,
+            now: Pair.start
+        )
+        var listener = try PeerSession(
+            negotiation.agreement.role,
+            expecting: negotiation.agreement.remote.fingerprints,
+            streams: answering,
+            incoming: negotiation.agreement.incoming(using: &random),
+            identity: Identities.there,
+            now: Pair.start
+        )
+        talker.pathFound()
+        listener.pathFound()
+        var received: [ReceivedSound] = []
+        for step in 0..<500 {
+            let now = Pair.start + .milliseconds(Double(step + 1))
+            if step >= 100, step % 20 == 0 {
+                sound.append(sound: [0x78, UInt8(step / 20)], capturedAt: now, now: now)
+            }
+            if step == 100 {
+                video.append(
+                    frame: Pair.frame(500, isKeyframe: true),
+                    isKeyframe: true,
+                    dimensions: (8, 8),
+                    capturedAt: now,
+                    now: now
+                )
+            }
+            talker.poll(at: now) { datagram in
+                Array(datagram).withUnsafeBytes { listener.receive($0, now: now) }
+                return true
+            }
+            listener.poll(at: now) { datagram in
+                Array(datagram).withUnsafeBytes { talker.receive($0, now: now) }
+                return true
+            }
+            received += listener.takeSound()
+        }
+        #expect(received.map(\.bytes) == (5..<25).map { [0x78, $0] })
+        let steps = zip(received, received.dropFirst()).map { $1.timestamp &- $0.timestamp }
+        #expect(steps.allSatisfy { $0 == 960 })
+        expect(listener.takeFrames().isEmpty)
+        #expect(listener.end == nil)
+    }
+
     /// Packets that are forged, or of too many sources, do no harm.
     @Test func forgedPacketsAreIgnored() throws {
         let pair = try Pair(offererReceives: true, answererReceives: true)

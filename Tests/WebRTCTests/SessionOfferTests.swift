@@ -91,7 +91,7 @@ import Testing
         ]
         let screen =
             ["m=video 9 UDP/TLS/RTP/SAVPF 96 97 100 101", "c=IN IP4 0.0.0.0", "a=mid:0"] + transport
-            + uris.enumerated().map { "a=extmap:\($0 + 1) \($1)" }
+            + uris.prefix(5).enumerated().map { "a=extmap:\($0 + 1) \($1)" }
             + ["a=sendonly", "a=msid:oriel screen", "a=rtcp-mux", "a=rtcp-rsize", "a=rtpmap:96 VP8/90000"] + video(96)
             + ["a=rtpmap:100 AV1/90000", "a=fmtp:100 level-idx=8;profile=0;tier=0"] + video(100)
         let camera =

@@ -1,22 +1,22 @@
 package import Media
 package import Time
 
-/// What a peer sends in one session: a stream of video for each media description, and what the peer has to be told of them.
+/// What a peer sends in one session: a stream of video or sound for each media description, and what the peer has to be told of them.
 ///
-/// After each call that changes it, take frames, write feedback until there is none, and call again when `nextDeadline` comes.
+/// After each call that changes it, take frames and sound, write feedback until there is none, and call again when `nextDeadline` comes.
 package struct IncomingBundle {
     /// What was negotiated for a media description whose stream this side receives.
     package struct Description: Equatable, Sendable {
         package var mid: String
-        /// Payload types of codecs.
-        package var codecs: [UInt8: VideoCodec]
+        /// Payload types of codecs, all of one kind.
+        package var codecs: [UInt8: StreamCodec]
         /// Payload types of retransmissions (RFC 4588), with those of the codecs that they repeat.
         package var retransmissions: [UInt8: UInt8]
         package var extensions: HeaderExtensions
 
         package init(
             mid: String,
-            codecs: [UInt8: VideoCodec],
+            codecs: [UInt8: StreamCodec],
             retransmissions: [UInt8: UInt8],
             extensions: HeaderExtensions
         ) {
@@ -25,12 +25,20 @@ package struct IncomingBundle {
             self.retransmissions = retransmissions
             self.extensions = extensions
         }
+
+        fileprivate func video(_ payloadType: UInt8) -> VideoCodec? {
+            if case .video(let codec) = codecs[payloadType] { codec } else { nil }
+        }
     }
 
     private struct Section {
         let description: Description
-        /// Nil until the peer sends.
+        /// Nil until the peer sends video there.
         var stream: IncomingStream?
+        /// Nil until the peer sends sound there.
+        var sound: IncomingSound?
+
+        var ssrc: UInt32? { stream?.ssrc ?? sound?.ssrc }
     }
 
     private var media: [Section]
@@ -44,7 +52,11 @@ package struct IncomingBundle {
     /// - Parameter descriptions: all of one bundle, so that header extensions have the same identifiers.
     package init(_ descriptions: [Description], using random: inout some RandomNumberGenerator) {
         media = descriptions.map { Section(description: $0) }
-        extensions = descriptions.first?.extensions ?? HeaderExtensions()
+        extensions = HeaderExtensions(
+            mid: descriptions.lazy.compactMap(\.extensions.mid).first,
+            transportNumber: descriptions.lazy.compactMap(\.extensions.transportNumber).first,
+            soundLevel: descriptions.lazy.compactMap(\.extensions.soundLevel).first
+        )
         tellsArrivals = extensions.transportNumber != nil
         reports = ReportSchedule(seed: random.next())
     }
@@ -59,7 +71,9 @@ package struct IncomingBundle {
         reports.packetSent(at: now)
         let description = media[index].description
         let type = packet.header.payloadType
-        if let codec = description.codecs[type] {
+        if description.codecs[type] == .opus {
+            receiveSound(packet, in: index, now: now)
+        } else if let codec = description.video(type) {
             // A source that begins anew has another SSRC (RFC 3550 §8.2), and begins with a keyframe.
             if media[index].stream?.ssrc != packet.header.ssrc {
                 guard
@@ -69,12 +83,21 @@ package struct IncomingBundle {
                 media[index].stream = IncomingStream(ssrc: packet.header.ssrc)
                 hasReceived = true
             }
-            media[index].stream!.receive(packet, { description.codecs[$0] }, now: now)
+            media[index].stream!.receive(packet, description.video, now: now)
         } else if let repeated = description.retransmissions[type], let ssrc = media[index].stream?.ssrc,
             let original = packet.original(ssrc: ssrc, payloadType: repeated)
         {
-            media[index].stream!.receiveAgain(original, { description.codecs[$0] }, now: now)
+            media[index].stream!.receiveAgain(original, description.video, now: now)
         }
+    }
+
+    private mutating func receiveSound(_ packet: IncomingPacket, in index: Int, now: Instant) {
+        if media[index].sound?.ssrc != packet.header.ssrc {
+            guard media[index].sound?.isSilent(at: now) ?? true else { return }
+            media[index].sound = IncomingSound(ssrc: packet.header.ssrc)
+            hasReceived = true
+        }
+        media[index].sound!.receive(packet, now: now)
     }
 
     /// The media description of a packet (RFC 9143 §9.2): by its name, or else by its payload type.
@@ -84,21 +107,23 @@ package struct IncomingBundle {
             description.codecs[type] != nil || description.retransmissions[type] != nil
         }
         if let mid = packet.mid { return media.firstIndex { $0.description.mid == mid && fits($0.description) } }
-        return media.firstIndex { $0.stream?.ssrc == packet.header.ssrc } ?? media.firstIndex { fits($0.description) }
+        return media.firstIndex { $0.ssrc == packet.header.ssrc } ?? media.firstIndex { fits($0.description) }
     }
 
     /// Takes a packet of RTCP from the peer.
     package mutating func receive(_ packet: RTCPPacket, now: Instant) {
         guard case .senderReport(let report) = packet,
-            let index = media.firstIndex(where: { $0.stream?.ssrc == report.ssrc })
+            let index = media.firstIndex(where: { $0.ssrc == report.ssrc })
         else { return }
-        media[index].stream!.receive(report, now: now)
+        media[index].stream?.receive(report, now: now)
+        media[index].sound?.receive(report, now: now)
     }
 
     /// Sources have said goodbye: their streams are over.
     package mutating func end(_ ssrcs: [UInt32]) {
         for index in media.indices {
-            if let stream = media[index].stream, ssrcs.contains(stream.ssrc) { media[index].stream = nil }
+            guard let ssrc = media[index].ssrc, ssrcs.contains(ssrc) else { continue }
+            (media[index].stream, media[index].sound) = (nil, nil)
         }
     }
 
@@ -107,11 +132,16 @@ package struct IncomingBundle {
         media.indices.flatMap { media[$0].stream?.takeFrames() ?? [] }
     }
 
-    /// What came is of no use to the decoders: the peer is asked for keyframes.
+    /// The sound that came since the last call, of all streams of a media description.
+    package mutating func takeSound() -> [ReceivedSound] {
+        media.indices.flatMap { media[$0].sound?.takePackets() ?? [] }
+    }
+
+    /// What came is of no use to the decoders of video: the peer is asked for keyframes.
     package mutating func requestKeyframes() {
         for index in media.indices {
             let description = media[index].description
-            media[index].stream?.requestKeyframe { description.codecs[$0] }
+            media[index].stream?.requestKeyframe(description.video)
         }
     }
 
@@ -132,13 +162,15 @@ package struct IncomingBundle {
     ) -> Bool {
         for index in media.indices {
             let description = media[index].description
-            media[index].stream?.tick({ description.codecs[$0] }, now: now)
+            media[index].stream?.tick(description.video, now: now)
         }
         guard nextDeadline.map({ $0 <= now }) ?? false else { return false }
         let reportIsDue = reports.isDue(at: now)
         var blocks: [ReportBlock] = []
         if reportIsDue {
-            blocks = media.indices.compactMap { media[$0].stream?.takeReport(at: now) }
+            blocks = media.indices.compactMap {
+                media[$0].stream?.takeReport(at: now) ?? media[$0].sound?.takeReport(at: now)
+            }
             reports.reportSent(at: now)
         }
         ReceiverReport(ssrc: ssrc, reports: blocks).write(to: &bytes)
@@ -151,7 +183,7 @@ package struct IncomingBundle {
             let lost = media[index].stream!.takeRequests(roundTripTime: roundTripTime, at: now)
             if !lost.isEmpty { GenericNACK(sender: ssrc, media: source, lost: lost).write(to: &bytes) }
         }
-        let first = media.lazy.compactMap { $0.stream?.ssrc }.first ?? 0
+        let first = media.lazy.compactMap(\.ssrc).first ?? 0
         arrivals.takeReport(from: ssrc, on: first, at: now)?.write(to: &bytes)
         return true
     }

@@ -15,6 +15,8 @@ struct IncomingPacket: Equatable {
     private(set) var mid: String?
     /// Among all packets of the peer.
     private(set) var transportNumber: UInt16?
+    /// In decibels below the loudest, 0 to 127.
+    private(set) var soundLevel: UInt8?
     /// Without contributing sources, extensions and padding. Empty in a packet of nothing but padding.
     private(set) var payload: ArraySlice<UInt8>
 
@@ -59,6 +61,7 @@ struct IncomingPacket: Equatable {
             case identifiers.mid: mid = String(decoding: value, as: UTF8.self)
             case identifiers.transportNumber where value.count == 2:
                 transportNumber = UInt16(value[value.startIndex]) << 8 | UInt16(value[value.startIndex + 1])
+            case identifiers.soundLevel where value.count == 1: soundLevel = value[value.startIndex] & 0x7F
             default: break
             }
         }

@@ -20,9 +20,8 @@ package struct Agreement: Equatable, Sendable {
                 extensions: stream.formats[0].parameters.extensions
             )
             for format in stream.formats {
-                guard case .video(let codec) = format.codec else { continue }
                 let payloadType = format.parameters.payloadType
-                description.codecs[payloadType] = codec
+                description.codecs[payloadType] = format.codec
                 if let retransmission = format.parameters.retransmissionPayloadType {
                     description.retransmissions[retransmission] = payloadType
                 }

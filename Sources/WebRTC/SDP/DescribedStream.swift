@@ -51,6 +51,7 @@ extension SessionDescription.Media {
             of: description,
             for: agreed.map(\.codec),
             isNumbered: isNumbered,
+            isReceived: isReceived,
             as: isSent && isReceived ? "sendrecv" : isSent ? "sendonly" : "recvonly"
         )
         let unused = extensions.transportNumber == nil ? "transport-cc" : "goog-remb"
@@ -59,6 +60,7 @@ extension SessionDescription.Media {
             agreed[index].feedback.removeAll { $0 == unused }
             agreed[index].parameters.mid = mid
             agreed[index].parameters.extensions = extensions.suiting(agreed[index].codec)
+            if isReceived, agreed[index].codec == .opus { agreed[index].specifics = StreamCodec.wishesForSound }
         }
         return Negotiation.Stream(
             mid: mid,
@@ -158,6 +160,7 @@ extension SessionDescription.Media {
         of offer: SessionDescription,
         for codecs: [StreamCodec],
         isNumbered: Bool,
+        isReceived: Bool,
         as direction: String
     ) -> (HeaderExtensions, lines: [String]) {
         var extensions = HeaderExtensions()
@@ -170,7 +173,8 @@ extension SessionDescription.Media {
                 key.count == 1 || key[1] == "sendrecv" || key[1] == (direction == "recvonly" ? "sendonly" : "recvonly"),
                 let (slot, uri) = HeaderExtensions.uris.first(where: { $0.uri == words[1] }),
                 slot != \.dependencyDescriptor || codecs.contains(.video(.av1)), extensions[keyPath: slot] == nil,
-                slot != \.transportNumber || isNumbered
+                slot != \.transportNumber || isNumbered,
+                slot != \.soundLevel || isReceived && codecs.contains(.opus)
             else { continue }
             extensions[keyPath: slot] = identifier
             let isPart = key.count == 2 && key[1] == "recvonly"
@@ -202,6 +206,10 @@ extension StreamCodec {
         kind == "video" ? ["ccm fir", "goog-remb", "nack", "nack pli", "transport-cc"] : ["nack"]
     }
 
+    /// What the peer is asked to send of Opus (RFC 7587 §6.1): packets of 10 ms and more, each with a poor copy of the one before while
+    /// packets are lost, and next to none while it is quiet.
+    static let wishesForSound = "minptime=10;useinbandfec=1;usedtx=1"
+
     /// The kinds by which a receiver asks for what it has lost.
     static let repairs = ["ccm fir", "nack", "nack pli"]
 }
@@ -225,6 +233,7 @@ extension HeaderExtensions {
                 \.dependencyDescriptor,
                 "https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension"
             ),
+            (\.soundLevel, "urn:ietf:params:rtp-hdrext:ssrc-audio-level"),
         ]
     }
 }

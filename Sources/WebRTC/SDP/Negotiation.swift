@@ -51,7 +51,7 @@ package struct Negotiation: Equatable, Sendable {
         package let codec: StreamCodec
         package internal(set) var parameters: OutgoingStream.Parameters
         /// The value of its `fmtp` line; nil where it has none.
-        let specifics: String?
+        var specifics: String?
         var feedback: [String]
     }
 

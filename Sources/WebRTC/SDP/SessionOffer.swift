@@ -112,13 +112,15 @@ extension Negotiation.Stream {
         playoutDelay: 2,
         captureTime: 3,
         transportNumber: 4,
-        dependencyDescriptor: 5
+        dependencyDescriptor: 5,
+        soundLevel: 6
     )
 
     fileprivate init(offering local: LocalStream, in section: Int) {
         let codecs = Array(local.codecs.joined())
         var used = Self.extensions
         if local.kind == "audio" { (used.playoutDelay, used.transportNumber) = (nil, nil) }
+        if local.kind != "audio" || !local.receives { used.soundLevel = nil }
         if !codecs.contains(.video(.av1)) { used.dependencyDescriptor = nil }
         mid = "\(section)"
         track = local.track
@@ -135,7 +137,7 @@ extension Negotiation.Stream {
                     extensions: used.suiting(codec),
                     mid: "\(section)"
                 ),
-                specifics: specifics,
+                specifics: codec == .opus && local.receives ? StreamCodec.wishesForSound : specifics,
                 feedback: codec.kind == "video" ? codec.feedback : []
             )
         }

@@ -65,7 +65,7 @@ private struct Line {
             [
                 IncomingBundle.Description(
                     mid: "0",
-                    codecs: [96: codec],
+                    codecs: [96: .video(codec)],
                     retransmissions: repeatsApart ? [97: 96] : [:],
                     extensions: extensions
                 )
@@ -194,7 +194,7 @@ private struct Line {
     @Test func requestsAreBounded() throws {
         var random = SplitMix(seed: 1)
         var receiver = IncomingBundle(
-            [.init(mid: "", codecs: [96: .vp8], retransmissions: [:], extensions: HeaderExtensions())],
+            [.init(mid: "", codecs: [96: .video(.vp8)], retransmissions: [:], extensions: HeaderExtensions())],
             using: &random
         )
         var now = Instant.seconds(10)
@@ -272,7 +272,7 @@ private struct Line {
             [
                 .init(
                     mid: "v",
-                    codecs: [96: .vp8],
+                    codecs: [96: .video(.vp8)],
                     retransmissions: [97: 96],
                     extensions: HeaderExtensions(mid: 1, transportNumber: 2)
                 )
@@ -301,7 +301,7 @@ private struct Line {
     private func bundle(_ codec: VideoCodec = .vp8) -> IncomingBundle {
         var random = SplitMix(seed: 2)
         return IncomingBundle(
-            [.init(mid: "", codecs: [96: codec], retransmissions: [:], extensions: HeaderExtensions())],
+            [.init(mid: "", codecs: [96: .video(codec)], retransmissions: [:], extensions: HeaderExtensions())],
             using: &random
         )
     }
