@@ -13,14 +13,17 @@ int posix_futex_wait(const uint32_t *word, uint32_t expected, const struct times
     return result == 0 ? 0 : errno;
 }
 
-int posix_futex_wait_either(
-    const uint32_t *word, uint32_t expected, const uint32_t *own_word, uint32_t own_expected,
-    const struct timespec *deadline) {
-    // As <linux/futex.h> has them since 5.16; both words are woken as shared ones.
+int posix_futex_wait_any(const struct posix_futex *futexes, size_t count, const struct timespec *deadline) {
+    // As <linux/futex.h> has them since 5.16; all words are woken as shared ones.
     enum { number_of_futex_waitv = 449, futex_32 = 2 };
-    struct { uint64_t expected, address; uint32_t flags, reserved; } waiters[] = {
-        {expected, (uintptr_t)word, futex_32, 0}, {own_expected, (uintptr_t)own_word, futex_32, 0}};
-    long result = syscall(number_of_futex_waitv, waiters, 2, 0, deadline, CLOCK_MONOTONIC);
+    struct { uint64_t expected, address; uint32_t flags, reserved; } waiters[posix_most_futexes];
+    for (size_t i = 0; i < count; i++) {
+        waiters[i].expected = futexes[i].expected;
+        waiters[i].address = (uintptr_t)futexes[i].word;
+        waiters[i].flags = futex_32;
+        waiters[i].reserved = 0;
+    }
+    long result = syscall(number_of_futex_waitv, waiters, count, 0, deadline, CLOCK_MONOTONIC);
     return result >= 0 ? 0 : errno;
 }
 

@@ -3,6 +3,20 @@ import Glibc
 import Synchronization
 package import Time
 
+/// A 32-bit word of a mapping that a thread may sleep on while it says the same.
+package struct WakeWord {
+    let mapping: Mapping
+    let offset: Int
+    let value: UInt32
+
+    /// - Parameters:
+    ///   - offset: where it stands, in bytes.
+    ///   - value: what it said.
+    package init(_ mapping: Mapping, _ offset: Int, value: UInt32) {
+        (self.mapping, self.offset, self.value) = (mapping, offset, value)
+    }
+}
+
 /// A shared mapping of a whole file, unmapped when it goes out of scope.
 ///
 /// Invariant: `size` bytes at `base` are mapped. Other processes may write them at any time, and may shrink the file:
@@ -46,7 +60,7 @@ package final class Mapping {
 
     private func atomic64(_ offset: Int) -> UnsafePointer<Atomic<UInt64>> { place(offset) }
     private func atomic32(_ offset: Int) -> UnsafePointer<Atomic<UInt32>> { place(offset) }
-    private func word(_ offset: Int) -> UnsafePointer<UInt32> { place(offset) }
+    fileprivate func word(_ offset: Int) -> UnsafePointer<UInt32> { place(offset) }
 
     package func load64(_ offset: Int) -> UInt64 { atomic64(offset).pointee.load(ordering: .relaxed) }
     package func loadAcquiring64(_ offset: Int) -> UInt64 { atomic64(offset).pointee.load(ordering: .acquiring) }
@@ -88,10 +102,31 @@ package final class Mapping {
         until deadline: Instant
     ) {
         var time = timespec(deadline)
-        switch posix_futex_wait_either(word(offset), expected, bell.address, count, &time) {
+        let result = withUnsafeTemporaryAllocation(of: posix_futex.self, capacity: 2) { futexes in
+            futexes[0] = posix_futex(word: word(offset), expected: expected)
+            futexes[1] = posix_futex(word: bell.address, expected: count)
+            return posix_futex_wait_any(futexes.baseAddress, futexes.count, &time)
+        }
+        switch result {
         case EFAULT: bell.wait(while: count, until: deadline)
         case ENOSYS, EPERM:
             wait(offset, while: expected, until: min(deadline, MonotonicClock.now() + .milliseconds(30)))
+        default: break
+        }
+    }
+}
+
+extension Bell {
+    /// Sleeps while it was rung `count` times and all of `words` say the same, at the longest until `deadline`. May return early.
+    /// Where the kernel cannot wait for so many things, or one of the words is gone, it returns every 30 ms.
+    package func wait(while count: UInt32, or words: [WakeWord], until deadline: Instant) {
+        let others = words.prefix(posix_most_futexes - 1)
+        let futexes =
+            [posix_futex(word: address, expected: count)]
+            + others.map { posix_futex(word: $0.mapping.word($0.offset), expected: $0.value) }
+        var time = timespec(deadline)
+        switch posix_futex_wait_any(futexes, futexes.count, &time) {
+        case EFAULT, ENOSYS, EPERM: wait(while: count, until: min(deadline, MonotonicClock.now() + .milliseconds(30)))
         default: break
         }
     }

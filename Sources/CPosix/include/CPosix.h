@@ -9,11 +9,14 @@
 /// Works across processes and on read-only mappings. Returns 0 or an errno value (EAGAIN, ETIMEDOUT, EINTR, EFAULT).
 int posix_futex_wait(const uint32_t *word, uint32_t expected, const struct timespec *deadline);
 
-/// Sleeps while both words are as expected, like `posix_futex_wait`; the second word is this process's own. ENOSYS before
-/// Linux 5.16.
-int posix_futex_wait_either(
-    const uint32_t *word, uint32_t expected, const uint32_t *own_word, uint32_t own_expected,
-    const struct timespec *deadline);
+/// A word to sleep on, and what it is expected to say.
+struct posix_futex {
+    const uint32_t *word;
+    uint32_t expected;
+};
+enum { posix_most_futexes = 128 };
+/// Sleeps while all words, `posix_most_futexes` at the most, are as expected, like `posix_futex_wait`. ENOSYS before Linux 5.16.
+int posix_futex_wait_any(const struct posix_futex *futexes, size_t count, const struct timespec *deadline);
 
 /// Wakes at most `most` waiters on `word`, in all processes. Returns how many were woken.
 int posix_futex_wake(const uint32_t *word, int most);
