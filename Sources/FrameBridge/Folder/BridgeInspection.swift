@@ -80,6 +80,7 @@ public struct BridgeInspection: Sendable {
         let page = try directory.calling(on: name) { () throws(SystemError) in try file.readBytes(Layout.page) }
         let size = try directory.calling(on: name) { () throws(SystemError) in Int(try file.status().st_size) }
         let header = try HeaderMetadata(
+            .frames,
             checking: page.span.bytes,
             fileSize: page.count < Layout.page ? page.count : size,
             path: directory.path(of: name)

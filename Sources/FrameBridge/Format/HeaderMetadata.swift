@@ -1,4 +1,26 @@
 import Glibc
+import Posix
+
+/// What the headers of rings of one kind have in common.
+struct RingFormat {
+    let magic: UInt64
+    let major: UInt16
+    let minor: UInt16
+    let slotCount: Int
+    /// How large a slot may be, in bytes.
+    let slotBytes: ClosedRange<Int>
+    /// What each size of a slot is a multiple of, in bytes.
+    let slotAlignment: Int
+
+    static let frames = RingFormat(
+        magic: Layout.magic,
+        major: Layout.major,
+        minor: Layout.minor,
+        slotCount: Layout.slotCount,
+        slotBytes: Layout.page...Layout.mostSlotBytes,
+        slotAlignment: Layout.page
+    )
+}
 
 /// The part of the header page that never changes while a generation lives (bytes 0 to 63), as a checked copy.
 struct HeaderMetadata: Equatable {
@@ -7,26 +29,33 @@ struct HeaderMetadata: Equatable {
     let slotStride: Int
     let slotsOffset: Int
 
-    /// Of a new generation whose slots are as large as `plan`.
-    init(generation: UInt64, plan: SlotPlan) {
+    /// Of a new generation with slots of a size.
+    init(_ format: RingFormat, generation: UInt64, slotBytes: Int) {
         self.generation = generation
-        slotStride = plan.byteCount
+        slotStride = slotBytes
         slotsOffset = Layout.page
-        fileBytes = slotsOffset + Layout.slotCount * slotStride
+        fileBytes = slotsOffset + format.slotCount * slotStride
     }
 
-    /// Writes the first 64 bytes of the file.
-    func encode(into bytes: UnsafeMutableRawBufferPointer) {
+    /// Writes the first 64 bytes of a file that nobody else can open yet.
+    func store(as format: RingFormat, in mapping: Mapping) {
+        withUnsafeTemporaryAllocation(byteCount: Layout.Header.constantBytes, alignment: 8) { bytes in
+            encode(as: format, into: bytes)
+            mapping.store(UnsafeRawBufferPointer(bytes), 0)
+        }
+    }
+
+    private func encode(as format: RingFormat, into bytes: UnsafeMutableRawBufferPointer) {
         typealias H = Layout.Header
         func put<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, _ offset: Int) {
             bytes.storeBytes(of: value, toByteOffset: offset, as: Value.self)
         }
-        put(Layout.magic, H.magic)
+        put(format.magic, H.magic)
         put(Layout.byteOrderMark, H.byteOrderMark)
-        put(Layout.major, H.major)
-        put(Layout.minor, H.minor)
+        put(format.major, H.major)
+        put(format.minor, H.minor)
         put(UInt32(Layout.page), H.headerBytes)
-        put(UInt32(Layout.slotCount), H.slotCount)
+        put(UInt32(format.slotCount), H.slotCount)
         put(generation, H.generation)
         put(UInt64(fileBytes), H.fileBytes)
         put(UInt64(slotStride), H.slotStride)
@@ -36,26 +65,27 @@ struct HeaderMetadata: Equatable {
     }
 
     /// - Parameters:
+    ///   - format: what ring it is taken for.
     ///   - copy: at least the first 64 bytes of the file.
     ///   - fileSize: the file's size as the kernel tells it.
     ///   - path: for the error's sentence.
-    init(checking copy: RawSpan, fileSize: Int, path: String) throws(BridgeError) {
+    init(_ format: RingFormat, checking copy: RawSpan, fileSize: Int, path: String) throws(BridgeError) {
         typealias H = Layout.Header
         func fail(_ problem: String) -> BridgeError { .damaged(path: path, problem: problem) }
         func get<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type) -> Value {
             copy.unsafeLoadUnaligned(fromByteOffset: offset, as: type)
         }
         guard copy.byteCount >= 64, fileSize >= Layout.page else { throw fail("too short for a header") }
-        guard get(H.magic, as: UInt64.self) == Layout.magic else { throw fail("no frames file") }
+        guard get(H.magic, as: UInt64.self) == format.magic else { throw fail("another kind of file") }
         guard get(H.byteOrderMark, as: UInt32.self) == Layout.byteOrderMark else { throw fail("foreign byte order") }
         let sum = CRC32C.checksum(copy.extracting(..<H.checksum))
         guard get(H.checksum, as: UInt32.self) == sum else { throw fail("header checksum") }
         let major = get(H.major, as: UInt16.self)
-        guard major == Layout.major else {
-            throw major > Layout.major
-                ? .newerLayout(path: path, found: Int(major), supported: Int(Layout.major)) : fail("layout version")
+        guard major == format.major else {
+            throw major > format.major
+                ? .newerLayout(path: path, found: Int(major), supported: Int(format.major)) : fail("layout version")
         }
-        guard get(H.slotCount, as: UInt32.self) == Layout.slotCount else { throw fail("slot count") }
+        guard get(H.slotCount, as: UInt32.self) == format.slotCount else { throw fail("slot count") }
         generation = get(H.generation, as: UInt64.self)
         guard generation != 0 else { throw fail("generation") }
         guard let fileBytes = Int(exactly: get(H.fileBytes, as: UInt64.self)), fileBytes <= fileSize else {
@@ -63,10 +93,10 @@ struct HeaderMetadata: Equatable {
         }
         guard let slotStride = Int(exactly: get(H.slotStride, as: UInt64.self)),
             let slotsOffset = Int(exactly: get(H.slotsOffset, as: UInt64.self)),
-            Layout.page...Layout.mostSlotBytes ~= slotStride, slotStride.isMultiple(of: Layout.page),
+            format.slotBytes ~= slotStride, slotStride.isMultiple(of: format.slotAlignment),
             slotsOffset >= Layout.page,
             slotsOffset.isMultiple(of: Layout.page), slotsOffset <= fileBytes,
-            slotStride <= (fileBytes - slotsOffset) / Layout.slotCount
+            slotStride <= (fileBytes - slotsOffset) / format.slotCount
         else { throw fail("slots") }
         self.fileBytes = fileBytes
         self.slotStride = slotStride

@@ -1,15 +1,15 @@
-/// A word that writer and readers share, and by which they agree on whole pictures.
+/// A word that writer and readers share, and by which they agree on what is whole.
 enum SharedWord: Hashable {
     /// The sequence of one slot: odd while the slot is being written, and another even number after each time.
     case sequence(slot: Int)
-    /// The newest whole frame: its number << 8 | its slot; 0 while there is none.
+    /// The newest that is whole: of frames the number << 8 | the slot, of sound the number of the block; 0 while there is none.
     case latest
     /// Advanced with every piece of news; readers sleep on it.
     case wake
 }
 
-/// How one frame is published: the order of its shared stores, and nothing of how they are done. Whoever drives it does
-/// what each step says before asking for the next, and may be killed between any two.
+/// How one frame, or block of sound, is published: the order of its shared stores, and nothing of how they are done. Whoever
+/// drives it does what each step says before asking for the next, and may be killed between any two.
 ///
 /// It is the writing half of a sequence lock (H.-J. Boehm, "Can seqlocks get along with programming language memory
 /// models?", MSPC 2012), once for each slot.
@@ -19,7 +19,7 @@ struct Publication: Hashable {
         case store(UInt64, SharedWord)
         /// Whoever sees one of the stores after it also sees all of those before it: a release fence.
         case fence
-        /// Write metadata, tile map and planes of the slot.
+        /// Write what the slot holds besides its sequence.
         case draw(slot: Int)
         /// A releasing store: whoever acquires it sees all before it.
         case release(UInt64, SharedWord)
@@ -28,27 +28,43 @@ struct Publication: Hashable {
     }
 
     let slot: Int
-    private let number: UInt64
+    private let latest: UInt64
     private let sequence: UInt64
+    private let stepCount: Int
     private var position = 0
 
-    fileprivate init(of number: UInt64, in slot: Int, sequence: UInt64) {
-        self.number = number
-        self.slot = slot
-        self.sequence = sequence
+    /// - Parameters:
+    ///   - latest: what the word of that name says then.
+    ///   - sequence: the slot's, before; even.
+    init(as latest: UInt64, in slot: Int, sequence: UInt64) {
+        self.init(in: slot, sequence: sequence, latest: latest, stepCount: 6)
     }
 
-    /// What is to be done next; nil when the frame is out.
+    /// Takes back what a slot holds: a publication that is begun and not brought to its end, so that the slot stays marked.
+    ///
+    /// - Parameter sequence: even; one less than the mark.
+    init(erasing slot: Int, sequence: UInt64) {
+        self.init(in: slot, sequence: sequence, latest: 0, stepCount: 3)
+    }
+
+    private init(in slot: Int, sequence: UInt64, latest: UInt64, stepCount: Int) {
+        self.slot = slot
+        self.sequence = sequence
+        self.latest = latest
+        self.stepCount = stepCount
+    }
+
+    /// What is to be done next; nil when it is out.
     mutating func next() -> Step? {
+        guard position < stepCount else { return nil }
         position += 1
         return switch position {
         case 1: .store(sequence &+ 1, .sequence(slot: slot))
         case 2: .fence
         case 3: .draw(slot: slot)
         case 4: .release(sequence &+ 2, .sequence(slot: slot))
-        case 5: .release(number << 8 | UInt64(slot), .latest)
-        case 6: .wake
-        default: nil
+        case 5: .release(latest, .latest)
+        default: .wake
         }
     }
 }
@@ -64,6 +80,6 @@ struct SlotRotation {
     mutating func publication(of number: UInt64) -> Publication {
         slot = (slot + 1) % Layout.slotCount
         defer { sequences[slot] &+= 2 }
-        return Publication(of: number, in: slot, sequence: sequences[slot])
+        return Publication(as: number << 8 | UInt64(slot), in: slot, sequence: sequences[slot])
     }
 }

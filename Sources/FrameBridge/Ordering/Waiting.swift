@@ -1,5 +1,7 @@
-/// Whether to go to sleep: the order of the loads. A frame that comes after the first one has advanced the word that is
-/// slept on, so that the sleep ends at once.
+import Posix
+
+/// Whether to go to sleep: the order of the loads. What is published after the first one has advanced the word that is slept
+/// on, so that the sleep ends at once.
 struct Waiting: Hashable {
     enum Step: Hashable {
         /// A load with acquire ordering.
@@ -20,7 +22,7 @@ struct Waiting: Hashable {
     private let seen: UInt64
     private var state = State.begin
 
-    /// - Parameter seen: the `latest` word of the frame that was read last; 0 for none.
+    /// - Parameter seen: the `latest` word of what was read last; 0 for none.
     init(after seen: UInt64) { self.seen = seen }
 
     /// What is to be done next.
@@ -39,6 +41,23 @@ struct Waiting: Hashable {
             return value == 0 || value == seen ? .sleep(while: wake) : .end
         case .slept:
             return .end
+        }
+    }
+
+    /// Does what the steps say. Call it inside `mapping.guarded`.
+    ///
+    /// - Parameter header: says where the words stand.
+    /// - Returns: the word to sleep on; nil when there is something to read.
+    func wakeWord(in mapping: Mapping, _ header: HeaderMetadata) -> UInt32? {
+        var waiting = self
+        var step = waiting.next()
+        while true {
+            switch step {
+            case .load(.wake): step = waiting.next(UInt64(mapping.loadAcquiring32(Layout.Header.wake)))
+            case .load(let word): step = waiting.next(mapping.loadAcquiring64(header.offset(of: word)))
+            case .sleep(let value): return UInt32(truncatingIfNeeded: value)
+            case .end: return nil
+            }
         }
     }
 }

@@ -17,45 +17,32 @@ final class FramesFile {
         case copied(UnsafeMutableRawBufferPointer)
     }
 
-    let header: HeaderMetadata
-    private let name: String
-    private let directory: BridgeDirectory
-    private let file: FileDescriptor
+    private let opened: OpenedRing
     private let backing: Backing
 
     init(_ name: String, in directory: BridgeDirectory, access: FrameReader.Access) throws(BridgeError) {
-        let path = directory.path(of: name)
-        guard let file = try directory.openRing(name) else { throw .noBroadcast(path: directory.path) }
-        let size = try directory.calling(on: name) { () throws(SystemError) in Int(try file.status().st_size) }
-        let copy = try directory.calling(on: name) { () throws(SystemError) in try file.readBytes(64) }
-        let header = try HeaderMetadata(checking: copy.span.bytes, fileSize: size, path: path)
-        switch access {
-        case .mapped:
-            backing = .mapped(
-                try directory.calling(on: name) { () throws(SystemError) in
-                    try Mapping(file, size: header.fileBytes, writable: false)
-                }
-            )
-        case .copied:
-            backing = .copied(.allocate(byteCount: header.slotStride, alignment: 64))
+        guard let opened = try OpenedRing(.frames, at: name, in: directory) else {
+            throw .noBroadcast(path: directory.path)
         }
-        self.header = header
-        self.name = name
-        self.directory = directory
-        self.file = file
+        backing =
+            switch access {
+            case .mapped: .mapped(try opened.map())
+            case .copied: .copied(.allocate(byteCount: opened.header.slotStride, alignment: 64))
+            }
+        self.opened = opened
     }
-
-    /// Another mapping of the header alone, for another thread; nil where there can be none.
-    func mapHeader() -> sending Mapping? { try? Mapping(file, size: Layout.page, writable: false) }
 
     deinit {
         if case .copied(let buffer) = backing { buffer.deallocate() }
     }
 
-    /// Whether new readers would find these frames.
-    var isInPlace: Bool { directory.kind(of: name) != nil }
+    var header: HeaderMetadata { opened.header }
 
-    private var isLongEnough: Bool { (try? Int(file.status().st_size)) ?? 0 >= header.fileBytes }
+    /// Another mapping of the header alone, for another thread; nil where there can be none.
+    func mapHeader() -> sending Mapping? { opened.mapHeader() }
+
+    /// Whether new readers would find these frames.
+    var isInPlace: Bool { opened.isInPlace }
 
     func load64(_ offset: Int) throws(Lost) -> UInt64 {
         switch backing {
@@ -64,7 +51,7 @@ final class FramesFile {
             return value
         case .copied:
             var value: UInt64 = 0
-            let count = withUnsafeMutableBytes(of: &value) { try? file.read(into: $0, at: offset) }
+            let count = withUnsafeMutableBytes(of: &value) { try? opened.file.read(into: $0, at: offset) }
             guard count == 8 else { throw Lost() }
             return value
         }
@@ -105,13 +92,14 @@ final class FramesFile {
             guard let result else { throw .lost }
             let read = try result.get()
             // The rest of the page in which a file was cut reads as zeros, without a fault.
-            if case .whole = read.outcome, !isLongEnough { throw .lost }
+            if case .whole = read.outcome, !opened.isLongEnough { throw .lost }
             return read
         case .copied(let buffer):
             return try follow(Reading(after: seen, copiesPicture: true), &overruns, body) { offset, _ in
                 try? load64(offset)
             } slot: {
-                (try? file.read(into: buffer, at: header.slotOffset($0))) == buffer.count ? buffer.baseAddress : nil
+                let count = try? opened.file.read(into: buffer, at: header.slotOffset($0))
+                return count == buffer.count ? buffer.baseAddress : nil
             }.get()
         }
     }
@@ -191,17 +179,6 @@ final class FramesFile {
             guard let latest = try? load64(Layout.Header.latest) else { return nil }
             return latest == 0 || latest == seen ? 0 : nil
         }
-        return mapping.guarded {
-            var waiting = Waiting(after: seen)
-            var step = waiting.next()
-            while true {
-                switch step {
-                case .load(.wake): step = waiting.next(UInt64(mapping.loadAcquiring32(Layout.Header.wake)))
-                case .load(let word): step = waiting.next(mapping.loadAcquiring64(header.offset(of: word)))
-                case .sleep(let value): return UInt32(truncatingIfNeeded: value)
-                case .end: return nil
-                }
-            }
-        } ?? nil
+        return mapping.guarded { Waiting(after: seen).wakeWord(in: mapping, header) } ?? nil
     }
 }

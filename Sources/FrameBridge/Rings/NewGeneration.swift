@@ -8,11 +8,11 @@ struct NewGeneration {
     let directory: BridgeDirectory
     /// The state that its files begin with.
     let state: BroadcastState
-    private let horizon: Instant?
+    /// What was captured before this instant is not to be shown any more; nil for no such instant.
+    let horizon: Instant?
     /// The files made so far.
     private(set) var files: [RingFile] = []
 
-    /// - Parameter horizon: what was captured before this instant is not to be shown any more; nil for no such instant.
     init(in directory: BridgeDirectory, state: BroadcastState, horizon: Instant?) {
         var number: UInt64 = 0
         while number == 0 { number = .random(in: .min ... .max) }
@@ -36,7 +36,6 @@ struct NewGeneration {
         _ prepare: (Mapping) -> Void
     ) throws(BridgeError) -> RingFile {
         let file = try RingFile(ring, of: self, bytes: bytes, storage: storage, prepare)
-        if let horizon { file.header.setHorizon(horizon) }
         files.append(file)
         return file
     }

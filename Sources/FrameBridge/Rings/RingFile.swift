@@ -1,5 +1,6 @@
 import Glibc
 import Posix
+import Synchronization
 
 /// The file of one ring in one generation, as its writer has it. Made under a temporary name and renamed when its header is
 /// whole, so that a reader finds either nothing or what is valid.
@@ -28,6 +29,14 @@ final class RingFile {
     /// Whether a file of the folder is one of a ring's, of any generation.
     static func isFile(_ name: String, of ring: String) -> Bool { name.hasPrefix("\(ring).") }
 
+    /// The generation that a file of the folder belongs to, by its name; nil if it is not one of the ring's.
+    static func generation(of name: String, in ring: String) -> UInt64? {
+        guard isFile(name, of: ring), let number = UInt64(name.dropFirst(ring.utf8.count + 1), radix: 16) else {
+            return nil
+        }
+        return Self.name(of: ring, number) == name ? number : nil
+    }
+
     /// Makes the file as `NewGeneration.makeFile` says.
     init(
         _ ring: String,
@@ -49,6 +58,7 @@ final class RingFile {
         _ = mapping.guarded { prepare(mapping) }
         header.heartbeat()
         header.setState(generation.state)
+        if let horizon = generation.horizon { header.setHorizon(horizon) }
         if renameat(directory.descriptor.raw, temporary, directory.descriptor.raw, name) != 0 {
             let error = SystemError("rename")
             directory.remove(temporary)
@@ -83,6 +93,24 @@ final class RingFile {
         guard let entry = directory.attributes(of: name) else { return false }
         let kind = entry.st_mode & S_IFMT
         return service == nil ? kind == S_IFREG && entry.st_size >= mapping.size : kind == S_IFSOCK
+    }
+
+    /// Does what a publication says. Call it inside `mapping.guarded`.
+    ///
+    /// - Parameters:
+    ///   - header: says where the words stand.
+    ///   - draw: writes what the slot holds besides its sequence.
+    func perform(_ publication: Publication, _ header: HeaderMetadata, draw: (_ slot: Int) -> Void) {
+        var publication = publication
+        while let step = publication.next() {
+            switch step {
+            case .store(let value, let word): mapping.store64(value, header.offset(of: word))
+            case .fence: atomicMemoryFence(ordering: .releasing)
+            case .draw(let slot): draw(slot)
+            case .release(let value, let word): mapping.storeReleasing64(value, header.offset(of: word))
+            case .wake: advanceAndWakeReaders()
+            }
+        }
     }
 
     /// Advances the wake word by a releasing addition, and wakes the readers, many of them soon after. Call it inside

@@ -12,14 +12,19 @@ struct RingHeader {
     /// - Parameter mapping: the header page at least, writable.
     init(_ mapping: Mapping) { self.mapping = mapping }
 
-    /// Opens the header page of a file that a killed writer left, and tells its readers that nothing more comes in it. What
-    /// stands in the file is shown until the successor has a generation. Nil if that is no file, such as the socket of sealed
-    /// memory, or cannot be written.
-    init?(retiring name: String, in directory: BridgeDirectory) {
+    /// Opens the header page of a file that an earlier writer left, and its readers may still have. Nil if that is no file, such
+    /// as the socket of sealed memory, or cannot be written.
+    init?(leftAt name: String, in directory: BridgeDirectory) {
         guard let file = try? directory.open(name, O_RDWR),
             let mapping = try? Mapping(file, size: Layout.page, writable: true)
         else { return nil }
         self.init(mapping)
+    }
+
+    /// Opens such a page, and tells its readers that nothing more comes in it. What stands in the file is shown until the
+    /// successor has a generation.
+    init?(retiring name: String, in directory: BridgeDirectory) {
+        self.init(leftAt: name, in: directory)
         setState(.retired)
     }
 

@@ -1,6 +1,5 @@
 import Glibc
 import Posix
-import Synchronization
 import Time
 
 /// The frames of one generation, as their writer has them: three slots, of which one is written at a time, and the order of
@@ -28,12 +27,9 @@ final class FrameRing {
         source: String,
         framesPerSecond: Int
     ) throws(BridgeError) {
-        let header = HeaderMetadata(generation: generation.number, plan: plan)
+        let header = HeaderMetadata(.frames, generation: generation.number, slotBytes: plan.byteCount)
         file = try generation.makeFile(of: Self.name, bytes: header.fileBytes, storage: storage) { mapping in
-            withUnsafeTemporaryAllocation(byteCount: Layout.Header.constantBytes, alignment: 8) { bytes in
-                header.encode(into: bytes)
-                mapping.store(UnsafeRawBufferPointer(bytes), 0)
-            }
+            header.store(as: .frames, in: mapping)
             mapping.store32(UInt32(clamping: framesPerSecond), Layout.Header.framesPerSecond)
             Self.store(source, in: mapping)
         }
@@ -59,19 +55,13 @@ final class FrameRing {
     /// shrunk.
     func write(_ info: FrameInfo, _ plan: SlotPlan, _ body: (inout FramePlanes) -> Void) -> Bool {
         let previous = plans[rotation.slot] == plan ? rotation.slot : nil
-        var publication = rotation.publication(of: info.number)
+        let publication = rotation.publication(of: info.number)
         let isRecycled = plans[publication.slot] == plan
         plans[publication.slot] = plan
         published += 1
-        return mapping.guarded { () -> Void in
-            while let step = publication.next() {
-                switch step {
-                case .store(let value, let word): mapping.store64(value, header.offset(of: word))
-                case .fence: atomicMemoryFence(ordering: .releasing)
-                case .draw(let slot): draw(info, plan, slot, after: previous, isRecycled: isRecycled, body)
-                case .release(let value, let word): mapping.storeReleasing64(value, header.offset(of: word))
-                case .wake: file.advanceAndWakeReaders()
-                }
+        return mapping.guarded {
+            file.perform(publication, header) { slot in
+                draw(info, plan, slot, after: previous, isRecycled: isRecycled, body)
             }
         } != nil
     }
