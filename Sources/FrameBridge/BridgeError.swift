@@ -13,6 +13,8 @@ public enum BridgeError: Error, Equatable, CustomStringConvertible {
     case noBroadcast(path: String)
     /// Another capture process holds the writer lock. `pid` is what its status file says.
     case alreadyRunning(path: String, pid: Int32?)
+    /// Another sound process holds the lock of the broadcast's sound.
+    case soundAlreadyRunning(path: String)
     /// The capture process does not hand out its memory: it does not get to run, perhaps.
     case noAnswer(path: String)
     /// The file system cannot hold the frames file.
@@ -39,6 +41,8 @@ public enum BridgeError: Error, Equatable, CustomStringConvertible {
             "no broadcast in \(path): start one"
         case .alreadyRunning(let path, let pid):
             "a broadcast already runs in \(path)\(pid.map { " (process \($0))" } ?? ""): stop it"
+        case .soundAlreadyRunning(let path):
+            "a sound process already runs in \(path): stop it"
         case .noAnswer(let path):
             "the capture process of \(path) does not answer: let it run again (kill -CONT), or restart it"
         case .noSpace(let path, let bytes):

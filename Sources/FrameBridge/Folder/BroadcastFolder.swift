@@ -76,7 +76,10 @@ struct BroadcastFolder: ~Copyable {
         let names = directory.fileNames().filter { $0 != BridgeDirectory.spare(BridgeStatus.fileName) }
         func isRing(_ name: String) -> Bool { rings.contains { RingFile.isFile(name, of: $0) } }
         let left = names.filter(isRing).compactMap { RingHeader(retiring: $0, in: directory) }
-        for name in names where isRing(name) || name.hasPrefix(".") || name == "request" {
+        func isTemporary(_ name: String) -> Bool {
+            name.hasPrefix(".") && !RingFile.isFile(name, of: "." + SoundWriter.soundRing)
+        }
+        for name in names where isRing(name) || isTemporary(name) || name == "request" {
             directory.remove(name)
         }
         return left

@@ -9,7 +9,7 @@ package struct SenderFolder: Sendable {
     private static let socket = "control"
 
     package let pid: Int32
-    private let directory: BridgeDirectory
+    let directory: BridgeDirectory
 
     package var path: String { directory.path }
 

@@ -1,0 +1,56 @@
+public import Time
+
+/// What is known of one block of sound besides its samples. All blocks are 10 ms long, at 48 kHz.
+public struct SoundBlock: Sendable, Equatable {
+    /// Samples of a second, in each channel.
+    public static let sampleRate = 48_000
+    /// Samples of a block, in each channel.
+    public static let samples = 480
+    /// How long a block sounds.
+    public static let duration = Duration.milliseconds(10)
+
+    /// Counts the blocks of a generation, from 1 and without gaps.
+    public internal(set) var number: UInt64
+    /// When its first sample was heard. Blocks that follow each other are exactly `duration` apart.
+    public let capturedAt: Instant
+    /// 1 or 2; samples of two channels are interleaved, left before right.
+    public let channels: Int
+    /// Whether it continues the block that was written before it, or for a reader, that this reader has got before it.
+    public internal(set) var follows: Bool
+
+    /// Writes the first 32 bytes of a slot, with 0 for the sequence number.
+    func encode(into bytes: UnsafeMutableRawBufferPointer) {
+        typealias S = SoundLayout.Slot
+        bytes.initializeMemory(as: UInt8.self, repeating: 0)
+        bytes.storeBytes(of: number, toByteOffset: S.number, as: UInt64.self)
+        bytes.storeBytes(of: capturedAt.nanoseconds, toByteOffset: S.capturedAt, as: UInt64.self)
+        bytes.storeBytes(of: UInt16(channels), toByteOffset: S.channels, as: UInt16.self)
+        bytes.storeBytes(of: follows ? SoundLayout.follows : 0, toByteOffset: S.flags, as: UInt16.self)
+        let sum = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[S.number..<S.checksum]).bytes)
+        bytes.storeBytes(of: sum, toByteOffset: S.checksum, as: UInt32.self)
+    }
+}
+
+extension SoundBlock {
+    /// Reads and checks a private copy of the first 32 bytes of a slot.
+    ///
+    /// - Parameter number: what the slot's sequence says that it holds.
+    /// - Throws: the name of the first field that cannot be right.
+    init(checking copy: RawSpan, number: UInt64) throws(Malformed) {
+        typealias S = SoundLayout.Slot
+        func get<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type) -> Value {
+            copy.unsafeLoadUnaligned(fromByteOffset: offset, as: type)
+        }
+        let sum = CRC32C.checksum(copy.extracting(S.number..<S.checksum))
+        guard get(S.checksum, as: UInt32.self) == sum else { throw Malformed("slot checksum") }
+        guard get(S.number, as: UInt64.self) == number else { throw Malformed("block number") }
+        let channels = Int(get(S.channels, as: UInt16.self))
+        guard 1...SoundLayout.mostChannels ~= channels else { throw Malformed("channels") }
+        self.init(
+            number: number,
+            capturedAt: Instant(nanoseconds: get(S.capturedAt, as: UInt64.self)),
+            channels: channels,
+            follows: get(S.flags, as: UInt16.self) & SoundLayout.follows != 0
+        )
+    }
+}

@@ -1,0 +1,153 @@
+import Posix
+import Synchronization
+import Time
+
+/// One generation's file of sound, opened for reading. Nothing here believes the file: a block is copied, and checked
+/// afterwards.
+final class SoundFile {
+    enum Failure: Error {
+        /// The file was shrunk.
+        case lost
+        case malformed(Malformed)
+    }
+
+    /// When its writer began it, as it says.
+    let startedAt: UInt64
+    private let opened: OpenedRing
+    private let mapping: Mapping
+    /// The copy of one slot.
+    private let copy: UnsafeMutableRawBufferPointer
+
+    private init(_ opened: consuming OpenedRing, _ mapping: Mapping, startedAt: UInt64) {
+        self.opened = opened
+        self.mapping = mapping
+        self.startedAt = startedAt
+        copy = .allocate(byteCount: SoundLayout.slotBytes, alignment: 64)
+    }
+
+    deinit { copy.deallocate() }
+
+    /// Opens the generation of a ring that began last, of those that are fit to read and not retired; nil where there is none.
+    ///
+    /// - Parameter known: generations that are left out.
+    /// - Throws: what is wrong with one of the others, if there is no other.
+    static func newest(
+        of ring: String,
+        in directory: BridgeDirectory,
+        but known: [UInt64]
+    ) throws(BridgeError) -> SoundFile? {
+        var newest: SoundFile?
+        var problem: BridgeError?
+        for name in directory.fileNames() {
+            guard let generation = RingFile.generation(of: name, in: ring), !known.contains(generation) else {
+                continue
+            }
+            do throws(BridgeError) {
+                guard let file = try open(name, generation, in: directory) else { continue }
+                if newest.map({ $0.startedAt < file.startedAt }) ?? true { newest = file }
+            } catch { problem = error }
+        }
+        if newest == nil, let problem { throw problem }
+        return newest
+    }
+
+    private static func open(
+        _ name: String,
+        _ generation: UInt64,
+        in directory: BridgeDirectory
+    ) throws(BridgeError) -> SoundFile? {
+        let path = directory.path(of: name)
+        guard let opened = try OpenedRing(.sound, at: name, in: directory) else { return nil }
+        guard opened.header.generation == generation else { throw .damaged(path: path, problem: "generation") }
+        let mapping = try opened.map()
+        guard let startedAt = mapping.guarded({ mapping.load64(SoundLayout.Header.startedAt) }) else {
+            throw .damaged(path: path, problem: "shrunk while it was read")
+        }
+        let file = SoundFile(opened, mapping, startedAt: startedAt)
+        return file.isRetired ? nil : file
+    }
+
+    var generation: UInt64 { opened.header.generation }
+
+    /// Another mapping of the header alone, for another thread; nil where there can be none.
+    func mapHeader() -> sending Mapping? { opened.mapHeader() }
+
+    /// Whether its writer has said that nothing more comes in it.
+    var isRetired: Bool {
+        let state = mapping.guarded { mapping.loadAcquiring32(Layout.Header.state) }
+        return state == BroadcastState.retired.rawValue
+    }
+
+    /// Whether new readers would find it.
+    var isInPlace: Bool { opened.isInPlace }
+
+    /// Copies the block of a number, nil for the newest, and then checks it.
+    ///
+    /// - Returns: the block if it is whole; its samples stand in `samples`.
+    func read(_ number: UInt64?) throws(Failure) -> (outcome: SoundReading.Outcome, block: SoundBlock?) {
+        guard let outcome = mapping.guarded({ follow(SoundReading(of: number)) }) else { throw .lost }
+        guard case .whole(let number) = outcome else { return (outcome, nil) }
+        // The rest of the page in which a file was cut reads as zeros, without a fault.
+        guard opened.isLongEnough else { throw .lost }
+        do throws(Malformed) {
+            return (outcome, try SoundBlock(checking: UnsafeRawBufferPointer(copy).bytes, number: number))
+        } catch { throw .malformed(error) }
+    }
+
+    /// The samples that were copied last.
+    ///
+    /// - Parameter channels: 1 or 2.
+    func withSamples(_ channels: Int, _ body: (Span<Int16>) -> Void) {
+        let count = SoundBlock.samples * channels
+        let bytes = UnsafeRawBufferPointer(rebasing: copy[SoundLayout.Slot.samples...].prefix(count * 2))
+        bytes.withMemoryRebound(to: Int16.self) { body($0.span) }
+    }
+
+    /// Does what `reading` says.
+    private func follow(_ reading: consuming SoundReading) -> SoundReading.Outcome {
+        var reading = reading
+        var step = reading.next()
+        while true {
+            switch step {
+            case .load(let word): step = reading.next(mapping.loadAcquiring64(opened.header.offset(of: word)))
+            case .loadRelaxed(let word): step = reading.next(mapping.load64(opened.header.offset(of: word)))
+            case .fence:
+                atomicMemoryFence(ordering: .acquiring)
+                step = reading.next()
+            case .copy(let slot):
+                copy.copyMemory(
+                    from: UnsafeRawBufferPointer(
+                        start: mapping.base + opened.header.slotOffset(slot),
+                        count: copy.count
+                    )
+                )
+                step = reading.next()
+            case .end(let outcome): return outcome
+            }
+        }
+    }
+
+    /// Sleeps until there is a block after `seen`, or other news, at the longest until `deadline`, or for a second.
+    ///
+    /// - Parameter bell: a bell, and how often it was rung: when it was rung more often, the sleep ends.
+    func wait(after seen: UInt64, or bell: (Bell, UInt32)?, until deadline: Instant) {
+        guard let word = wakeWord(after: seen) else { return }
+        let deadline = min(deadline, MonotonicClock.now() + FrameReader.longestWait)
+        if let (bell, count) = bell {
+            mapping.wait(Layout.Header.wake, while: word, or: bell, while: count, until: deadline)
+        } else {
+            mapping.wait(Layout.Header.wake, while: word, until: deadline)
+        }
+    }
+
+    /// The word to sleep on, as `wait` does; nil when there is something to read, or a successor to look for.
+    func word(after seen: UInt64) -> WakeWord? {
+        wakeWord(after: seen).map { WakeWord(mapping, Layout.Header.wake, value: $0) }
+    }
+
+    private func wakeWord(after seen: UInt64) -> UInt32? {
+        let word = mapping.guarded { Waiting(after: seen).wakeWord(in: mapping, opened.header) } ?? nil
+        // The state is read after the wake word, so that a writer that retires the file later ends the sleep.
+        return isRetired ? nil : word
+    }
+}
