@@ -224,7 +224,7 @@ let package = Package(
         ),
         .testTarget(
             name: "SoundCodingTests",
-            dependencies: ["Media", "SoundCoding", "TestSupport", "Time"],
+            dependencies: ["COpus", "Media", "Posix", "SoundCoding", "TestSupport", "Time"],
             swiftSettings: swift
         ),
         .testTarget(

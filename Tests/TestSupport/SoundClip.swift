@@ -64,7 +64,7 @@ package struct SoundClip: Sendable, Equatable {
     }
 
     /// Reads a file without a header; empty if there is none.
-    init(reading path: String, rate: Int, channels: Int) {
+    package init(reading path: String, rate: Int = 48_000, channels: Int) {
         samples = []
         if let file = try? FileDescriptor.open(path, O_RDONLY), let size = try? file.status().st_size {
             samples = [Int16](repeating: 0, count: Int(size) / 2)
