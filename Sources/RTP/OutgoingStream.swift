@@ -68,7 +68,7 @@ package struct OutgoingStream {
     package var sources: [UInt32] { [ssrc] + [retransmissionSSRC].compactMap(\.self) }
 
     var hasSent: Bool { numbers.packetCount > 0 }
-    private var isVideo: Bool { history.codec != .opus }
+    var isVideo: Bool { history.codec != .opus }
 
     /// A packet that has waited this long is left out if there is a newer entry. If there is none, the stream does not ask for
     /// a keyframe: the cause of the delay would delay that too.
@@ -232,7 +232,8 @@ package struct OutgoingStream {
     }
 
     private func header(of packet: borrowing PacketHistory.Packet, _ index: UInt64) -> RTPHeader {
-        let marker = isVideo && packet.isLast
+        // RFC 3551 §4.1: of sound, what follows a silence is marked.
+        let marker = isVideo ? packet.isLast : packet.frame.followsSilence
         return numbers.header(sequenceNumber: sequenceNumber(of: index), ticks: packet.frame.ticks, marker: marker)
     }
 
@@ -290,6 +291,11 @@ package struct OutgoingStream {
         retransmissionNumbers?.notePacketSent(payloadSize: 0)
     }
 
+    /// Of packets of sound that follow each other, one in half a second tells it, as it is a tenth of one that is small.
+    private func tellsCaptureTime(_ packet: PacketHistory.Packet) -> Bool {
+        isVideo ? packet.isFirst : packet.frame.followsSilence || packet.frame.number % 25 == 0
+    }
+
     private func append(
         _ header: RTPHeader,
         of packet: PacketHistory.Packet,
@@ -303,7 +309,7 @@ package struct OutgoingStream {
         let values = HeaderExtensionValues(
             mid: midEnd.map { index < $0 } ?? true ? parameters.mid : nil,
             asksForImmediatePlayout: packet.isFirst,
-            captureTime: packet.isFirst ? clock.ntpTime(at: packet.frame.capturedAt) : nil,
+            captureTime: tellsCaptureTime(packet) ? clock.ntpTime(at: packet.frame.capturedAt) : nil,
             transportNumber: transportNumber,
             dependency: DependencyDescriptor(
                 isFirst: packet.isFirst,

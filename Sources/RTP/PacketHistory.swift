@@ -25,6 +25,8 @@ package final class PacketHistory {
         fileprivate let start: UInt64
         /// Width and height in pixels of a keyframe; nil for sound, and for a picture that needs the one before.
         package let keyframe: (width: UInt16, height: UInt16)?
+        /// Whether it is sound, and nothing was heard just before it.
+        let followsSilence: Bool
 
         fileprivate init(
             _ bytes: [UInt8],
@@ -42,6 +44,7 @@ package final class PacketHistory {
             self.keyframe = keyframe
             appendedAt = now
             ticks = max(RTPStream.ticks(capturedAt, history.codec.clockRate), history.lastTicks + 1)
+            followsSilence = fragments == nil && ticks > history.lastTicks + UInt64(EncodedSound.samples)
             number = history.lastNumber &+ 1
             start = history.byteCount
         }

@@ -30,7 +30,7 @@ package struct StreamBundle {
     private var reports: ReportSchedule
     /// Nil where peers need not report.
     private var reachability: Reachability?
-    /// The stream whose packet goes first if several wait.
+    /// The stream whose packet goes first if several of pictures wait.
     private var turn = 0
 
     /// - Parameters:
@@ -86,26 +86,29 @@ package struct StreamBundle {
 
     /// Appends the next RTP packet that may leave at `now`. Returns false if there is none.
     ///
-    /// Streams take turns, a packet each: one of few packets waits for no more than one of each other. Within a stream, what
-    /// was lost goes before what is new.
+    /// Sound leaves at once: it is little, and soon too late. What it takes, pictures make up for. Their streams take turns, a packet
+    /// each. Within a stream, what was lost goes before what is new.
     package mutating func writeNext(at now: Instant, to bytes: inout [UInt8]) -> Bool {
         for index in streams.indices { streams[index].catchUp(at: now) }
         repeatTail(at: now)
-        guard let (index, size) = next ?? padding else { return false }
-        if estimator?.roomAt(now) != nil {
-            // The next packet leaves when the peer has told of others: that is another train.
-            hasWaiting = false
-            return false
+        let sound = sound
+        guard let (index, size) = sound ?? paced ?? padding else { return false }
+        if sound == nil {
+            if estimator?.roomAt(now) != nil {
+                // The next packet leaves when the peer has told of others: that is another train.
+                hasWaiting = false
+                return false
+            }
+            guard pacer.earliest(forPacketOf: size) <= now else { return false }
         }
-        guard pacer.earliest(forPacketOf: size) <= now else { return false }
         let start = bytes.count
         let isNumbered = streams[index].parameters.extensions.transportNumber != nil
         let number = isNumbered ? estimator?.nextNumber : nil
-        if next == nil {
+        if sound == nil, paced == nil {
             streams[index].writePadding(transportNumber: number, to: &bytes)
         } else {
             let sent = streams[index].writeNext(at: now, roundTripTime, clock, transportNumber: number, to: &bytes)
-            turn = (index + 1) % streams.count
+            if sound == nil { turn = (index + 1) % streams.count }
             if isNumbered, let sent, let estimator, estimator.lastArrived != nil {
                 let packet = TailProbe.Packet(number: estimator.packetsSent, stream: index, index: sent)
                 tail.noteSent(packet, timeout: estimator.probeTimeout, at: now)
@@ -131,11 +134,11 @@ package struct StreamBundle {
 
     /// Has the last packet sent again if nothing is heard for long.
     private mutating func repeatTail(at now: Instant) {
-        guard next == nil, let estimator, let packet = tail.takeCopy(timeout: estimator.probeTimeout, at: now) else {
+        guard paced == nil, let estimator, let packet = tail.takeCopy(timeout: estimator.probeTimeout, at: now) else {
             return
         }
         streams[packet.stream].repeatPacket(packet.index)
-        if next == nil { tail.forget(stream: packet.stream) }
+        if paced == nil { tail.forget(stream: packet.stream) }
     }
 
     private mutating func noteSent(_ size: Int, at now: Instant) {
@@ -146,7 +149,7 @@ package struct StreamBundle {
         let wanted = wantedRate(at: now)
         let first = probe == nil ? estimator?.takeProbe(for: wanted, at: now) : nil
         // What leaves at another rate is another train.
-        hasWaiting = (next != nil || rest != nil) && first == nil && (rest == nil) == (probe == nil)
+        hasWaiting = (paced != nil || rest != nil) && first == nil && (rest == nil) == (probe == nil)
         probe = rest ?? first
         followEstimate()
     }
@@ -181,11 +184,19 @@ package struct StreamBundle {
         return (index, OutgoingStream.paddingSize)
     }
 
-    /// The stream whose packet is next, and that packet's size in bytes.
-    private var next: (index: Int, size: Int)? {
+    /// The stream of sound whose packet is next, and that packet's size in bytes.
+    private var sound: (index: Int, size: Int)? {
+        for index in streams.indices where !streams[index].isVideo {
+            if let size = streams[index].nextPacketSize() { return (index, size) }
+        }
+        return nil
+    }
+
+    /// The same of what keeps to the pace.
+    private var paced: (index: Int, size: Int)? {
         for distance in streams.indices {
             let index = (turn + distance) % streams.count
-            if let size = streams[index].nextPacketSize() { return (index, size) }
+            if streams[index].isVideo, let size = streams[index].nextPacketSize() { return (index, size) }
         }
         return nil
     }
@@ -193,11 +204,13 @@ package struct StreamBundle {
     /// When `writeNext` or `writeReport` has something to write, a keyframe may be asked for, or the peer is lost; nil
     /// while there is nothing to wait for. May lie in the past.
     ///
-    /// A single stream waits for three quarters of a burst, if there is as much: packets one by one would cost more for waking
-    /// up than for sending, and the last one would leave no earlier. Of several streams, none waits for a burst of another.
+    /// A single stream of pictures waits for three quarters of a burst, if there is as much: packets one by one would cost more for
+    /// waking up than for sending, and the last one would leave no earlier. Of several, none waits for a burst of another.
     package var nextDeadline: Instant? {
-        let packet = (next ?? padding).map { next in
-            let burst = streams.count > 1 ? 0 : min(streams[0].waitingSize, pacer.pace.burst * 3 / 4)
+        if sound != nil { return .start }
+        let packet = (paced ?? padding).map { next in
+            let isAlone = streams.count { $0.isVideo } == 1
+            let burst = isAlone ? min(streams[next.index].waitingSize, pacer.pace.burst * 3 / 4) : 0
             let earliest = pacer.earliest(forPacketOf: max(next.size, burst))
             return max(earliest, estimator?.roomAt(earliest) ?? earliest)
         }
@@ -206,9 +219,9 @@ package struct StreamBundle {
         return earliest(packet ?? tail, reports.nextDeadline, keyframe, reachability?.deadline)
     }
 
-    /// How long until the last of what waits may leave.
+    /// How long until the last of the pictures that wait may leave.
     package func backlog(at now: Instant) -> Duration {
-        let size = streams.reduce(0) { $0 + $1.waitingSize }
+        let size = streams.reduce(0) { $1.isVideo ? $0 + $1.waitingSize : $0 }
         return size == 0 ? .zero : pacer.delay(of: size, at: now)
     }
 
@@ -315,6 +328,8 @@ package struct StreamBundle {
 
     private mutating func note(_ blocks: [ReportBlock], of reporter: UInt32, now: Instant) {
         reachability?.noteReport(now: now)
+        // Of several streams, the first of pictures tells of the link.
+        let telling = streams.firstIndex(where: \.isVideo) ?? 0
         for index in streams.indices {
             let ssrc = streams[index].ssrc
             guard let block = blocks.last(where: { $0.ssrc == ssrc }) else { continue }
@@ -327,8 +342,7 @@ package struct StreamBundle {
             )
             let trip = block.roundTripTime(arrivedAt: clock.ntpTime(at: now))
             if let trip { roundTripTime = trip }
-            // Of several streams, the first tells of the link.
-            if index > 0 { continue }
+            if index != telling { continue }
             let statistics = streams[index].statistics
             reported?.receive(
                 block,

@@ -16,4 +16,6 @@ package struct StreamStatistics: Equatable, Sendable {
     package internal(set) var packetsLost: Int32?
     /// The variation of the packets' spacing (RFC 3550 §6.4.1), of the last report.
     package internal(set) var jitter: Duration?
+
+    package init() {}
 }
