@@ -19,7 +19,7 @@ final class CallPeer: Sendable {
         /// The path begins at an address that this machine has no more: the other side may go on sending there until it has another
         /// generation of ICE.
         case migrating
-        /// The codec is what the other side gets; nil if it only shows its own picture.
+        /// The codec is that of the picture that the other side gets; nil if it gets none.
         case connected(codec: VideoCodec?)
         /// The last one, unless `close` came before: it has ended, or there will be none, and why; and whether another attempt would
         /// end likewise.
@@ -44,6 +44,8 @@ final class CallPeer: Sendable {
     private let servers: [ICEServer]
     /// Takes what the other side sends; nil if that is not wanted.
     private let receiver: (any FrameReceiver)?
+    /// Whether an offer has the sound too.
+    private let offersSound: Bool
     private let signalled: @Sendable (Signal, CallPeer) -> Void
     private let stage = Mutex(Stage.none)
     /// Candidates of the other side that were tried: each costs packets to an address that it names.
@@ -52,7 +54,8 @@ final class CallPeer: Sendable {
 
     /// - Parameters:
     ///   - codecs: in groups; of each group, the other side gets the first that it takes.
-    ///   - audience: who sees what the other side gets.
+    ///   - offersSound: whether an offer has the sound too. One that asks for it gets it anyway.
+    ///   - audience: who sees and hears what the other side gets.
     ///   - call: the call, as people name it.
     ///   - place: where the other side is, for people.
     ///   - servers: of STUN and TURN, for an offer, beside those of all peers.
@@ -60,6 +63,7 @@ final class CallPeer: Sendable {
     init(
         _ peers: PeerGroup,
         codecs: [[VideoCodec]],
+        offersSound: Bool = false,
         for audience: Audience = .one,
         of call: String,
         at place: String,
@@ -67,7 +71,7 @@ final class CallPeer: Sendable {
         receiver: (any FrameReceiver)? = nil,
         signalled: @escaping @Sendable (Signal, CallPeer) -> Void
     ) {
-        (self.peers, self.codecs, self.audience) = (peers, codecs, audience)
+        (self.peers, self.codecs, self.offersSound, self.audience) = (peers, codecs, offersSound, audience)
         (self.call, self.place) = (call, place)
         (self.servers, self.receiver, self.signalled) = (servers, receiver, signalled)
     }
@@ -83,9 +87,7 @@ final class CallPeer: Sendable {
     func offer() {
         perform { [self] loop in
             let number = loop.offer(
-                codecs,
-                track: "screen",
-                receives: receiver != nil,
+                [.screen(codecs, receives: receiver != nil)] + (offersSound ? [.sound()] : []),
                 for: audience,
                 servers: servers
             ) {
@@ -110,7 +112,8 @@ final class CallPeer: Sendable {
                 negotiation = try Negotiation(
                     offer: SessionDescription(parsing: sdp),
                     codecs: codecs,
-                    receives: receiver != nil
+                    receives: receiver != nil,
+                    sound: .sound()
                 )
             } catch {
                 return end("has sent an offer that cannot be answered: \(error)", isFinal: true, in: loop)
@@ -121,7 +124,7 @@ final class CallPeer: Sendable {
                 of: call,
                 from: place,
                 receiver: receiver,
-                signalled: take(agreement)
+                signalled: take
             )
             guard let peer else {
                 return end("cannot be reached from here: no UDP port is free", isFinal: true, in: loop)
@@ -149,7 +152,7 @@ final class CallPeer: Sendable {
                     of: call,
                     from: place,
                     receiver: receiver,
-                    signalled: take(agreement)
+                    signalled: take
                 )
             else {
                 return end("cannot be reached from here", isFinal: true, in: loop)
@@ -269,11 +272,7 @@ final class CallPeer: Sendable {
         receiver?.begin { [peers] in _ = peers.perform { $0.peer(number)?.requestKeyframes() } }
     }
 
-    private func take(_ agreement: Agreement) -> (Peer.Signal) -> Void {
-        { [self] in take($0, isSending: agreement.streams[0].isSent) }
-    }
-
-    private func take(_ signal: Peer.Signal, isSending: Bool) {
+    private func take(_ signal: Peer.Signal) {
         switch signal {
         case .gathered(let local, let bundle):
             let negotiation: Negotiation
@@ -293,7 +292,7 @@ final class CallPeer: Sendable {
             guard case .peer(_, let section) = stage.withLock(\.self) else { return }
             signalled(.proposed(fragment: local.fragment(for: section)), self)
         case .migrating: signalled(.migrating, self)
-        case .connected(let status): signalled(.connected(codec: isSending ? status.codec : nil), self)
+        case .connected(let status): signalled(.connected(codec: status.codec), self)
         case .ended(let end, _): tell(end: "\(end)", EndReason(end), isFinal: false)
         }
     }

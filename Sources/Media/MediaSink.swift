@@ -2,7 +2,7 @@ package import Time
 
 /// Where encoded frames go: a call with all its receivers, or a recording.
 ///
-/// The sender calls every method from several threads, of each rendition's frames one after the other. No method waits: a
+/// The sender calls every method from several threads, of each rendition's frames, and of sound, one after the other. No method waits: a
 /// sink that cannot take a frame drops it and demands a keyframe. So a sink costs the others nothing.
 package protocol MediaSink: AnyObject, Sendable {
     /// Gives the sink the means to tell that a demand has changed. Called once, before all others.
@@ -23,6 +23,15 @@ package protocol MediaSink: AnyObject, Sendable {
     /// Tells that of the renditions of its rung, this one suits the picture best. A sink may move receivers to it that take
     /// several codecs.
     func prefer(_ rendition: Rendition)
+
+    /// What the sink wants of the broadcast's sound now. Whenever that changes, the sink wakes the sender.
+    func soundDemand(at now: Instant) -> SoundDemand
+
+    /// Takes a packet of sound, if it wants any. One that it cannot take is lost, as on a network.
+    ///
+    /// - Parameter packet: valid until the call returns.
+    /// - Throws: as `take` of frames.
+    func take(sound packet: Span<UInt8>, _ sound: EncodedSound) throws
 }
 
 /// What a sink wants of a rendition.

@@ -22,8 +22,8 @@ package final class Peer {
 
     /// Names a rendition that the peer can get.
     struct Choice: Equatable {
-        /// The place of a format among those of the peer's stream.
-        var format: Int
+        /// One that was agreed on.
+        var codec: VideoCodec
         var rung: Int
     }
 
@@ -38,10 +38,8 @@ package final class Peer {
     let address: String
     let since: Instant
     private let agreement: Agreement
-    /// The name of its only stream.
-    private let mid: String
-    /// The codecs of the formats.
-    private let codecs: [VideoCodec]
+    /// Who sees and hears what it gets.
+    let audience: Audience
     let signalled: (Signal) -> Void
     /// Takes what the peer sends.
     private let receiver: (any FrameReceiver)?
@@ -51,20 +49,24 @@ package final class Peer {
     private var wantsFirstKeyframe = false
     private var connectedAt: Instant?
     var isConnected: Bool { connectedAt != nil }
-    /// Whether it wants the picture. One that does not only shows its own.
-    var isSending: Bool { agreement.streams[0].isSent }
-    /// What the peer gets, and what it changes to at a keyframe.
-    private(set) var choice: Choice
-    private(set) var wanted: Choice
+    /// The name of its stream of pictures; nil if it has none.
+    private let mid: String?
+    /// Whether it wants the sound.
+    let getsSound: Bool
+    /// Whether it wants the picture. One that does not only shows its own, or hears.
+    var getsPicture: Bool { choice != nil }
+    /// What the peer gets, and what it changes to at a keyframe; nil for no picture.
+    private(set) var choice: Choice?
+    private(set) var wanted: Choice?
     private var changeAskedAt: Instant?
     /// When the session must be polled.
     private var deadline: Instant? = .start
-    private var bytesBefore: UInt64 = 0
-    private var lastBitrate = 0
+    private var pictureRate = RecentRate()
+    private var soundRate = RecentRate()
     private var lastBacklog = Duration.zero
 
     /// - Parameters:
-    ///   - agreement: with a stream of video first, in these codecs.
+    ///   - choice: what it gets first; nil for no picture.
     ///   - incoming: what the peer sends by the agreement, and who takes it.
     ///   - transport: has what this side has told or will tell the peer.
     /// - Returns: nil if OpenSSL has no memory.
@@ -73,9 +75,9 @@ package final class Peer {
         of call: String,
         from address: String,
         _ agreement: Agreement,
-        _ codecs: [VideoCodec],
-        _ choice: Choice,
+        _ choice: Choice?,
         _ streams: StreamBundle,
+        for audience: Audience,
         incoming: (streams: IncomingBundle, receiver: any FrameReceiver)?,
         over transport: PeerTransport,
         identity: DTLSIdentity,
@@ -95,8 +97,9 @@ package final class Peer {
         self.call = call
         self.address = address
         self.agreement = agreement
-        mid = agreement.streams[0].mid
-        self.codecs = codecs
+        mid = agreement.video?.mid
+        getsSound = agreement.sound?.isSent ?? false
+        self.audience = audience
         self.choice = choice
         self.transport = transport
         self.session = session
@@ -164,12 +167,11 @@ package final class Peer {
 
     var end: PeerSession.End? { session.end }
     var streams: StreamBundle { session.streams }
-    var statistics: StreamStatistics { video.statistics }
+    var statistics: StreamStatistics { video?.statistics ?? StreamStatistics() }
+    var soundStatistics: StreamStatistics { sound?.statistics ?? StreamStatistics() }
 
-    func codec(of choice: Choice) -> VideoCodec { codecs[choice.format] }
-
-    /// Its only stream.
-    private var video: OutgoingStream { session.streams.streams[0] }
+    private var video: OutgoingStream? { mid.flatMap { session.streams[$0] } }
+    private var sound: OutgoingStream? { agreement.sound.flatMap { session.streams[$0.mid] } }
 
     /// Whether something has come, or the time has.
     func mustPoll(at now: Instant) -> Bool { transport.hasEvents || nextDeadline.map { $0 <= now } ?? false }
@@ -183,7 +185,7 @@ package final class Peer {
             switch event {
             case .connected:
                 session.pathFound()
-                if !hasPath { wantsFirstKeyframe = isSending && !video.history.canBegin(at: now) }
+                if !hasPath, getsPicture, let video { wantsFirstKeyframe = !video.history.canBegin(at: now) }
                 hasPath = true
             case .moved: session.pathMoved(at: now)
             case .failed: session.pathLost()
@@ -194,7 +196,8 @@ package final class Peer {
         _ = session.takeData()
         session.poll(at: now, in: &batch) { transport.send($0) }
         if let receiver { for frame in session.takeFrames() { receiver.take(frame) } }
-        let needsKeyframe = session.takeKeyframeRequest(of: mid, at: now) || wantsFirstKeyframe
+        let isAsked = mid.map { session.takeKeyframeRequest(of: $0, at: now) } ?? false
+        let needsKeyframe = isAsked || wantsFirstKeyframe
         wantsFirstKeyframe = false
         deadline = session.nextDeadline(at: now)
         return needsKeyframe
@@ -205,7 +208,7 @@ package final class Peer {
 
     /// Its link; nil where nothing tells what that carries.
     func link(at now: Instant) -> RenditionCapacity.Link? {
-        guard isConnected, isSending, let rate = session.streams.linkRate else { return nil }
+        guard isConnected, let rate = session.streams.linkRate else { return nil }
         return RenditionCapacity.Link(estimate: rate, backlog: session.streams.backlog(at: now))
     }
 
@@ -234,17 +237,17 @@ package final class Peer {
 
     /// Has the peer change to a rendition at a keyframe: of the rung, and of the codec if it takes that.
     func want(rung: Int, preferring codec: VideoCodec) {
-        guard isSending else { return }
-        wanted = Choice(format: agreement.format(preferring: codec), rung: rung)
+        guard getsPicture, let codec = agreement.video?.codec(preferring: codec) else { return }
+        wanted = Choice(codec: codec, rung: rung)
     }
 
     /// Goes on with the rendition that is wanted, if there is a keyframe to begin with.
     ///
     /// - Returns: whether to ask for one: where others receive that rendition already, none comes by itself.
     func change(to history: PacketHistory, at now: Instant) -> Bool {
-        if history.canBegin(at: now) {
+        if history.canBegin(at: now), let wanted, let parameters = agreement.video?[wanted.codec] {
             choice = wanted
-            session.streams.change(to: agreement.streams[0].formats[choice.format].parameters, from: history)
+            session.streams.change(to: parameters, from: history)
             deadline = .start
             return false
         }
@@ -266,12 +269,11 @@ package final class Peer {
 
     // MARK: - What others see
 
-    /// Takes the bitrate over the time since the last call, and what waits now.
+    /// Takes the bitrates over the time since the last call, and what waits now.
     func measure(over elapsed: Duration, at now: Instant) {
         lastBacklog = session.streams.backlog(at: now)
-        let bytes = statistics.bytes
-        if elapsed > .zero { lastBitrate = Int(Double(bytes - bytesBefore) * 8e9 / Double(elapsed.nanoseconds)) }
-        bytesBefore = bytes
+        pictureRate.measure(statistics.bytes, over: elapsed)
+        soundRate.measure(soundStatistics.bytes, over: elapsed)
     }
 
     var status: PeerStatus {
@@ -280,12 +282,12 @@ package final class Peer {
             call: call,
             address: address,
             since: since,
-            codec: codec(of: choice),
-            rung: choice.rung,
+            codec: choice?.codec,
+            rung: choice?.rung ?? 0,
             isConnected: isConnected,
-            isSent: isSending,
             isReceived: receiver != nil,
-            bitrate: lastBitrate,
+            bitrate: pictureRate.bitrate,
+            sound: getsSound ? PeerStatus.Sound(bitrate: soundRate.bitrate, soundStatistics) : nil,
             profile: session.profile,
             path: transport.path.map { ($0.local.kind, $0.remote.kind) },
             statistics: statistics,
@@ -296,10 +298,17 @@ package final class Peer {
     }
 }
 
-extension Agreement {
-    /// The codecs of the first stream's formats; nil if that is sound.
-    var videoCodecs: [VideoCodec]? {
-        let codecs = streams[0].formats.compactMap { if case .video(let codec) = $0.codec { codec } else { nil } }
-        return codecs.count == streams[0].formats.count ? codecs : nil
+/// The bitrate of a stream in the last while.
+private struct RecentRate {
+    private var bytesBefore: UInt64 = 0
+    /// Bits a second.
+    private(set) var bitrate = 0
+
+    /// - Parameters:
+    ///   - bytes: of all time.
+    ///   - elapsed: the time since the last call.
+    mutating func measure(_ bytes: UInt64, over elapsed: Duration) {
+        if elapsed > .zero { bitrate = Int(Double(bytes - bytesBefore) * 8e9 / Double(elapsed.nanoseconds)) }
+        bytesBefore = bytes
     }
 }

@@ -18,15 +18,19 @@ package final class PeerGroup: MediaSink {
         /// The instant before which no picture may have been taken that is sent now, also again or to somebody new; nil for
         /// none. Asked on the network thread.
         package var horizon: @Sendable () -> Instant?
+        /// The same of sound.
+        package var soundHorizon: @Sendable () -> Instant?
 
         package init(
             renditions: [Rendition],
             ice: ICEAgent.Configuration,
-            horizon: @escaping @Sendable () -> Instant? = { nil }
+            horizon: @escaping @Sendable () -> Instant? = { nil },
+            soundHorizon: @escaping @Sendable () -> Instant? = { nil }
         ) {
             self.renditions = renditions
             self.ice = ice
             self.horizon = horizon
+            self.soundHorizon = soundHorizon
         }
 
         func rendition(of codec: VideoCodec, rung: Int) -> Rendition {
@@ -36,10 +40,11 @@ package final class PeerGroup: MediaSink {
         func rendition(_ id: Rendition.ID) -> Rendition { renditions.first { $0.id == id }! }
     }
 
-    /// Encoded frames on their way to the network thread, and all else that it takes up in a round.
+    /// Encoded frames and sound on their way to the network thread, and all else that it takes up in a round.
     struct Work {
         var tasks: [@Sendable (PeerLoop) -> Void] = []
         var frames: [(bytes: [UInt8], frame: EncodedFrame)] = []
+        var sound: [(packet: [UInt8], description: EncodedSound)] = []
         var isClosed = false
         /// The codecs that suit the picture best, by rungs.
         var preferred: [Int: VideoCodec] = [:]
@@ -54,6 +59,7 @@ package final class PeerGroup: MediaSink {
         var renditionsInUse: Set<Rendition.ID> = []
         var keyframeRequests: [Rendition.ID: KeyframeRequests] = [:]
         var capacities: [Rendition.ID: RenditionCapacity] = [:]
+        var soundDemand = SoundDemand.none
         var wakeSender: (@Sendable () -> Void)?
         var addressesChanged: (@Sendable (Set<String>) -> Void)?
         var suspended: (@Sendable (Duration) -> Void)?
@@ -63,8 +69,8 @@ package final class PeerGroup: MediaSink {
         var incomplete: Set<Rendition.ID> = []
     }
 
-    /// The most frames that wait for the network thread; others are dropped.
-    private static let frameLimit = 16
+    /// The most frames, and packets of sound, that wait for the network thread; others are dropped.
+    private static let (frameLimit, soundLimit) = (16, 50)
 
     private let configuration: Configuration
     private let shared = Mutex(Shared())
@@ -130,12 +136,23 @@ package final class PeerGroup: MediaSink {
         waker.wake()
     }
 
+    package func soundDemand(at now: Instant) -> SoundDemand { shared.withLock { $0.soundDemand } }
+
+    /// Sends a packet of sound to all peers that get it.
+    package func take(sound packet: Span<UInt8>, _ sound: EncodedSound) {
+        let packet = packet.withUnsafeBufferPointer { Array($0) }
+        shared.withLock { shared in
+            if shared.work.sound.count < Self.soundLimit { shared.work.sound.append((packet, sound)) }
+        }
+        waker.wake()
+    }
+
     /// The targets of the encoders at work, in bits a second, as the links allow them.
     package var targetBitrates: [Rendition.ID: Int] { shared.withLock { $0.capacities.mapValues(\.bitrate) } }
 
     /// The target of the encoder whose frames a peer gets, in bits a second; nil if that has not begun.
     package func targetBitrate(for peer: PeerStatus) -> Int? {
-        targetBitrates[configuration.rendition(of: peer.codec, rung: peer.rung).id]
+        peer.codec.flatMap { targetBitrates[configuration.rendition(of: $0, rung: peer.rung).id] }
     }
 
     /// Changes what it demands of the encoder, and the pace of each peer with that: bits a second.
@@ -198,6 +215,7 @@ package final class PeerGroup: MediaSink {
             defer {
                 shared.work.tasks.removeAll()
                 shared.work.frames.removeAll()
+                shared.work.sound.removeAll()
             }
             return shared.work
         }
@@ -214,14 +232,16 @@ package final class PeerGroup: MediaSink {
         wakeSender?()
     }
 
-    func publish(_ capacities: [Rendition.ID: RenditionCapacity]) {
+    func publish(_ capacities: [Rendition.ID: RenditionCapacity], _ soundDemand: SoundDemand) {
         let wakeSender = shared.withLock { shared in
-            defer { shared.capacities = capacities }
+            defer { (shared.capacities, shared.soundDemand) = (capacities, soundDemand) }
             // Full or not, a sender that has something to encode looks by itself.
-            let isNews = capacities.contains { id, capacity in
-                let before = shared.capacities[id]
-                return capacity.bitrate != before?.bitrate || capacity.measuresLink != before?.measuresLink
-            }
+            let isNews =
+                soundDemand != shared.soundDemand
+                || capacities.contains { id, capacity in
+                    let before = shared.capacities[id]
+                    return capacity.bitrate != before?.bitrate || capacity.measuresLink != before?.measuresLink
+                }
             return isNews ? shared.wakeSender : nil
         }
         wakeSender?()

@@ -19,6 +19,7 @@ package final class PeerLoop {
     private let clock = ClockReading(monotonic: MonotonicClock.now(), wall: MonotonicClock.wallClock())
     private var random = SystemRandomNumberGenerator()
     private var histories: [Rendition.ID: PacketHistory] = [:]
+    private var sound = SharedSound()
     private var peers: [Peer] = []
     private var offers: [PeerOffer] = []
     /// Where all peers' datagrams are written.
@@ -37,8 +38,8 @@ package final class PeerLoop {
     package private(set) var now: Instant
     /// Whether others shall see what this round has changed at once.
     private var hasChanged = false
-    /// Whether frames were appended in this round.
-    private var hasNewFrames = false
+    /// Whether frames, or packets of sound, were appended in this round.
+    private var (hasNewFrames, hasNewSound) = (false, false)
     private var requestedKeyframes: [Rendition.ID] = []
     /// When the links were looked at last.
     private var linksAt = Instant.start
@@ -82,6 +83,7 @@ package final class PeerLoop {
                 group.tell(suspended: time)
             }
             for task in work.tasks { task(self) }
+            for (packet, description) in work.sound { append(packet, description) }
             for (bytes, frame) in work.frames { append(bytes, frame) }
             let hasSentFrames = hasNewFrames
             if work.isClosed {
@@ -105,12 +107,12 @@ package final class PeerLoop {
     /// Lets a peer in. Its path is sought from now on, and its picture encoded meanwhile.
     ///
     /// - Parameters:
-    ///   - agreement: with a stream of video first, in codecs that there are renditions of; the others are not sent.
+    ///   - agreement: on a stream of pictures at the most, in codecs that there are renditions of, and one of sound.
     ///   - call: the call that it is in, as people name it.
     ///   - address: where it was signalled from.
     ///   - receiver: takes what the peer sends.
     ///   - signalled: is called on the network thread, and not by this method.
-    /// - Returns: nil if no UDP port is free, the machine has no address, or the first stream is sound.
+    /// - Returns: nil if no UDP port is free, or the machine has no address.
     package func add(
         _ agreement: Agreement,
         of call: String,
@@ -118,21 +120,15 @@ package final class PeerLoop {
         receiver: (any FrameReceiver)? = nil,
         signalled: @escaping (Peer.Signal) -> Void
     ) -> Peer? {
-        guard let codecs = agreement.videoCodecs, let transport = transport(isControlling: agreement.remote.isLite)
-        else { return nil }
-        let choice = Peer.Choice(format: agreement.format(preferring: preferredCodec(on: 0)), rung: 0)
-        let streams = bundle(
-            of: agreement.streams[0].formats[choice.format].parameters,
-            configuration.rendition(of: codecs[choice.format], rung: choice.rung),
-            isSending: agreement.streams[0].isSent
-        )
+        guard let transport = transport(isControlling: agreement.remote.isLite) else { return nil }
+        let choice = firstChoice(agreement)
         lastNumber += 1
         return add(
             lastNumber,
             agreement,
-            codecs,
             choice,
-            streams,
+            bundle(of: agreement.streams, choice),
+            for: .one,
             receiver,
             over: transport,
             of: call,
@@ -141,35 +137,26 @@ package final class PeerLoop {
         )
     }
 
-    /// Offers a stream of video to one who is not a peer yet.
+    /// Offers streams to one who is not a peer yet.
     ///
     /// - Parameters:
-    ///   - codecs: those that there are renditions of, in groups; all are offered.
-    ///   - receives: whether this side takes video in these codecs, too.
-    ///   - audience: who sees what is sent.
+    ///   - locals: one of pictures at the most, in codecs that there are renditions of, and one of sound.
+    ///   - audience: who sees and hears what is sent.
     ///   - servers: of STUN and TURN, beside those of all peers.
     ///   - gathered: gets the offer as it is to be sent, on the network thread, and not by this method.
     /// - Returns: the offer's number, which is that of the peer who accepts it; nil if no UDP port is free, or the machine has no
     ///   address.
     package func offer(
-        _ codecs: [[VideoCodec]],
-        track: String,
-        receives: Bool = false,
+        _ locals: [LocalStream],
         for audience: Audience = .one,
         servers: [ICEServer] = [],
         gathered: @escaping (SessionOffer, SessionDescription) -> Void
     ) -> Int? {
         guard let transport = transport(isControlling: true, servers) else { return nil }
-        let offer = SessionOffer([
-            LocalStream(track: track, codecs: codecs.map { $0.map { .video($0) } }, receives: receives)
-        ])
-        let streams = bundle(
-            of: offer.streams[0].formats[0].parameters,
-            configuration.rendition(of: codecs[0][0], rung: 0),
-            for: audience
-        )
+        let offer = SessionOffer(locals)
+        let streams = bundle(of: offer.streams, nil, for: audience)
         lastNumber += 1
-        offers.append(PeerOffer(lastNumber, offer, transport, streams, gathered: gathered))
+        offers.append(PeerOffer(lastNumber, offer, transport, streams, for: audience, gathered: gathered))
         return lastNumber
     }
 
@@ -189,18 +176,15 @@ package final class PeerLoop {
     ) -> Peer? {
         guard let index = offers.firstIndex(where: { $0.number == number }) else { return nil }
         let offered = offers.remove(at: index)
-        guard let codecs = agreement.videoCodecs else { return nil }
-        let choice = Peer.Choice(format: agreement.format(preferring: preferredCodec(on: 0)), rung: 0)
-        let rendition = configuration.rendition(of: codecs[choice.format], rung: choice.rung)
+        let choice = firstChoice(agreement)
         var streams = offered.streams
-        let history = agreement.streams[0].isSent ? history(of: rendition) : makeHistory(of: rendition)
-        streams.keep([(agreement.streams[0].formats[choice.format].parameters, history)])
+        streams.keep(sources(of: agreement.streams, choice))
         let peer = add(
             number,
             agreement,
-            codecs,
             choice,
             streams,
+            for: offered.audience,
             receiver,
             over: offered.transport,
             of: call,
@@ -229,28 +213,48 @@ package final class PeerLoop {
         )
     }
 
-    /// - Parameter isSending: whether anything goes out but reports.
+    /// What a peer gets first; nil for no picture.
+    private func firstChoice(_ agreement: Agreement) -> Peer.Choice? {
+        guard let video = agreement.video, video.isSent else { return nil }
+        return video.codec(preferring: preferredCodec(on: 0)).map { Peer.Choice(codec: $0, rung: 0) }
+    }
+
+    /// - Parameter choice: the rendition that is sent; nil for the first of the usual codec.
     private func bundle(
-        of parameters: OutgoingStream.Parameters,
-        _ rendition: Rendition,
-        isSending: Bool = true,
+        of streams: [Negotiation.Stream],
+        _ choice: Peer.Choice?,
         for audience: Audience = .one
     ) -> StreamBundle {
         StreamBundle(
-            [(parameters, isSending ? history(of: rendition) : makeHistory(of: rendition))],
-            pace: pace(of: rendition),
+            sources(of: streams, choice),
+            pace: pace(of: choice.map(rendition) ?? configuration.renditions[0]),
             audience: audience,
             clock: clock,
             using: &random
         )
     }
 
+    /// What is sent in streams, and where it comes from: nothing where only reports go out.
+    private func sources(
+        of streams: [Negotiation.Stream],
+        _ choice: Peer.Choice?
+    ) -> [(parameters: OutgoingStream.Parameters, history: PacketHistory)] {
+        streams.map { stream in
+            guard case .video(let usual) = stream.formats[0].codec else {
+                return (stream.formats[0].parameters, stream.isSent ? sound.history : SharedSound.makeHistory())
+            }
+            let rendition = rendition(of: choice ?? Peer.Choice(codec: usual, rung: 0))
+            let history = stream.isSent ? history(of: rendition) : makeHistory(of: rendition)
+            return (stream[rendition.codec] ?? stream.formats[0].parameters, history)
+        }
+    }
+
     private func add(
         _ number: Int,
         _ agreement: Agreement,
-        _ codecs: [VideoCodec],
-        _ choice: Peer.Choice,
+        _ choice: Peer.Choice?,
         _ streams: StreamBundle,
+        for audience: Audience,
         _ receiver: (any FrameReceiver)?,
         over transport: PeerTransport,
         of call: String,
@@ -262,9 +266,9 @@ package final class PeerLoop {
             of: call,
             from: address,
             agreement,
-            codecs,
             choice,
             streams,
+            for: audience,
             incoming: receiver.flatMap { receiver in agreement.incoming(using: &random).map { ($0, receiver) } },
             over: transport,
             identity: identity,
@@ -272,12 +276,9 @@ package final class PeerLoop {
             signalled: signalled
         )
         guard let peer else { return nil }
-        let rendition = rendition(of: peer)
         // If others get this rendition, a peer that never finds a path shall not cost them a keyframe.
-        if peer.isSending,
-            !peers.contains(where: { $0.isSending && $0.isConnected && self.rendition(of: $0) == rendition })
-        {
-            requestedKeyframes.append(rendition.id)
+        if let choice, !peers.contains(where: { $0.isConnected && $0.choice == choice }) {
+            requestedKeyframes.append(rendition(of: choice).id)
         }
         peers.append(peer)
         hasChanged = true
@@ -310,6 +311,11 @@ package final class PeerLoop {
 
     // MARK: - Media
 
+    private func append(_ packet: [UInt8], _ description: EncodedSound) {
+        hasNewSound = true
+        sound.append(packet, description, now: now)
+    }
+
     private func append(_ bytes: [UInt8], _ frame: EncodedFrame) {
         hasNewFrames = true
         history(of: configuration.rendition(frame.rendition)).append(
@@ -324,6 +330,9 @@ package final class PeerLoop {
 
     /// Forgets what may not be sent any more. A keyframe that was asked for may be gone with it.
     private func forgetPast() {
+        if let horizon = configuration.soundHorizon(), sound.history.forget(takenBefore: horizon) {
+            for peer in peers where peer.getsSound { peer.forgetHeld() }
+        }
         guard let horizon = configuration.horizon() else { return }
         var hasForgotten = false
         for history in histories.values where history.forget(takenBefore: horizon) { hasForgotten = true }
@@ -334,15 +343,11 @@ package final class PeerLoop {
 
     /// The renditions that peers get, and those that they wait for.
     private var renditionsInUse: Set<Rendition.ID> {
-        Set(peers.filter(\.isSending).flatMap { [rendition(of: $0).id, wantedRendition(of: $0).id] })
+        Set(peers.flatMap { [$0.choice, $0.wanted].compactMap { $0.map { rendition(of: $0).id } } })
     }
 
-    private func rendition(of peer: Peer) -> Rendition {
-        configuration.rendition(of: peer.codec(of: peer.choice), rung: peer.choice.rung)
-    }
-
-    private func wantedRendition(of peer: Peer) -> Rendition {
-        configuration.rendition(of: peer.codec(of: peer.wanted), rung: peer.wanted.rung)
+    private func rendition(of choice: Peer.Choice) -> Rendition {
+        configuration.rendition(of: choice.codec, rung: choice.rung)
     }
 
     private func preferredCodec(on rung: Int) -> VideoCodec { preferred[rung] ?? .vp8 }
@@ -362,7 +367,7 @@ package final class PeerLoop {
             peers.map { peer in
                 RenditionLadder.Link(
                     peer: peer.number,
-                    rate: peer.link(at: now)?.estimate,
+                    rate: pictureLink(of: peer)?.estimate,
                     address: peer.address,
                     loss: peer.statistics.lossFraction ?? 0
                 )
@@ -370,7 +375,7 @@ package final class PeerLoop {
             need: most / RenditionCapacity.share,
             at: now
         )
-        if peers.contains(where: { $0.isSending && ladder.rung(of: $0.number) != $0.wanted.rung }) {
+        if peers.contains(where: { peer in peer.wanted.map { $0.rung != ladder.rung(of: peer.number) } ?? false }) {
             chooseRenditions()
         }
     }
@@ -387,7 +392,7 @@ package final class PeerLoop {
     private func follow(bitrate: Int?) {
         guard let bitrate, bitrate != targetBitrate else { return }
         targetBitrate = bitrate
-        for peer in peers { peer.setPace(pace(of: rendition(of: peer))) }
+        for peer in peers { if let choice = peer.choice { peer.setPace(pace(of: rendition(of: choice))) } }
         for (id, history) in histories { history.setCapacity(capacity(of: configuration.rendition(id))) }
     }
 
@@ -425,9 +430,9 @@ package final class PeerLoop {
             // A pause may come at any time, also while packets go to other peers.
             forgetPast()
             if peer.wanted != peer.choice { change(peer) }
-            if hasNewFrames || peer.mustPoll(at: now) {
+            if hasNewFrames || hasNewSound && peer.getsSound || peer.mustPoll(at: now) {
                 let needsKeyframe = peer.poll(at: now, in: &batch)
-                if needsKeyframe { requestedKeyframes.append(rendition(of: peer).id) }
+                if needsKeyframe, let choice = peer.choice { requestedKeyframes.append(rendition(of: choice).id) }
                 if peer.takeConnection(at: now) { signals.append((peer, .connected(peer.status))) }
             }
             if peer.takeGathered(at: now) {
@@ -438,12 +443,12 @@ package final class PeerLoop {
                 }
             }
         }
-        hasNewFrames = false
+        (hasNewFrames, hasNewSound) = (false, false)
         for offer in offers { offer.tellIfGathered(at: now) }
     }
 
     private func change(_ peer: Peer) {
-        let wanted = wantedRendition(of: peer)
+        guard let wanted = peer.wanted.map(rendition) else { return }
         if peer.change(to: history(of: wanted), at: now) { requestedKeyframes.append(wanted.id) }
         guard peer.choice == peer.wanted else { return }
         peer.setPace(pace(of: wanted))
@@ -457,32 +462,51 @@ package final class PeerLoop {
         // The next peer begins with a new keyframe.
         if peers.isEmpty { histories.removeAll() }
         for peer in ended {
-            departed.add(peer.statistics)
+            departed.add(peer)
             if let end = peer.end { signals.append((peer, .ended(end, peer.status))) }
         }
         hasChanged = true
+    }
+
+    /// What a peer's link carries of pictures: what the sound leaves, and half of it at the least.
+    private func pictureLink(of peer: Peer) -> RenditionCapacity.Link? {
+        guard peer.getsPicture, var link = peer.link(at: now) else { return nil }
+        if peer.getsSound { link.estimate = max(link.estimate - sound.rate(at: now), link.estimate / 2) }
+        return link
     }
 
     /// What the links allow of each rendition that is sent.
     private var capacities: [Rendition.ID: RenditionCapacity] {
         var links: [Rendition.ID: [RenditionCapacity.Link]] = [:]
         for peer in peers {
-            guard var link = peer.link(at: now) else { continue }
+            guard let choice = peer.choice, let wanted = peer.wanted, var link = pictureLink(of: peer) else { continue }
             link.isWaitedFor = ladder.isWaitedFor(peer.number, at: now)
-            links[rendition(of: peer).id, default: []].append(link)
-            if peer.wanted == peer.choice { continue }
+            links[rendition(of: choice).id, default: []].append(link)
+            if wanted == choice { continue }
             // What waits is dropped at the change.
             link.backlog = .zero
-            links[wantedRendition(of: peer).id, default: []].append(link)
+            links[rendition(of: wanted).id, default: []].append(link)
         }
         return Dictionary(
             uniqueKeysWithValues: renditionsInUse.map { id in
                 let most = targetBitrate ?? configuration.rendition(id).bitrate
-                let isMeasuring = peers.filter(\.isSending).allSatisfy { peer in
-                    peer.measuresLink(at: now) || rendition(of: peer).id != id && wantedRendition(of: peer).id != id
+                let isMeasuring = peers.allSatisfy { peer in
+                    let renditions = [peer.choice, peer.wanted].compactMap { $0.map { rendition(of: $0).id } }
+                    return !renditions.contains(id) || peer.measuresLink(at: now)
                 }
                 return (id, RenditionCapacity(links[id] ?? [], isMeasuring: isMeasuring, most: most, at: now))
             }
+        )
+    }
+
+    /// What the peers want of the sound.
+    private var soundDemand: SoundDemand {
+        let listeners = peers.filter { $0.getsSound && $0.isConnected }
+        return SoundDemand(
+            isWanted: !listeners.isEmpty,
+            bitrate: SoundCapacity(listeners.compactMap { $0.link(at: now)?.estimate }).bitrate,
+            lossRatio: (100 * (listeners.compactMap(\.soundStatistics.lossFraction).max() ?? 0)).rounded() / 100,
+            isKeptAlive: listeners.contains { $0.audience == .forwarded }
         )
     }
 
@@ -496,10 +520,10 @@ package final class PeerLoop {
             hasChanged = true
         }
         // An encode that begins must know what its first frame may take.
-        if capacitiesAreDue || hasChanged { group.publish(capacities) }
+        if capacitiesAreDue || hasChanged || !signals.isEmpty { group.publish(capacities, soundDemand) }
         if hasChanged || !signals.isEmpty {
             var totals = departed
-            for peer in peers { totals.add(peer.statistics) }
+            for peer in peers { totals.add(peer) }
             group.publish(peers.map(\.status), totals, renditionsInUse)
         }
         if !requestedKeyframes.isEmpty { group.request(requestedKeyframes) }

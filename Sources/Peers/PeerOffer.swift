@@ -7,6 +7,8 @@ final class PeerOffer {
     let number: Int
     let transport: PeerTransport
     let streams: StreamBundle
+    /// Who sees and hears what is sent.
+    let audience: Audience
     private let offer: SessionOffer
     private let gathered: (SessionOffer, SessionDescription) -> Void
 
@@ -16,10 +18,11 @@ final class PeerOffer {
         _ offer: SessionOffer,
         _ transport: PeerTransport,
         _ streams: StreamBundle,
+        for audience: Audience,
         gathered: @escaping (SessionOffer, SessionDescription) -> Void
     ) {
         (self.number, self.offer, self.transport, self.streams) = (number, offer, transport, streams)
-        self.gathered = gathered
+        (self.audience, self.gathered) = (audience, gathered)
     }
 
     func tellIfGathered(at now: Instant) {

@@ -13,15 +13,17 @@ package struct PeerStatus: Sendable {
     package let address: String
     /// When it was added.
     package let since: Instant
-    package let codec: VideoCodec
+    /// Of the rendition that it gets; nil if it gets no picture.
+    package let codec: VideoCodec?
     /// Of the rendition that it gets.
     package let rung: Int
     package let isConnected: Bool
-    /// Whether it gets the picture, and whether it shows one of its own.
-    package let isSent: Bool
+    /// Whether it shows a picture of its own.
     package let isReceived: Bool
-    /// Bits a second, protocol headers not counted.
+    /// Of the picture, in bits a second, protocol headers not counted.
     package let bitrate: Int
+    /// Nil if it does not get the sound.
+    package let sound: Sound?
     package let profile: SRTPProfile?
     /// Kinds of the candidates at both ends, such as `host` and `relay`.
     package let path: (local: Candidate.Kind, remote: Candidate.Kind)?
@@ -32,6 +34,17 @@ package struct PeerStatus: Sendable {
     package let backlog: Duration
     /// Nil before it is known.
     package let roundTripTime: Duration?
+
+    /// The sound that it gets.
+    package struct Sound: Sendable {
+        /// Bits a second, protocol headers not counted.
+        package let bitrate: Int
+        package let statistics: StreamStatistics
+
+        init(bitrate: Int, _ statistics: StreamStatistics) {
+            (self.bitrate, self.statistics) = (bitrate, statistics)
+        }
+    }
 }
 
 /// What all peers were sent, also those who have left.
@@ -42,7 +55,12 @@ package struct PeerTotals: Sendable, Equatable {
     package private(set) var retransmissions: UInt64 = 0
     package private(set) var keyframeRequests: UInt64 = 0
 
-    mutating func add(_ statistics: StreamStatistics) {
+    mutating func add(_ peer: Peer) {
+        add(peer.statistics)
+        add(peer.soundStatistics)
+    }
+
+    private mutating func add(_ statistics: StreamStatistics) {
         packets += statistics.packets
         bytes += statistics.bytes
         retransmissions += statistics.retransmissions

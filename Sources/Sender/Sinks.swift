@@ -78,6 +78,27 @@ package final class Sinks: Sendable {
         }
     }
 
+    /// What all sinks together want of the broadcast's sound. Of one encode, the thinnest links decide on the bitrate, as sound that
+    /// comes in pieces is of no use.
+    package func soundDemand(at now: Instant) -> SoundDemand {
+        var sum = SoundDemand.none
+        for sink in all {
+            let demand = sink.soundDemand(at: now)
+            guard demand.isWanted else { continue }
+            sum.isWanted = true
+            sum.bitrate = [sum.bitrate, demand.bitrate].compactMap(\.self).min()
+            sum.lossRatio = max(sum.lossRatio, demand.lossRatio)
+            sum.isKeptAlive = sum.isKeptAlive || demand.isKeptAlive
+        }
+        return sum
+    }
+
+    func take(sound packet: Span<UInt8>, _ sound: EncodedSound, at now: Instant) {
+        for sink in all where sink.soundDemand(at: now).isWanted {
+            do { try sink.take(sound: packet, sound) } catch { if remove(sink) { report("\(error)") } }
+        }
+    }
+
     func prefer(_ rendition: Rendition) {
         state.withLock { $0.preferred[rendition.rung] = rendition }
         for sink in all { sink.prefer(rendition) }

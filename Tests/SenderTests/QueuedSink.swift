@@ -78,6 +78,10 @@ final class QueuedSink: MediaSink {
 
     func prefer(_ rendition: Rendition) { sink.prefer(rendition) }
 
+    func soundDemand(at now: Instant) -> SoundDemand { .none }
+
+    func take(sound packet: Span<UInt8>, _ sound: EncodedSound) {}
+
     /// Ends the thread after the frame at hand; what waits is dropped.
     func close() {
         state.withLock { $0.isClosed = true }

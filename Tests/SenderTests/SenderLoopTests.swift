@@ -34,6 +34,10 @@ import VideoEncoding
             }
         }
         func prefer(_ rendition: Rendition) {}
+
+        func soundDemand(at now: Instant) -> SoundDemand { .none }
+
+        func take(sound packet: Span<UInt8>, _ sound: EncodedSound) {}
     }
 
     @Test func aPictureFromTheFutureIsOfNow() throws {

@@ -69,4 +69,8 @@ final class TestSink: MediaSink {
 
     func prefer(_ rendition: Rendition) {}
 
+    func soundDemand(at now: Instant) -> SoundDemand { .none }
+
+    func take(sound packet: Span<UInt8>, _ sound: EncodedSound) {}
+
 }

@@ -72,8 +72,9 @@ import WebRTC
         #expect(negotiation.formats.map(\.parameters.payloadType) == [96, 45])
         #expect(negotiation.formats.map(\.parameters.retransmissionPayloadType) == [97, 46])
         #expect(negotiation.formats.map(\.parameters.extensions.dependencyDescriptor) == [nil, 9])
-        #expect(negotiation.agreement.format(preferring: .av1) == 1)
-        #expect(negotiation.agreement.format(preferring: .vp9) == 0)
+        let video = try #require(negotiation.agreement.video)
+        #expect(video.codec(preferring: .av1) == .av1)
+        #expect(video.codec(preferring: .vp9) == .vp8)
         let media = negotiation.answer.media[0]
         #expect(media.formats == ["96", "97", "45", "46"])
         let maps = media.attributes.filter { ["rtpmap", "fmtp", "rtcp-fb"].contains($0.name) }.compactMap(\.value)

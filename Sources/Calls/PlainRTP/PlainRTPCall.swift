@@ -149,6 +149,10 @@ package final class PlainRTPCall: MediaSink {
     /// Does nothing: the session description of a plain receiver names one codec.
     package func prefer(_ rendition: Rendition) {}
 
+    package func soundDemand(at now: Instant) -> SoundDemand { .none }
+
+    package func take(sound packet: Span<UInt8>, _ sound: EncodedSound) {}
+
     private func demand(_ state: inout State, at now: Instant) -> Demand {
         guard state.session.receiverListening, !state.isClosed else { return .none }
         let backlog = state.session.backlog(at: now)

@@ -23,7 +23,8 @@ package final class WebCall: Sendable {
     }
 
     package enum Event: Sendable, CustomStringConvertible {
-        case joined(Viewer, VideoCodec)
+        /// The codec is that of the picture; nil for one who only listens.
+        case joined(Viewer, VideoCodec?)
         case left(Viewer, PeerSession.End, EndReason)
         /// Somebody was not let in, as all places are taken; told for each network once in a while.
         case turnedAway(address: String, name: String, Refusal)
@@ -31,7 +32,11 @@ package final class WebCall: Sendable {
         package var description: String {
             switch self {
             case .joined(let viewer, let codec):
-                "\(viewer.description) looks in from \(viewer.address), \(codec.rawValue)"
+                if let codec {
+                    "\(viewer.description) looks in from \(viewer.address), \(codec.rawValue)"
+                } else {
+                    "\(viewer.description) listens from \(viewer.address)"
+                }
             case .left(let viewer, let end, _): "\(viewer.description) from \(viewer.address) \(end)"
             case .turnedAway(let address, let name, let refusal):
                 "\(Knocks.Knock.who(name: name, note: "", address: address)) was turned away: \(refusal)"
@@ -156,7 +161,9 @@ package final class WebCall: Sendable {
         do throws(MalformedSDP) { description = try SessionDescription(parsing: offer) } catch {
             throw .malformed(error)
         }
-        do throws(UnacceptableOffer) { return try Negotiation(offer: description, codecs: codecs) } catch {
+        do throws(UnacceptableOffer) {
+            return try Negotiation(offer: description, codecs: codecs, sound: .sound())
+        } catch {
             throw .unacceptable(error)
         }
     }

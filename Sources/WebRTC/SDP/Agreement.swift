@@ -10,6 +10,12 @@ package struct Agreement: Equatable, Sendable {
     /// This side's part in the handshake.
     package let role: DTLSRole
 
+    /// The stream of pictures, the first if there are several; nil if there is none.
+    package var video: Negotiation.Stream? { streams.first { $0.formats[0].codec != .opus } }
+
+    /// The stream of sound, likewise.
+    package var sound: Negotiation.Stream? { streams.first { $0.formats[0].codec == .opus } }
+
     /// What the peer sends and this side takes; nil if that is nothing.
     package func incoming(using random: inout some RandomNumberGenerator) -> IncomingBundle? {
         let descriptions = streams.filter(\.isReceived).map { stream in
@@ -30,9 +36,17 @@ package struct Agreement: Equatable, Sendable {
         }
         return descriptions.isEmpty ? nil : IncomingBundle(descriptions, using: &random)
     }
+}
 
-    /// The index of a codec among the formats of the first stream; that of the usual format if the codec was not agreed on.
-    package func format(preferring codec: VideoCodec) -> Int {
-        streams[0].formats.firstIndex { $0.codec == .video(codec) } ?? 0
+extension Negotiation.Stream {
+    /// The codec of what is sent of pictures: this one if it was agreed on, or else the usual one; nil for sound.
+    package func codec(preferring codec: VideoCodec) -> VideoCodec? {
+        guard case .video(let usual) = formats[0].codec else { return nil }
+        return self[codec] == nil ? usual : codec
+    }
+
+    /// What was agreed on for a codec of pictures; nil if nothing was.
+    package subscript(codec: VideoCodec) -> OutgoingStream.Parameters? {
+        formats.first { $0.codec == .video(codec) }?.parameters
     }
 }

@@ -37,6 +37,22 @@ package struct LocalStream: Equatable, Sendable {
     }
 
     var kind: String { codecs.joined().first!.kind }
+
+    /// The screen.
+    ///
+    /// - Parameters:
+    ///   - codecs: those that can be sent, in groups.
+    ///   - receives: whether this side takes the peer's picture.
+    package static func screen(_ codecs: [[VideoCodec]], receives: Bool = false) -> LocalStream {
+        LocalStream(track: "screen", codecs: codecs.map { $0.map(StreamCodec.video) }, receives: receives)
+    }
+
+    /// The broadcast's sound.
+    ///
+    /// - Parameter receives: whether this side takes the peer's voice.
+    package static func sound(receives: Bool = false) -> LocalStream {
+        LocalStream(track: "sound", codecs: [[.opus]], receives: receives)
+    }
 }
 
 /// What an offer and this sender agree on: a pure function of both (RFC 9429 §5.3).
@@ -79,22 +95,25 @@ package struct Negotiation: Equatable, Sendable {
     /// The mids of the bundle that gets the streams, if there is one.
     let bundle: [String]?
 
-    /// One stream of video.
+    /// The screen, and the sound if the offer asks for that too.
     ///
     /// - Parameters:
-    ///   - codecs: those that can be sent, in groups; of each group, the first that is offered is agreed on.
-    ///   - receives: whether this side takes what the peer sends in the same description.
+    ///   - codecs: those of pictures that can be sent, in groups; of each group, the first that is offered is agreed on.
+    ///   - receives: whether this side takes the picture that the peer sends in the same description.
+    ///   - sound: nil if there is none.
     package init(
         offer: SessionDescription,
         codecs: [[VideoCodec]],
-        receives: Bool = false
+        receives: Bool = false,
+        sound: LocalStream? = nil
     ) throws(UnacceptableOffer) {
-        let screen = LocalStream(
-            track: "screen",
-            codecs: codecs.map { $0.map(StreamCodec.video) },
-            receives: receives
-        )
-        try self.init(offer: offer, streams: [screen])
+        let screen = LocalStream.screen(codecs, receives: receives)
+        try self.init(offer: offer, streams: [screen] + [sound].compactMap(\.self))
+        // Whoever wants to see, and cannot, is told why, and does not only hear.
+        guard agreement.video == nil else { return }
+        if offer.media.contains(where: { $0.rank(for: screen, in: offer) != nil }) {
+            _ = try Negotiation(offer: offer, streams: [screen])
+        }
     }
 
     /// - Parameter locals: the streams to send; one that the offer does not ask for is not sent.

@@ -158,9 +158,9 @@ extension SenderStatus.Viewer {
         address = status.address
         self.name = name.flatMap { $0.isEmpty ? nil : $0 }
         sinceS = milliseconds(now - status.since) / 1000
-        pictures = status.isSent ? (status.isReceived ? .both : .sent) : .received
-        codec = status.isSent ? status.codec.rawValue.lowercased() : ""
-        rendition = status.isSent ? status.rung + 1 : nil
+        pictures = status.codec == nil ? .received : status.isReceived ? .both : .sent
+        codec = status.codec?.rawValue.lowercased() ?? ""
+        rendition = status.codec == nil ? nil : status.rung + 1
         state = status.isConnected ? "connected" : "connecting"
         bitrateBps = status.bitrate
         estimateBps = status.estimate
