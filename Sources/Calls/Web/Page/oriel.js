@@ -5,7 +5,7 @@
 import { setUpControls } from './controls.js';
 import { Sender, Session, known } from './session.js';
 import { hear as hearSound, showSound } from './sound.js';
-import { setUpTalk, talkIn, tickTalk } from './talk.js';
+import { noteTalk, setUpTalk, talkIn, tickTalk } from './talk.js';
 
 const root = document.documentElement;
 const $ = id => document.getElementById(id);
@@ -51,6 +51,7 @@ function hear(event) {
   if (source && !shows(source) && shows(event.state) && !waits.includes(link)) wake();
   source = event.state;
   viewers = event.viewers;
+  noteTalk(event.talk);
   render();
 }
 

@@ -5,7 +5,7 @@ import { fill } from './sound.js';
 const $ = id => document.getElementById(id);
 const button = $('talk'), microphones = $('microphones');
 
-const labels = { off: 'Speak', asking: 'Take the request to speak back', on: 'Stop speaking' };
+const labels = { off: 'Speak', opening: 'Speak no more', asking: 'Take the request to speak back', on: 'Stop speaking' };
 const insecure = 'Your browser lends a microphone only to pages by HTTPS: ask for a link that begins with https.';
 const refusals = {
   NotAllowedError: 'Your browser does not lend the microphone to this page.',
@@ -16,9 +16,10 @@ const refusals = {
 const root = document.documentElement;
 let say;
 let session = null;
-let state = 'off';          // off, asking, or on
+let state = 'off';          // off, opening the microphone, asking the sender, or on
 let microphone = null;      // its track, while it is open
 let turn = 0;               // counts the changes of mind
+let news;                   // a number of the events that changes with what viewers may say; undefined where none may say anything
 
 export function setUpTalk(itsSay) {
   say = itsSay;
@@ -32,11 +33,25 @@ function become(next) {
   button.title = `${labels[next]} (t)`;
 }
 
+/// Hears of the events whether something has changed, for this viewer or another one.
+export function noteTalk(number) {
+  if (number === news) return;
+  news = number;
+  show();
+  tickTalk().catch(() => {});       // asks again soon
+}
+
+/// Where the browser lends no microphone, the button says so.
+function show() {
+  button.hidden = news === undefined || navigator.mediaDevices && !session?.canTalk();
+  if (!button.hidden) $('devices').hidden = false;
+}
+
 /// Goes on in another session, where the viewer has to be let in to speak again.
 export function talkIn(another) {
   session = another;
-  if (state === 'off') showTalk();
-  else ask().catch(end);
+  show();
+  if (state !== 'off') ask().catch(end);
 }
 
 export function toggleTalk() {
@@ -46,12 +61,13 @@ export function toggleTalk() {
 async function begin() {
   if (!navigator.mediaDevices) return say(insecure);
   const mine = ++turn;
-  become('asking');
+  become('opening');
   try {
     await open();
     if (mine !== turn) return close();
     await ask();
   } catch (failure) {
+    if (mine !== turn) return;
     end();
     say(refusals[failure.name] ?? (failure.status ? failure.message : 'The microphone does not work.'));
   }
@@ -73,16 +89,18 @@ function close() {
 
 /// Asks the sender to let this viewer speak.
 async function ask() {
+  become('opening');
+  const { talk } = await session.askToTalk();
+  if (state !== 'opening') return;
   become('asking');
-  follow((await session.askToTalk()).talk);
+  follow(talk);
 }
 
 function end() {
   turn += 1;
   become('off');
   close();
-  const { sender } = session.sound;
-  sender.replaceTrack(null);
+  session.sound.sender.replaceTrack(null).catch(() => {});      // the session may be over
   session.stopTalking();
 }
 
@@ -92,8 +110,6 @@ function send() {
 
 /// What the sender says of this viewer: `off`, `none`, `asked`, `granted` or `speaking`.
 function follow(talk) {
-  button.hidden = !talk || talk === 'off' || navigator.mediaDevices && !session.canTalk();
-  if (!button.hidden) $('devices').hidden = false;
   const granted = talk === 'granted' || talk === 'speaking';
   if (state === 'asking' && granted) {
     become('on');
@@ -113,7 +129,7 @@ async function showTalk() {
 
 /// Looks whether the viewer may still speak. Without a wish to speak, the sender is not asked.
 export async function tickTalk() {
-  if (state !== 'off') await showTalk();
+  if (state === 'asking' || state === 'on') await showTalk();
 }
 
 export async function listMicrophones(devices) {
