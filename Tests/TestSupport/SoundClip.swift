@@ -93,7 +93,7 @@ package struct SoundClip: Sendable, Equatable {
         stride(from: channel, to: samples.count, by: channels).map { Float(samples[$0]) / 32768 }
     }
 
-    var bytes: [UInt8] { samples.withUnsafeBytes { Array($0) } }
+    package var bytes: [UInt8] { samples.withUnsafeBytes { Array($0) } }
 
     var pacatOptions: String { "--format=s16le --rate=\(rate) --channels=\(channels)" }
 }

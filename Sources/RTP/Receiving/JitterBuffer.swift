@@ -1,0 +1,246 @@
+package import Media
+package import Time
+
+/// Packets of Opus that one peer sends, and what to play when: a packet as soon as those that come late would be there, and where one is
+/// lost, what makes up for it.
+///
+/// Whoever plays asks for the next step whenever it runs out of samples. Times are samples of 48 kHz.
+package struct JitterBuffer {
+    package enum Step: Equatable, Sendable {
+        /// A packet, of so many samples, and by how many it is later than it has to be: sound should become shorter by them, or longer
+        /// if they are negative, at times when that is not heard.
+        case packet([UInt8], samples: Int, surplus: Int)
+        /// As many samples as a packet has whose predecessor is lost: out of the poor copy of that in the packet, which is the next one
+        /// (RFC 6716 §2.1.7).
+        case recovery(from: [UInt8], samples: Int)
+        /// So many samples are to be made up.
+        case concealment(samples: Int)
+        /// There is nothing to play.
+        case silence
+    }
+
+    /// What has become of packets.
+    package struct Statistics: Equatable, Sendable {
+        /// Those that were played.
+        package internal(set) var played = 0
+        /// Those of which a poor copy was played.
+        package internal(set) var recovered = 0
+        /// Those that came too late, or twice.
+        package internal(set) var late = 0
+        /// Those that no decoder could take.
+        package internal(set) var malformed = 0
+        /// Those that were left out, as too much waited.
+        package internal(set) var dropped = 0
+        /// The share of packets that are lost or come too late, of the latest few hundred.
+        package internal(set) var lossRatio = 0.0
+        /// The share of samples that are made up, of the latest few seconds.
+        package internal(set) var concealedRatio = 0.0
+    }
+
+    private struct Waiting {
+        let number: Int64
+        let time: Int
+        let samples: Int
+        let bytes: [UInt8]
+    }
+
+    private enum State {
+        case silent
+        /// The sample that comes next, how many were made up since the one before it, and the number of the last packet.
+        case playing(next: Int, concealed: Int, number: Int64)
+    }
+
+    /// The most packets that wait: as many of the shortest as are sent in 0.64 s.
+    private static let capacity = 256
+    /// A timestamp that is so far from the one before belongs to another stream: 10 s.
+    private static let longestStep = 480_000
+    /// A packet that comes so late is of a clock that was set back: 1 s.
+    private static let latest = 48_000
+    /// What is more behind is left out, and not played a little faster: 200 ms.
+    private static let mostSurplus = 9600
+    /// What is not worth a change: −5 to 15 ms.
+    private static let slightSurplus = -240...720
+    /// How much is made up for what may have been lost: 120 ms. After that, it is no likeness any more.
+    private static let longestConcealment = 5760
+    /// How long the noise of a quiet talker goes on without a packet, of which there is one in 400 ms: 1 s.
+    private static let longestQuiet = 48_000
+    /// The loss of a few in a hundred packets is worth the time until their copies come.
+    private static let worthwhileLoss = 0.01
+
+    private var state = State.silent
+    /// By time.
+    private var waiting: [Waiting] = []
+    private var delay = PlayoutDelay()
+    private var numbers = SequenceUnwrapper()
+    /// The timestamp of the latest packet as it came and counted on, and when it came.
+    private var latest: (timestamp: UInt32, time: Int, at: Instant)?
+    /// Whether what was played last was quiet.
+    private var isQuiet = false
+    /// Of the packet that was played last.
+    private var samples = 960
+    package private(set) var statistics = Statistics()
+
+    package init() {}
+
+    // MARK: - In
+
+    package mutating func receive(_ packet: ReceivedSound) {
+        guard let samples = OpusPacket.samples(of: packet.bytes) else {
+            statistics.malformed += 1
+            return
+        }
+        var time = self.time(of: packet)
+        if let latest,
+            abs(time - latest.time) > Self.longestStep || delay.lateness(of: transit(packet, time)) > Self.latest
+        {
+            beginAnew()
+            time = Int(packet.timestamp)
+        }
+        let transit = transit(packet, time)
+        // A clock may stand still while nothing is sent.
+        if let latest, case .silent = state, waiting.isEmpty, packet.arrivedAt > latest.at + .milliseconds(500),
+            delay.lateness(of: transit) > delay.wait(andFor: 0)
+        {
+            delay.forget()
+        }
+        latest = (packet.timestamp, time, packet.arrivedAt)
+        delay.note(transit: transit, at: packet.arrivedAt)
+        let number = numbers.unwrap(packet.sequenceNumber)
+        insert(Waiting(number: number, time: time, samples: samples, bytes: packet.bytes))
+    }
+
+    private func time(of packet: ReceivedSound) -> Int {
+        guard let latest else { return Int(packet.timestamp) }
+        return latest.time + Int(Int32(bitPattern: packet.timestamp &- latest.timestamp))
+    }
+
+    private func transit(_ packet: ReceivedSound, _ time: Int) -> Int { Self.time(packet.arrivedAt) - time }
+
+    private static func time(_ instant: Instant) -> Int { Int(RTPStream.ticks(instant, 48_000)) }
+
+    private mutating func beginAnew() {
+        state = .silent
+        waiting.removeAll()
+        numbers = SequenceUnwrapper()
+        delay.forget()
+    }
+
+    private mutating func insert(_ packet: Waiting) {
+        if case .playing(let next, _, _) = state, packet.time < next {
+            statistics.late += 1
+            return
+        }
+        let place = (waiting.lastIndex { $0.time < packet.time } ?? -1) + 1
+        if place < waiting.count, waiting[place].time == packet.time {
+            statistics.late += 1
+            return
+        }
+        waiting.insert(packet, at: place)
+        if waiting.count > Self.capacity { drop() }
+    }
+
+    private mutating func drop() {
+        waiting.removeFirst()
+        statistics.dropped += 1
+    }
+
+    // MARK: - Out
+
+    /// What is to be played next, now that there are too few samples for the next block.
+    package mutating func next(at now: Instant) -> Step {
+        let now = Self.time(now)
+        let playout = delay.playout(andFor: margin) ?? 0
+        switch state {
+        case .silent:
+            guard let first = waiting.first, now >= first.time + playout else { return .silence }
+            leaveOut(until: now - playout)
+            return take(playout: now - playout)
+        case .playing(var next, var concealed, let number):
+            if let first = waiting.first, now - first.time > playout + Self.mostSurplus {
+                leaveOut(until: now - playout)
+                (next, concealed) = (waiting[0].time, 0)
+            }
+            guard let first = waiting.first else { return conceal(480) }
+            let missing = first.time - next - concealed
+            if missing <= 0 { return take(playout: now - playout) }
+            if first.number > number + 1, missing == first.samples {
+                note(concealed: missing)
+                statistics.recovered += 1
+                state = .playing(next: first.time, concealed: 0, number: number)
+                return .recovery(from: first.bytes, samples: missing)
+            }
+            return conceal(min(missing, 480))
+        }
+    }
+
+    /// How long to wait for a packet beside the time that late ones take: for the one after it where that may have to replace it.
+    private var margin: Int { statistics.lossRatio > Self.worthwhileLoss ? samples : 0 }
+
+    /// Leaves out packets as long as the one behind should have begun by a time, too.
+    private mutating func leaveOut(until time: Int) {
+        guard time - waiting[0].time > Self.mostSurplus else { return }
+        while waiting.count > 1, waiting[1].time <= time { drop() }
+    }
+
+    /// - Parameter time: that of the packet which should be taken now.
+    private mutating func take(playout time: Int) -> Step {
+        let packet = waiting.removeFirst()
+        var last = packet.number
+        if case .playing(_, _, let number) = state {
+            note(lost: packet.number - number - 1)
+            last = number
+        }
+        state = .playing(next: packet.time + packet.samples, concealed: 0, number: max(last, packet.number))
+        // Those that it covers, though it should not.
+        while let first = waiting.first, first.time < packet.time + packet.samples {
+            waiting.removeFirst()
+            statistics.late += 1
+        }
+        (isQuiet, samples) = (OpusPacket.isQuiet(packet.bytes), packet.samples)
+        statistics.played += 1
+        statistics.concealedRatio *= 1 - Self.weight(of: packet.samples)
+        let surplus = time - packet.time
+        let isSlight = Self.slightSurplus ~= surplus
+        return .packet(packet.bytes, samples: packet.samples, surplus: isSlight ? 0 : surplus)
+    }
+
+    private mutating func note(lost count: Int64) {
+        statistics.lossRatio *= 1 - 1.0 / 250
+        for _ in 0..<min(max(count, 0), 1000) { statistics.lossRatio += (1 - statistics.lossRatio) / 250 }
+    }
+
+    private mutating func note(concealed samples: Int) {
+        if !isQuiet { statistics.concealedRatio += (1 - statistics.concealedRatio) * Self.weight(of: samples) }
+    }
+
+    /// Of samples among those of the latest 5 s.
+    private static func weight(of samples: Int) -> Double { Double(samples) / 240_000 }
+
+    /// - Parameter samples: made a multiple of 2.5 ms, as decoders demand.
+    private mutating func conceal(_ samples: Int) -> Step {
+        let samples = (samples + 119) / 120 * 120
+        guard case .playing(let next, let concealed, let number) = state,
+            concealed + samples <= (isQuiet ? Self.longestQuiet : Self.longestConcealment)
+        else {
+            state = .silent
+            return .silence
+        }
+        note(concealed: samples)
+        state = .playing(next: next, concealed: concealed + samples, number: number)
+        return .concealment(samples: samples)
+    }
+
+    /// When `next` may have something to play; nil while nothing waits.
+    package var nextDeadline: Instant? {
+        switch state {
+        case .playing: return .start
+        case .silent:
+            guard let first = waiting.first, let playout = delay.playout(andFor: margin) else { return nil }
+            // Rounded up.
+            return Instant(nanoseconds: UInt64(max(first.time + playout, 0)) * 62_500 / 3 + 20_834)
+        }
+    }
+
+    /// How long packets wait before they are played.
+    package var wait: Duration { .nanoseconds(delay.wait(andFor: margin) * 62_500 / 3) }
+}
