@@ -15,10 +15,14 @@ package struct SenderLoop: ~Copyable {
     private let renditions: [Rendition]
     private let settings: SenderSettings
     private let sinks: Sinks
-    private let report: (String) -> Void
+    private let report: @Sendable (String) -> Void
     /// By rungs.
     private let preferences: [SharedPreference]
     private var reader: FrameReader
+    private let soundReader: SoundReader
+    /// The sound at work; nil while nobody wants it.
+    private var sound: SoundEncode?
+    private var soundHasFailed = false
     private var encodes: [Encode] = []
     /// Encodes that were told to stop, until none of their frames can come to the sinks.
     private var ending: [Encode] = []
@@ -27,17 +31,21 @@ package struct SenderLoop: ~Copyable {
     /// The statistics of the encodes that have ended, added up.
     private var departed = SenderStatistics()
 
-    /// - Parameter renditions: those that sinks may want; one at least, all of one frame rate.
+    /// - Parameters:
+    ///   - renditions: those that sinks may want; one at least, all of one frame rate.
+    ///   - sound: of the same broadcast; only what other readers share with it is used.
     package init(
         _ renditions: [Rendition],
         _ settings: SenderSettings,
         reader: consuming FrameReader,
+        sound: consuming SoundReader,
         sinks: Sinks,
-        report: @escaping (String) -> Void
+        report: @escaping @Sendable (String) -> Void
     ) {
         self.renditions = renditions
         self.settings = settings
         self.reader = reader
+        soundReader = sound
         self.sinks = sinks
         self.report = report
         preferences = (0...renditions.map(\.rung).max()!).map { _ in SharedPreference(interval: renditions[0].interval)
@@ -65,6 +73,7 @@ package struct SenderLoop: ~Copyable {
             if haveCallsEnded() { return endEncodes(.callsEnded) }
             let now: Instant = MonotonicClock.now()
             try removeEnded(from: &engine, at: now)
+            followSound(at: now)
             var actions = engine.turn(
                 wanted: Set(renditions.map(\.id).filter { [sinks] id in sinks.demand(for: id, at: now).isWanted }),
                 readings: encodes.map(\.progress.reading),
@@ -95,7 +104,32 @@ package struct SenderLoop: ~Copyable {
     private var statistics: SenderStatistics {
         var sum = departed
         for encode in leaving + ending + encodes { sum.add(encode.progress.statistics) }
+        sum.sound = sound?.statistics
         return sum
+    }
+
+    // MARK: - Sound
+
+    /// Has the sound encoded while somebody wants it.
+    private mutating func followSound(at now: Instant) {
+        let isWanted = sinks.soundDemand(at: now).isWanted
+        if isWanted, sound == nil {
+            do {
+                sound = try SoundEncode(
+                    soundReader.another(),
+                    of: reader.another(),
+                    sinks: sinks,
+                    report: report
+                )
+            } catch {
+                // It is tried again with each turn.
+                if !soundHasFailed { report("the sound cannot be sent: \(error)") }
+                soundHasFailed = true
+            }
+        } else if !isWanted {
+            sound?.stop()
+            sound = nil
+        }
     }
 
     // MARK: - Encodes
@@ -151,6 +185,7 @@ package struct SenderLoop: ~Copyable {
 
     /// Stops all encodes and waits for their last frames, as the sinks are closed afterwards.
     private func endEncodes(_ end: End) -> End {
+        sound?.stop()
         for encode in encodes { encode.stop() }
         sinks.bell.ring()
         let deadline: Instant = MonotonicClock.now() + Self.farewellTime

@@ -27,6 +27,8 @@ package struct SenderStatistics: Sendable {
     package internal(set) var sendTime = Duration.zero
     /// Bytes of NV12 that were rescaled.
     package internal(set) var bytesScaled: UInt64 = 0
+    /// Nil while nobody wants the sound.
+    package internal(set) var sound: SoundStatistics?
 
     package init() {}
 

@@ -43,6 +43,7 @@ final class RunningSender {
                     renditions,
                     SenderSettings(wakesEarly: true, keyframeInterval: nil),
                     reader: try FrameReader(directory: directory),
+                    sound: SoundReader(directory: directory),
                     sinks: sinks,
                     report: report
                 )

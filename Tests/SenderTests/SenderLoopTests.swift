@@ -83,6 +83,7 @@ import VideoEncoding
             ],
             SenderSettings(wakesEarly: true, keyframeInterval: nil),
             reader: try FrameReader(directory: directory),
+            sound: SoundReader(directory: directory),
             sinks: sinks,
             report: { _ in }
         )

@@ -35,17 +35,21 @@ public struct SoundReader: ~Copyable {
     private var askAt: Instant?
     /// What was captured before it is not to be heard any more; follows the writer with each `read`, and may be asked by any
     /// thread.
-    public let horizon = Horizon()
+    public let horizon: Horizon
 
     /// Attaches to a broadcast folder, whether or not a sound process is there.
-    public init(directory: BridgeDirectory) { self.init(SoundWriter.soundRing, in: directory) }
+    public init(directory: BridgeDirectory) { self.init(SoundWriter.soundRing, in: directory, Horizon()) }
 
     /// Attaches to what the peers of a sender say, if any does.
-    package init(talkOf sender: SenderFolder) { self.init(SoundWriter.talkRing, in: sender.directory) }
+    package init(talkOf sender: SenderFolder) { self.init(SoundWriter.talkRing, in: sender.directory, Horizon()) }
 
-    private init(_ ring: String, in directory: BridgeDirectory) {
+    /// Attaches another reader of this one's ring, with the same horizon, for another thread.
+    package borrowing func another() -> sending SoundReader { SoundReader(ring, in: directory, horizon) }
+
+    private init(_ ring: String, in directory: BridgeDirectory, _ horizon: Horizon) {
         self.ring = ring
         self.directory = directory
+        self.horizon = horizon
     }
 
     /// Gives the next block to `body`, once it is known to be whole. The first call gives the newest one that there is; that

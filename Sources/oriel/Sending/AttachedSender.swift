@@ -20,6 +20,10 @@ extension Attach {
         let directory = try broadcast.directory()
         let horizon = reader.horizon
         let hidden = { @Sendable in horizon.instant }
+        let sound = SoundReader(directory: directory)
+        let silenced = { @Sendable [soundHorizon = sound.horizon] in
+            [horizon.instant, soundHorizon.instant].compactMap(\.self).max()
+        }
         let renditions = video.renditions(fps: fps)
         // A sender may be given calls of any kind while it runs: what these need of the sandbox, each has.
         let ice = try web.ice()
@@ -65,6 +69,7 @@ extension Attach {
             trusting: certificates,
             renditions: renditions,
             horizon: hidden,
+            soundHorizon: silenced,
             sinks: sinks
         )
         let codecs = video.codec.codecs
@@ -113,6 +118,7 @@ extension Attach {
             renditions,
             video.settings(wakesEarly: sender.wake),
             reader: reader,
+            sound: sound,
             sinks: sinks,
             report: Console.note
         )

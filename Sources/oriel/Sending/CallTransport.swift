@@ -28,14 +28,14 @@ final class CallTransport: Sendable {
     private let ice: ICEServers
     private let certificates: TrustedCertificates
     private let renditions: [Rendition]
-    private let horizon: @Sendable () -> Instant?
+    private let (horizon, soundHorizon): (@Sendable () -> Instant?, @Sendable () -> Instant?)
     private let sinks: Sinks
     private let suspends: @Sendable () -> sending SuspendWatch?
     private let parts = Mutex(Parts())
 
     /// - Parameters:
     ///   - certificates: to trust beside those of the system.
-    ///   - renditions, horizon: of the `PeerGroup`.
+    ///   - renditions, horizon, soundHorizon: of the `PeerGroup`.
     ///   - sinks: get that group.
     ///   - suspends: makes what tells when the machine was suspended.
     init(
@@ -43,11 +43,13 @@ final class CallTransport: Sendable {
         trusting certificates: TrustedCertificates,
         renditions: [Rendition],
         horizon: @escaping @Sendable () -> Instant?,
+        soundHorizon: @escaping @Sendable () -> Instant? = { nil },
         sinks: Sinks,
         suspends: @escaping @Sendable () -> sending SuspendWatch? = { try? SuspendWatch() }
     ) {
         (self.ice, self.certificates, self.renditions) = (ice, certificates, renditions)
-        (self.horizon, self.sinks, self.suspends) = (horizon, sinks, suspends)
+        (self.horizon, self.soundHorizon) = (horizon, soundHorizon)
+        (self.sinks, self.suspends) = (sinks, suspends)
     }
 
     /// The peers if they have begun.
@@ -134,7 +136,12 @@ final class CallTransport: Sendable {
         if ice.needTunnels {
             parts.tunnels = try ice.startTunnels(TLSTrust(alsoTrusting: certificates, toSpeak: .turn))
         }
-        let configuration = PeerGroup.Configuration(renditions: renditions, ice: ice.configuration, horizon: horizon)
+        let configuration = PeerGroup.Configuration(
+            renditions: renditions,
+            ice: ice.configuration,
+            horizon: horizon,
+            soundHorizon: soundHorizon
+        )
         let peers = try PeerGroup(configuration, suspends: suspends())
         peers.onSuspend { [weak self] in self?.slept(for: $0) }
         if let bitrate = parts.targetBitrate { peers.setTargetBitrate(bitrate) }

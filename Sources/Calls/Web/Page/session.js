@@ -106,7 +106,9 @@ export class Session {
   async join() {
     // The offer is sent before it is applied: gathering begins with setLocalDescription, and by then the answer has
     // told which ICE servers to use.
-    this.offer = await this.pc.createOffer();
+    const { type, sdp } = await this.pc.createOffer();
+    // Chromium makes one channel of two unless its own description asks for both.
+    this.offer = { type, sdp: sdp.replace(/^(a=fmtp:.*useinbandfec=1)(?!.*stereo)/m, '$1;stereo=1') };
     const { knock } = this.sender;
     const headers = { 'Content-Type': 'application/sdp' };
     if (knock) {

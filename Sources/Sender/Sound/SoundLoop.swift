@@ -1,0 +1,124 @@
+import FrameBridge
+import Media
+import Posix
+import SoundCoding
+import Time
+
+/// The work of the [sound] thread: reads blocks from the ring, encodes, and gives packets to the sinks, as `SoundEngine` decides.
+final class SoundLoop {
+    /// How long an encoder rests that has failed, and a ring that cannot be read.
+    private static let rest = Duration.seconds(1)
+    private static let longestSleep = Duration.seconds(1)
+
+    private var reader: SoundReader
+    /// Tells whether the broadcast is paused.
+    private var broadcast: FrameReader
+    private let horizons: [Horizon]
+    private let sinks: Sinks
+    private let report: (String) -> Void
+    private var engine = SoundEngine()
+    /// Nil before the first frame, and after what may not be heard any more.
+    private var encoder: OpusEncoder?
+    private var encodeTime = Duration.zero
+    private var restsUntil: Instant?
+    private var isPaused = false
+    /// What was told last of what goes wrong.
+    private var problem: String?
+
+    init(
+        _ reader: consuming SoundReader,
+        of broadcast: consuming FrameReader,
+        sinks: Sinks,
+        report: @escaping (String) -> Void
+    ) {
+        horizons = [reader.horizon, broadcast.horizon]
+        self.reader = reader
+        self.broadcast = broadcast
+        (self.sinks, self.report) = (sinks, report)
+    }
+
+    func run(for encode: SoundEncode) {
+        while true {
+            // The bell is read first, so that no ring is lost.
+            let rings = sinks.bell.count
+            if encode.mustStop { return }
+            let now: Instant = MonotonicClock.now()
+            let demand = sinks.soundDemand(at: now)
+            if restsUntil.map({ now >= $0 }) ?? true { takeBlocks(demand) }
+            if let (packet, sound) = engine.takeKeepAlive(isKeptAlive: demand.isKeptAlive, at: now) {
+                sinks.take(sound: [packet].span, sound, at: now)
+            }
+            var statistics = engine.statistics
+            (statistics.bitrate, statistics.encodeTime) = (encoder?.bitrate ?? 0, encodeTime)
+            encode.note(statistics)
+            wait(from: now, demand, while: rings)
+        }
+    }
+
+    private func wait(from now: Instant, _ demand: SoundDemand, while rings: UInt32) {
+        let end = now + Self.longestSleep
+        let deadline = min(end, engine.keepAliveAt(isKeptAlive: demand.isKeptAlive) ?? end)
+        if let restsUntil {
+            sinks.bell.wait(while: rings, until: min(deadline, restsUntil))
+        } else {
+            reader.wait(until: deadline, or: sinks.bell, while: rings)
+        }
+    }
+
+    /// Encodes what is there.
+    private func takeBlocks(_ demand: SoundDemand) {
+        restsUntil = nil
+        do {
+            while true {
+                var frame: SoundFrames.Frame?
+                let outcome = try reader.read { block, samples in
+                    frame = engine.take(
+                        block,
+                        samples,
+                        horizon: horizons.compactMap(\.instant).max(),
+                        isPaused: broadcastIsPaused(),
+                        at: MonotonicClock.now()
+                    )
+                }
+                switch outcome {
+                case .block: if let frame { try encode(frame, demand) }
+                case .lost(let count): engine.noteLost(count)
+                case .none:
+                    problem = nil
+                    return
+                }
+            }
+        } catch {
+            if problem != "\(error)" { report("the sound cannot be sent: \(error)") }
+            problem = "\(error)"
+            encoder = nil
+            restsUntil = MonotonicClock.now() + Self.rest
+        }
+    }
+
+    private func encode(_ frame: SoundFrames.Frame, _ demand: SoundDemand) throws(OpusError) {
+        let begin = MonotonicClock.threadTime()
+        if engine.mustForget || encoder?.channels != frame.channels {
+            encoder = nil
+            encoder = try OpusEncoder(channels: frame.channels)
+        }
+        let usual = OpusEncoder.usualBitrate(channels: frame.channels)
+        try encoder!.setBitrate(min(usual, demand.bitrate ?? usual))
+        try encoder!.setExpectedLoss(demand.lossRatio)
+        let now: Instant = MonotonicClock.now()
+        try encoder!.encode(engine.samples.span) { packet in
+            encodeTime += MonotonicClock.threadTime() - begin
+            guard engine.admits(packet.count, frame, isKeptAlive: demand.isKeptAlive, at: now) else { return }
+            sinks.take(sound: packet, EncodedSound(capturedAt: frame.capturedAt), at: now)
+        }
+    }
+
+    /// A capture process that dies while it is paused leaves a broadcast that is.
+    private func broadcastIsPaused() -> Bool {
+        switch try? broadcast.liveness() {
+        case .live(let state), .stalled(let state): isPaused = state == .paused
+        case .dead, .stopped, nil: break
+        }
+        return isPaused
+    }
+}

@@ -1,0 +1,19 @@
+package import Time
+
+/// What a sender has made of the broadcast's sound since it began.
+package struct SoundStatistics: Sendable, Equatable {
+    /// Blocks of 10 ms that came, and that were gone or too late.
+    package internal(set) var blocks: UInt64 = 0
+    package internal(set) var blocksLost: UInt64 = 0
+    /// Packets that were given to the sinks, and their bytes.
+    package internal(set) var packets: UInt64 = 0
+    package internal(set) var bytes: UInt64 = 0
+    /// Of the last packet of sound; 0 before the first.
+    package internal(set) var channels = 0
+    /// The encoder's target, in bits a second; 0 before the first packet.
+    package internal(set) var bitrate = 0
+    /// When a packet was sent last in which there is something to hear; nil if none was.
+    package internal(set) var heardAt: Instant?
+    /// Processor time of the encoder.
+    package internal(set) var encodeTime = Duration.zero
+}
