@@ -26,6 +26,7 @@ enum BridgePeer {
             case "ask": try ask(directory, options)
             case "pair": try pair(in: directory, options)
             case "mutate": try mutate(directory, options)
+            case "sing": try sing(in: directory, options)
             default: exit(64)
             }
         } catch {

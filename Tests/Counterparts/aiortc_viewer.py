@@ -15,12 +15,14 @@ class Viewer:
         self.arguments = arguments
         self.frames = 0
         self.last = None
-        self.reading = None
+        self.reading = []
 
     async def offer(self):
         self.connection = RTCPeerConnection(RTCConfiguration(iceServers=[]))
         self.connection.on("track", self.read_track)
         self.connection.addTransceiver("video", direction="recvonly")
+        if self.arguments.sound:
+            self.connection.addTransceiver("audio", direction="recvonly")
         await self.connection.setLocalDescription(await self.connection.createOffer())
         return self.connection.localDescription.sdp
 
@@ -28,12 +30,16 @@ class Viewer:
         async def read():
             try:
                 while True:
-                    self.last = await track.recv()
+                    frame = await track.recv()
+                    if track.kind == "audio":
+                        self.arguments.sound.write(bytes(frame.planes[0])[: frame.samples * 4])
+                        continue
+                    self.last = frame
                     self.frames += 1
             except MediaStreamError:
                 pass
 
-        self.reading = asyncio.ensure_future(read())
+        self.reading.append(asyncio.ensure_future(read()))
 
     async def accept(self, answer):
         await self.connection.setRemoteDescription(RTCSessionDescription(answer, "answer"))
@@ -61,9 +67,8 @@ class Viewer:
 
     async def close(self):
         await self.connection.close()
-        if self.reading:
-            await self.reading
+        await asyncio.gather(*self.reading)
 
 
 if __name__ == "__main__":
-    run(Viewer, __doc__, png=True)
+    run(Viewer, __doc__, png=True, sound=True)

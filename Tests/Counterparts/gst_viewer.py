@@ -16,6 +16,8 @@ from whep import run  # noqa: E402
 
 DECODERS = {"VP8": "rtpvp8depay request-keyframe=true ! vp8dec", "VP9": "rtpvp9depay request-keyframe=true ! vp9dec"}
 RGB = 'capssetter caps="video/x-raw,colorimetry=bt709" ! videoconvert ! video/x-raw,format=RGB !'
+OPUS = "application/x-rtp,media=audio,encoding-name=OPUS,payload=111,clock-rate=48000,encoding-params=(string)2"
+SOUND = "audio/x-raw,format=S16LE,rate=48000,channels=2,layout=interleaved"
 FEEDBACK = "rtcp-fb-nack-pli=true,rtcp-fb-ccm-fir=true"
 
 
@@ -46,6 +48,8 @@ class Viewer:
         receive_only = GstWebRTC.WebRTCRTPTransceiverDirection.RECVONLY
         transceiver = self.connection.emit("add-transceiver", receive_only, Gst.Caps.from_string(caps))
         transceiver.set_property("do-nack", True)
+        if self.arguments.sound:
+            self.connection.emit("add-transceiver", receive_only, Gst.Caps.from_string(OPUS))
         self.pipeline.set_state(Gst.State.PLAYING)
         offer = self.ask("create-offer", None).get_value("offer")
         self.kept.append(offer)
@@ -76,10 +80,14 @@ class Viewer:
     def add_decoder(self, _, pad):
         if pad.direction != Gst.PadDirection.SRC:
             return
-        decoder = DECODERS[pad.get_current_caps().get_structure(0).get_value("encoding-name")]
-        sink = "appsink name=sink sync=false emit-signals=true max-buffers=1 drop=true"
-        bin = Gst.parse_bin_from_description(f"{decoder} ! {RGB if self.arguments.png else ''} {sink}", True)
-        bin.get_by_name("sink").connect("new-sample", self.count)
+        name = pad.get_current_caps().get_structure(0).get_value("encoding-name")
+        sink = "appsink name=sink sync=false emit-signals=true"
+        if name == "OPUS":
+            decoding = f"rtpopusdepay ! opusdec ! audioconvert ! audioresample ! {SOUND} ! {sink}"
+        else:
+            decoding = f"{DECODERS[name]} ! {RGB if self.arguments.png else ''} {sink} max-buffers=1 drop=true"
+        bin = Gst.parse_bin_from_description(decoding, True)
+        bin.get_by_name("sink").connect("new-sample", self.record if name == "OPUS" else self.count)
         self.pipeline.add(bin)
         bin.sync_state_with_parent()
         pad.link(bin.get_static_pad("sink"))
@@ -87,6 +95,11 @@ class Viewer:
     def count(self, sink):
         self.last = sink.emit("pull-sample")
         self.frames += 1
+        return Gst.FlowReturn.OK
+
+    def record(self, sink):
+        buffer = sink.emit("pull-sample").get_buffer()
+        self.arguments.sound.write(buffer.extract_dup(0, buffer.get_size()))
         return Gst.FlowReturn.OK
 
     async def progress(self):
@@ -129,4 +142,4 @@ class Viewer:
 
 
 if __name__ == "__main__":
-    run(Viewer, __doc__, relay=True, png=True)
+    run(Viewer, __doc__, relay=True, png=True, sound=True)

@@ -1,7 +1,7 @@
 """What the WHEP viewers have in common: arguments, the HTTP exchange (draft-ietf-wish-whep), and the report.
 
 A viewer brings a class that is made from the arguments and has these coroutines:
-    offer() -> the SDP of a recvonly offer, candidates included
+    offer() -> the SDP of a recvonly offer, candidates included; with arguments.sound also for sound, which goes to that Recording
     accept(answer) takes the SDP of the answer
     progress() -> (state of the connection, frames decoded so far)
     details() -> what the report tells besides: size, cipher, candidates
@@ -21,9 +21,9 @@ import urllib.parse
 import urllib.request
 
 
-def run(make_viewer, description, relay=False, png=False):
+def run(make_viewer, description, relay=False, png=False, sound=False):
     """Plays what the command line asks for, prints the report and exits."""
-    arguments = parse_arguments(description, relay, png)
+    arguments = parse_arguments(description, relay, png, sound)
     report = {
         "connected": False, "frames": 0, "width": None, "height": None, "codec": None, "state": "new", "srtp": None,
         "dtls": None, "setup_answer": None, "pair": None, "status": None, "etag": None, "links": [], "deleted": None,
@@ -37,7 +37,7 @@ def run(make_viewer, description, relay=False, png=False):
     sys.exit(0 if report["connected"] and not report["error"] else 1)
 
 
-def parse_arguments(description, relay, png):
+def parse_arguments(description, relay, png, sound):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("url", help="where to POST the offer")
     parser.add_argument("--token", help="bearer token")
@@ -51,6 +51,9 @@ def parse_arguments(description, relay, png):
         parser.add_argument("--turn-user")
         parser.add_argument("--turn-password")
         parser.add_argument("--relay-only", action="store_true", help="use no candidates but those of the TURN server")
+    if sound:
+        parser.add_argument("--sound", metavar="FILE", type=Recording, help="receive sound too, and write what is heard")
+        parser.add_argument("--heard", type=float, default=4, help="do not stop before so many seconds are heard (4)")
     if png:
         parser.add_argument("--png", metavar="FILE", help="write the last picture, read as BT.709 of limited range")
     return parser.parse_args()
@@ -72,7 +75,9 @@ async def play(viewer, arguments, report):
             report["connected"] |= report["state"] == "connected"
             if report["state"] in ("failed", "closed"):
                 break
-            if arguments.frames and report["frames"] >= arguments.frames:
+            sound = getattr(arguments, "sound", None)
+            is_heard = not sound or sound.seconds >= arguments.heard
+            if arguments.frames and report["frames"] >= arguments.frames and is_heard:
                 break
             await asyncio.sleep(0.05)
         report.update(await viewer.details())
@@ -80,6 +85,19 @@ async def play(viewer, arguments, report):
         if resource:
             report["deleted"] = await asyncio.to_thread(resource.delete)
         await viewer.close()
+
+
+class Recording:
+    """What was heard: 16 bit, 48 kHz, two channels in turn."""
+
+    def __init__(self, path):
+        self.file = open(path, "wb")
+        self.seconds = 0
+
+    def write(self, samples):
+        self.file.write(samples)
+        self.file.flush()
+        self.seconds += len(samples) / (48000 * 4)
 
 
 class Resource:

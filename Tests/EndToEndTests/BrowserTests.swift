@@ -101,7 +101,8 @@ extension ViewerTests {
                     for (;;) {
                         await new Promise(resolve => setTimeout(resolve, 100));
                         const reports = [...(await pc.getStats()).values()];
-                        const frames = reports.find(report => report.type === 'inbound-rtp')?.framesDecoded ?? 0;
+                        const frames = reports.find(report => report.kind === 'video' && report.framesDecoded)
+                            ?.framesDecoded ?? 0;
                         if (frames >= 60) return answer;
                     }
                 })()
@@ -191,8 +192,8 @@ extension ViewerTests {
             let first = try #require(try browser.number())
             try wait(until: "the counter goes on") { try browser.number() ?? 0 >= first + 60 }
             let repaired = """
-                [...(await oriel.pc.getStats()).values()].find(report => report.type === 'inbound-rtp')
-                    .retransmittedPacketsReceived
+                [...(await oriel.pc.getStats()).values()]
+                    .find(report => report.type === 'inbound-rtp' && report.kind === 'video').retransmittedPacketsReceived
                 """
             #expect(try browser.evaluate(repaired, as: Int.self) >= 10)
             counter.stop()
@@ -207,7 +208,8 @@ extension ViewerTests {
             try browser.wait(forState: "live")
             try wait(until: "frames are decoded") { try browser.framesDecoded >= 100 }
             let lost = """
-                [...(await oriel.pc.getStats()).values()].find(report => report.type === 'inbound-rtp').packetsLost
+                [...(await oriel.pc.getStats()).values()]
+                    .find(report => report.type === 'inbound-rtp' && report.kind === 'video').packetsLost
                 """
             // A busy browser may leave its own socket full.
             #expect(try browser.evaluate(lost, as: Int.self) <= web.network.overflowsAtViewer())
