@@ -44,8 +44,6 @@ final class CallPeer: Sendable {
     private let servers: [ICEServer]
     /// Takes what the other side sends; nil if that is not wanted.
     private let receiver: (any FrameReceiver)?
-    /// Whether an offer has the sound too.
-    private let offersSound: Bool
     private let signalled: @Sendable (Signal, CallPeer) -> Void
     private let stage = Mutex(Stage.none)
     /// Candidates of the other side that were tried: each costs packets to an address that it names.
@@ -54,7 +52,6 @@ final class CallPeer: Sendable {
 
     /// - Parameters:
     ///   - codecs: in groups; of each group, the other side gets the first that it takes.
-    ///   - offersSound: whether an offer has the sound too. One that asks for it gets it anyway.
     ///   - audience: who sees and hears what the other side gets.
     ///   - call: the call, as people name it.
     ///   - place: where the other side is, for people.
@@ -63,7 +60,6 @@ final class CallPeer: Sendable {
     init(
         _ peers: PeerGroup,
         codecs: [[VideoCodec]],
-        offersSound: Bool = false,
         for audience: Audience = .one,
         of call: String,
         at place: String,
@@ -71,7 +67,7 @@ final class CallPeer: Sendable {
         receiver: (any FrameReceiver)? = nil,
         signalled: @escaping @Sendable (Signal, CallPeer) -> Void
     ) {
-        (self.peers, self.codecs, self.offersSound, self.audience) = (peers, codecs, offersSound, audience)
+        (self.peers, self.codecs, self.audience) = (peers, codecs, audience)
         (self.call, self.place) = (call, place)
         (self.servers, self.receiver, self.signalled) = (servers, receiver, signalled)
     }
@@ -87,7 +83,7 @@ final class CallPeer: Sendable {
     func offer() {
         perform { [self] loop in
             let number = loop.offer(
-                [.screen(codecs, receives: receiver != nil)] + (offersSound ? [.sound()] : []),
+                [.screen(codecs, receives: receiver != nil)] + (peers.offersSound ? [.sound()] : []),
                 for: audience,
                 servers: servers
             ) {

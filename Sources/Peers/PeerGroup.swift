@@ -20,17 +20,21 @@ package final class PeerGroup: MediaSink {
         package var horizon: @Sendable () -> Instant?
         /// The same of sound.
         package var soundHorizon: @Sendable () -> Instant?
+        /// Whether offers have the sound too, asked before each. A peer whose offer asks for it gets it anyway.
+        package var offersSound: @Sendable () -> Bool
 
         package init(
             renditions: [Rendition],
             ice: ICEAgent.Configuration,
             horizon: @escaping @Sendable () -> Instant? = { nil },
-            soundHorizon: @escaping @Sendable () -> Instant? = { nil }
+            soundHorizon: @escaping @Sendable () -> Instant? = { nil },
+            offersSound: @escaping @Sendable () -> Bool = { false }
         ) {
             self.renditions = renditions
             self.ice = ice
             self.horizon = horizon
             self.soundHorizon = soundHorizon
+            self.offersSound = offersSound
         }
 
         func rendition(of codec: VideoCodec, rung: Int) -> Rendition {
@@ -172,6 +176,9 @@ package final class PeerGroup: MediaSink {
     }
 
     // MARK: - The signalling side
+
+    /// Whether an offer shall have the sound too.
+    package var offersSound: Bool { configuration.offersSound() }
 
     /// - Parameter changed: is called on the network thread with the machine's addresses when they have changed.
     package func onAddressChange(_ changed: @escaping @Sendable (Set<String>) -> Void) {

@@ -101,7 +101,8 @@ import Testing
         let sound =
             ["m=audio 9 UDP/TLS/RTP/SAVPF 111", "c=IN IP4 0.0.0.0", "a=mid:2"] + transport + [
                 "a=extmap:1 \(uris[0])", "a=extmap:3 \(uris[2])", "a=sendonly", "a=msid:oriel sound", "a=rtcp-mux",
-                "a=rtcp-rsize", "a=rtpmap:111 opus/48000/2", "a=fmtp:111 minptime=10;useinbandfec=1",
+                "a=rtcp-rsize", "a=rtpmap:111 opus/48000/2",
+                "a=fmtp:111 minptime=10;sprop-stereo=1;stereo=1;useinbandfec=1", "a=rtcp-fb:111 nack",
             ]
         let candidates = ["a=candidate:1 1 udp 2130706431 192.0.2.1 5000 typ host", "a=end-of-candidates"]
         #expect(lines == head + [screen, camera, sound].flatMap { $0 + candidates })

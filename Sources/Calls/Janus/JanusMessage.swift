@@ -79,9 +79,11 @@ struct JanusDescription: Sendable, Equatable {
         (self.type, self.sdp) = (type, sdp)
     }
 
-    /// Whether all that was offered is inactive: so Janus answers where there is no codec in common, and says no word of it.
-    var takesNothing: Bool {
-        guard let description = try? SessionDescription(parsing: sdp), !description.media.isEmpty else { return false }
-        return description.media.allSatisfy { $0.port == 0 || !$0.receives(in: description) }
+    /// Whether all pictures that were offered are inactive: so Janus answers where there is no codec in common, and says no word of
+    /// it.
+    var takesNoPicture: Bool {
+        guard let description = try? SessionDescription(parsing: sdp) else { return false }
+        let pictures = description.media.filter { $0.kind == "video" }
+        return !pictures.isEmpty && pictures.allSatisfy { $0.port == 0 || !$0.receives(in: description) }
     }
 }

@@ -78,7 +78,7 @@ extension JanusSession {
             let what = answer.type == "offer" ? "offer" : "unknown description"
             return end(.failed, "has sent an \(what) where an answer belongs", now)
         }
-        guard !answer.takesNothing else {
+        guard !answer.takesNoPicture else {
             let names = codecs.map(\.rawValue)
             let remedy =
                 "set videocodec = \"\(names.joined(separator: ",").lowercased())\" in the room, or choose another --codec"

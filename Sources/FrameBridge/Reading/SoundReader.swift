@@ -46,6 +46,12 @@ public struct SoundReader: ~Copyable {
     /// Attaches another reader of this one's ring, with the same horizon, for another thread.
     package borrowing func another() -> sending SoundReader { SoundReader(ring, in: directory, horizon) }
 
+    /// Whether a broadcast has sound, or is about to: a ring is there.
+    package static func findsRing(in directory: BridgeDirectory) -> Bool {
+        let found = try? SoundFile.newest(of: SoundWriter.soundRing, in: directory, but: [])
+        return (found ?? nil) != nil
+    }
+
     private init(_ ring: String, in directory: BridgeDirectory, _ horizon: Horizon) {
         self.ring = ring
         self.directory = directory

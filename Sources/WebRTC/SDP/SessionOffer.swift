@@ -138,7 +138,7 @@ extension Negotiation.Stream {
                     mid: "\(section)"
                 ),
                 specifics: codec == .opus && local.receives ? StreamCodec.wishesForSound : specifics,
-                feedback: codec.kind == "video" ? codec.feedback : []
+                feedback: codec.feedback
             )
         }
     }
@@ -174,7 +174,8 @@ extension StreamCodec {
         case .video(.vp8): (96, 97, nil)
         case .video(.vp9): (98, 99, "profile-id=0")
         case .video(.av1): (100, 101, "level-idx=8;profile=0;tier=0")
-        case .opus: (111, nil, "minptime=10;useinbandfec=1")
+        // Media servers pass two channels on as two only if the publisher says so, and as what it would take itself (RFC 7587 §6.1).
+        case .opus: (111, nil, "minptime=10;sprop-stereo=1;stereo=1;useinbandfec=1")
         }
     }
 }

@@ -24,6 +24,7 @@ extension Attach {
         let silenced = { @Sendable [soundHorizon = sound.horizon] in
             [horizon.instant, soundHorizon.instant].compactMap(\.self).max()
         }
+        let offersSound = { @Sendable [isOffered = self.sound] in isOffered || SoundReader.findsRing(in: directory) }
         let renditions = video.renditions(fps: fps)
         // A sender may be given calls of any kind while it runs: what these need of the sandbox, each has.
         let ice = try web.ice()
@@ -70,6 +71,7 @@ extension Attach {
             renditions: renditions,
             horizon: hidden,
             soundHorizon: silenced,
+            offersSound: offersSound,
             sinks: sinks
         )
         let codecs = video.codec.codecs

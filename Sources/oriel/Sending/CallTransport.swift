@@ -29,13 +29,14 @@ final class CallTransport: Sendable {
     private let certificates: TrustedCertificates
     private let renditions: [Rendition]
     private let (horizon, soundHorizon): (@Sendable () -> Instant?, @Sendable () -> Instant?)
+    private let offersSound: @Sendable () -> Bool
     private let sinks: Sinks
     private let suspends: @Sendable () -> sending SuspendWatch?
     private let parts = Mutex(Parts())
 
     /// - Parameters:
     ///   - certificates: to trust beside those of the system.
-    ///   - renditions, horizon, soundHorizon: of the `PeerGroup`.
+    ///   - renditions, horizon, soundHorizon, offersSound: of the `PeerGroup`.
     ///   - sinks: get that group.
     ///   - suspends: makes what tells when the machine was suspended.
     init(
@@ -44,11 +45,12 @@ final class CallTransport: Sendable {
         renditions: [Rendition],
         horizon: @escaping @Sendable () -> Instant?,
         soundHorizon: @escaping @Sendable () -> Instant? = { nil },
+        offersSound: @escaping @Sendable () -> Bool = { false },
         sinks: Sinks,
         suspends: @escaping @Sendable () -> sending SuspendWatch? = { try? SuspendWatch() }
     ) {
         (self.ice, self.certificates, self.renditions) = (ice, certificates, renditions)
-        (self.horizon, self.soundHorizon) = (horizon, soundHorizon)
+        (self.horizon, self.soundHorizon, self.offersSound) = (horizon, soundHorizon, offersSound)
         (self.sinks, self.suspends) = (sinks, suspends)
     }
 
@@ -140,7 +142,8 @@ final class CallTransport: Sendable {
             renditions: renditions,
             ice: ice.configuration,
             horizon: horizon,
-            soundHorizon: soundHorizon
+            soundHorizon: soundHorizon,
+            offersSound: offersSound
         )
         let peers = try PeerGroup(configuration, suspends: suspends())
         peers.onSuspend { [weak self] in self?.slept(for: $0) }

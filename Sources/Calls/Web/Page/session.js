@@ -107,8 +107,9 @@ export class Session {
     // The offer is sent before it is applied: gathering begins with setLocalDescription, and by then the answer has
     // told which ICE servers to use.
     const { type, sdp } = await this.pc.createOffer();
-    // Chromium makes one channel of two unless its own description asks for both.
-    this.offer = { type, sdp: sdp.replace(/^(a=fmtp:.*useinbandfec=1)(?!.*stereo)/m, '$1;stereo=1') };
+    // Chromium makes one channel of two, and does not ask for what is lost of sound, unless its own description says so.
+    const sound = /^a=fmtp:(\d+) (.*useinbandfec=1)(?!.*stereo)/m;
+    this.offer = { type, sdp: sdp.replace(sound, 'a=rtcp-fb:$1 nack\r\na=fmtp:$1 $2;stereo=1') };
     const { knock } = this.sender;
     const headers = { 'Content-Type': 'application/sdp' };
     if (knock) {
