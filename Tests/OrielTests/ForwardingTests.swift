@@ -60,7 +60,9 @@ import WebRTC
         let lines = Share.helpMessage(columns: 100_000).split(separator: "\n").map { $0.drop { $0 == " " } }
         let names = lines.filter { $0.hasPrefix("--") }
             .flatMap { $0.prefix { $0 != " " && $0 != "," }.split(separator: "/").map(String.init) }
-        #expect(Set(names).subtracting(["--help", "--version"]) == Set(Self.values.keys).union(Self.flags + ["--https"]))
+        #expect(
+            Set(names).subtracting(["--help", "--version"]) == Set(Self.values.keys).union(Self.flags + ["--https"])
+        )
     }
 
     /// It stands for a certificate, so it is not given with one.
