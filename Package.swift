@@ -38,8 +38,7 @@ let package = Package(
             name: "oriel",
             dependencies: [
                 "Broadcast", "Sender", "Calls", "CPNG", "FrameBridge", "HTTP", "Media", "Peers", "Pixels", "Posix",
-                "Rendering", "RTP", "Sound", "Time", "VideoDecoding", "VideoEncoding", "WebRTC", "X11Capture",
-                argumentParser,
+                "Rendering", "RTP", "Time", "VideoDecoding", "VideoEncoding", "WebRTC", "X11Capture", argumentParser,
             ],
             swiftSettings: swift
         ),
@@ -53,7 +52,6 @@ let package = Package(
             dependencies: ["FrameBridge", "Media", "Pixels", "Posix", "SoundCoding", "Time", "VideoEncoding"],
             swiftSettings: safe
         ),
-        .target(name: "Sound", dependencies: ["CPulse", "FrameBridge", "Posix", "Time"], swiftSettings: swift),
         .target(
             name: "Calls",
             dependencies: [
@@ -134,7 +132,6 @@ let package = Package(
         .systemLibrary(name: "CAOM", pkgConfig: "aom", providers: [.apt(["libaom-dev"])]),
         .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
         .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
-        .systemLibrary(name: "CPulse", providers: [.apt(["libpulse-dev"])]),
         .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
         .systemLibrary(name: "CNice", pkgConfig: "nice", providers: [.apt(["libnice-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
@@ -229,7 +226,7 @@ let package = Package(
         ),
         .testTarget(
             name: "SoundTests",
-            dependencies: ["FrameBridge", "Posix", "Sound", "TestSupport", "Time"],
+            dependencies: ["TestSupport"],
             swiftSettings: swift
         ),
         .testTarget(

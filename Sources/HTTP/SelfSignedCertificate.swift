@@ -18,19 +18,10 @@ package struct SelfSignedCertificate: Sendable {
     package init?(for names: [String], addresses: [String]) {
         guard let key = oriel_p256_key() else { return nil }
         defer { EVP_PKEY_free(key) }
-        guard let certificate = X509_new() else { return nil }
+        guard let certificate = oriel_own_certificate(key, "Oriel", Self.lifetime) else { return nil }
         defer { X509_free(certificate) }
-        var serial: UInt32 = 0
-        RAND_bytes(withUnsafeMutableBytes(of: &serial) { $0.bindMemory(to: UInt8.self).baseAddress! }, 4)
-        X509_set_version(certificate, 2)
-        ASN1_INTEGER_set(X509_get_serialNumber(certificate), Int(serial >> 1) + 1)
-        X509_gmtime_adj(X509_getm_notBefore(certificate), -24 * 3600)
-        X509_gmtime_adj(X509_getm_notAfter(certificate), Self.lifetime)
-        let subject = X509_get_subject_name(certificate)
         let alternatives = names.filter(Self.isHost).map { "DNS:\($0)" } + addresses.map { "IP:\($0)" }
-        guard X509_NAME_add_entry_by_txt(subject, "CN", Int32(V_ASN1_UTF8STRING), "Oriel", -1, -1, 0) == 1,
-            X509_set_issuer_name(certificate, subject) == 1, X509_set_pubkey(certificate, key) == 1,
-            Self.add(NID_basic_constraints, "critical,CA:FALSE", to: certificate),
+        guard Self.add(NID_basic_constraints, "critical,CA:FALSE", to: certificate),
             Self.add(NID_ext_key_usage, "serverAuth", to: certificate),
             Self.add(NID_subject_alt_name, alternatives.joined(separator: ","), to: certificate),
             X509_sign(certificate, key, EVP_sha256()) > 0

@@ -17,9 +17,10 @@ package final class DTLSIdentity: @unchecked Sendable {  // OpenSSL counts refer
     package init() throws(DTLSError) {
         guard let key = oriel_p256_key() else { throw .take("EVP_EC_gen") }
         defer { EVP_PKEY_free(key) }
-        guard let certificate = X509_new() else { throw .take("X509_new") }
+        // Its subject says nothing about the user (RFC 8827 §6.5, RFC 8122 §5).
+        guard let certificate = oriel_own_certificate(key, "WebRTC", Self.lifetime) else { throw .take("X509_new") }
         defer { X509_free(certificate) }
-        try Self.fill(certificate, key)
+        guard X509_sign(certificate, key, EVP_sha256()) > 0 else { throw .take("X509_sign") }
         guard let digest = Self.digest(of: certificate, .sha256) else { throw .take("X509_digest") }
         guard let context = SSL_CTX_new(DTLS_method()) else { throw .take("SSL_CTX_new") }
         fingerprint = digest
@@ -45,23 +46,6 @@ package final class DTLSIdentity: @unchecked Sendable {  // OpenSSL counts refer
         try check("SSL_CTX_set_tlsext_use_srtp", SSL_CTX_set_tlsext_use_srtp(context, profiles) == 0)
         // Any certificate passes here: the fingerprint is what counts, and it is compared after the handshake.
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT) { _, _ in 1 }
-    }
-
-    /// Fills in and signs the certificate. Its subject says nothing about the user; serial number and key are random
-    /// (RFC 8827 §6.5, RFC 8122 §5).
-    private static func fill(_ certificate: OpaquePointer, _ key: OpaquePointer) throws(DTLSError) {
-        var serial: UInt32 = 0
-        RAND_bytes(withUnsafeMutableBytes(of: &serial) { $0.bindMemory(to: UInt8.self).baseAddress! }, 4)
-        X509_set_version(certificate, 2)
-        ASN1_INTEGER_set(X509_get_serialNumber(certificate), Int(serial >> 1) + 1)
-        X509_gmtime_adj(X509_getm_notBefore(certificate), -24 * 3600)
-        X509_gmtime_adj(X509_getm_notAfter(certificate), lifetime)
-        let name = X509_get_subject_name(certificate)
-        // A length of -1 is that of the text; a place of -1 is the end.
-        let isNamed = X509_NAME_add_entry_by_txt(name, "CN", Int32(V_ASN1_UTF8STRING), "WebRTC", -1, -1, 0)
-        guard isNamed == 1, X509_set_issuer_name(certificate, name) == 1, X509_set_pubkey(certificate, key) == 1,
-            X509_sign(certificate, key, EVP_sha256()) > 0
-        else { throw .take("X509_sign") }
     }
 
     static func digest(of certificate: OpaquePointer, _ hash: Fingerprint.Hash) -> Fingerprint? {
