@@ -74,7 +74,7 @@ import WebRTC
         }
         #expect(try web.request("POST", path).status == 405)
         #expect(try web.request("DELETE", session).status == 200)
-        try wait(until: "the session is over") { try web.request("GET", path).status == 404 }
+        #expect(try web.request("GET", path).status == 404)
     }
 
     @Test func candidatesMayComeLater() throws {

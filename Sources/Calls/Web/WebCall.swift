@@ -273,8 +273,10 @@ package final class WebCall: Sendable {
     package func leave(_ id: String, completion: @escaping @Sendable (Bool) -> Void) {
         let isOpen = peers.perform { [self] loop in
             let peer = state.withLock { $0.sessions[id] }.flatMap { loop.peer($0.viewer.number) }
-            if let peer { loop.close(peer, .closedByPeer) }
-            completion(peer != nil)
+            guard let peer else { return completion(false) }
+            loop.close(peer, .closedByPeer)
+            // In its next round, the thread knows the session no more.
+            if !peers.perform({ _ in completion(true) }) { completion(true) }
         }
         if !isOpen { completion(false) }
     }
