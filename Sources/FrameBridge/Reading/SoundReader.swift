@@ -17,9 +17,6 @@ public struct SoundReader: ~Copyable {
         case none
     }
 
-    /// The longest sleep while there is no ring.
-    private static let absentWait = Duration.milliseconds(250)
-
     private let directory: BridgeDirectory
     private let ring: String
     private var file: SoundFile?
@@ -165,6 +162,6 @@ public struct SoundReader: ~Copyable {
         return file.word(after: seen).map { [$0] }
     }
 
-    private var soon: Instant { MonotonicClock.now() + Self.absentWait }
+    private var soon: Instant { MonotonicClock.now() + FrameReader.longestWait }
     private var seen: UInt64 { (next ?? 1) - 1 }
 }

@@ -46,7 +46,8 @@ struct Attach: ParsableCommand {
     @Option(help: "Frames a second at the most, 1 to 60.")
     var fps = 30
 
-    @Flag(help: "Offer the sound to rooms and media servers even if nothing is heard yet. Browsers get it in any case.")
+    /// Whether rooms and media servers are offered the sound even if nothing is heard yet. Browsers get it in any case.
+    @Flag(help: .hidden)
     var sound = false
 
     @Flag(inversion: .prefixedNo, help: "Wait for a broadcast if there is none; with --running, until the calls stand.")
