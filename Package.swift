@@ -38,7 +38,8 @@ let package = Package(
             name: "oriel",
             dependencies: [
                 "Broadcast", "Sender", "Calls", "CPNG", "FrameBridge", "HTTP", "Media", "Peers", "Pixels", "Posix",
-                "Rendering", "RTP", "Time", "VideoDecoding", "VideoEncoding", "WebRTC", "X11Capture", argumentParser,
+                "Rendering", "RTP", "Sound", "Time", "VideoDecoding", "VideoEncoding", "WebRTC", "X11Capture",
+                argumentParser,
             ],
             swiftSettings: swift
         ),
@@ -51,6 +52,11 @@ let package = Package(
             name: "Sender",
             dependencies: ["FrameBridge", "Media", "Pixels", "Posix", "SoundCoding", "Time", "VideoEncoding"],
             swiftSettings: safe
+        ),
+        .target(
+            name: "Sound",
+            dependencies: ["CPulse", "CSampleRate", "FrameBridge", "Posix", "Time"],
+            swiftSettings: swift + optimized
         ),
         .target(
             name: "Calls",
@@ -124,7 +130,7 @@ let package = Package(
             providers: [
                 .apt([
                     "libxcb1-dev", "libxcb-shm0-dev", "libxcb-randr0-dev", "libxcb-xfixes0-dev", "libxcb-damage0-dev",
-                    "libxcb-xinput-dev", "libxcb-composite0-dev",
+                    "libxcb-xinput-dev", "libxcb-composite0-dev", "libxcb-res0-dev",
                 ])
             ]
         ),
@@ -132,6 +138,8 @@ let package = Package(
         .systemLibrary(name: "CAOM", pkgConfig: "aom", providers: [.apt(["libaom-dev"])]),
         .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
         .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
+        .systemLibrary(name: "CPulse", providers: [.apt(["libpulse-dev"])]),
+        .systemLibrary(name: "CSampleRate", pkgConfig: "samplerate", providers: [.apt(["libsamplerate0-dev"])]),
         .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
         .systemLibrary(name: "CNice", pkgConfig: "nice", providers: [.apt(["libnice-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
@@ -226,8 +234,8 @@ let package = Package(
         ),
         .testTarget(
             name: "SoundTests",
-            dependencies: ["TestSupport"],
-            swiftSettings: swift
+            dependencies: ["FrameBridge", "Posix", "Sound", "TestSupport", "Time"],
+            swiftSettings: swift + optimized
         ),
         .testTarget(
             name: "RenderingTests",

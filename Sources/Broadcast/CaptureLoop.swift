@@ -57,6 +57,12 @@ package struct CaptureLoop: ~Copyable {
         self.directory = directory
         self.report = report
         self.session = session
+        if let session { tellProcess(of: session) }
+    }
+
+    /// What cannot be written is tried again with the heartbeats.
+    private mutating func tellProcess(of session: XSession) {
+        try? writer.setWindowProcess(session.windowProcess)
     }
 
     private static func open(
@@ -136,6 +142,7 @@ package struct CaptureLoop: ~Copyable {
         do throws(X11Error) {
             let session = try XSession(settings)
             self.session = session
+            tellProcess(of: session)
             // Another X server, or another life of it.
             writer.startOver()
             handle(.connected(.made(session.schedule(at: MonotonicClock.now()), warning: session.warning)))
@@ -243,6 +250,7 @@ package struct CaptureLoop: ~Copyable {
         }
         settings.source = session.source
         self.session = session
+        tellProcess(of: session)
         handle(.adopted(candidate.schedule, warning: session.warning))
     }
 }

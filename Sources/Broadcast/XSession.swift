@@ -36,6 +36,8 @@ final class XSession {
     private let grabber: ScreenGrabber
     private let damage: DamageMonitor?
     private let tracker: CursorTracker?
+    /// The process whose window the source is; nil if it is no window, or its process is not known.
+    let windowProcess: Int32?
     private let converter: NV12Converter
     private var cursor: Cursor?
     private var publishedCursor: Cursor?
@@ -80,6 +82,7 @@ final class XSession {
         grabber = try ScreenGrabber(connection: connection, source: settings.source)
         damage = try DamageMonitor(connection: connection, source: settings.source)
         tracker = settings.showsCursor ? try CursorTracker(connection: connection) : nil
+        windowProcess = if case .window(let window, _) = settings.source { connection.process(of: window) } else { nil }
         converter = NV12Converter(from: grabber.format.pixelFormat)
         suspects = grabber.noTiles
         unpublished = grabber.noTiles

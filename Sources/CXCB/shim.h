@@ -7,6 +7,7 @@
 #include <xcb/composite.h>
 #include <xcb/damage.h>
 #include <xcb/randr.h>
+#include <xcb/res.h>
 #include <xcb/shm.h>
 #include <xcb/xcbext.h>
 #include <xcb/xfixes.h>
@@ -20,6 +21,7 @@ static inline void oriel_xcb_prefetch_extensions(xcb_connection_t *c) {
     xcb_prefetch_extension_data(c, &xcb_xfixes_id);
     xcb_prefetch_extension_data(c, &xcb_input_id);
     xcb_prefetch_extension_data(c, &xcb_composite_id);
+    xcb_prefetch_extension_data(c, &xcb_res_id);
 }
 static inline const xcb_query_extension_reply_t *oriel_xcb_shm(xcb_connection_t *c) { return xcb_get_extension_data(c, &xcb_shm_id); }
 static inline const xcb_query_extension_reply_t *oriel_xcb_damage(xcb_connection_t *c) { return xcb_get_extension_data(c, &xcb_damage_id); }
@@ -27,6 +29,7 @@ static inline const xcb_query_extension_reply_t *oriel_xcb_randr(xcb_connection_
 static inline const xcb_query_extension_reply_t *oriel_xcb_xfixes(xcb_connection_t *c) { return xcb_get_extension_data(c, &xcb_xfixes_id); }
 static inline const xcb_query_extension_reply_t *oriel_xcb_input(xcb_connection_t *c) { return xcb_get_extension_data(c, &xcb_input_id); }
 static inline const xcb_query_extension_reply_t *oriel_xcb_composite(xcb_connection_t *c) { return xcb_get_extension_data(c, &xcb_composite_id); }
+static inline const xcb_query_extension_reply_t *oriel_xcb_res(xcb_connection_t *c) { return xcb_get_extension_data(c, &xcb_res_id); }
 
 /* Asks for events of XInput 2 when a pointer of the user moves, whatever window it is over. The mask follows the header
    in the request, which the struct of xcb leaves to its user. */

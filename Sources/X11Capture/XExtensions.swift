@@ -15,6 +15,8 @@ struct XExtensions {
     /// XInput 2.
     var input: Info?
     var composite: Info?
+    /// X-Resource.
+    var resources: Info?
 }
 
 extension XConnection {
@@ -41,6 +43,9 @@ extension XConnection {
         }
         found.composite = try info(oriel_xcb_composite(raw), xcb_composite_query_version_reply_t.self) {
             ("CompositeQueryVersion", xcb_composite_query_version(raw, 0, 4).sequence, \.major_version, \.minor_version)
+        }
+        found.resources = try info(oriel_xcb_res(raw), xcb_res_query_version_reply_t.self) {
+            ("XResQueryVersion", xcb_res_query_version(raw, 1, 2).sequence, \.server_major, \.server_minor)
         }
         return found
     }

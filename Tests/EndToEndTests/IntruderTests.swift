@@ -100,6 +100,12 @@ extension ProgramTests {
             #expect(tries.count > 25)
         }
 
+        @Test func aSoundProcessReachesNothingElse() throws {
+            let environment = ["ORIEL_INTRUDER_MINE": folder.file("mine"), "ORIEL_INTRUDER_HEARS": "1"]
+            let tries = try intrude(["hear", "--dir", broadcast.directory, "--sound", "mic"], environment)
+            #expect(tries.contains("own:unix") && tries.contains("tcp") && tries.count > 35)
+        }
+
         @Test func aServerOfRoomsReachesNothingElse() throws {
             let environment = ["ORIEL_INTRUDER_MINE": folder.file("mine"), "ORIEL_INTRUDER_LISTENS": "1"]
             let tries = try intrude(["rooms", "--listen", "127.0.0.1:0"], environment)

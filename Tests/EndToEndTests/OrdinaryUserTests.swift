@@ -12,7 +12,9 @@ extension ProgramTests {
         /// Otherwise all the other tests are root's.
         @Test func nothingRunsAsRoot() throws {
             let shared = try SharedScreen()
-            let children = try [shared.child("start"), shared.child("attach")].map { try #require($0) }
+            let children = try [shared.child("start"), shared.child("attach"), shared.child("hear")].map {
+                try #require($0)
+            }
             for pid in children + [shared.process.pid] {
                 let status = String(decoding: try contents(of: "/proc/\(pid)/status"), as: UTF8.self)
                 let lines = status.split(separator: "\n")

@@ -46,6 +46,10 @@ import WebRTC
         ],
         "--whip-token-file": [["/dev/null"]], "--janus-secret-file": [["/dev/null"]],
         "--janus-token-file": [["/dev/null"]], "--janus-pin-file": [["/dev/null"]],
+        "--sound": [["monitor"], ["mic"], ["mix"], ["app"], ["none"]],
+        "--microphone": [["alsa_input.usb-0.mono"], ["-m"]],
+        "--output": [["a sink, of \"two\" words"], ["--output"]],
+        "--volume": [["0"], ["128"], ["255"]],
         "--stats": [["/tmp/stats"], ["-"], ["--stats"]],
         "--events": [["/tmp/events"], ["-"], ["--events"]],
     ]
@@ -99,7 +103,7 @@ import WebRTC
     @Test func secretsStandOnNoCommandLine() throws {
         let token = "a-t0ken-0f-the-tests"
         let share = try Share.parse(["--token=\(token)", "--turn=us%3Aer:p%40ss@192.0.2.1", "--turn=me:s3cret@[::1]:1"])
-        for argument in share.captureCommand + share.senderCommand {
+        for argument in share.captureCommand + share.senderCommand + share.soundCommand {
             for secret in [token, "us", "p%40ss", "p@ss", "s3cret"] {
                 #expect(!argument.contains(secret) || argument == "--bitrate=2500000", "\(argument)")
             }
@@ -166,6 +170,11 @@ import WebRTC
         #expect(text(of: attach.web) == text(of: share.web), "\(arguments)")
         #expect(text(of: attach.room) == text(of: share.room), "\(arguments)")
         #expect(text(of: attach.sender) == text(of: share.sending), "\(arguments)")
+        #expect(share.soundCommand.first == Hear.configuration.commandName ?? "hear")
+        let hear = try Hear.parse(Array(share.soundCommand.dropFirst()))
+        #expect(text(of: hear.broadcast) == text(of: share.broadcast), "\(arguments)")
+        #expect(text(of: hear.sound) == text(of: share.sound), "\(arguments)")
+        #expect(hear.events == share.sending.events && !hear.goesOn)
         // Its file is read again, each time that it is needed.
         #expect(attach.joined.whipTokenFile == share.joined.whipTokenFile)
     }

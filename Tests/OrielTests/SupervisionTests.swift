@@ -39,11 +39,11 @@ import Time
 
     private func running() -> Virtual {
         let virtual = Virtual()
-        #expect(virtual.actions() == [.start(.capture, isFirst: true), .start(.sender, isFirst: true)])
+        #expect(virtual.actions() == Supervision.Process.allCases.map { .start($0, isFirst: true) })
         return virtual
     }
 
-    @Test func bothAreStartedAtOnceAndLeftAlone() {
+    @Test func allAreStartedAtOnceAndLeftAlone() {
         let virtual = running()
         #expect(virtual.supervision.deadline == nil)
         virtual.now += .seconds(1_000_000)
@@ -73,12 +73,12 @@ import Time
     }
 
     /// What cannot work at all says so at once: a wrong display, a port that is taken.
-    @Test(arguments: Supervision.Process.allCases, [Int32(1), 64, 69])
+    @Test(arguments: [Supervision.Process.capture, .sender], [Int32(1), 64, 69])
     func aFirstRunThatFailsEndsAll(process: Supervision.Process, code: Int32) {
         let virtual = running()
         #expect(!virtual.end(process, by: .code(code), after: .seconds(9.999)))
         #expect(virtual.supervision.outcome == .failed(code))
-        #expect(virtual.actions() == [.terminate(process == .capture ? .sender : .capture)])
+        #expect(virtual.actions() == [.terminate(process == .capture ? .sender : .sound)])
         virtual.supervision.end()
         #expect(virtual.supervision.outcome == .failed(code), "the first cause counts")
     }
@@ -120,27 +120,30 @@ import Time
         #expect(try #require(virtual.wait()) == (.milliseconds(100), [.start(.sender, isFirst: false)]))
     }
 
-    @Test(arguments: Supervision.Process.allCases)
-    func whoHasDoneItsWorkEndsTheOther(process: Supervision.Process) {
+    @Test(arguments: [Supervision.Process.capture, .sender])
+    func whoHasDoneItsWorkEndsTheOthers(process: Supervision.Process) {
         let virtual = running()
         #expect(!virtual.end(process, by: .code(0), after: .seconds(1)))
         #expect(virtual.supervision.outcome == .done)
-        let other: Supervision.Process = process == .capture ? .sender : .capture
-        #expect(virtual.actions() == [.terminate(other)])
-        #expect(!virtual.supervision.isOver)
-        #expect(!virtual.end(other, by: .code(1), after: .seconds(1)))
+        for other in [Supervision.Process.sender, .sound, .capture] where other != process {
+            #expect(virtual.actions() == [.terminate(other)])
+            #expect(!virtual.supervision.isOver)
+            #expect(!virtual.end(other, by: .code(1), after: .seconds(1)))
+        }
         #expect(virtual.actions() == [])
         #expect(virtual.supervision.isOver && virtual.supervision.outcome == .done, "the first cause counts")
     }
 
     /// The sender says goodbye while there is still a picture.
-    @Test func aSignalEndsTheSenderAndThenTheCapture() {
+    @Test func aSignalEndsTheSenderThenTheSoundAndThenTheCapture() {
         let virtual = running()
         virtual.supervision.end()
         #expect(virtual.actions() == [.terminate(.sender)])
         virtual.supervision.end()
         #expect(virtual.actions() == [], "another signal changes nothing")
         #expect(!virtual.end(.sender, by: .code(0), after: .seconds(1)))
+        #expect(virtual.actions() == [.terminate(.sound)])
+        #expect(!virtual.end(.sound, by: .code(0), after: .seconds(1)))
         #expect(virtual.actions() == [.terminate(.capture)])
         #expect(!virtual.end(.capture, by: .code(0), after: .seconds(1)))
         #expect(virtual.actions() == [])
@@ -153,6 +156,8 @@ import Time
         _ = virtual.actions()
         #expect(try #require(virtual.wait()) == (.seconds(3), [.kill(.sender)]))
         #expect(!virtual.end(.sender, by: .signal(9), after: .milliseconds(1)))
+        #expect(virtual.actions() == [.terminate(.sound)])
+        #expect(!virtual.end(.sound, by: .code(0), after: .milliseconds(1)))
         #expect(virtual.actions() == [.terminate(.capture)])
         #expect(try #require(virtual.wait()) == (.seconds(3), [.kill(.capture)]))
         #expect(try #require(virtual.wait()) == (.seconds(3), []))
@@ -163,13 +168,14 @@ import Time
         let virtual = running()
         #expect(virtual.end(.sender, by: .signal(9), after: .seconds(1)))
         virtual.supervision.end()
+        #expect(virtual.actions() == [.terminate(.sound)])
+        #expect(!virtual.end(.sound, by: .code(0), after: .seconds(1)))
         #expect(virtual.actions() == [.terminate(.capture)])
-        virtual.now += .seconds(1)
         #expect(!virtual.end(.capture, by: .code(0), after: .seconds(1)))
         #expect(virtual.actions() == [] && virtual.supervision.isOver)
     }
 
-    @Test(arguments: Supervision.Process.allCases)
+    @Test(arguments: [Supervision.Process.capture, .sender])
     func whatCannotBeStartedEndsAll(process: Supervision.Process) {
         let virtual = Virtual()
         var action = virtual.supervision.nextAction(at: virtual.now)
@@ -179,5 +185,23 @@ import Time
         #expect(virtual.actions() == (process == .sender ? [.terminate(.capture)] : []))
         #expect(virtual.supervision.outcome == .failed(1))
         #expect(virtual.supervision.isOver == (process == .capture))
+    }
+
+    /// A broadcast without sound is better than none.
+    @Test func theSoundProcessEndsNothing() throws {
+        let virtual = running()
+        for number in 1...20 {
+            let isTold = virtual.end(.sound, by: .code(number == 1 ? 69 : 1), after: .seconds(1))
+            #expect(isTold == (number <= Supervision.mostFailures) && virtual.supervision.outcome == nil)
+            let (time, actions) = try #require(virtual.wait())
+            #expect(time <= Supervision.longestDelay && actions == [.start(.sound, isFirst: false)])
+        }
+        #expect(!virtual.end(.sound, by: .code(0), after: .seconds(1)), "it ends with the broadcast, which is told")
+        #expect(try #require(virtual.wait()).1 == [.start(.sound, isFirst: false)])
+        virtual.supervision.noteFailedStart(of: .sound)
+        virtual.now += .seconds(1000)
+        #expect(virtual.actions() == [] && virtual.supervision.outcome == nil)
+        virtual.supervision.end()
+        #expect(virtual.actions() == [.terminate(.sender)])
     }
 }

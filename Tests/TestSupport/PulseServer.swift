@@ -64,8 +64,13 @@ package final class PulseServer {
 
     deinit { process.stop() }
 
+    /// The sink into which programs play that name none, although it is not the default; nil for the default one.
+    package var sinkOfPrograms: String?
+
     /// The environment for programs that shall use this server.
-    package var environment: [String: String] { ["PULSE_SERVER": address] }
+    package var environment: [String: String] {
+        ["PULSE_SERVER": address].merging(sinkOfPrograms.map { ["PULSE_SINK": $0] } ?? [:]) { $1 }
+    }
 
     /// The name of the sink whose sound a microphone hears.
     package static func air(_ microphone: String) -> String { "\(microphone)-air" }
@@ -92,6 +97,15 @@ package final class PulseServer {
     @discardableResult
     package func pactl(_ arguments: String...) throws -> String {
         try Subprocess.run(["pactl"] + arguments, environment: environment)
+    }
+
+    /// The streams of programs that record, a line each. The server's own, for devices that are made of others, have no client.
+    package var recorders: [Substring] {
+        get throws {
+            try pactl("list", "short", "source-outputs").split(separator: "\n").filter {
+                $0.split(separator: "\t")[2] != "-"
+            }
+        }
     }
 
     /// Plays sound once, or again and again until the program is stopped, after a tenth of a second of silence.

@@ -15,6 +15,8 @@ public struct BridgeStatus: Sendable, Equatable {
     public var pid: Int32
     /// When the capture process started.
     public var startedAt: Instant
+    /// The process whose window is shown; nil if no window is shown, or its process is not known.
+    public internal(set) var windowProcess: Int32?
 
     /// The last thing that went wrong for this capture process; nil while nothing has.
     public internal(set) var lastError: Mishap?
@@ -42,7 +44,8 @@ public struct BridgeStatus: Sendable, Equatable {
         data=\(generation == 0 ? "" : Self.framesFile(generation))
         started_ns=\(startedAt.nanoseconds)
 
-        """ + (lastError.map { "error=\(Self.line($0.reason))\nerror_ns=\($0.at.nanoseconds)\n" } ?? "")
+        """ + (windowProcess.map { "window_pid=\($0)\n" } ?? "")
+            + (lastError.map { "error=\(Self.line($0.reason))\nerror_ns=\($0.at.nanoseconds)\n" } ?? "")
     }
 
     private static func line(_ text: String) -> String {
@@ -81,6 +84,7 @@ extension BridgeStatus {
             pid: pid,
             startedAt: startedAt
         )
+        windowProcess = fields["window_pid"].flatMap { Int32($0) }.flatMap { $0 > 0 ? $0 : nil }
         if let reason = fields["error"], let at = fields["error_ns"].flatMap({ UInt64($0) }) {
             lastError = Mishap(reason: String(reason), at: Instant(nanoseconds: at))
         }

@@ -119,6 +119,13 @@ struct BroadcastFolder: ~Copyable {
         try status.write(to: directory, holding: lock)
     }
 
+    /// Sets whose window is shown, in the status file.
+    mutating func setWindowProcess(_ process: Int32?) throws(BridgeError) {
+        guard status.windowProcess != process else { return }
+        status.windowProcess = process
+        try status.write(to: directory, holding: lock)
+    }
+
     /// Does what `FrameWriter.heartbeat` promises. Returns false when somebody removed or shrank a file of the present
     /// generation, which has ended then.
     mutating func heartbeat() -> Bool {

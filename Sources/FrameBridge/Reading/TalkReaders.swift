@@ -25,6 +25,9 @@ package struct TalkReaders: ~Copyable {
     /// The senders that are read, by their process numbers.
     package var senders: [Int32] { talks.map(\.sender) }
 
+    /// Whether the peers of one of them may speak, or might later: whether it writes what they say.
+    package var isAnyThere: Bool { talks.contains { $0.reader.words.map { !$0.isEmpty } ?? true } }
+
     /// Looks for senders that have come, and lets go of those that have ended; what these wrote last, and was not read, is gone.
     package mutating func look() {
         let folders = SenderFolder.all(in: broadcast)

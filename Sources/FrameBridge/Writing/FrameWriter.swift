@@ -55,6 +55,12 @@ public struct FrameWriter: ~Copyable {
         frames?.setSource(source)
     }
 
+    /// Says whose window is shown, for the process that hears what its program plays; nil if that is not known. What cannot be
+    /// written is tried again with the heartbeats.
+    package mutating func setWindowProcess(_ process: Int32?) throws(BridgeError) {
+        try folder.setWindowProcess(process)
+    }
+
     /// Takes the request that waits, if any. One that is not answered is given again.
     public mutating func takeRequest() -> BridgeRequest? { folder.control.takeRequest() }
 

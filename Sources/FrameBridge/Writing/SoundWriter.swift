@@ -14,7 +14,9 @@ public struct SoundWriter: ~Copyable {
     private static let checkInterval = Duration.milliseconds(500)
 
     private let place: Place
-    /// Nil for what peers say, which has one generation: its writer has no files to make any more.
+    /// False for what peers say, which has one generation: its writer has no files to make any more.
+    private let makesFiles: Bool
+    /// Nil where somebody else holds it (`SoundSeat`).
     private let lock: FileDescriptor?
     /// The present generation.
     private var ring: SoundRing
@@ -29,11 +31,15 @@ public struct SoundWriter: ~Copyable {
     ///   - storage: where the sound lies.
     /// - Throws: `soundAlreadyRunning` when another process holds the lock, `noSpace`, `notPrivate` or `system`.
     public init(in directory: BridgeDirectory, storage: FrameStorage = .file) throws(BridgeError) {
-        let lock = try directory.openLock(Self.lockFile)
-        let taken = try directory.calling(on: Self.lockFile) { () throws(SystemError) in try lock.tryLock(.exclusive) }
-        guard taken else { throw .soundAlreadyRunning(path: directory.path) }
+        let lock = try directory.lockSound()
         let place = Place(directory: directory, ring: Self.soundRing, storage: storage)
-        self.init(place, try place.beginGeneration(), lock: consume lock)
+        self.init(place, try place.beginGeneration(), makesFiles: true, lock: consume lock)
+    }
+
+    /// Begins likewise, in the process that holds the lock, which keeps it. One at a time.
+    package init(at seat: borrowing SoundSeat) throws(BridgeError) {
+        let place = Place(directory: seat.directory, ring: Self.soundRing, storage: .file)
+        self.init(place, try place.beginGeneration(), makesFiles: true, lock: nil)
     }
 
     /// Begins what the peers of a sender say. Once, before the process gives up making files.
@@ -41,12 +47,18 @@ public struct SoundWriter: ~Copyable {
     /// - Throws: `noSpace` or `system`.
     package init(talkIn sender: SenderFolder) throws(BridgeError) {
         let place = Place(directory: sender.directory, ring: Self.talkRing, storage: .file)
-        self.init(place, try place.beginGeneration(), lock: nil)
+        self.init(place, try place.beginGeneration(), makesFiles: false, lock: nil)
     }
 
-    private init(_ place: Place, _ generation: (ring: SoundRing, horizon: Instant?), lock: consuming FileDescriptor?) {
+    private init(
+        _ place: Place,
+        _ generation: (ring: SoundRing, horizon: Instant?),
+        makesFiles: Bool,
+        lock: consuming FileDescriptor?
+    ) {
         self.place = place
         (ring, horizon) = generation
+        self.makesFiles = makesFiles
         self.lock = lock
     }
 
@@ -73,7 +85,7 @@ public struct SoundWriter: ~Copyable {
         precondition(1...SoundLayout.mostChannels ~= channels && samples.count == SoundBlock.samples * channels)
         let block = SoundBlock(number: 0, capturedAt: capturedAt, channels: channels, follows: follows)
         if ring.write(block, samples) { return }
-        if lock != nil {
+        if makesFiles {
             try beginAgain()
             if ring.write(block, samples) { return }
         }
@@ -85,7 +97,7 @@ public struct SoundWriter: ~Copyable {
     public mutating func heartbeat() {
         ring.file.header.heartbeat()
         let now = MonotonicClock.now()
-        guard lock != nil, now >= checkAt else { return }
+        guard makesFiles, now >= checkAt else { return }
         checkAt = now + Self.checkInterval
         if !ring.file.isInPlace(in: place.directory) { try? beginAgain() }
     }

@@ -31,7 +31,8 @@ struct Inspect: ParsableCommand {
                 inspection,
                 writers: directory.writers(),
                 readers: directory.readers(),
-                rates: before.flatMap { inspection.rates(since: $0.inspection, seconds: (now - $0.at).seconds) }
+                rates: before.flatMap { inspection.rates(since: $0.inspection, seconds: (now - $0.at).seconds) },
+                sound: SoundConnection(directory: directory).statusIfThere
             )
             let isRead =
                 json ? Console.emit(try oriel.json(report) + "\n") : Console.print(report.lines, redrawing: watch)

@@ -10,9 +10,9 @@ struct Share: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Share the screen with browsers: start a broadcast and serve it.",
         discussion: """
-            The address to open goes to standard output; whoever has it can look in, until Ctrl-C or "oriel stop". Two processes \
-            do the work, as "oriel start" and "oriel attach web" do: one has the screen, the other the network. A crash of \
-            either process is reported, and the process is started again.
+            The address to open goes to standard output; whoever has it can look in, until Ctrl-C or "oriel stop". Three processes \
+            do the work, as "oriel start", "oriel attach web" and "oriel hear" do: one has the screen, one the network, and one the \
+            sound. A crash of any of them is reported, and the process is started again.
             """
     )
 
@@ -31,6 +31,7 @@ struct Share: ParsableCommand {
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup(title: "Source options") var source: SourceOptions
     @OptionGroup(title: "Video options") var video: VideoOptions
+    @OptionGroup(title: "Sound options") var sound: SoundOptions
     @OptionGroup var entry: AcceptOptions
     @OptionGroup(title: "Web options") var web: WebOptions
     @OptionGroup(title: "Options of --also") var joined: JoinedCallOptions
@@ -59,6 +60,8 @@ struct Share: ParsableCommand {
         for name in secrets.keys { unsetenv(name) }
         // A sender in its sandbox cannot remove its own folder.
         defer { SenderFolder.removeDead(in: directory) }
+        // What was muted in a broadcast that has ended is not muted in this one.
+        SoundSeat.forget(in: directory)
         try supervise(
             SupervisedProcess(
                 "capture process",
@@ -66,6 +69,7 @@ struct Share: ParsableCommand {
                 laterArguments: captureCommand + ["--continue"]
             ),
             SupervisedProcess("sender", arguments: senderCommand, environment: secrets),
+            SupervisedProcess("sound process", arguments: soundCommand, laterArguments: soundCommand + ["--continue"]),
             until: signals
         )
     }
@@ -82,15 +86,27 @@ struct Share: ParsableCommand {
             + (Asker.terminalGroup.map { ["--terminal-group=\($0)"] } ?? [])
     }
 
-    /// Runs both processes until one has done its work, cannot do it, or a signal comes.
+    /// The command line of the sound process.
+    var soundCommand: [String] {
+        ["hear"] + broadcast.arguments + sound.arguments + (sending.events.map { ["--events=\($0)"] } ?? [])
+    }
+
+    /// Runs all processes until one has done its work, cannot do it, or a signal comes.
     ///
     /// - Throws: the exit code of a process that cannot do its work; it has said why.
     private func supervise(
         _ capture: SupervisedProcess,
         _ sender: SupervisedProcess,
+        _ sound: SupervisedProcess,
         until signals: borrowing TerminationSignals
     ) throws {
-        func process(_ process: Supervision.Process) -> SupervisedProcess { process == .capture ? capture : sender }
+        func process(_ process: Supervision.Process) -> SupervisedProcess {
+            switch process {
+            case .capture: capture
+            case .sender: sender
+            case .sound: sound
+            }
+        }
         var supervision = Supervision(at: MonotonicClock.now())
         var problem: (any Error)?
         while true {
@@ -104,7 +120,7 @@ struct Share: ParsableCommand {
                 switch action {
                 case .start(let one, let isFirst):
                     do { try process(one).start(isFirst: isFirst) } catch {
-                        problem = error
+                        if one != .sound { problem = error } else { Console.note("\(error)") }
                         supervision.noteFailedStart(of: one)
                     }
                 case .terminate(let one): process(one).terminate()
@@ -112,8 +128,8 @@ struct Share: ParsableCommand {
                 }
             }
             if supervision.isOver { break }
-            let descriptors = [signals.descriptor.raw] + [capture, sender].flatMap(\.descriptors)
-            let hasBacklog = capture.hasBacklog || sender.hasBacklog
+            let descriptors = [signals.descriptor.raw] + [capture, sender, sound].flatMap(\.descriptors)
+            let hasBacklog = capture.hasBacklog || sender.hasBacklog || sound.hasBacklog
             let deadline = earliest(supervision.deadline, hasBacklog ? now + Self.backlogTime : nil)
             waitReadable(descriptors.span, until: deadline)
         }

@@ -3,6 +3,7 @@ import FrameBridge
 import Glibc
 import Posix
 import Sender
+import Sound
 import Time
 
 struct Status: ParsableCommand {
@@ -52,15 +53,22 @@ struct StatusReport: Encodable {
     let viewers: [ViewerEntry]
     /// Who asks to look in.
     let knocks: [KnockEntry]
+    /// How the sound process is; nil if there is none, or it does not answer.
+    let sound: SoundStatus?
 
     var isLive: Bool { state != Liveness.stopped.name && state != Liveness.dead.name }
 
     init(_ broadcast: BroadcastOptions) throws {
         do {
             let directory = try broadcast.directory()
-            self.init(directory.path, try BridgeInspection(directory), Senders(of: directory).reports())
+            self.init(
+                directory.path,
+                try BridgeInspection(directory),
+                Senders(of: directory).reports(),
+                SoundConnection(directory: directory).statusIfThere
+            )
         } catch BridgeError.noBroadcast(let path) {
-            self.init(path, nil, [])
+            self.init(path, nil, [], nil)
         }
     }
 
@@ -68,8 +76,10 @@ struct StatusReport: Encodable {
     private init(
         _ path: String,
         _ inspection: BridgeInspection?,
-        _ reports: [(pid: Int32, report: Result<SenderStatus, SenderControlError>)]
+        _ reports: [(pid: Int32, report: Result<SenderStatus, SenderControlError>)],
+        _ sound: SoundStatus?
     ) {
+        self.sound = sound
         let now: Instant = MonotonicClock.now()
         let liveness = inspection?.liveness ?? .stopped
         let isLive = liveness != .stopped && liveness != .dead
@@ -94,10 +104,11 @@ struct StatusReport: Encodable {
         }.sorted { ($0.viewer.id, $0.sender) < ($1.viewer.id, $1.sender) }
     }
 
-    /// For a person: one line, one more for each sender that is at fault, and one for each call and each viewer.
+    /// For a person: one line, one more for the sound if there is any, and for each sender that is at fault, and one for each call and each viewer.
     var lines: [String] {
         let calls = senders.flatMap { sender in (sender.calls ?? []).map { (sender.pid, $0) } }
-        return [sentence] + senders.compactMap(\.problem) + knocks.map(\.sentence)
+        return [sentence] + [sound?.sentence].compactMap(\.self) + senders.compactMap(\.problem)
+            + knocks.map(\.sentence)
             + table(CallEntry.head, calls.map { ($0, $1.row) })
             + table(ViewerEntry.head, viewers.map { ($0.sender, $0.row) })
     }

@@ -1,5 +1,6 @@
 import FrameBridge
 import Posix
+import Sound
 import Time
 
 /// What `oriel inspect` tells. Times are ages in milliseconds.
@@ -56,8 +57,16 @@ struct InspectionReport: Encodable {
     let tiles: Tiles
     /// Nil at the first look.
     let rates: Rates?
+    /// Nil where there is no sound process that answers.
+    let sound: SoundStatus?
 
-    init(_ inspection: BridgeInspection, writers: [LockHolder], readers: [LockHolder], rates: Rates?) {
+    init(
+        _ inspection: BridgeInspection,
+        writers: [LockHolder],
+        readers: [LockHolder],
+        rates: Rates?,
+        sound: SoundStatus?
+    ) {
         let now: Instant = MonotonicClock.now()
         directory = inspection.path
         state = inspection.liveness.name
@@ -94,7 +103,7 @@ struct InspectionReport: Encodable {
             )
         }
         tiles = Tiles(columns: inspection.tileColumns, framesSinceChange: inspection.tileAges)
-        self.rates = rates
+        (self.rates, self.sound) = (rates, sound)
     }
 
     var lines: [String] {
@@ -117,7 +126,7 @@ struct InspectionReport: Encodable {
         }
         if let heartbeatAgeMs { lines.append("heartbeat   \(rounded(heartbeatAgeMs)) ms ago") }
         for (index, slot) in slots.enumerated() { lines.append("slot \(index)      \(slot.text)") }
-        return lines + heatMap
+        return lines + (sound?.lines ?? []) + heatMap
     }
 
     private var rateText: String {

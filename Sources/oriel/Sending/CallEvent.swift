@@ -21,7 +21,11 @@ struct CallEvent: Sendable {
         case callEnded = "call_ended"
         /// The broadcast is paused, goes on, or has trouble.
         case broadcast
+        /// A microphone is heard, or not any more.
+        case microphone
     }
+
+    enum Microphone: String, Sendable { case live, off }
 
     /// Nil for what is told to people alone.
     var kind: Kind?
@@ -38,6 +42,7 @@ struct CallEvent: Sendable {
     var codec: VideoCodec?
     var reason: EndReason?
     var condition: BroadcastCondition?
+    var microphone: Microphone?
 }
 
 extension CallEvent {

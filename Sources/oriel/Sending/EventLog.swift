@@ -43,7 +43,7 @@ final class EventLog: Sendable {
             address: event.address,
             codec: event.codec?.rawValue.lowercased(),
             reason: event.reason,
-            state: event.condition?.rawValue,
+            state: event.condition?.rawValue ?? event.microphone?.rawValue,
             text: event.sentence
         )
         if let line = try? json(line) { file.append(line) }

@@ -1,13 +1,14 @@
 import Posix
 import Time
 
-/// Decides when the two processes of `oriel share` are started, started again, and ended. Sans-IO: what became of a process
+/// Decides when the three processes of `oriel share` are started, started again, and ended. Sans-IO: what became of a process
 /// goes in with its instant, actions come out (`nextAction`), and a deadline.
 ///
-/// Either process that has done its work, or cannot do it, ends both.
+/// Capture process or sender, having done its work or being unable to do it, ends all. A broadcast without sound is better than none: the
+/// sound process ends nothing.
 struct Supervision {
     enum Process: CaseIterable {
-        case capture, sender
+        case capture, sender, sound
     }
 
     enum Action: Equatable {
@@ -53,17 +54,19 @@ struct Supervision {
 
     private var capture: Course
     private var sender: Course
+    private var sound: Course
     /// Set when everything is to end.
     private(set) var outcome: Outcome?
 
     init(at now: Instant) {
         capture = Course(state: .waiting(until: now))
         sender = capture
+        sound = capture
     }
 
-    /// Whether both processes have ended, or were given up.
+    /// Whether all processes have ended, or were given up.
     var isOver: Bool {
-        if case .ended = capture.state, case .ended = sender.state { true } else { false }
+        if case .ended = capture.state, case .ended = sender.state, case .ended = sound.state { true } else { false }
     }
 
     /// When to ask for the next action, if nothing else happens.
@@ -75,7 +78,7 @@ struct Supervision {
             case .running, .ended: nil
             }
         }
-        return earliest(deadline(of: capture), deadline(of: sender))
+        return earliest(deadline(of: capture), deadline(of: sender), deadline(of: sound))
     }
 
     /// What to do now; nil for nothing.
@@ -89,7 +92,7 @@ struct Supervision {
             return nil
         }
         // The sender says goodbye while there is still a picture.
-        for process in [Process.sender, .capture] {
+        for process in [Process.sender, .sound, .capture] {
             switch self[process].state {
             case .waiting: self[process].state = .ended
             case .running:
@@ -112,6 +115,7 @@ struct Supervision {
     /// A process could not be started, and nothing can be done about it.
     mutating func noteFailedStart(of process: Process) {
         self[process].state = .ended
+        if process == .sound { return }
         outcome = outcome ?? .failed(1)
     }
 
@@ -121,15 +125,17 @@ struct Supervision {
             self[process].state = .ended
             return false
         }
-        outcome = judge(exit, after: now - start, &self[process])
-        if outcome != nil {
+        let outcome = judge(exit, after: now - start, &self[process])
+        if let outcome, process != .sound {
+            self.outcome = outcome
             self[process].state = .ended
             return false
         }
         self[process].hasRun = true
         self[process].state = .waiting(until: now + self[process].delay)
         self[process].delay = min(self[process].delay * 2, Self.longestDelay)
-        return true
+        // The sound process ends well with the broadcast, which is told; of one that never does, enough was told.
+        return process != .sound || exit != .code(0) && self[process].failures <= Self.mostFailures
     }
 
     /// Nil if the process is to be started again.
@@ -146,7 +152,19 @@ struct Supervision {
     }
 
     private subscript(process: Process) -> Course {
-        get { process == .capture ? capture : sender }
-        set { if process == .capture { capture = newValue } else { sender = newValue } }
+        get {
+            switch process {
+            case .capture: capture
+            case .sender: sender
+            case .sound: sound
+            }
+        }
+        set {
+            switch process {
+            case .capture: capture = newValue
+            case .sender: sender = newValue
+            case .sound: sound = newValue
+            }
+        }
     }
 }

@@ -1,0 +1,72 @@
+import Glibc
+package import Posix
+package import Time
+
+/// What the one sound process of a broadcast has in its folder besides the sound: the lock, held for its life; the socket at which commands
+/// ask it; and what it leaves to a process that comes later.
+package struct SoundSeat: ~Copyable {
+    private static let socket = "sound.control"
+    private static let bequest = "sound.kept"
+
+    let directory: BridgeDirectory
+    private let lock: FileDescriptor
+
+    /// Takes the lock.
+    ///
+    /// - Throws: `soundAlreadyRunning` when another process holds it, `notPrivate` or `system`.
+    package init(in directory: BridgeDirectory) throws(BridgeError) {
+        lock = try directory.lockSound()
+        self.directory = directory
+    }
+
+    /// Makes the socket at which commands ask the process, in the place of one that a process before left.
+    package func listen() throws(BridgeError) -> LocalListener {
+        directory.remove(Self.socket)
+        return try directory.calling(on: Self.socket) { () throws(SystemError) in
+            try LocalListener(at: Self.socket, in: directory.descriptor)
+        }
+    }
+
+    /// Keeps a text of at most 1024 bytes for a process that comes later, in one step. Takes no room but for the first.
+    package func keep(_ text: String) throws(BridgeError) { try directory.replaceText(Self.bequest, with: text) }
+
+    /// Leaves nothing to a process that comes later.
+    package func forget() { Self.forget(in: directory) }
+
+    /// Removes what a process before has left.
+    package static func forget(in directory: BridgeDirectory) {
+        directory.remove(bequest)
+        directory.remove(BridgeDirectory.spare(bequest))
+    }
+
+    /// What a process before has left; nil if that is nothing.
+    package var kept: String? { (try? directory.readText(Self.bequest, limit: 1024)) ?? nil }
+
+    /// Connects to the sound process.
+    ///
+    /// - Throws: as `LineChannel` does.
+    package static func connect(
+        in directory: BridgeDirectory,
+        until deadline: Instant
+    ) throws(SystemError) -> LineChannel {
+        try LineChannel(to: socket, in: directory.descriptor, until: deadline)
+    }
+}
+
+extension BridgeDirectory {
+    /// Whether a sound process lives. The kernel frees its lock with it.
+    package func hasSoundProcess() throws(BridgeError) -> Bool {
+        guard let lock = try open(SoundWriter.lockFile, O_RDONLY) else { return false }
+        return try calling(on: SoundWriter.lockFile) { () throws(SystemError) in
+            try lock.isLockedByAnother(against: .exclusive)
+        }
+    }
+
+    /// Takes the lock of the broadcast's one sound process.
+    func lockSound() throws(BridgeError) -> FileDescriptor {
+        let lock = try openLock(SoundWriter.lockFile)
+        let taken = try calling(on: SoundWriter.lockFile) { () throws(SystemError) in try lock.tryLock(.exclusive) }
+        guard taken else { throw .soundAlreadyRunning(path: path) }
+        return lock
+    }
+}

@@ -1,0 +1,152 @@
+import FrameBridge
+import Time
+
+/// Puts the sound of several streams together to blocks. Sans-IO.
+struct BlockMixer {
+    /// What is known of a block; its samples are the mixer's.
+    struct Block: Equatable {
+        let channels: Int
+        let capturedAt: Instant
+        /// Whether it continues the block before.
+        let follows: Bool
+    }
+
+    /// How long a block waits for a stream that has not brought its part.
+    static let patience = Duration.milliseconds(60)
+    /// How many blocks without any sound there are, before there are none until there is sound again.
+    static let tail = 30
+
+    /// How much before it begins a block may be taken: a monitor hears what is played before it is played.
+    static let mostAhead = SoundBlock.duration
+
+    private struct Entry {
+        let id: Int
+        var stream: CapturedStream
+        /// It brought nothing when it should have, and is not waited for until it does.
+        var isMissing = true
+    }
+
+    private var entries: [Entry] = []
+    /// The number, since the start of the clock, of the next block; nil before the first.
+    private var next: Int64?
+    private var hasLast = false
+    private var silentBlocks = 0
+    private var sums: [Int32] = []
+    /// The samples of the block that was taken last, interleaved.
+    private(set) var samples: [Int16] = []
+
+    /// Begins to take a stream.
+    ///
+    /// - Parameters:
+    ///   - id: its number, which no other stream has.
+    ///   - start: nothing that was captured before is heard.
+    mutating func add(_ id: Int, channels: Int, from start: Instant) {
+        entries.append(Entry(id: id, stream: CapturedStream(channels: channels, from: start)))
+    }
+
+    /// Ends a stream; what of it is not in a block is gone.
+    mutating func remove(_ id: Int) { entries.removeAll { $0.id == id } }
+
+    /// The numbers of all streams.
+    var ids: [Int] { entries.map(\.id) }
+
+    /// A stream by its number.
+    subscript(id: Int) -> CapturedStream? {
+        entries.first { $0.id == id }?.stream
+    }
+
+    /// Gives something to a stream.
+    mutating func withStream<Result>(_ id: Int, _ body: (inout CapturedStream) -> Result) -> Result? {
+        guard let index = entries.firstIndex(where: { $0.id == id }) else { return nil }
+        return body(&entries[index].stream)
+    }
+
+    /// Whether there is nothing to hear now, and has not been for a while.
+    var isSilent: Bool { silentBlocks > Self.tail }
+
+    /// When a block may be taken that is there already; nil if none is, or nothing was to be heard in those before it.
+    func deadline(at now: Instant) -> Instant? {
+        guard !isSilent, let place = firstPlace else { return nil }
+        let due = Instant(block: place / Int64(SoundBlock.samples)) - Self.mostAhead
+        return due > now ? due : nil
+    }
+
+    /// The place of the first sample that is there.
+    private var firstPlace: Int64? {
+        var first = Int64.max
+        for entry in entries where entry.stream.hasSamples { first = min(first, entry.stream.place ?? .max) }
+        return first < .max ? max(first, (next ?? 0) * Int64(SoundBlock.samples)) : nil
+    }
+
+    /// The next block that is ready; nil if none is. Its samples are in `samples`.
+    mutating func takeBlock(at now: Instant) -> Block? {
+        while let number = nextNumber(at: now) {
+            let follows = hasLast && next == number
+            next = number + 1
+            var channels = 1
+            for entry in entries { channels = max(channels, entry.stream.channels) }
+            mix(number, channels)
+            silentBlocks = samples.contains { $0 != 0 } ? 0 : min(silentBlocks + 1, Self.tail + 1)
+            hasLast = !isSilent
+            if hasLast { return Block(channels: channels, capturedAt: Instant(block: number), follows: follows) }
+        }
+        return nil
+    }
+
+    /// The number of the next block, if all of it is there or was waited for.
+    private mutating func nextNumber(at now: Instant) -> Int64? {
+        let size = Int64(SoundBlock.samples)
+        // Where there is a gap in all streams, it goes on behind it.
+        guard let number = firstPlace.map({ $0 / size }), Instant(block: number) <= now + Self.mostAhead else {
+            return nil
+        }
+        let end = (number + 1) * size
+        let isLate = Instant(block: number + 1) + Self.patience <= now
+        var isThere = false
+        for index in entries.indices {
+            if entries[index].stream.end ?? 0 >= end {
+                entries[index].isMissing = false
+                isThere = true
+            } else if isLate {
+                entries[index].isMissing = true
+            } else if !entries[index].isMissing {
+                return nil
+            }
+        }
+        return isThere || isLate ? number : nil
+    }
+
+    /// Adds up the streams' parts of a block.
+    private mutating func mix(_ number: Int64, _ channels: Int) {
+        var (samples, sums) = (self.samples, self.sums)
+        (self.samples, self.sums) = ([], [])
+        defer { (self.samples, self.sums) = (samples, sums) }
+        let place = number * Int64(SoundBlock.samples)
+        samples.removeAll(keepingCapacity: true)
+        samples += repeatElement(0, count: SoundBlock.samples * channels)
+        if entries.count == 1 {
+            entries[0].stream.takeBlock(at: place) { part, offset in
+                let start = offset * channels
+                samples.replaceSubrange(start..<start + part.count, with: part)
+            }
+            return
+        }
+        sums.removeAll(keepingCapacity: true)
+        sums += repeatElement(0, count: samples.count)
+        for index in entries.indices {
+            let own = entries[index].stream.channels
+            entries[index].stream.takeBlock(at: place) { part, offset in
+                if own == channels {
+                    for (index, sample) in zip((offset * channels)..., part) { sums[index] += Int32(sample) }
+                } else {
+                    // One channel is heard on both sides.
+                    for (index, sample) in zip(offset..., part) {
+                        sums[index * 2] += Int32(sample)
+                        sums[index * 2 + 1] += Int32(sample)
+                    }
+                }
+            }
+        }
+        for index in samples.indices { samples[index] = Int16(clamping: sums[index]) }
+    }
+}

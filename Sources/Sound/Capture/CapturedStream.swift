@@ -1,0 +1,177 @@
+import FrameBridge
+import Time
+
+/// The samples of one stream of the sound server, on their way to their places on this machine's clock. Sans-IO.
+///
+/// A place counts the samples since the start of the monotonic clock, 48000 a second; that of a block's first sample is a multiple of 480.
+struct CapturedStream {
+    /// A stream that brought nothing for so long may have been suspended, or have lost samples.
+    private static let pauseTime = Duration.milliseconds(150)
+    /// How much later speakers may play what a monitor has heard.
+    private static let mostAhead = Duration.milliseconds(500)
+    /// What is kept while nothing tells when it was captured.
+    private static let mostWaiting = SoundBlock.sampleRate / 2
+
+    let channels: Int
+    /// What was captured before is not taken.
+    private let start: Instant
+    private var clock = DeviceClock()
+    private var follower = RateFollower()
+    private var resampler: Resampler?
+    /// The last samples that went through as they were.
+    private var history: [Int16]
+    /// How many samples have come, in each channel.
+    private var received: Int64 = 0
+    private var cameAt: Instant?
+    /// Samples that have come and are not in their places, as nothing says when they were captured.
+    private var waiting: [Int16] = []
+    /// Whether a report is needed before samples can be put into their places.
+    private(set) var needsReport = true
+    /// How much its samples are heard earlier than the device says, as it says that it plays them much later.
+    private var lead = Duration.zero
+    /// Samples in their places, and the place of the first of them.
+    private var queue: [Int16] = []
+    private(set) var place: Int64?
+
+    /// - Parameters:
+    ///   - channels: 1 or 2.
+    ///   - start: nothing from before is heard.
+    init(channels: Int, from start: Instant) {
+        self.channels = channels
+        self.start = start
+        history = [Int16](repeating: 0, count: Resampler.history * channels)
+    }
+
+    /// Whether it has samples that can be heard.
+    var hasSamples: Bool { !queue.isEmpty }
+    /// The place after the last sample that can be heard; nil before the first.
+    var end: Int64? { place.map { $0 + Int64(queue.count / channels) } }
+
+    /// After how long the next report is needed.
+    var reportInterval: Duration { needsReport ? .zero : clock.isInDoubt ? .milliseconds(100) : .seconds(1) }
+
+    /// How much slower the device is than this machine's clock.
+    var slope: Double { clock.slope }
+    /// Whether its samples are resampled.
+    var isResampled: Bool { resampler != nil }
+
+    // MARK: - What comes
+
+    /// Takes samples, interleaved, that came at `now`.
+    mutating func take(_ samples: UnsafeBufferPointer<Int16>, at now: Instant) {
+        if let cameAt, now - cameAt > Self.pauseTime { needsReport = true }
+        cameAt = now
+        received += Int64(samples.count / channels)
+        guard !needsReport else {
+            waiting += samples
+            if waiting.count > Self.mostWaiting * channels {
+                waiting.removeFirst(waiting.count - Self.mostWaiting * channels)
+            }
+            return
+        }
+        append(samples, until: received, at: now)
+    }
+
+    /// Samples were lost, in each channel so many.
+    mutating func skip(_ count: Int) {
+        received += Int64(count)
+        waiting = []
+        needsReport = true
+    }
+
+    /// Takes a report of the sound server.
+    ///
+    /// - Parameters:
+    ///   - ahead: samples that have not come yet, and were captured by then.
+    ///   - instant: when the last of them was captured.
+    mutating func note(ahead: Int64, capturedAt instant: Instant, at now: Instant) {
+        // A stream that is suspended stands still, which is no news of its clock.
+        guard let cameAt, now - cameAt <= Self.pauseTime else { return }
+        let sample = received + ahead
+        if needsReport, let expected = clock.instant(of: sample), isFar(instant, from: expected) {
+            clock = DeviceClock()
+        }
+        clock.note(sample, capturedAt: instant)
+        guard needsReport else { return }
+        needsReport = false
+        waiting.withUnsafeBufferPointer { append($0, until: received, at: now) }
+        waiting = []
+    }
+
+    private func isFar(_ instant: Instant, from other: Instant) -> Bool {
+        abs((instant - other).nanoseconds) > DeviceClock.tolerance.nanoseconds
+    }
+
+    /// Puts samples into their places.
+    ///
+    /// - Parameter last: how many samples had come with the last of them.
+    private mutating func append(_ samples: UnsafeBufferPointer<Int16>, until last: Int64, at now: Instant) {
+        guard !samples.isEmpty, let captured = clock.instant(of: last) else { return }
+        let count = Int64(samples.count / channels)
+        lead = max(lead, captured.advanced(byNanoseconds: -count * 62_500 / 3) - now - Self.mostAhead)
+        let target = (captured - lead).place
+        let delay = resampler == nil ? 0 : Int64(Resampler.delay)
+        var end = self.end.map { $0 + count + delay } ?? target
+        if place == nil || abs(target - end) > Int64(RateFollower.reach * Double(SoundBlock.sampleRate)) {
+            restart(at: target - count)
+            end = target
+        }
+        let distance = Double(target - end) / Double(SoundBlock.sampleRate)
+        if let ratio = follower.ratio(distance: distance, slope: clock.slope) {
+            let resampler = resampler ?? Resampler(channels: channels, after: history)
+            self.resampler = resampler
+            resampler.resample(samples, by: ratio, into: &queue)
+        } else {
+            queue += samples
+            let last = samples.suffix(history.count)
+            history.removeFirst(last.count)
+            history += last
+        }
+        drop(before: start.place)
+    }
+
+    /// Goes on at another place, with what was captured from there on.
+    private mutating func restart(at place: Int64) {
+        self.place = place
+        queue = []
+        resampler = nil
+        follower = RateFollower()
+        lead = .zero
+    }
+
+    // MARK: - What goes
+
+    /// Throws away what is before a place.
+    mutating func drop(before place: Int64) {
+        guard let first = self.place, first < place else { return }
+        let count = min(Int(place - first), queue.count / channels)
+        queue.removeFirst(count * channels)
+        self.place = first + Int64(count)
+    }
+
+    /// Gives the samples of a block that are there, and throws them away with all before them.
+    ///
+    /// - Parameters:
+    ///   - place: of the block's first sample.
+    ///   - body: gets the samples, and where in the block they begin; is not called if there are none.
+    mutating func takeBlock(at place: Int64, _ body: (_ samples: ArraySlice<Int16>, _ offset: Int) -> Void) {
+        drop(before: place)
+        guard let first = self.place, first < place + Int64(SoundBlock.samples) else { return }
+        let offset = Int(first - place)
+        let count = min(SoundBlock.samples - offset, queue.count / channels)
+        if count > 0 { body(queue[..<(count * channels)], offset) }
+        drop(before: place + Int64(SoundBlock.samples))
+    }
+}
+
+extension Instant {
+    /// The place of the sample that is captured at this instant (`CapturedStream`).
+    var place: Int64 {
+        let seconds = Int64(nanoseconds / 1_000_000_000)
+        let rest = Int64(nanoseconds % 1_000_000_000)
+        return seconds * Int64(SoundBlock.sampleRate) + (rest * 3 + 31_250) / 62_500
+    }
+
+    /// When a block begins, by its number since the start of the clock.
+    init(block: Int64) { self.init(nanoseconds: UInt64(max(0, block)) * 10_000_000) }
+}

@@ -1,0 +1,79 @@
+package import Posix
+import Synchronization
+import Time
+
+/// What commands ask of the sound process: any thread brings it, and that of the process answers.
+package final class SoundRequests: Sendable {
+    /// One request, and who waits for its answer.
+    final class Waiting: Sendable {
+        let request: SoundRequest
+        private let reply = Mutex<SoundReply?>(nil)
+        private let bell = Bell()
+
+        init(_ request: SoundRequest) { self.request = request }
+
+        func answer(_ reply: SoundReply) {
+            self.reply.withLock { $0 = reply }
+            bell.ring()
+        }
+
+        func wait(until deadline: Instant) -> SoundReply? {
+            while true {
+                let rings = bell.count
+                let answer = reply.withLock { $0 }
+                if answer != nil || MonotonicClock.now() >= deadline { return answer }
+                bell.wait(while: rings, until: deadline)
+            }
+        }
+    }
+
+    private static let patience = Duration.seconds(2)
+
+    private struct State {
+        var waiting: [Waiting] = []
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    private let signal: EventSignal
+
+    package init() throws(SystemError) { signal = try EventSignal() }
+
+    /// Asks, and waits for the answer, two seconds at the most. What is asked may still be done after that.
+    package func ask(_ request: SoundRequest) -> SoundReply {
+        let waiting = Waiting(request)
+        let isOpen = state.withLock { state in
+            if !state.isClosed { state.waiting.append(waiting) }
+            return !state.isClosed
+        }
+        guard isOpen else { return .refused(reason: "the sound process is about to end") }
+        wake()
+        return waiting.wait(until: MonotonicClock.now() + Self.patience)
+            ?? .refused(reason: "the sound process does not get to run: try again, or end it with kill")
+    }
+
+    /// Wakes the thread of the process.
+    func wake() { signal.set() }
+
+    /// Readable when that thread was woken.
+    var descriptor: Int32 { signal.raw }
+
+    /// What was asked since the last call.
+    func take() -> [Waiting] {
+        signal.clear()
+        return state.withLock { state in
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+    }
+
+    /// Answers nothing any more.
+    func close() {
+        let left = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for waiting in left { waiting.answer(.refused(reason: "the sound process has ended")) }
+    }
+}

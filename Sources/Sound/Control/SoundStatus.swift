@@ -1,0 +1,99 @@
+/// The status of the sound process, as `oriel status` tells it. Names and units are those of the command's JSON.
+package struct SoundStatus: Codable, Sendable, Equatable {
+    package enum State: String, Codable, Sendable {
+        /// Nothing is to be heard.
+        case off
+        /// The broadcast is paused.
+        case paused
+        case muted
+        /// There is a stream, or more than one.
+        case hearing
+        /// What is to be heard is not there.
+        case waiting
+    }
+
+    /// A stream that hears something.
+    package struct Stream: Codable, Sendable, Equatable {
+        /// The source of the sound server, or the number of the stream that is heard.
+        package var device: String
+        package var isMicrophone: Bool
+        /// How much faster the device's clock is, in millionths; absent before it is known.
+        package var driftPpm: Double?
+        /// Whether its sound is fitted to this machine's clock.
+        package var isResampled: Bool
+
+        package init(device: String, isMicrophone: Bool, driftPpm: Double?, isResampled: Bool) {
+            (self.device, self.isMicrophone) = (device, isMicrophone)
+            (self.driftPpm, self.isResampled) = (driftPpm, isResampled)
+        }
+    }
+
+    /// What is played of peers.
+    package struct Playback: Codable, Sendable, Equatable {
+        /// The sink; absent while nothing is played.
+        package var device: String?
+        package var volume: Int
+        /// What waits to be played.
+        package var bufferMs: Double
+        /// How often there was nothing to play in the middle of speech.
+        package var underruns: Int
+        /// How much slower sound is played to keep up with the device's clock, in millionths.
+        package var stretchPpm: Double
+
+        package init(device: String?, volume: Int, bufferMs: Double, underruns: Int, stretchPpm: Double) {
+            (self.device, self.volume, self.bufferMs) = (device, volume, bufferMs)
+            (self.underruns, self.stretchPpm) = (underruns, stretchPpm)
+        }
+    }
+
+    package var pid: Int32
+    package var source: SoundSource
+    package var state: State
+    /// Whether a microphone is heard now.
+    package var isMicrophoneLive: Bool
+    package var isMicrophoneMuted: Bool
+    /// The loudest sample of the last second, in dB; absent while nothing is heard. 0 is full scale.
+    package var peakDbfs: Double?
+    /// The loudness of the last second, in dB; 0 is a tone of full scale.
+    package var levelDbfs: Double?
+    package var streams: [Stream]
+    package var blocksWritten: UInt64
+    /// What is wrong, a sentence each.
+    package var problems: [String]
+    package var playback: Playback
+
+    package init(
+        pid: Int32,
+        source: SoundSource,
+        state: State,
+        isMicrophoneLive: Bool,
+        isMicrophoneMuted: Bool,
+        peakDbfs: Double?,
+        levelDbfs: Double?,
+        streams: [Stream],
+        blocksWritten: UInt64,
+        problems: [String],
+        playback: Playback
+    ) {
+        (self.pid, self.source, self.state) = (pid, source, state)
+        (self.isMicrophoneLive, self.isMicrophoneMuted) = (isMicrophoneLive, isMicrophoneMuted)
+        (self.peakDbfs, self.levelDbfs, self.streams) = (peakDbfs, levelDbfs, streams)
+        (self.blocksWritten, self.problems, self.playback) = (blocksWritten, problems, playback)
+    }
+}
+
+extension SoundStatus.Stream {
+    init(_ target: SoundTarget, _ stream: CapturedStream) {
+        let device =
+            switch target {
+            case .monitor(let name), .microphone(let name, _), .output(let name): name
+            case .input(let index): "stream \(index)"
+            }
+        self.init(
+            device: device,
+            isMicrophone: target.isMicrophone,
+            driftPpm: stream.needsReport ? nil : -stream.slope * 1e6,
+            isResampled: stream.isResampled
+        )
+    }
+}

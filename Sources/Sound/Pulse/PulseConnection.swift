@@ -1,0 +1,203 @@
+import CPulse
+import Glibc
+import Posix
+import Time
+
+/// A connection to the sound server, used by the thread of its loop. It also looks what the server has, and looks again when that
+/// changes.
+final class PulseConnection {
+    private static let askInterval = Duration.seconds(1)
+
+    let context: OpaquePointer
+    private let report: (SoundSession.Event) -> Void
+    /// What the present look has found so far; nil while there is none.
+    private var found: ServerView?
+    /// Something has changed during the present look.
+    private var isStale = false
+    private var isClosed = false
+    private var isAsking = false
+    private var askedAt = Instant.start
+
+    /// Begins to connect to the server that the environment names (PULSE_SERVER), or to the user's own.
+    ///
+    /// - Parameter report: is told `connected` or `serverLost`, then `viewed` with each look, and `answered`; never by this call.
+    init(_ loop: PulseLoop, report: @escaping (SoundSession.Event) -> Void) {
+        let properties = pa_proplist_new()
+        pa_proplist_sets(properties, PA_PROP_APPLICATION_NAME, "Oriel")
+        guard let context = pa_context_new_with_proplist(loop.api, nil, properties) else {
+            preconditionFailure("libpulse has no memory for a connection")
+        }
+        pa_proplist_free(properties)
+        (self.context, self.report) = (context, report)
+        pa_context_set_state_callback(context, { _, this in PulseConnection.of(this).noteState() }, address)
+        pa_context_set_subscribe_callback(
+            context,
+            { _, event, _, this in PulseConnection.of(this).noteChange(event) },
+            address
+        )
+    }
+
+    deinit { close() }
+
+    /// Connects. Call it once.
+    func connect() {
+        // A state that is wrong at once is told, too.
+        pa_context_connect(context, nil, PA_CONTEXT_NOAUTOSPAWN, nil)
+    }
+
+    /// Ends the connection; nothing is told of it any more.
+    func close() {
+        if isClosed { return }
+        isClosed = true
+        pa_context_set_state_callback(context, nil, nil)
+        pa_context_set_subscribe_callback(context, nil, nil)
+        pa_context_disconnect(context)
+        pa_context_unref(context)
+    }
+
+    /// Asks the server for an answer, unless it was asked within a second or owes one.
+    func askForAnswer() {
+        let now: Instant = MonotonicClock.now()
+        guard !isAsking, now >= askedAt + Self.askInterval, pa_context_get_state(context) == PA_CONTEXT_READY else {
+            return
+        }
+        (isAsking, askedAt) = (true, now)
+        release(pa_context_get_server_info(context, { _, _, this in PulseConnection.of(this).noteAnswer() }, address))
+    }
+
+    private func noteAnswer() {
+        isAsking = false
+        report(.answered)
+    }
+
+    /// Why the last call failed, in libpulse's words.
+    var problem: String { String(cString: pa_strerror(pa_context_errno(context))) }
+
+    private var address: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+
+    private static func of(_ address: UnsafeMutableRawPointer?) -> PulseConnection {
+        Unmanaged<PulseConnection>.fromOpaque(address!).takeUnretainedValue()
+    }
+
+    private func noteState() {
+        switch pa_context_get_state(context) {
+        case PA_CONTEXT_READY:
+            let kinds = [
+                PA_SUBSCRIPTION_MASK_SERVER, PA_SUBSCRIPTION_MASK_SINK, PA_SUBSCRIPTION_MASK_SOURCE,
+                PA_SUBSCRIPTION_MASK_SINK_INPUT,
+            ]
+            let mask = pa_subscription_mask_t(kinds.reduce(0) { $0 | $1.rawValue })
+            release(pa_context_subscribe(context, mask, nil, nil))
+            report(.connected)
+            look()
+        case PA_CONTEXT_FAILED, PA_CONTEXT_TERMINATED: report(.serverLost(reason: problem))
+        default: break
+        }
+    }
+
+    private func noteChange(_ event: pa_subscription_event_type_t) {
+        let facility = event.rawValue & PA_SUBSCRIPTION_EVENT_FACILITY_MASK.rawValue
+        let kind = event.rawValue & PA_SUBSCRIPTION_EVENT_TYPE_MASK.rawValue
+        let isDevice = [PA_SUBSCRIPTION_EVENT_SINK.rawValue, PA_SUBSCRIPTION_EVENT_SOURCE.rawValue].contains(facility)
+        // Of a device that is there, it is the volume that changes.
+        if isDevice, kind == PA_SUBSCRIPTION_EVENT_CHANGE.rawValue { return }
+        look()
+    }
+
+    // MARK: - What the server has
+
+    private func look() {
+        if found != nil {
+            isStale = true
+            return
+        }
+        found = ServerView()
+        release(pa_context_get_server_info(context, { _, info, this in PulseConnection.of(this).take(info) }, address))
+        release(
+            pa_context_get_source_info_list(
+                context,
+                { _, info, end, this in if end == 0 { PulseConnection.of(this).take(info) } },
+                address
+            )
+        )
+        release(
+            pa_context_get_sink_info_list(
+                context,
+                { _, info, end, this in if end == 0 { PulseConnection.of(this).take(info) } },
+                address
+            )
+        )
+        release(
+            pa_context_get_sink_input_info_list(
+                context,
+                { _, info, end, this in
+                    let this = PulseConnection.of(this)
+                    if end == 0 { this.take(info) } else { this.endLook() }
+                },
+                address
+            )
+        )
+    }
+
+    /// The replies come in the order of the requests.
+    private func endLook() {
+        guard let found else { return }
+        self.found = nil
+        if isStale {
+            isStale = false
+            look()
+        } else {
+            report(.viewed(found))
+        }
+    }
+
+    private func take(_ info: UnsafePointer<pa_server_info>?) {
+        guard let info = info?.pointee else { return }
+        found?.defaultSink = text(info.default_sink_name)
+        found?.defaultSource = text(info.default_source_name)
+    }
+
+    private func take(_ info: UnsafePointer<pa_source_info>?) {
+        guard let info = info?.pointee, let name = text(info.name) else { return }
+        found?.sources.append(
+            ServerView.Source(
+                name: name,
+                description: text(info.description) ?? name,
+                isMonitor: info.monitor_of_sink != oriel_pulse_invalid_index
+            )
+        )
+    }
+
+    private func take(_ info: UnsafePointer<pa_sink_info>?) {
+        guard let info = info?.pointee, let name = text(info.name), let monitor = text(info.monitor_source_name) else {
+            return
+        }
+        found?.sinks.append(
+            ServerView.Sink(
+                index: info.index,
+                name: name,
+                description: text(info.description) ?? name,
+                monitor: monitor
+            )
+        )
+    }
+
+    private func take(_ info: UnsafePointer<pa_sink_input_info>?) {
+        guard let info = info?.pointee else { return }
+        found?.inputs.append(
+            ServerView.Input(
+                index: info.index,
+                sink: info.sink,
+                process: text(pa_proplist_gets(info.proplist, PA_PROP_APPLICATION_PROCESS_ID)).flatMap { Int32($0) },
+                isOwn: info.client == pa_context_get_index(context)
+            )
+        )
+    }
+
+    private func text(_ pointer: UnsafePointer<CChar>?) -> String? { pointer.map { String(cString: $0) } }
+}
+
+/// Lets go of an operation that goes on by itself.
+func release(_ operation: OpaquePointer?) {
+    if let operation { pa_operation_unref(operation) }
+}

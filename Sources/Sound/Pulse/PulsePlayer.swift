@@ -1,0 +1,109 @@
+import CPulse
+import FrameBridge
+import Time
+
+/// A stream that plays what peers say: 16 bit at 48 kHz, one channel, soon after it is given. Used by the thread of its loop.
+final class PulsePlayer {
+    /// From where the samples are asked for to where they are heard, with the speakers' own.
+    private static let latency = Duration.milliseconds(20)
+    private static let piece = Duration.milliseconds(5)
+
+    let id: Int
+    private let stream: OpaquePointer
+    private let tell: (SoundSession.Event) -> Void
+    private let play: (UnsafeMutableBufferPointer<Int16>) -> Void
+    private var isClosed = false
+    /// How often the server had nothing to play although it had asked.
+    private(set) var underruns = 0
+
+    /// Begins to open the stream.
+    ///
+    /// - Parameters:
+    ///   - tell: is told `opened` or `failed`.
+    ///   - play: fills in the next samples.
+    init(
+        _ id: Int,
+        on connection: PulseConnection,
+        tell: @escaping (SoundSession.Event) -> Void,
+        play: @escaping (UnsafeMutableBufferPointer<Int16>) -> Void
+    ) {
+        (self.id, self.tell, self.play) = (id, tell, play)
+        var format = pa_sample_spec(format: oriel_pulse_s16_native, rate: UInt32(SoundBlock.sampleRate), channels: 1)
+        let properties = pa_proplist_new()
+        defer { pa_proplist_free(properties) }
+        pa_proplist_sets(properties, PA_PROP_MEDIA_NAME, "voices of a broadcast's viewers")
+        pa_proplist_sets(properties, PA_PROP_MEDIA_ROLE, "phone")
+        // A server without such a filter does not mind.
+        pa_proplist_sets(properties, PA_PROP_FILTER_WANT, "echo-cancel")
+        guard let stream = pa_stream_new_with_proplist(connection.context, nil, &format, nil, properties) else {
+            preconditionFailure("libpulse has no memory for a stream")
+        }
+        self.stream = stream
+        let address = Unmanaged.passUnretained(self).toOpaque()
+        pa_stream_set_state_callback(stream, { _, this in PulsePlayer.of(this).noteState() }, address)
+        pa_stream_set_write_callback(stream, { _, count, this in PulsePlayer.of(this).write(count) }, address)
+        pa_stream_set_underflow_callback(stream, { _, this in PulsePlayer.of(this).underruns += 1 }, address)
+    }
+
+    deinit { close() }
+
+    /// Connects it. Call it once.
+    ///
+    /// - Parameter sink: by its name.
+    func connect(to sink: String) {
+        var buffer = pa_buffer_attr(
+            maxlength: .max,
+            tlength: Self.bytes(of: Self.latency),
+            prebuf: 0,
+            minreq: Self.bytes(of: Self.piece),
+            fragsize: .max
+        )
+        if pa_stream_connect_playback(stream, sink, &buffer, PA_STREAM_ADJUST_LATENCY, nil, nil) < 0 { fail() }
+    }
+
+    /// Ends it; nothing is told of it any more, and what was not heard yet is gone.
+    func close() {
+        if isClosed { return }
+        isClosed = true
+        pa_stream_set_state_callback(stream, nil, nil)
+        pa_stream_set_write_callback(stream, nil, nil)
+        pa_stream_set_underflow_callback(stream, nil, nil)
+        pa_stream_disconnect(stream)
+        pa_stream_unref(stream)
+    }
+
+    private static func of(_ address: UnsafeMutableRawPointer?) -> PulsePlayer {
+        Unmanaged<PulsePlayer>.fromOpaque(address!).takeUnretainedValue()
+    }
+
+    private static func bytes(of time: Duration) -> UInt32 {
+        UInt32(Int(time / .milliseconds(1)) * SoundBlock.sampleRate / 1000 * MemoryLayout<Int16>.size)
+    }
+
+    private func noteState() {
+        switch pa_stream_get_state(stream) {
+        case PA_STREAM_READY: tell(.opened(id))
+        case PA_STREAM_FAILED, PA_STREAM_TERMINATED: fail()
+        default: break
+        }
+    }
+
+    private func fail() {
+        let reason = pa_strerror(pa_context_errno(pa_stream_get_context(stream)))
+        tell(.failed(id, reason: reason.map { String(cString: $0) } ?? "unknown"))
+    }
+
+    /// The server wants so many bytes.
+    private func write(_ wanted: Int) {
+        var rest = wanted
+        while rest >= MemoryLayout<Int16>.size {
+            var (memory, count): (UnsafeMutableRawPointer?, Int) = (nil, rest)
+            guard pa_stream_begin_write(stream, &memory, &count) >= 0, let memory, count > 0 else { return }
+            let samples = memory.assumingMemoryBound(to: Int16.self)
+            let size = MemoryLayout<Int16>.size
+            play(UnsafeMutableBufferPointer(start: samples, count: count / size))
+            guard pa_stream_write(stream, memory, count / size * size, nil, 0, PA_SEEK_RELATIVE) >= 0 else { return }
+            rest -= count
+        }
+    }
+}

@@ -1,0 +1,192 @@
+import CPulse
+import FrameBridge
+import Glibc
+import Posix
+import Time
+
+/// A stream that hears something on the sound server: 16 bit at 48 kHz, in pieces of 10 ms. Used by the thread of its loop.
+final class PulseRecorder {
+    /// What comes of it.
+    enum News {
+        /// Samples, interleaved, valid during the call.
+        case samples(UnsafeBufferPointer<Int16>)
+        /// So many samples of each channel were lost.
+        case lost(Int)
+        /// When the sample was captured that comes after so many others (`CapturedStream.note`).
+        case report(ahead: Int64, capturedAt: Instant)
+    }
+
+    /// How much comes at once while there is nothing to hear, which costs less.
+    private static let silentPiece = Duration.milliseconds(100)
+    /// What the server keeps for a process that does not get to run.
+    private static let mostKept = Duration.seconds(1)
+
+    let id: Int
+    let target: SoundTarget
+    private let stream: OpaquePointer
+    private let tell: (SoundSession.Event) -> Void
+    private let take: (News) -> Void
+    private var askedAt: Instant?
+    private var isAsking = false
+    private var isSilent = false
+    private var isClosed = false
+
+    private var frameBytes: Int { target.channels * MemoryLayout<Int16>.size }
+
+    /// Begins to open the stream.
+    ///
+    /// - Parameters:
+    ///   - tell: is told `opened` or `failed`.
+    ///   - take: gets what is heard.
+    init(
+        _ id: Int,
+        _ target: SoundTarget,
+        on connection: PulseConnection,
+        tell: @escaping (SoundSession.Event) -> Void,
+        take: @escaping (News) -> Void
+    ) {
+        (self.id, self.target, self.tell, self.take) = (id, target, tell, take)
+        var format = pa_sample_spec(
+            format: oriel_pulse_s16_native,
+            rate: UInt32(SoundBlock.sampleRate),
+            channels: UInt8(target.channels)
+        )
+        let properties = pa_proplist_new()
+        defer { pa_proplist_free(properties) }
+        pa_proplist_sets(properties, PA_PROP_MEDIA_NAME, "sound of a broadcast")
+        if case .microphone(_, cancelsEcho: true) = target {
+            pa_proplist_sets(properties, PA_PROP_FILTER_WANT, "echo-cancel")
+        }
+        guard let stream = pa_stream_new_with_proplist(connection.context, nil, &format, nil, properties) else {
+            preconditionFailure("libpulse has no memory for a stream")
+        }
+        self.stream = stream
+        let address = Unmanaged.passUnretained(self).toOpaque()
+        pa_stream_set_state_callback(stream, { _, this in PulseRecorder.of(this).noteState() }, address)
+        pa_stream_set_read_callback(stream, { _, _, this in PulseRecorder.of(this).read() }, address)
+        pa_stream_set_moved_callback(stream, { _, this in PulseRecorder.of(this).noteMove() }, address)
+    }
+
+    deinit { close() }
+
+    /// Connects it. Call it once.
+    func connect() {
+        var flags = PA_STREAM_ADJUST_LATENCY.rawValue | PA_STREAM_DONT_INHIBIT_AUTO_SUSPEND.rawValue
+        // The server moves a microphone to a filter that it makes for it.
+        if case .microphone(_, cancelsEcho: true) = target {} else { flags |= PA_STREAM_DONT_MOVE.rawValue }
+        var buffer = buffer(of: SoundBlock.duration)
+        let device: String?
+        switch target {
+        case .monitor(let name), .microphone(let name, _), .output(let name): device = name
+        case .input(let index):
+            device = nil
+            pa_stream_set_monitor_stream(stream, index)
+        }
+        if pa_stream_connect_record(stream, device, &buffer, pa_stream_flags_t(flags)) < 0 { fail() }
+    }
+
+    /// Ends it; nothing is told of it any more.
+    func close() {
+        if isClosed { return }
+        isClosed = true
+        pa_stream_set_state_callback(stream, nil, nil)
+        pa_stream_set_read_callback(stream, nil, nil)
+        pa_stream_set_moved_callback(stream, nil, nil)
+        pa_stream_disconnect(stream)
+        pa_stream_unref(stream)
+    }
+
+    /// Asks the server when samples were captured, unless that was asked within an interval.
+    func askForReport(after interval: Duration) {
+        let now: Instant = MonotonicClock.now()
+        guard !isAsking, !isClosed, pa_stream_get_state(stream) == PA_STREAM_READY else { return }
+        if let askedAt, now < askedAt + interval { return }
+        askedAt = now
+        isAsking = true
+        let answer: pa_stream_success_cb_t = { _, isKnown, this in PulseRecorder.of(this).noteReport(isKnown != 0) }
+        release(pa_stream_update_timing_info(stream, answer, Unmanaged.passUnretained(self).toOpaque()))
+    }
+
+    /// Says whether there is nothing to hear, so that it may come in larger pieces.
+    func setSilent(_ isSilent: Bool) {
+        guard isSilent != self.isSilent, pa_stream_get_state(stream) == PA_STREAM_READY else { return }
+        self.isSilent = isSilent
+        var buffer = buffer(of: isSilent ? Self.silentPiece : SoundBlock.duration)
+        release(pa_stream_set_buffer_attr(stream, &buffer, nil, nil))
+    }
+
+    private static func of(_ address: UnsafeMutableRawPointer?) -> PulseRecorder {
+        Unmanaged<PulseRecorder>.fromOpaque(address!).takeUnretainedValue()
+    }
+
+    private func buffer(of piece: Duration) -> pa_buffer_attr {
+        pa_buffer_attr(
+            maxlength: bytes(of: Self.mostKept),
+            tlength: .max,
+            prebuf: .max,
+            minreq: .max,
+            fragsize: bytes(of: piece)
+        )
+    }
+
+    private func bytes(of time: Duration) -> UInt32 {
+        UInt32(Int(time / .milliseconds(1)) * SoundBlock.sampleRate / 1000 * frameBytes)
+    }
+
+    // MARK: - What the server says
+
+    private func noteState() {
+        switch pa_stream_get_state(stream) {
+        case PA_STREAM_READY: tell(.opened(id))
+        case PA_STREAM_FAILED, PA_STREAM_TERMINATED: fail()
+        default: break
+        }
+    }
+
+    private func fail() {
+        let reason = pa_strerror(pa_context_errno(pa_stream_get_context(stream)))
+        tell(.failed(id, reason: reason.map { String(cString: $0) } ?? "unknown"))
+    }
+
+    /// A microphone that is gone must not become something else that is heard.
+    private func noteMove() {
+        guard let name = pa_stream_get_device_name(stream).map({ String(cString: $0) }),
+            case .microphone(let wanted, _) = target, name != wanted, !name.contains("echo-cancel")
+        else { return }
+        pa_stream_disconnect(stream)
+    }
+
+    private func read() {
+        while pa_stream_readable_size(stream) > 0 {
+            var (data, count): (UnsafeRawPointer?, Int) = (nil, 0)
+            guard pa_stream_peek(stream, &data, &count) >= 0, count > 0 else { break }
+            if let data {
+                let samples = data.assumingMemoryBound(to: Int16.self)
+                take(.samples(UnsafeBufferPointer(start: samples, count: count / MemoryLayout<Int16>.size)))
+            } else {
+                take(.lost(count / frameBytes))
+            }
+            // Whoever takes it may have closed this.
+            if isClosed { return }
+            pa_stream_drop(stream)
+        }
+    }
+
+    private func noteReport(_ isKnown: Bool) {
+        isAsking = false
+        guard isKnown, let found = pa_stream_get_timing_info(stream)?.pointee else { return }
+        if found.read_index_corrupt != 0 || found.write_index_corrupt != 0 { return }
+        // libpulse tells it by the clock of the day.
+        let then = found.timestamp.tv_sec * 1_000_000_000 + found.timestamp.tv_usec * 1000
+        let age = Int64(clamping: MonotonicClock.wallClock()) - Int64(then)
+        let instant: Instant = MonotonicClock.now().advanced(byNanoseconds: -age)
+        // What a monitor hears is played later.
+        let latency = Int64(clamping: found.source_usec) - Int64(clamping: found.sink_usec)
+        take(
+            .report(
+                ahead: (found.write_index - found.read_index) / Int64(frameBytes),
+                capturedAt: instant.advanced(byNanoseconds: -latency * 1000)
+            )
+        )
+    }
+}

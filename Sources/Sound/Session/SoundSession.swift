@@ -1,0 +1,295 @@
+import Time
+
+/// Decides when the sound process has a connection to the sound server, and which streams it has there. Sans-IO: events go in with their
+/// instant (`handle`), actions come out one after the other (`nextAction`), and a deadline.
+///
+/// Contract: an action is done before the next one is taken; what comes of it later goes in as an event.
+struct SoundSession {
+    /// How long the sound server may take to answer.
+    static let patience = Duration.seconds(4)
+    static let shortestDelay = Duration.milliseconds(250)
+    static let longestDelay = Duration.seconds(4)
+
+    private enum Server: Equatable {
+        /// Nothing needs it.
+        case unwanted
+        case awaited(until: Instant)
+        /// It is asked to take this process, or to say what it has.
+        case asked(patientUntil: Instant)
+        case known(ServerView)
+    }
+
+    private struct Course {
+        enum State {
+            case opening(patientUntil: Instant)
+            case open
+            case failed(retryAt: Instant)
+        }
+
+        var id: Int
+        var state: State
+        var delay = shortestDelay
+        /// How often in a row it could not be had.
+        var failures = 0
+    }
+
+    /// What a person is told once, until it has changed.
+    private enum Subject: Hashable {
+        case server, microphone, sink, program
+        case target(SoundTarget)
+    }
+
+    private(set) var wish: SoundWish
+    private(set) var mute: SoundMute
+    private var broadcast = BroadcastView()
+    private var talk = (isPossible: false, isHeard: false)
+    private var server = Server.unwanted
+    private var serverDelay = shortestDelay
+    /// When the sound server last answered while there were streams.
+    private var answeredAt: Instant?
+    private var courses: [SoundTarget: Course] = [:]
+    private var lastID = 0
+    private var troubles: [Subject: SoundNote] = [:]
+    private var actions: [Action] = []
+    /// What a person was told of the microphone last.
+    private var liveMicrophone: String?
+    private let isPart: (_ process: Int32, _ whole: Int32) -> Bool
+
+    /// - Parameters:
+    ///   - mute: as a process before has left it.
+    ///   - isPart: whether a process is another one, or was started by it, directly or not.
+    init(_ wish: SoundWish, _ mute: SoundMute, isPart: @escaping (_ process: Int32, _ whole: Int32) -> Bool) {
+        (self.wish, self.mute, self.isPart) = (wish, mute, isPart)
+    }
+
+    /// The next action; nil when it is time to rest.
+    mutating func nextAction() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
+
+    /// Until when to rest, if nothing else happens.
+    var deadline: Instant? {
+        var deadline: Instant?
+        switch server {
+        case .unwanted: return nil
+        case .awaited(let until), .asked(let until): return until
+        case .known: break
+        }
+        for course in courses.values {
+            switch course.state {
+            case .opening(let until), .failed(let until): deadline = earliest(deadline, until)
+            case .open: deadline = earliest(deadline, answeredAt.map { $0 + Self.patience })
+            }
+        }
+        return deadline
+    }
+
+    /// Whether anything may be heard now.
+    var isHearing: Bool { wish.source != .none && !broadcast.isPaused && !mute.all }
+
+    /// How it is, for people.
+    var state: SoundStatus.State {
+        if wish.source == .none { return .off }
+        if broadcast.isPaused { return .paused }
+        if mute.all || wish.source == .microphone && mute.microphone { return .muted }
+        let isOpen = openTargets.values.contains { $0.sink == nil }
+        return isOpen ? .hearing : .waiting
+    }
+
+    /// The microphones that are heard now, by their sources' names.
+    var openMicrophones: [String] {
+        courses.compactMap { target, course in
+            if case .microphone(let name, _) = target, case .open = course.state { name } else { nil }
+        }
+    }
+
+    /// What is open now.
+    var openTargets: [Int: SoundTarget] {
+        var open: [Int: SoundTarget] = [:]
+        for (target, course) in courses { if case .open = course.state { open[course.id] = target } }
+        return open
+    }
+
+    /// What the sound server has; nil while that is not known.
+    var view: ServerView? { if case .known(let view) = server { view } else { nil } }
+
+    /// What is wrong now.
+    var problems: [SoundNote] { troubles.values.sorted { $0.description < $1.description } }
+
+    mutating func handle(_ event: Event, at now: Instant) {
+        let before = (isHearing, wish, mute)
+        switch event {
+        case .wished(let wish): self.wish = wish
+        case .muted(let mute): self.mute = mute
+        case .broadcast(let broadcast): self.broadcast = broadcast
+        case .talk(let isPossible, let isHeard): talk = (isPossible, isHeard)
+        case .connected: if case .asked = server { server = .asked(patientUntil: now + Self.patience) }
+        case .serverLost(let reason): lose(reason, at: now)
+        case .viewed(let view): learn(view, at: now)
+        case .opened(let id): open(id, at: now)
+        case .failed(let id, let reason): fail(id, reason, at: now)
+        case .answered: answeredAt = now
+        case .woke: break
+        }
+        checkPatience(at: now)
+        settle(at: now)
+        let isLess = before.0 && !isHearing || !before.2.microphone && mute.microphone
+        if isLess || before.1.source != wish.source || before.1.microphone != wish.microphone { actions.append(.hide) }
+        tellOfMicrophone()
+    }
+
+    // MARK: - The sound server
+
+    private mutating func learn(_ view: ServerView, at now: Instant) {
+        switch server {
+        case .unwanted, .awaited: return
+        case .asked, .known: break
+        }
+        if troubles.removeValue(forKey: .server) != nil { actions.append(.tell(.serverBack)) }
+        server = .known(view)
+        serverDelay = Self.shortestDelay
+        answeredAt = now
+    }
+
+    private mutating func lose(_ reason: String, at now: Instant) {
+        courses = [:]
+        guard server != .unwanted else { return }
+        actions.append(.disconnect)
+        server = .awaited(until: now + serverDelay)
+        serverDelay = min(serverDelay * 2, Self.longestDelay)
+        tell(.serverLost(reason), of: .server)
+    }
+
+    /// A sound server that does not answer is left alone for a while.
+    private mutating func checkPatience(at now: Instant) {
+        var isOver = false
+        if case .asked(let until) = server { isOver = now >= until }
+        for course in courses.values {
+            if case .opening(let until) = course.state, now >= until { isOver = true }
+            if case .open = course.state, let answeredAt, now >= answeredAt + Self.patience { isOver = true }
+        }
+        if isOver { lose("it does not answer", at: now) }
+    }
+
+    // MARK: - Streams
+
+    private mutating func open(_ id: Int, at now: Instant) {
+        guard let target = target(id) else { return }
+        courses[target]!.state = .open
+        courses[target]!.delay = Self.shortestDelay
+        courses[target]!.failures = 0
+        answeredAt = now
+        troubles[.target(target)] = nil
+    }
+
+    private mutating func fail(_ id: Int, _ reason: String, at now: Instant) {
+        guard let target = target(id), var course = courses[target] else { return }
+        // One that was there is lost with its device, and the next look tells what has taken its place. What a program plays may end
+        // just now.
+        if case .opening = course.state { course.failures += 1 }
+        if course.failures > (target.isInput ? 1 : 0) {
+            tell(.refused(view?.name(of: target) ?? "the sound", reason: reason), of: .target(target))
+        }
+        course.state = .failed(retryAt: now + course.delay)
+        course.delay = min(course.delay * 2, Self.longestDelay)
+        courses[target] = course
+    }
+
+    private func target(_ id: Int) -> SoundTarget? { courses.first { $0.value.id == id }?.key }
+
+    /// Opens what is wanted, closes what is not.
+    private mutating func settle(at now: Instant) {
+        guard wish.source != .none || talk.isPossible else {
+            switch server {
+            case .asked, .known: actions.append(.disconnect)
+            case .unwanted, .awaited: break
+            }
+            (server, courses, troubles, serverDelay) = (.unwanted, [:], [:], Self.shortestDelay)
+            return
+        }
+        switch server {
+        case .unwanted: connect(at: now)
+        case .awaited(let until): if now >= until { connect(at: now) }
+        case .asked: break
+        case .known(let view):
+            let (wanted, obstacles) = wanted(of: view)
+            for subject in [Subject.sink, .microphone, .program] {
+                if let note = obstacles[subject] { tell(note, of: subject) } else { troubles[subject] = nil }
+            }
+            for (target, course) in courses where !wanted.contains(target) {
+                if case .failed = course.state {} else { actions.append(.close(course.id)) }
+                courses[target] = nil
+                troubles[.target(target)] = nil
+            }
+            for target in wanted { begin(target, at: now) }
+        }
+    }
+
+    private mutating func connect(at now: Instant) {
+        server = .asked(patientUntil: now + Self.patience)
+        actions.append(.connect)
+    }
+
+    private mutating func begin(_ target: SoundTarget, at now: Instant) {
+        var course = courses[target] ?? Course(id: 0, state: .failed(retryAt: now))
+        guard case .failed(let retryAt) = course.state, now >= retryAt else { return }
+        lastID += 1
+        course.id = lastID
+        course.state = .opening(patientUntil: now + Self.patience)
+        courses[target] = course
+        actions.append(.open(lastID, target))
+    }
+
+    /// What is to be heard and played, and what of it is not there.
+    private func wanted(of view: ServerView) -> (targets: [SoundTarget], obstacles: [Subject: SoundNote]) {
+        var targets: [SoundTarget] = []
+        var obstacles: [Subject: SoundNote] = [:]
+        let output = view.sink(named: wish.output)
+        if talk.isHeard {
+            if let output { targets.append(.output(output.name)) } else { obstacles[.sink] = .noSink(wish.output) }
+        }
+        guard isHearing else { return (targets, obstacles) }
+        if wish.source.hasMicrophone, !mute.microphone {
+            if let microphone = view.microphone(named: wish.microphone) {
+                targets.append(.microphone(microphone.name, cancelsEcho: talk.isPossible))
+            } else {
+                obstacles[.microphone] = .noMicrophone(wish.microphone)
+            }
+        }
+        switch wish.source {
+        case .monitor, .mix:
+            guard let sink = view.sink(named: nil) else { break }
+            // Peers who speak would hear themselves in a monitor of the sink that plays them.
+            if talk.isPossible, output == sink {
+                targets += view.inputs.filter { $0.sink == sink.index && !$0.isOwn }.map { .input($0.index) }
+            } else {
+                targets.append(.monitor(sink.monitor))
+            }
+        case .application:
+            guard let whole = broadcast.process else {
+                obstacles[.program] = .noProgram
+                break
+            }
+            let heard = view.inputs.filter { input in
+                !input.isOwn && input.process.map { isPart($0, whole) } ?? false
+            }
+            targets += heard.map { .input($0.index) }
+        case .microphone, .none: break
+        }
+        return (targets, obstacles)
+    }
+
+    // MARK: - What people are told
+
+    private mutating func tell(_ note: SoundNote, of subject: Subject) {
+        // The reason why a server is away may change without being news.
+        let isKnown = subject == .server ? troubles[subject] != nil : troubles[subject] == note
+        troubles[subject] = note
+        if !isKnown { actions.append(.tell(note)) }
+    }
+
+    private mutating func tellOfMicrophone() {
+        let live = openMicrophones.first.map { view?.name(of: .microphone($0, cancelsEcho: false)) ?? $0 }
+        guard live != liveMicrophone else { return }
+        liveMicrophone = live
+        actions.append(.tell(live.map { .microphoneLive($0) } ?? .microphoneOff))
+    }
+}

@@ -1,0 +1,299 @@
+import CPulse
+package import FrameBridge
+import Glibc
+package import Posix
+import Synchronization
+import Time
+
+/// The sound process: hears what it is to hear from the sound server, writes it into the broadcast's sound, and plays there what peers say,
+/// until it is told to stop. `SoundSession` decides; this does it, and waits. Used by one thread, but for `reply`.
+package final class SoundProcess {
+    package enum End: Equatable, Sendable {
+        case signalled
+        /// The broadcast has ended.
+        case broadcastStopped
+    }
+
+    /// Readers take a writer that is silent for two seconds for stalled.
+    private static let tickInterval = Duration.milliseconds(500)
+
+    private let directory: BridgeDirectory
+    private let seat: SoundSeat
+    private let report: (SoundNote) -> Void
+    private let bequest: (SoundWish, SoundMute) throws -> String
+    private let loop = PulseLoop()
+    private let talk = TalkMixer()
+    private var session: SoundSession
+    private var mixer = BlockMixer()
+    private var levels = LevelMeter()
+    /// Nil while there is nothing to hear.
+    private var writer: SoundWriter?
+    private var blocksWritten: UInt64 = 0
+    /// When the last block begins.
+    private var writtenUntil = Instant.start
+    /// Whether the last block was written.
+    private var isUnbroken = false
+    private var writeProblem: String?
+    private var isSilent = false
+    private var connection: PulseConnection?
+    private var recorders: [Int: PulseRecorder] = [:]
+    private var player: PulsePlayer?
+    private var underruns = 0
+    /// What has happened and was not handled yet.
+    private var inbox: [SoundSession.Event] = []
+    private var tickAt: Instant = MonotonicClock.now()
+    private var hasSeenBroadcast = false
+
+    /// - Parameters:
+    ///   - seat: of the one sound process of the folder.
+    ///   - wish: what is to be heard and played.
+    ///   - mute: as a process before has left it.
+    ///   - report: gets what a person may want to know.
+    ///   - bequest: what wish and mute are kept as for a process that comes later, before a command is told that it is done.
+    package init(
+        _ wish: SoundWish,
+        _ mute: SoundMute,
+        in directory: BridgeDirectory,
+        at seat: consuming SoundSeat,
+        report: @escaping (SoundNote) -> Void,
+        bequest: @escaping (SoundWish, SoundMute) throws -> String
+    ) throws {
+        self.directory = directory
+        self.seat = seat
+        (self.report, self.bequest) = (report, bequest)
+        requests = try SoundRequests()
+        session = SoundSession(wish, mute) { ProcessTree.isPart($0, of: $1) }
+        talk.setGain(Self.gain(wish.volume))
+        try begin()
+    }
+
+    /// What commands ask goes here, from any thread.
+    package let requests: SoundRequests
+
+    /// Leaves nothing to a process that comes later.
+    package func forget() { seat.forget() }
+
+    /// Begins to write, if something is to be heard: what was heard under a former process is not heard any more where it should not be.
+    private func begin() throws(BridgeError) {
+        guard session.wish.source != .none, writer == nil else { return }
+        writer = try SoundWriter(at: seat)
+        if session.mute != SoundMute() || BroadcastGlance(directory).isPaused {
+            writer?.hide(before: MonotonicClock.now())
+        }
+    }
+
+    /// Runs until a signal comes, or the broadcast has ended.
+    package func run(until signals: borrowing TerminationSignals) throws -> End {
+        let watch = directory.watch()
+        let reading = try TalkReading(in: directory, into: talk) { [requests] in requests.wake() }
+        defer {
+            reading.close()
+            requests.close()
+            disconnect()
+        }
+        let signal = loop.watch(signals.descriptor.raw)
+        let folder = loop.watch(watch.descriptor)
+        let asked = loop.watch(requests.descriptor)
+        while true {
+            let now: Instant = MonotonicClock.now()
+            if signal.take(), signals.take() { return .signalled }
+            let isCalled = folder.take() && watch.take()
+            let isDue = now >= tickAt
+            if isCalled || isDue, hasEnded() { return .broadcastStopped }
+            if isDue { tick(at: now) }
+            if asked.take() {
+                for request in requests.take() { request.answer(answer(request.request)) }
+                noteTalk(at: now)
+            }
+            if let deadline = session.deadline, now >= deadline { handle(.woke) }
+            moveSound(at: now)
+            loop.turn(until: earliest(tickAt, session.deadline, mixer.deadline(at: now)))
+            handleInbox()
+        }
+    }
+
+    /// Looks at the broadcast. Returns whether it has ended.
+    private func hasEnded() -> Bool {
+        let glance = BroadcastGlance(directory)
+        if glance.isThere { hasSeenBroadcast = true }
+        handle(.broadcast(BroadcastView(isPaused: glance.isPaused, process: glance.windowProcess)))
+        return hasSeenBroadcast && glance.hasEnded
+    }
+
+    private func tick(at now: Instant) {
+        tickAt = now + Self.tickInterval
+        noteTalk(at: now)
+        writer?.heartbeat()
+        connection?.askForAnswer()
+    }
+
+    private func noteTalk(at now: Instant) {
+        let (isPossible, isHeard) = talk.talk(at: now)
+        handle(.talk(isPossible: isPossible, isHeard: isHeard))
+    }
+
+    // MARK: - What is decided
+
+    private func handleInbox() {
+        let events = inbox
+        inbox = []
+        for event in events { handle(event) }
+    }
+
+    private func handle(_ event: SoundSession.Event) {
+        session.handle(event, at: MonotonicClock.now())
+        while let action = session.nextAction() {
+            switch action {
+            case .connect:
+                connection = PulseConnection(loop) { [unowned self] in inbox.append($0) }
+                connection?.connect()
+            case .disconnect: disconnect()
+            case .open(let id, let target): open(id, target)
+            case .close(let id): close(id)
+            case .hide: hide()
+            case .tell(let note): report(note)
+            }
+        }
+    }
+
+    /// What was heard until now is not heard any more.
+    private func hide() {
+        // It may be played a few milliseconds later than it was heard.
+        MonotonicClock.sleep(until: min(writtenUntil, MonotonicClock.now() + BlockMixer.mostAhead))
+        writer?.hide(before: MonotonicClock.now())
+    }
+
+    private func open(_ id: Int, _ target: SoundTarget) {
+        guard let connection else { return }
+        let tell: (SoundSession.Event) -> Void = { [unowned self] in inbox.append($0) }
+        if case .output(let sink) = target {
+            player = PulsePlayer(id, on: connection, tell: tell) { [talk] in talk.play(into: $0) }
+            player?.connect(to: sink)
+            return
+        }
+        mixer.add(id, channels: target.channels, from: MonotonicClock.now())
+        let recorder = PulseRecorder(id, target, on: connection, tell: tell) { [unowned self] in take($0, of: id) }
+        recorders[id] = recorder
+        recorder.connect()
+    }
+
+    private func close(_ id: Int) {
+        mixer.remove(id)
+        recorders.removeValue(forKey: id)?.close()
+        guard let player, player.id == id else { return }
+        underruns += player.underruns
+        player.close()
+        self.player = nil
+    }
+
+    private func disconnect() {
+        for id in mixer.ids + [player?.id].compactMap(\.self) { close(id) }
+        connection?.close()
+        connection = nil
+        inbox = []
+    }
+
+    // MARK: - What is heard
+
+    private func take(_ news: PulseRecorder.News, of id: Int) {
+        let now: Instant = MonotonicClock.now()
+        let interval = mixer.withStream(id) { stream in
+            switch news {
+            case .samples(let samples): stream.take(samples, at: now)
+            case .lost(let count): stream.skip(count)
+            case .report(let ahead, let instant): stream.note(ahead: ahead, capturedAt: instant, at: now)
+            }
+            return stream.reportInterval
+        }
+        if let interval { recorders[id]?.askForReport(after: interval) }
+    }
+
+    private func moveSound(at now: Instant) {
+        while let block = mixer.takeBlock(at: now) {
+            levels.note(mixer.samples, at: now)
+            write(block)
+        }
+        guard mixer.isSilent != isSilent else { return }
+        isSilent = mixer.isSilent
+        for recorder in recorders.values { recorder.setSilent(isSilent) }
+    }
+
+    private func write(_ block: BlockMixer.Block) {
+        do throws(BridgeError) {
+            try writer?.write(
+                mixer.samples.span,
+                channels: block.channels,
+                capturedAt: block.capturedAt,
+                follows: block.follows && isUnbroken
+            )
+            (isUnbroken, writeProblem) = (true, nil)
+            writtenUntil = block.capturedAt
+            blocksWritten += 1
+        } catch {
+            isUnbroken = false
+            if writeProblem == nil { report(.notWritten("\(error)")) }
+            writeProblem = "\(error)"
+        }
+    }
+
+    // MARK: - What commands ask
+
+    private func answer(_ request: SoundRequest) -> SoundReply {
+        do {
+            switch request {
+            case .status: return .status(status)
+            case .change(let change):
+                var wish = session.wish
+                if let reason = wish.apply(change) { return .refused(reason: reason) }
+                handle(.wished(wish))
+                talk.setGain(Self.gain(wish.volume))
+                if wish.source == .none { writer = nil } else { try begin() }
+            case .mute(let mute):
+                let all = session.mute
+                handle(
+                    .muted(SoundMute(microphone: all.microphone || mute.microphone, all: all.all || mute.all))
+                )
+            case .unmute(let mute):
+                let all = session.mute
+                handle(
+                    .muted(SoundMute(microphone: all.microphone && !mute.microphone, all: all.all && !mute.all))
+                )
+            }
+            try seat.keep(bequest(session.wish, session.mute))
+            return .done
+        } catch {
+            return .refused(reason: "this is done, but a sound process that comes later does not know of it: \(error)")
+        }
+    }
+
+    private static func gain(_ volume: Int) -> Float {
+        let full = Int(oriel_pulse_volume_norm)
+        return Float(pa_sw_volume_to_linear(pa_volume_t(full * volume / SoundWish.loudest)))
+    }
+
+    private var status: SoundStatus {
+        let level = levels.level(at: MonotonicClock.now())
+        let (waiting, gaps, ratio) = talk.statistics
+        return SoundStatus(
+            pid: getpid(),
+            source: session.wish.source,
+            state: session.state,
+            isMicrophoneLive: !session.openMicrophones.isEmpty,
+            isMicrophoneMuted: session.mute.all || session.mute.microphone,
+            peakDbfs: level?.peak,
+            levelDbfs: level?.rms,
+            streams: session.openTargets.sorted { $0.key < $1.key }.compactMap { id, target in
+                mixer[id].map { SoundStatus.Stream(target, $0) }
+            },
+            blocksWritten: blocksWritten,
+            problems: session.problems.map { "\($0)" } + [writeProblem].compactMap(\.self),
+            playback: SoundStatus.Playback(
+                device: session.openTargets.values.compactMap(\.sink).first,
+                volume: session.wish.volume,
+                bufferMs: waiting * 1000,
+                underruns: gaps + underruns + (player?.underruns ?? 0),
+                stretchPpm: (ratio - 1) * 1e6
+            )
+        )
+    }
+}

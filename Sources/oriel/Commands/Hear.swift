@@ -1,0 +1,72 @@
+import ArgumentParser
+import FrameBridge
+import Glibc
+import Posix
+import Sender
+import Sound
+
+struct Hear: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Hear the machine or a microphone for a broadcast, and play what its viewers say.",
+        discussion: """
+            "oriel share" starts it, too. It needs a PulseAudio, or a PipeWire that speaks its protocol; where there is none, it waits for \
+            one. "oriel sound" changes what is heard, and "oriel mute" ends it for a while.
+            """
+    )
+
+    @OptionGroup var broadcast: BroadcastOptions
+    @OptionGroup var sound: SoundOptions
+
+    @Option(
+        help: ArgumentHelp("Append when the microphone goes live and ends, one JSON object each.", valueName: "file")
+    )
+    var events: String?
+
+    @Flag(name: .customLong("continue"), help: .hidden)
+    var goesOn = false
+
+    func run() throws {
+        let signals = try TerminationSignals()
+        let directory = try broadcast.directory(create: true)
+        let seat = try SoundSeat(in: directory)
+        let bequest = seat.kept.flatMap { try? SoundBequest(jsonLine: $0) }
+        // "oriel sound" may have changed it since the first start.
+        let wish = goesOn ? bequest?.wish ?? sound.wish : sound.wish
+        let mute = bequest?.mute ?? SoundMute()
+        let listener = try seat.listen()
+        let log = try EventLog(path: events)
+        defer { log.close() }
+        try enterSandbox(by: SoundServerPlace(environment: Self.variable).sandbox(directory.path).enter)
+        try log.begin()
+        if mute.all || mute.microphone {
+            Console.note("\(mute.all ? "all sound" : "the microphone") is still muted: end that with \"oriel unmute\"")
+        }
+        let process = try SoundProcess(wish, mute, in: directory, at: seat) { note in
+            log.tell(CallEvent(note))
+        } bequest: { wish, mute in
+            try SoundBequest(wish: wish, mute: mute).jsonLine()
+        }
+        let control = try LineServer(listener, limit: SoundConnection.requestLimit) {
+            [requests = process.requests] line in
+            let request = try? SoundRequest(jsonLine: line)
+            return try? (request.map(requests.ask) ?? .refused(reason: "the request makes no sense")).jsonLine()
+        }
+        defer { control.close() }
+        if try process.run(until: signals) == .broadcastStopped { process.forget() }
+    }
+
+    private static func variable(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+extension CallEvent {
+    init(_ note: SoundNote) {
+        self.init(sentence: "\(note)")
+        switch note {
+        case .microphoneLive(let device): (kind, microphone, name) = (.microphone, .live, device)
+        case .microphoneOff: (kind, microphone) = (.microphone, .off)
+        default: break
+        }
+    }
+}

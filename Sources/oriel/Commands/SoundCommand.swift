@@ -1,0 +1,115 @@
+import ArgumentParser
+import FrameBridge
+import Sound
+
+struct SoundCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sound",
+        abstract: "Change what is heard in a broadcast that is under way, and how its viewers are heard here.",
+        discussion: """
+            Whoever listens goes on listening; nothing is started anew. What was heard before is not heard any more. Without any argument, it \
+            tells how the sound is.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("What is heard from now on.", valueName: "monitor|mic|mix|app|none"))
+    var source: SoundSource?
+
+    @Option(
+        help: ArgumentHelp(
+            "The source of the sound server that is the microphone; empty for its default.",
+            valueName: "device"
+        )
+    )
+    var microphone: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The sink of the sound server that plays what viewers say; empty for its default.",
+            valueName: "device"
+        )
+    )
+    var output: String?
+
+    @Option(help: ArgumentHelp("How loud viewers are played, 0 to 255.", valueName: "volume"))
+    var volume: Int?
+
+    @Flag(help: "List the devices of the sound server.")
+    var list = false
+
+    @OptionGroup var broadcast: BroadcastOptions
+
+    func validate() throws {
+        if let volume, !(0...SoundWish.loudest ~= volume) {
+            throw ValidationError("--volume \(volume) is out of range: give 0 to 255.")
+        }
+    }
+
+    func run() throws {
+        if list {
+            Console.print(try deviceLines())
+            return
+        }
+        let connection = SoundConnection(directory: try broadcast.directory())
+        let change = SoundChange(source: source, microphone: microphone, output: output, volume: volume)
+        if change != SoundChange() { return try connection.ask(for: .change(change)) }
+        Console.print(try connection.status().lines)
+    }
+
+    private func deviceLines() throws -> [String] {
+        do throws(SoundDevices.Unavailable) { return try SoundDevices.list().map(\.line) } catch {
+            throw Failure(
+                .unavailable,
+                "no sound server answers (\(error.reason)): start one, or name it with PULSE_SERVER"
+            )
+        }
+    }
+}
+
+extension SoundDevices.Device {
+    fileprivate var line: String {
+        let kind =
+            switch kind {
+            case .microphone: "microphone"
+            case .output: "output"
+            case .monitor: "monitor"
+            }
+        return "\(kind)  \(name)  \(description)\(isDefault ? "  default" : "")"
+    }
+}
+
+/// What is muted or not.
+enum MutedPart: String, ExpressibleByArgument, CaseIterable {
+    case mic, all
+
+    var mute: SoundMute { SoundMute(microphone: self == .mic, all: self == .all) }
+}
+
+struct Mute: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Hear nothing for a broadcast until \"oriel unmute\": no device is read any more.",
+        discussion: "A sound process that is started again stays muted."
+    )
+
+    @Argument(help: ArgumentHelp("The microphone alone, or all.", valueName: "mic|all"))
+    var part = MutedPart.all
+
+    @OptionGroup var broadcast: BroadcastOptions
+
+    func run() throws { try SoundConnection(directory: broadcast.directory()).ask(for: .mute(part.mute)) }
+}
+
+struct Unmute: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Let a broadcast be heard again.")
+
+    @Argument(help: ArgumentHelp("The microphone alone, or all.", valueName: "mic|all"))
+    var part = MutedPart.all
+
+    @OptionGroup var broadcast: BroadcastOptions
+
+    func run() throws {
+        // Nothing is muted any more after "all".
+        let mute = part == .all ? SoundMute(microphone: true, all: true) : part.mute
+        try SoundConnection(directory: broadcast.directory()).ask(for: .unmute(mute))
+    }
+}

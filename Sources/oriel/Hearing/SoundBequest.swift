@@ -1,0 +1,7 @@
+import Sound
+
+/// What a sound process keeps for one that comes later.
+struct SoundBequest: Codable {
+    let wish: SoundWish
+    let mute: SoundMute
+}

@@ -1,0 +1,39 @@
+import Glibc
+import Posix
+
+/// Where the sound server is, as libpulse finds it, and so what the sandbox of the sound process leaves open.
+struct SoundServerPlace {
+    /// Whether the server may be on another machine.
+    let isRemote: Bool
+    /// Files and folders that libpulse reads.
+    let files: [String]
+
+    /// - Parameter environment: a variable by its name; nil if it is not set, or empty.
+    init(environment: (String) -> String?) {
+        // A name without a kind is that of a machine, unless it is a path; several names may be given, each after the name of the machine
+        // that it is for.
+        let servers = environment("PULSE_SERVER")?.split(separator: " ").map { server in
+            server.last.map { _ in server.drop { $0 != "}" }.dropFirst() }.flatMap { $0.isEmpty ? nil : $0 } ?? server
+        }
+        isRemote = servers?.contains { !$0.hasPrefix("/") && !$0.hasPrefix("unix:") } ?? false
+        let home = environment("HOME")
+        let configuration = environment("XDG_CONFIG_HOME") ?? home.map { "\($0)/.config" }
+        files = [
+            environment("PULSE_RUNTIME_PATH"), environment("PULSE_CLIENTCONFIG"), environment("PULSE_COOKIE"),
+            environment("XDG_RUNTIME_DIR").map { "\($0)/pulse" }, configuration.map { "\($0)/pulse" },
+            home.map { "\($0)/.pulse" }, home.map { "\($0)/.pulse-cookie" }, "/var/lib/dbus/machine-id",
+        ].compactMap(\.self)
+    }
+
+    /// A sandbox that reaches the sound server and the broadcast's folder.
+    func sandbox(_ folder: String) -> Sandbox {
+        // libpulse makes the folder of the server's socket if it is not there yet, and then there is nothing to be allowed.
+        let there = files.filter { access($0, F_OK) == 0 }
+        if isRemote { Console.note("the sound server is reached by the network, as PULSE_SERVER says") }
+        return Sandbox(
+            writable: folder,
+            readable: there,
+            socketFamilies: isRemote ? [AF_UNIX, AF_INET, AF_INET6] : [AF_UNIX]
+        )
+    }
+}

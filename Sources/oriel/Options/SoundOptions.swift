@@ -1,0 +1,54 @@
+import ArgumentParser
+import Sound
+
+extension SoundSource: ExpressibleByArgument {}
+
+/// What of the machine is heard, and how peers are.
+struct SoundOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "What is heard: what the machine plays (monitor), a microphone (mic), both (mix), what the program plays whose window is "
+                + "shown (app), or nothing (none).",
+            valueName: "monitor|mic|mix|app|none"
+        )
+    )
+    var sound = SoundSource.none
+
+    @Option(
+        help: ArgumentHelp(
+            "Source of the sound server that is the microphone, as \"oriel sound --list\" names it; its default if not given.",
+            valueName: "device"
+        )
+    )
+    var microphone: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Sink of the sound server that plays what peers say, as \"oriel sound --list\" names it; its default if not given.",
+            valueName: "device"
+        )
+    )
+    var output: String?
+
+    @Option(help: ArgumentHelp("How loud peers are played, 0 to 255.", valueName: "volume"))
+    var volume = SoundWish.loudest
+
+    func validate() throws {
+        guard 0...SoundWish.loudest ~= volume else {
+            throw ValidationError("--volume \(volume) is out of range: give 0 to 255.")
+        }
+    }
+
+    /// Whether anything of the machine is to be heard.
+    var isHeard: Bool { sound != .none }
+
+    var wish: SoundWish {
+        SoundWish(source: sound, microphone: microphone, output: output, volume: volume)
+    }
+
+    /// The same options for a child process.
+    var arguments: [String] {
+        ["--sound=\(sound.rawValue)", "--volume=\(volume)"] + (microphone.map { ["--microphone=\($0)"] } ?? [])
+            + (output.map { ["--output=\($0)"] } ?? [])
+    }
+}

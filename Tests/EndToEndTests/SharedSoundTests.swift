@@ -1,0 +1,81 @@
+import Glibc
+import Posix
+import TestSupport
+import Testing
+import Time
+
+extension ProgramTests {
+    /// `oriel share` with sound: the third process.
+    @Suite struct SharedSoundTests {
+        private func child(of shared: SharedScreen) throws -> pid_t? { try shared.child("hear") }
+
+        @Test func aCrashedSoundProcessIsStartedAgain() throws {
+            let sound = try PulseServer(microphones: [.init("mic", channels: 1)], of: .shared)
+            let shared = try SharedScreen("--sound", "mix", environment: sound.environment)
+            defer { shared.process.stop() }
+            func run(_ words: String...) throws -> CommandResult {
+                try CommandResult([Programs.oriel, words[0]] + shared.broadcast + words.dropFirst())
+            }
+            try wait(until: "it hears") {
+                try sound.recorders.count == 2
+            }
+            // What was changed and muted since the start stays so.
+            #expect(try run("sound", "mic").code == 0 && run("mute").code == 0)
+            for _ in 0..<2 {
+                let before = try #require(try child(of: shared))
+                kill(before, SIGKILL)
+                try wait(until: "it runs again") { try child(of: shared).map { $0 != before } ?? false }
+                try wait(until: "it answers") { try run("sound").code == 0 }
+                #expect(try run("sound").output.contains("mic, muted"))
+            }
+            #expect(try sound.recorders.isEmpty)
+            #expect(try run("unmute").code == 0)
+            try wait(until: "it hears") {
+                try sound.recorders.count == 1
+            }
+            let children = try ["start", "attach", "hear"].map { try #require(try shared.child($0)) }
+            #expect(try run("stop").code == 0)
+            #expect(try shared.process.wait() == .code(0))
+            for child in children { #expect(kill(child, 0) != 0) }
+        }
+
+        @Test func withoutASoundServerTheScreenIsShared() throws {
+            let shared = try SharedScreen(
+                "--sound",
+                "monitor",
+                environment: ["PULSE_SERVER": "unix:/nonexistent/socket"]
+            )
+            try wait(until: "it is told") {
+                shared.process.errorOutput.contains("there is no sound, as no sound server")
+            }
+            #expect(try shared.view().connected)
+            let status = try CommandResult([Programs.oriel, "status"] + shared.broadcast)
+            #expect(status.code == 0 && status.output.contains("sound: monitor waiting"))
+            shared.process.kill(SIGINT)
+            #expect(try shared.process.wait() == .code(0))
+        }
+
+        @Test func nothingIsMutedInAnotherBroadcast() throws {
+            let sound = try PulseServer(of: .shared)
+            let folder = try TemporaryDirectory(of: .shared)
+            let screen = try XServer()
+            for _ in 0..<2 {
+                let command = [Programs.oriel, "share", "--display", screen.display, "--dir", folder.file("bridge")]
+                let port = try Ports.free()
+                let shared = try Subprocess(
+                    command + ["--sound", "monitor", "--listen", "127.0.0.1:\(port)"],
+                    environment: sound.environment
+                )
+                func run(_ words: String...) throws -> CommandResult {
+                    try CommandResult([Programs.oriel, words[0], "--dir", folder.file("bridge")] + words.dropFirst())
+                }
+                try wait(until: "it hears: \(shared.errorOutput)") {
+                    try run("status").output.contains("sound: monitor hearing")
+                }
+                #expect(try run("mute").code == 0)
+                shared.kill(SIGINT)
+                #expect(try shared.wait() == .code(0))
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import FrameBridge
+import Glibc
+import Posix
+import Synchronization
+import TestSupport
+import Testing
+import Time
+
+extension ProgramTests {
+    /// What peers say is played. The test is the sender, and writes what its peers would say.
+    @Suite struct TalkPlaybackTests {
+        /// Writes a tone, 10 ms each 10 ms, until it is stopped.
+        private final class Talker: Sendable {
+            private let isEnding = Atomic(false)
+            private let thread = Mutex<Posix.Thread?>(nil)
+
+            init(in directory: String, _ frequency: Double) throws {
+                let folder = try SenderFolder(in: BridgeDirectory(path: directory, create: false))
+                try thread.withLock { thread in
+                    thread = try Posix.Thread { [self] in run(folder, frequency) }
+                }
+            }
+
+            private func run(_ folder: SenderFolder, _ frequency: Double) {
+                guard var writer = try? SoundWriter(talkIn: folder) else { return }
+                let tone = SoundClip.tone(frequency, lasting: 1).samples
+                var (at, count): (Instant, Int) = (MonotonicClock.now(), 0)
+                while !isEnding.load(ordering: .acquiring) {
+                    let part = count * SoundBlock.samples % tone.count
+                    let block = Array(tone[part..<part + SoundBlock.samples])
+                    try? writer.write(block.span, channels: 1, capturedAt: at, follows: count > 0)
+                    count += 1
+                    at += SoundBlock.duration
+                    MonotonicClock.sleep(until: at)
+                }
+            }
+
+            func stop() {
+                isEnding.store(true, ordering: .releasing)
+                thread.withLock { $0.take() }?.join()
+            }
+        }
+
+        /// The level of a tone in what is recorded from now on, in dB. What is played a little faster is of another frequency, which a
+        /// tenth of a second does not tell.
+        private func level(of frequency: Double, in recording: SoundRecording) throws -> Double {
+            let start = recording.sound.duration
+            let sound = try recording.sound(lasting: .seconds(start + 0.3)).part(start + 0.2..<start + 0.3)
+            return SoundAnalysis.level(of: frequency, in: sound.channel())
+        }
+
+        @Test func itIsPlayedAndNotHeardByThoseWhoSayIt() throws {
+            let scene = try SoundScene("--sound", "monitor")
+            let player = try scene.play(1000)
+            defer { player.stop() }
+            try scene.wait(untilToneOf: 1000)
+            #expect(try scene.list("sink-inputs").count == 1, "without talk, nothing is played")
+            let recording = try scene.sound.record("speakers.monitor")
+            let talker = try Talker(in: scene.broadcast.directory, 3000)
+            func recorded() throws -> Double { try level(of: 3000, in: recording) }
+            try wait(until: "it is played") { abs(try recorded() + 12.04) < 1 }
+            let sound = try scene.sound.pactl("list", "sink-inputs")
+            #expect(sound.contains("media.role = \"phone\"") && sound.contains("filter.want = \"echo-cancel\""))
+            try wait(until: "the machine is heard without it") {
+                try scene.level(of: 1000) > -20 && scene.level(of: 3000) < -72
+            }
+            // Half as loud by the ear is an eighth in samples: 18 dB.
+            #expect(try scene.broadcast.run("sound", "--volume", "128").code == 0)
+            try wait(until: "it is softer") { abs(try recorded() + 30.04) < 1 }
+            #expect(try scene.broadcast.run("sound", "--volume", "0").code == 0)
+            try wait(until: "it is not heard") { try recorded() < -72 }
+            #expect(try scene.broadcast.run("sound", "--volume", "255", "--output", "headset").code == 0)
+            let elsewhere = try scene.sound.record("headset.monitor")
+            try wait(until: "it is played elsewhere") {
+                try level(of: 3000, in: elsewhere) > -20
+            }
+            try wait(until: "the machine is heard") { try scene.level(of: 1000) > -20 }
+            talker.stop()
+            try wait(until: "nothing is played any more") { try scene.list("sink-inputs").count == 1 }
+        }
+
+        @Test func itIsPlayedWithoutAnythingOfTheMachine() throws {
+            let scene = try SoundScene("--output", "headset")
+            let recording = try scene.sound.record("headset.monitor")
+            let talker = try Talker(in: scene.broadcast.directory, 440)
+            defer { talker.stop() }
+            try wait(until: "it is played") { try !scene.list("sink-inputs").isEmpty }
+            try wait(until: "it is heard as it is said") { abs(try level(of: 440, in: recording) + 12.04) < 0.2 }
+            #expect(try scene.sound.recorders.count == 1, "that of the test")
+            // Longer than a server may take to answer: it does, though nothing is heard of it.
+            MonotonicClock.sleep(for: .seconds(5))
+            let status = try scene.status()
+            #expect(status.text.contains("\"device\":\"headset\"") && status.state == "off")
+            #expect(scene.process.errorOutput.isEmpty)
+            // The sound server ends in the middle of it.
+            try scene.sound.crash()
+            try scene.sound.restart()
+            try wait(until: "it is played again") { try !scene.list("sink-inputs").isEmpty }
+        }
+    }
+}
