@@ -50,7 +50,7 @@ let package = Package(
         ),
         .target(
             name: "Sender",
-            dependencies: ["FrameBridge", "Media", "Pixels", "Posix", "SoundCoding", "Time", "VideoEncoding"],
+            dependencies: ["FrameBridge", "Media", "Pixels", "Posix", "RTP", "SoundCoding", "Time", "VideoEncoding"],
             swiftSettings: safe
         ),
         .target(
@@ -261,7 +261,8 @@ let package = Package(
         .testTarget(
             name: "SenderTests",
             dependencies: [
-                "Differential", "FrameBridge", "Media", "Pixels", "Posix", "Sender", "TestSupport", "Time",
+                "Differential", "FrameBridge", "Media", "Pixels", "Posix", "Sender", "SoundCoding", "TestSupport",
+                "Time",
                 "VideoEncoding",
             ],
             swiftSettings: swift

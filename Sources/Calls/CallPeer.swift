@@ -42,8 +42,10 @@ final class CallPeer: Sendable {
     private let place: String
     /// Servers of STUN and TURN beside those of all peers.
     private let servers: [ICEServer]
-    /// Takes what the other side sends; nil if that is not wanted.
+    /// Takes the picture that the other side sends; nil if that is not wanted.
     private let receiver: (any FrameReceiver)?
+    /// Whether the other side's voice is wanted.
+    private let takesVoice: Bool
     private let signalled: @Sendable (Signal, CallPeer) -> Void
     private let stage = Mutex(Stage.none)
     /// Candidates of the other side that were tried: each costs packets to an address that it names.
@@ -56,7 +58,8 @@ final class CallPeer: Sendable {
     ///   - call: the call, as people name it.
     ///   - place: where the other side is, for people.
     ///   - servers: of STUN and TURN, for an offer, beside those of all peers.
-    ///   - receiver: takes what the other side sends; nil if that is not wanted.
+    ///   - takesVoice: whether the other side's voice is wanted, for which an offer has the sound in any case.
+    ///   - receiver: takes the picture that the other side sends; nil if that is not wanted.
     init(
         _ peers: PeerGroup,
         codecs: [[VideoCodec]],
@@ -64,12 +67,14 @@ final class CallPeer: Sendable {
         of call: String,
         at place: String,
         servers: [ICEServer] = [],
+        takesVoice: Bool = false,
         receiver: (any FrameReceiver)? = nil,
         signalled: @escaping @Sendable (Signal, CallPeer) -> Void
     ) {
         (self.peers, self.codecs, self.audience) = (peers, codecs, audience)
         (self.call, self.place) = (call, place)
-        (self.servers, self.receiver, self.signalled) = (servers, receiver, signalled)
+        (self.servers, self.takesVoice) = (servers, takesVoice)
+        (self.receiver, self.signalled) = (receiver, signalled)
     }
 
     /// Of the peer; nil if there is none.
@@ -83,7 +88,8 @@ final class CallPeer: Sendable {
     func offer() {
         perform { [self] loop in
             let number = loop.offer(
-                [.screen(codecs, receives: receiver != nil)] + (peers.offersSound ? [.sound()] : []),
+                [.screen(codecs, receives: receiver != nil)]
+                    + (peers.offersSound || takesVoice ? [.sound(receives: takesVoice)] : []),
                 for: audience,
                 servers: servers
             ) {
@@ -109,7 +115,7 @@ final class CallPeer: Sendable {
                     offer: SessionDescription(parsing: sdp),
                     codecs: codecs,
                     receives: receiver != nil,
-                    sound: .sound()
+                    sound: .sound(receives: takesVoice)
                 )
             } catch {
                 return end("has sent an offer that cannot be answered: \(error)", isFinal: true, in: loop)

@@ -41,8 +41,9 @@ package final class Peer {
     /// Who sees and hears what it gets.
     let audience: Audience
     let signalled: (Signal) -> Void
-    /// Takes what the peer sends.
+    /// Take the picture that the peer sends, and what it says.
     private let receiver: (any FrameReceiver)?
+    private let voices: (any SoundReceiver)?
     private let transport: PeerTransport
     private var session: PeerSession
     private var hasPath = false
@@ -53,6 +54,8 @@ package final class Peer {
     private let mid: String?
     /// Whether it wants the sound.
     let getsSound: Bool
+    /// Whether it may be heard, if somebody lets it speak.
+    var canSpeak: Bool { voices != nil }
     /// Whether it wants the picture. One that does not only shows its own, or hears.
     var getsPicture: Bool { choice != nil }
     /// What the peer gets, and what it changes to at a keyframe; nil for no picture.
@@ -67,7 +70,8 @@ package final class Peer {
 
     /// - Parameters:
     ///   - choice: what it gets first; nil for no picture.
-    ///   - incoming: what the peer sends by the agreement, and who takes it.
+    ///   - incoming: what the peer sends by the agreement.
+    ///   - receiver, voices: take it.
     ///   - transport: has what this side has told or will tell the peer.
     /// - Returns: nil if OpenSSL has no memory.
     init?(
@@ -78,7 +82,9 @@ package final class Peer {
         _ choice: Choice?,
         _ streams: StreamBundle,
         for audience: Audience,
-        incoming: (streams: IncomingBundle, receiver: any FrameReceiver)?,
+        incoming: IncomingBundle?,
+        _ receiver: (any FrameReceiver)?,
+        voices: (any SoundReceiver)?,
         over transport: PeerTransport,
         identity: DTLSIdentity,
         now: Instant,
@@ -88,7 +94,7 @@ package final class Peer {
             agreement.role,
             expecting: agreement.remote.fingerprints,
             streams: streams,
-            incoming: incoming?.streams,
+            incoming: incoming,
             identity: identity,
             now: now
         )
@@ -104,7 +110,8 @@ package final class Peer {
         self.transport = transport
         self.session = session
         self.signalled = signalled
-        receiver = incoming?.receiver
+        self.receiver = agreement.video?.isReceived ?? false ? receiver : nil
+        self.voices = agreement.sound?.isReceived ?? false ? voices : nil
         wanted = choice
         since = now
         transport.setRemote(agreement.remote.credentials)
@@ -196,6 +203,7 @@ package final class Peer {
         _ = session.takeData()
         session.poll(at: now, in: &batch) { transport.send($0) }
         if let receiver { for frame in session.takeFrames() { receiver.take(frame) } }
+        if let voices { for packet in session.takeSound() { voices.take(packet, from: number) } }
         let isAsked = mid.map { session.takeKeyframeRequest(of: $0, at: now) } ?? false
         let needsKeyframe = isAsked || wantsFirstKeyframe
         wantsFirstKeyframe = false
@@ -286,6 +294,7 @@ package final class Peer {
             rung: choice?.rung ?? 0,
             isConnected: isConnected,
             isReceived: receiver != nil,
+            canSpeak: canSpeak,
             bitrate: pictureRate.bitrate,
             sound: getsSound ? PeerStatus.Sound(bitrate: soundRate.bitrate, soundStatistics) : nil,
             profile: session.profile,

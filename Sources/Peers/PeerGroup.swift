@@ -22,19 +22,23 @@ package final class PeerGroup: MediaSink {
         package var soundHorizon: @Sendable () -> Instant?
         /// Whether offers have the sound too, asked before each. A peer whose offer asks for it gets it anyway.
         package var offersSound: @Sendable () -> Bool
+        /// Takes what peers say, on the network thread; nil if none may speak.
+        package var voices: (any SoundReceiver)?
 
         package init(
             renditions: [Rendition],
             ice: ICEAgent.Configuration,
             horizon: @escaping @Sendable () -> Instant? = { nil },
             soundHorizon: @escaping @Sendable () -> Instant? = { nil },
-            offersSound: @escaping @Sendable () -> Bool = { false }
+            offersSound: @escaping @Sendable () -> Bool = { false },
+            voices: (any SoundReceiver)? = nil
         ) {
             self.renditions = renditions
             self.ice = ice
             self.horizon = horizon
             self.soundHorizon = soundHorizon
             self.offersSound = offersSound
+            self.voices = voices
         }
 
         func rendition(of codec: VideoCodec, rung: Int) -> Rendition {
@@ -179,6 +183,8 @@ package final class PeerGroup: MediaSink {
 
     /// Whether an offer shall have the sound too.
     package var offersSound: Bool { configuration.offersSound() }
+    /// Whether peers may be asked to send their voices.
+    package var takesVoices: Bool { configuration.voices != nil }
 
     /// - Parameter changed: is called on the network thread with the machine's addresses when they have changed.
     package func onAddressChange(_ changed: @escaping @Sendable (Set<String>) -> Void) {

@@ -110,7 +110,7 @@ package final class PeerLoop {
     ///   - agreement: on a stream of pictures at the most, in codecs that there are renditions of, and one of sound.
     ///   - call: the call that it is in, as people name it.
     ///   - address: where it was signalled from.
-    ///   - receiver: takes what the peer sends.
+    ///   - receiver: takes the picture that the peer sends.
     ///   - signalled: is called on the network thread, and not by this method.
     /// - Returns: nil if no UDP port is free, or the machine has no address.
     package func add(
@@ -269,7 +269,9 @@ package final class PeerLoop {
             choice,
             streams,
             for: audience,
-            incoming: receiver.flatMap { receiver in agreement.incoming(using: &random).map { ($0, receiver) } },
+            incoming: agreement.incoming(using: &random),
+            receiver,
+            voices: configuration.voices,
             over: transport,
             identity: identity,
             now: now,
@@ -463,6 +465,7 @@ package final class PeerLoop {
         if peers.isEmpty { histories.removeAll() }
         for peer in ended {
             departed.add(peer)
+            if peer.canSpeak { configuration.voices?.end(peer.number) }
             if let end = peer.end { signals.append((peer, .ended(end, peer.status))) }
         }
         hasChanged = true

@@ -20,6 +20,8 @@ package struct PeerStatus: Sendable {
     package let isConnected: Bool
     /// Whether it shows a picture of its own.
     package let isReceived: Bool
+    /// Whether its voice is taken, if somebody lets it speak.
+    package let canSpeak: Bool
     /// Of the picture, in bits a second, protocol headers not counted.
     package let bitrate: Int
     /// Nil if it does not get the sound.

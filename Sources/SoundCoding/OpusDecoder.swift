@@ -31,55 +31,47 @@ package struct OpusDecoder: ~Copyable {
         samples.deallocate()
     }
 
-    /// Decodes a packet.
-    ///
-    /// - Parameter body: gets the samples, which are valid until it returns.
-    package mutating func decode<Result: ~Copyable>(
-        _ packet: Span<UInt8>,
-        _ body: (Span<Int16>) -> Result
-    ) throws(OpusError) -> Result {
+    /// Decodes a packet, and appends its samples.
+    package mutating func decode(_ packet: Span<UInt8>, appendingTo sound: inout [Int16]) throws(OpusError) {
         // libopus takes an empty packet for one that is lost.
         if packet.isEmpty { throw OpusError(call: "opus_decode", code: OPUS_INVALID_PACKET) }
-        return try decode(packet, Self.mostSamples, isCopy: false, body)
+        try decode(packet, Self.mostSamples, isCopy: false, &sound)
     }
 
     /// Decodes the copy of a packet that is lost in the one after it (RFC 6716 §2.1.7); if there is none, makes up for it.
     ///
     /// - Parameter samples: of the lost packet in each channel, a multiple of 120 up to `mostSamples`.
-    package mutating func recover<Result: ~Copyable>(
+    package mutating func recover(
         _ samples: Int,
         from packet: Span<UInt8>,
-        _ body: (Span<Int16>) -> Result
-    ) throws(OpusError) -> Result {
+        appendingTo sound: inout [Int16]
+    ) throws(OpusError) {
         precondition(Self.canMakeUp(samples))
-        return try decode(packet, samples, isCopy: true, body)
+        try decode(packet, samples, isCopy: true, &sound)
     }
 
     /// Makes up for what is lost, so that it sounds as what was decoded before, and fades.
     ///
     /// - Parameter samples: in each channel, as of `recover`.
-    package mutating func conceal<Result: ~Copyable>(
-        _ samples: Int,
-        _ body: (Span<Int16>) -> Result
-    ) throws(OpusError) -> Result {
+    package mutating func conceal(_ samples: Int, appendingTo sound: inout [Int16]) throws(OpusError) {
         precondition(Self.canMakeUp(samples))
-        return try decode(Span(), samples, isCopy: false, body)
+        try decode(Span(), samples, isCopy: false, &sound)
     }
 
     private static func canMakeUp(_ samples: Int) -> Bool {
         unit...mostSamples ~= samples && samples.isMultiple(of: unit)
     }
 
-    private mutating func decode<Result: ~Copyable>(
+    private mutating func decode(
         _ packet: Span<UInt8>,
-        _ samples: Int,
+        _ count: Int,
         isCopy: Bool,
-        _ body: (Span<Int16>) -> Result
-    ) throws(OpusError) -> Result {
-        let count = packet.withUnsafeBufferPointer { packet in
-            opus_decode(decoder, packet.baseAddress, Int32(packet.count), self.samples, Int32(samples), isCopy ? 1 : 0)
+        _ sound: inout [Int16]
+    ) throws(OpusError) {
+        let decoded = packet.withUnsafeBufferPointer { packet in
+            opus_decode(decoder, packet.baseAddress, Int32(packet.count), samples, Int32(count), isCopy ? 1 : 0)
         }
-        guard count > 0 else { throw OpusError(call: "opus_decode", code: count) }
-        return body(Span(_unsafeStart: UnsafePointer(self.samples), count: Int(count) * channels))
+        guard decoded > 0 else { throw OpusError(call: "opus_decode", code: decoded) }
+        sound += UnsafeBufferPointer(start: samples, count: Int(decoded) * channels)
     }
 }

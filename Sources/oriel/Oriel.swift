@@ -13,9 +13,9 @@ struct Oriel: ParsableCommand {
         version: "0.1.0",
         subcommands: [
             Share.self, Start.self, Attach.self, Pause.self, Resume.self, Stop.self, Status.self, List.self,
-            Inspect.self, Source.self, Accept.self, Reject.self, Kick.self, Known.self, Forget.self, Leave.self,
-            SetCommand.self, Hear.self, SoundCommand.self, Mute.self, Unmute.self, Rooms.self, View.self, Ask.self,
-            TokenReader.self,
+            Inspect.self, Source.self, Accept.self, Reject.self, Kick.self, Talk.self, Known.self, Forget.self,
+            Leave.self, SetCommand.self, Hear.self, SoundCommand.self, Mute.self, Unmute.self, Rooms.self, View.self,
+            Ask.self, TokenReader.self,
         ]
     )
 

@@ -27,6 +27,7 @@ enum BridgePeer {
             case "pair": try pair(in: directory, options)
             case "mutate": try mutate(directory, options)
             case "sing": try sing(in: directory, options)
+            case "listen": try listen(in: directory, options)
             default: exit(64)
             }
         } catch {

@@ -66,7 +66,8 @@ import WebRTC
         let report = try web.request("GET", path)
         #expect(report.status == 200)
         #expect(report["content-type"] == "application/json")
-        let pattern = #/{"limit":"link","quantizer":12,"queue_ms":0,"rendition":1(,"target_bps":1000000)?}\s/#
+        let pattern =
+            #/{"limit":"link","quantizer":12,"queue_ms":0,"rendition":1,"talk":"off"(,"target_bps":1000000)?}\s/#
         #expect(try pattern.wholeMatch(in: report.text) != nil, "\(report.text)")
         #expect(try web.connect().request("GET", path).status == 401)
         for other in ["/api/viewers/", "/api/viewers/0123", path + "0"] {

@@ -22,7 +22,7 @@ final class WebFixture: Sendable {
 
     let peers: PeerGroup
     let call: WebCall
-    let status = WebStatus()
+    let status: WebStatus
     let picture = Picture()
     let log: Log
     private let service: WebService
@@ -53,10 +53,12 @@ final class WebFixture: Sendable {
         codecs: [VideoCodec] = [.vp8],
         iceServers: [ICEServer] = [],
         limits: HTTPServer.Limits = HTTPServer.Limits(),
-        proxies: [AddressRange] = []
+        proxies: [AddressRange] = [],
+        talkers: FakeTalkers? = nil
     ) throws {
         server = HTTPServer(limits: limits, proxies: proxies)
-        let status = status
+        let status = WebStatus(hearsViewers: talkers != nil)
+        self.status = status
         peers = try PeerGroup(
             PeerGroup.Configuration(
                 renditions: codecs.enumerated().map { index, codec in
@@ -69,12 +71,13 @@ final class WebFixture: Sendable {
                         bitrate: 1_000_000
                     )
                 },
-                ice: ICEAgent.Configuration(servers: iceServers, addresses: ["127.0.0.1"])
+                ice: ICEAgent.Configuration(servers: iceServers, addresses: ["127.0.0.1"]),
+                voices: talkers
             )
         )
         let log = Log()
         self.log = log
-        call = WebCall(peers, codecs: [codecs], viewerLimit: viewerLimit) { event in
+        call = WebCall(peers, codecs: [codecs], viewerLimit: viewerLimit, talk: talkers?.desk) { event in
             status.note(event)
             log.events.withLock { $0.append("\(event)") }
         }
@@ -116,8 +119,8 @@ final class WebFixture: Sendable {
     }
 
     /// Lets a viewer in. Returns the answer's response, with the path of its session and its entity tag.
-    func join() throws -> (response: ReceivedResponse, session: String, tag: String) {
-        let response = try request("POST", "/whep", [Self.sdp], body: Self.offer)
+    func join(by offer: String = offer) throws -> (response: ReceivedResponse, session: String, tag: String) {
+        let response = try request("POST", "/whep", [Self.sdp], body: offer)
         return (response, "/\(response["location"] ?? "")", response["etag"] ?? "")
     }
 
@@ -128,6 +131,12 @@ final class WebFixture: Sendable {
         + "m=video 9 UDP/TLS/RTP/SAVPF 96\r\nc=IN IP4 0.0.0.0\r\na=mid:0\r\n\(credentials)"
         + "a=fingerprint:sha-256 \((0..<32).map { _ in "AB" }.joined(separator: ":"))\r\na=setup:actpass\r\n"
         + "a=recvonly\r\na=rtcp-mux\r\na=rtpmap:96 VP8/90000\r\n"
+
+    /// The same, which hears and may speak.
+    static let talkingOffer =
+        offer.replacing("BUNDLE 0", with: "BUNDLE 0 1")
+        + "m=audio 9 UDP/TLS/RTP/SAVPF 111\r\nc=IN IP4 0.0.0.0\r\na=mid:1\r\n"
+        + "a=sendrecv\r\na=rtcp-mux\r\na=rtpmap:111 opus/48000/2\r\n"
 
     /// Ends in the order of a sender. What was ended stays so.
     func close() {

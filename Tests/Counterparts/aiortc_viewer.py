@@ -1,13 +1,58 @@
 """WHEP viewer on aiortc, a WebRTC stack in Python with OpenSSL, libsrtp and FFmpeg. It offers VP8, not VP9."""
 
 import asyncio
+import fractions
+import math
+import random
+import struct
 
-from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
+from aiortc import MediaStreamTrack, RTCConfiguration, RTCPeerConnection, RTCSessionDescription
+from aiortc.codecs.opus import OpusEncoder
 from aiortc.mediastreams import MediaStreamError
+from av import AudioFrame
 from av.video.reformatter import Colorspace
 
 from png import write_png
 from whep import protection_profile, run
+
+
+class Tone(MediaStreamTrack):
+    """A tone, in frames of 20 ms."""
+
+    kind = "audio"
+
+    def __init__(self, frequency):
+        super().__init__()
+        self.frequency = frequency
+        self.count = 0
+
+    async def recv(self):
+        loop = asyncio.get_running_loop()
+        if self.count == 0:
+            self.start = loop.time()
+        await asyncio.sleep(max(0, self.start + self.count * 0.02 - loop.time()))
+        samples = range(self.count * 960, (self.count + 1) * 960)
+        values = (int(8192 * math.sin(2 * math.pi * self.frequency * index / 48000)) for index in samples)
+        frame = AudioFrame(format="s16", layout="mono", samples=960)
+        frame.planes[0].update(struct.pack("<960h", *values))
+        frame.sample_rate, frame.pts, frame.time_base = 48000, self.count * 960, fractions.Fraction(1, 48000)
+        self.count += 1
+        return frame
+
+
+def speak_badly():
+    """Has this stack send twenty packets for each: random, of any duration, or cut off."""
+    encode = OpusEncoder.encode
+
+    def several(self, frame, *arguments):
+        packets, timestamp = encode(self, frame, *arguments)
+        for index in range(20):
+            packet = bytearray(packets[0] if index % 2 else random.randbytes(random.randint(1, 300)))
+            packet[0] = random.randrange(256)
+            packets.append(bytes(packet[: random.randint(1, len(packet))]))
+        return packets, timestamp
+
+    OpusEncoder.encode = several
 
 
 class Viewer:
@@ -21,7 +66,11 @@ class Viewer:
         self.connection = RTCPeerConnection(RTCConfiguration(iceServers=[]))
         self.connection.on("track", self.read_track)
         self.connection.addTransceiver("video", direction="recvonly")
-        if self.arguments.sound:
+        if self.arguments.talk:
+            if self.arguments.badly:
+                speak_badly()
+            self.connection.addTransceiver(Tone(self.arguments.talk), direction="sendrecv")
+        elif self.arguments.sound:
             self.connection.addTransceiver("audio", direction="recvonly")
         await self.connection.setLocalDescription(await self.connection.createOffer())
         return self.connection.localDescription.sdp
@@ -31,6 +80,8 @@ class Viewer:
             try:
                 while True:
                     frame = await track.recv()
+                    if track.kind == "audio" and not self.arguments.sound:
+                        continue
                     if track.kind == "audio":
                         self.arguments.sound.write(bytes(frame.planes[0])[: frame.samples * 4])
                         continue
@@ -71,4 +122,4 @@ class Viewer:
 
 
 if __name__ == "__main__":
-    run(Viewer, __doc__, png=True, sound=True)
+    run(Viewer, __doc__, png=True, sound=True, talk=True)

@@ -48,7 +48,9 @@ class Viewer:
         receive_only = GstWebRTC.WebRTCRTPTransceiverDirection.RECVONLY
         transceiver = self.connection.emit("add-transceiver", receive_only, Gst.Caps.from_string(caps))
         transceiver.set_property("do-nack", True)
-        if self.arguments.sound:
+        if self.arguments.talk:
+            self.add_tone(self.arguments.talk)
+        elif self.arguments.sound:
             self.connection.emit("add-transceiver", receive_only, Gst.Caps.from_string(OPUS))
         self.pipeline.set_state(Gst.State.PLAYING)
         offer = self.ask("create-offer", None).get_value("offer")
@@ -59,6 +61,17 @@ class Viewer:
                 break
             await asyncio.sleep(0.05)
         return self.connection.get_property("local-description").sdp.as_text()
+
+    def add_tone(self, frequency):
+        """Sends a tone, and copies of each packet in the one behind it."""
+        tone = Gst.parse_bin_from_description(
+            f"audiotestsrc is-live=true freq={frequency} volume=0.25 ! audio/x-raw,rate=48000,channels=1 !"
+            f" opusenc inband-fec=true packet-loss-percentage=20 audio-type=voice ! rtpopuspay pt=111 !"
+            f' capsfilter caps="{OPUS}"',
+            True,
+        )
+        self.pipeline.add(tone)
+        tone.link(self.connection)
 
     def ask(self, action, argument):
         """Asks webrtcbin and waits for its reply, which lives as long as the viewer."""
@@ -82,12 +95,15 @@ class Viewer:
             return
         name = pad.get_current_caps().get_structure(0).get_value("encoding-name")
         sink = "appsink name=sink sync=false emit-signals=true"
-        if name == "OPUS":
+        if name == "OPUS" and not self.arguments.sound:
+            decoding = "fakesink"
+        elif name == "OPUS":
             decoding = f"rtpopusdepay ! opusdec ! audioconvert ! audioresample ! {SOUND} ! {sink}"
         else:
             decoding = f"{DECODERS[name]} ! {RGB if self.arguments.png else ''} {sink} max-buffers=1 drop=true"
         bin = Gst.parse_bin_from_description(decoding, True)
-        bin.get_by_name("sink").connect("new-sample", self.record if name == "OPUS" else self.count)
+        if application := bin.get_by_name("sink"):
+            application.connect("new-sample", self.record if name == "OPUS" else self.count)
         self.pipeline.add(bin)
         bin.sync_state_with_parent()
         pad.link(bin.get_static_pad("sink"))
@@ -142,4 +158,4 @@ class Viewer:
 
 
 if __name__ == "__main__":
-    run(Viewer, __doc__, relay=True, png=True, sound=True)
+    run(Viewer, __doc__, relay=True, png=True, sound=True, talk=True)

@@ -1,7 +1,8 @@
 """What the WHEP viewers have in common: arguments, the HTTP exchange (draft-ietf-wish-whep), and the report.
 
 A viewer brings a class that is made from the arguments and has these coroutines:
-    offer() -> the SDP of a recvonly offer, candidates included; with arguments.sound also for sound, which goes to that Recording
+    offer() -> the SDP of a recvonly offer, candidates included; with arguments.sound also for sound, which goes to that Recording,
+        and with arguments.talk for sound both ways, of which it sends a tone of so many Hz
     accept(answer) takes the SDP of the answer
     progress() -> (state of the connection, frames decoded so far)
     details() -> what the report tells besides: size, cipher, candidates
@@ -21,13 +22,13 @@ import urllib.parse
 import urllib.request
 
 
-def run(make_viewer, description, relay=False, png=False, sound=False):
+def run(make_viewer, description, relay=False, png=False, sound=False, talk=False):
     """Plays what the command line asks for, prints the report and exits."""
-    arguments = parse_arguments(description, relay, png, sound)
+    arguments = parse_arguments(description, relay, png, sound, talk)
     report = {
         "connected": False, "frames": 0, "width": None, "height": None, "codec": None, "state": "new", "srtp": None,
         "dtls": None, "setup_answer": None, "pair": None, "status": None, "etag": None, "links": [], "deleted": None,
-        "error": None,
+        "talk": None, "error": None,
     }  # fmt: skip
     try:
         asyncio.run(play(make_viewer(arguments), arguments, report))
@@ -37,7 +38,7 @@ def run(make_viewer, description, relay=False, png=False, sound=False):
     sys.exit(0 if report["connected"] and not report["error"] else 1)
 
 
-def parse_arguments(description, relay, png, sound):
+def parse_arguments(description, relay, png, sound, talk):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("url", help="where to POST the offer")
     parser.add_argument("--token", help="bearer token")
@@ -54,6 +55,10 @@ def parse_arguments(description, relay, png, sound):
     if sound:
         parser.add_argument("--sound", metavar="FILE", type=Recording, help="receive sound too, and write what is heard")
         parser.add_argument("--heard", type=float, default=4, help="do not stop before so many seconds are heard (4)")
+    if talk:
+        parser.add_argument("--talk", metavar="HZ", type=float, help="send sound too: a tone")
+        parser.add_argument("--ask", action="store_true", help="ask to speak")
+        parser.add_argument("--badly", action="store_true", help="send packets that are none, a thousand a second")
     if png:
         parser.add_argument("--png", metavar="FILE", help="write the last picture, read as BT.709 of limited range")
     return parser.parse_args()
@@ -69,6 +74,8 @@ async def play(viewer, arguments, report):
         resource = await asyncio.to_thread(Resource, arguments.url, arguments.token, offer, report)
         report["codec"], report["setup_answer"] = codec(resource.answer), setup(resource.answer)
         await viewer.accept(resource.answer)
+        if getattr(arguments, "ask", False):
+            report["talk"] = await asyncio.to_thread(resource.ask)
         end = time.monotonic() + arguments.seconds
         while time.monotonic() < end and not stopped.is_set():
             report["state"], report["frames"] = await viewer.progress()
@@ -116,6 +123,11 @@ class Resource:
     def delete(self):
         """Ends the session and tells the status."""
         return self.request("DELETE", self.location, {})[0]
+
+    def ask(self):
+        """Asks to speak, and tells the status and what the server says of it."""
+        status, _, body = self.request("POST", self.location + "/talk", {}, b"")
+        return [status, json.loads(body)["talk"] if status in (200, 202) else body.strip()]
 
     def request(self, method, url, headers, body=None):
         request = urllib.request.Request(url, body, {**self.authorization, **headers}, method=method)

@@ -35,6 +35,8 @@ struct HeardSound {
     /// - Parameter path: of a file of samples, 16 bit, 48 kHz, two channels.
     init(_ path: String) { clip = SoundClip(reading: path, channels: 2) }
 
+    init(_ clip: SoundClip) { self.clip = clip }
+
     /// How much louder the tone of a channel is than all else in it, in dB, in the seconds of a range.
     func purity(of frequency: Double, channel: Int, in range: Range<Double>) -> Double {
         let samples = clip.part(range).channel(channel)

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import Media
 import Posix
+import Sender
 import TestSupport
 import Testing
 import Time
@@ -78,6 +79,15 @@ import WebRTC
                 CallEvent(.left(viewer, .closedByPeer, .hungUp), in: .web),
                 ["event": "peer_left", "call": "web", "id": "3", "name": "Ann", "address": "::1", "reason": "hung_up"]
             ),
+            (
+                CallEvent(.asked(3), in: "web", name: "Ann"),
+                ["event": "talk_asked", "call": "web", "id": "3", "name": "Ann"]
+            ),
+            (CallEvent(.granted(3), in: "\(room)", name: ""), ["event": "talk_granted", "call": "\(room)", "id": "3"]),
+            (CallEvent(.revoked(3), in: "web", name: ""), ["event": "talk_revoked", "call": "web", "id": "3"]),
+            (CallEvent(.started(3, isNews: true), in: nil, name: ""), ["event": "talk_started", "id": "3"]),
+            (CallEvent(.started(3, isNews: false), in: "web", name: ""), ["event": "talk_started", "id": "3"]),
+            (CallEvent(.ended(3), in: "web", name: ""), ["event": "talk_ended", "id": "3"]),
             (.ended(.web), ["event": "call_ended", "call": "web", "reason": "ended"]),
             (.joined(plain, sentence: "sending"), ["event": "call_joined", "call": "rtp://192.0.2.1:5004"]),
             (CallEvent(.joined(room: "tea"), in: room), ["event": "call_joined", "call": "\(room)"]),
@@ -129,6 +139,16 @@ import WebRTC
             #expect(Set(line.keys).subtracting(expected.keys).isSubset(of: ["time", "call"]))
             #expect(try #/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/#.wholeMatch(in: line["time"] ?? "") != nil)
         }
+    }
+
+    /// People are told who speaks, and how to let somebody.
+    @Test func peopleAreToldOfTalkers() {
+        let asked = CallEvent(.asked(3), in: "web", name: "Ann").sentence
+        #expect(asked == #"viewer 3 ("Ann") asks to speak: "oriel talk 3 on" lets it"#)
+        let room = CallEvent(.started(4, isNews: true), in: "room+https://h/tea", name: "").sentence
+        #expect(room == "room+https://h/tea: viewer 4 speaks")
+        #expect(CallEvent(.started(4, isNews: false), in: "web", name: "").sentence == nil)
+        #expect(CallEvent(.ended(4), in: "web", name: "").sentence == nil)
     }
 
     @Test(arguments: [

@@ -35,6 +35,8 @@ import WebRTC
         "--turn-secret-file": [["/dev/null"]],
         "--accept": [["all"], ["ask"], ["known"]],
         "--answer-timeout": [["1"], ["3600"]],
+        "--talkback": [["off"], ["ask"], ["on"]],
+        "--talkers": [["1"], ["4"]],
         "--as": [["Ann"], ["-- a \"b\""]],
         "--note": [["for the demo"], ["--n"]],
         "--trust": [["authority.pem"], ["--t"]],

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import FrameBridge
 import Glibc
 import Media
 import Peers
@@ -42,6 +43,23 @@ import WebRTC
         let commands = SenderCommands(scene.calls, web: web, lobby: nil)
         guard case .refused(let reason) = commands.reply(to: .kick(viewer: number)) else { throw Unexpected() }
         #expect(reason == "no viewer \(number) looks in")
+    }
+
+    @Test func whoCannotSpeakIsNotLet() throws {
+        let scene = try CallScene()
+        defer { scene.calls.close() }
+        for isOn in [true, false] {
+            let reason = try refusal(scene.commands, .talk(viewer: 3, isOn: isOn))
+            #expect(reason == "no viewer is heard here: start it with --talkback ask")
+        }
+        let folder = try TemporaryDirectory()
+        let sender = try SenderFolder(in: BridgeDirectory(path: folder.file("bridge"), create: true))
+        let talk = try TalkBack(.ask, places: 1, into: SoundWriter(talkIn: sender)) { _ in
+        } problem: { _ in
+        }
+        defer { talk.close() }
+        let commands = SenderCommands(scene.calls, web: nil, lobby: nil, talk: talk)
+        #expect(try refusal(commands, .talk(viewer: 3, isOn: true)) == "no viewer 3 looks in")
     }
 
     /// Whether somebody was known is told, so that a command can say that nobody was.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Media
 import Sender
 import Testing
 
@@ -28,6 +29,31 @@ import Testing
         let line = try JSONDecoder().decode(Line.self, from: Data(json(viewer(pictures)).utf8))
         #expect(line.pictures == cells[0] && line.codec == (cells[1] == "-" ? "" : cells[1]) && line.sender == 7)
         #expect(line.rendition == Int(cells[2]))
+    }
+
+    /// What somebody may say, and how it is heard.
+    @Test func whoSpeaksIsTold() throws {
+        struct Line: Decodable { let talk: String, voice: [String: Double]? }
+        func told(_ entry: ViewerEntry) throws -> (cell: String?, line: Line) {
+            let cells = Dictionary(uniqueKeysWithValues: zip(ViewerEntry.head, entry.row))
+            return (cells["talk"], try JSONDecoder().decode(Line.self, from: Data(json(entry).utf8)))
+        }
+        var entry = viewer(.sent)
+        let off = try told(entry)
+        #expect(off.cell == "-" && off.line.talk == "off" && off.line.voice == nil)
+        var somebody = entry.viewer
+        somebody.talk = .asked
+        entry = ViewerEntry(sender: 7, viewer: somebody)
+        let asked = try told(entry)
+        #expect(asked.cell == "asked" && asked.line.talk == "asked" && asked.line.voice == nil)
+        somebody.talk = .speaking
+        somebody.voice = SenderStatus.Voice(levelDb: -23.4, lossRatio: 0.02, concealedRatio: 0.01, bufferMs: 35)
+        entry = ViewerEntry(sender: 7, viewer: somebody)
+        let speaking = try told(entry)
+        #expect(speaking.cell == "speaking, -23 dB, 2 % lost, 1 % made up, 35 ms")
+        #expect(
+            speaking.line.voice == ["level_db": -23.4, "loss_ratio": 0.02, "concealed_ratio": 0.01, "buffer_ms": 35]
+        )
     }
 
     /// A sender says so itself, and one that says anything else is not believed.

@@ -29,12 +29,12 @@ import Time
             return switch request {
             case .status: .status(report: Self.status)
             case .kick(let viewer): viewer == 7 ? .done() : .refused(reason: "no viewer \(viewer) looks in")
-            case .accept, .reject, .forget, .setBitrate, .add, .leave: .done()
+            case .talk, .accept, .reject, .forget, .setBitrate, .add, .leave: .done()
             }
         }
         let requests: [SenderRequest] = [
             .status, .kick(viewer: 7), .kick(viewer: .max), .setBitrate(bitrateBps: 30_000), .accept(knock: 1),
-            .reject(knock: 2), .leave(call: "web"),
+            .reject(knock: 2), .leave(call: "web"), .talk(viewer: 7, isOn: true),
             .add(call: SenderRequest.Addition(name: "whip+http://h/\u{1F}\"", whipToken: "t", localPort: 65_535)),
         ]
         let answers = try requests.map { try ask($0) }

@@ -48,7 +48,21 @@ package enum Counterparts {
         package let pair: String?
         package let status: Int?
         package let deleted: Int?
+        /// Status of the wish to speak, and what the sender says of it.
+        package let talk: Talk?
         package let error: String?
+
+        /// An array of both.
+        package struct Talk: Decodable, Sendable {
+            package let status: Int
+            package let state: String
+
+            package init(from decoder: any Decoder) throws {
+                var values = try decoder.unkeyedContainer()
+                status = try values.decode(Int.self)
+                state = try values.decode(String.self)
+            }
+        }
     }
 
     /// A viewer that looks at `url` and tells at its end what it saw.

@@ -194,6 +194,15 @@ package final class Network {
         try Subprocess.run(atViewer(["nft", rules]))
     }
 
+    /// Loses part of what viewers send by UDP, at most 999 of 1000, from now on.
+    package func loseFromViewers(perThousand: Int) throws {
+        let rules = """
+            add table inet loss; add chain inet loss in { type filter hook input priority 0; }; \
+            add rule inet loss in meta l4proto udp numgen random mod 1000 < \(perThousand) drop
+            """
+        try Subprocess.run(atSender(["nft", rules]))
+    }
+
     /// Loses what the sender sends by UDP beyond a rate, but to a port of the viewers.
     package func limitFromSender(kilobytesPerSecond rate: Int, exceptTo port: Int) throws {
         let rules = """

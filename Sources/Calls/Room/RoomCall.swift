@@ -76,7 +76,8 @@ package final class RoomCall: JoinedCall {
         (self.receiver, self.lobby) = (receiver, lobby)
         var introduction = RoomIntroduction()
         (introduction.name, introduction.note) = (name, note)
-        (introduction.asks, introduction.receives) = (lobby != nil, receiver != nil)
+        introduction.asks = lobby != nil
+        introduction.receives = receiver != nil || peers.takesVoices
         introduction.fingerprint = peers.fingerprint
         driver = SessionDriver(RoomSession(room: address.room, introduction), by: web)
         state = Mutex(State(end: ended))
@@ -272,8 +273,14 @@ package final class RoomCall: JoinedCall {
             return nil
         }
         let place = "room \(address.room)"
-        let peer = CallPeer(peers, codecs: codecs, of: "\(address)", at: place, receiver: receiver) {
-            [weak self, web] signal, peer in
+        let peer = CallPeer(
+            peers,
+            codecs: codecs,
+            of: "\(address)",
+            at: place,
+            takesVoice: peers.takesVoices,
+            receiver: receiver
+        ) { [weak self, web] signal, peer in
             web.perform { [weak self] in self?.take(signal, of: peer) }
         }
         state.withLock { $0.peer = peer }

@@ -15,7 +15,7 @@ extension RoomCall {
         case peerLeft(number: Int?, why: String, EndReason)
         /// A third member was told that this side is busy.
         case turnedAway
-        /// Neither of the two shows the other's picture.
+        /// Neither of the two shows the other's picture, or plays its voice.
         case pointless
         /// What came from the server or the other member does nothing.
         case ignored(String)
@@ -26,11 +26,11 @@ extension RoomCall {
             case .joined(let room): "in room \(room)"
             case .waiting: "the other member of the room lets people in one by one: waiting for an answer"
             case .peerCame(_, let codec?): "the other member of the room looks in, \(codec.rawValue)"
-            case .peerCame(_, nil): "the other member of the room shows its picture, and does not look in"
+            case .peerCame(_, nil): "the other member of the room is there, and does not look in"
             case .peerLeft(_, let why, _): "the other member of the room \(why)"
             case .turnedAway: "a third member of the room was told that this side is busy"
             case .pointless:
-                "neither side shows the other's picture, so nothing is sent: start one of them with --render"
+                "neither side shows the other's picture, so nothing is sent: start one of them with --render or --talkback"
             case .ignored(let what): "the room sent what does nothing: \(what)"
             }
         }

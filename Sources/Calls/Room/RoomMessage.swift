@@ -78,7 +78,7 @@ package struct RoomIntroduction: Sendable, Equatable {
     package var note = ""
     /// Whether it lets others in one by one.
     package var asks = false
-    /// Whether it shows its person what the other one sends.
+    /// Whether it shows or plays what the other one sends.
     package var receives = false
     /// Of the certificate that it has in all its calls: by this it is known again, as only the one who has the certificate can be
     /// connected to (RFC 8122 §5).

@@ -21,6 +21,8 @@ struct ViewerLimits {
         recovery: candidatesOfOneNetwork.recovery
     )
     private var starts: NetworkAllowance
+    /// Wishes to speak of a network: the most at once, and the interval in which another one is allowed.
+    private var wishes = NetworkAllowance(limit: 10, recovery: .seconds(3))
 
     /// - Parameter viewerLimit: the most viewers, all of whom may come again at once and be behind one address.
     init(viewerLimit: Int) {
@@ -29,6 +31,11 @@ struct ViewerLimits {
 
     /// Whether a viewer may come, or begin a new generation of ICE.
     mutating func mayStart(_ address: String, now: Instant) -> Bool { starts.take(from: address, now: now) == 1 }
+
+    /// A viewer wishes to speak. Returns in how many seconds it may, if it may not now.
+    mutating func waitToAsk(_ address: String, now: Instant) -> Int? {
+        wishes.take(from: address, now: now) == 1 ? nil : wishes.wait(of: address, now: now)
+    }
 
     /// Returns how many of the candidates may be tried.
     mutating func admit(_ count: Int, of address: String, now: Instant) -> Int {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Media
 import Peers
 import Time
 
@@ -8,7 +9,7 @@ struct ViewerReport: Encodable {
         case estimate = "estimate_bps"
         case target = "target_bps"
         case queue = "queue_ms"
-        case rendition, quantizer, limit
+        case rendition, quantizer, limit, talk
     }
 
     /// What its link carries, in bits a second; nil where nothing tells.
@@ -23,20 +24,23 @@ struct ViewerReport: Encodable {
     private let quantizer: Int?
     /// What keeps the picture from being better or newer, in a word.
     private let limit: String?
+    /// What it may say.
+    private let talk: TalkState
 
-    init(_ peer: PeerStatus, target: Int?, _ work: WebStatus.Work) {
+    init(_ peer: PeerStatus, target: Int?, _ work: WebStatus.Work, _ talk: TalkState) {
         estimate = peer.estimate
         self.target = target
         queue = (peer.backlog / .microseconds(1)).rounded() / 1000
         rendition = peer.rung + 1
         (quantizer, limit) = (work.quantizer, work.limit)
+        self.talk = talk
     }
 
     /// In one line.
     var json: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        // Finite numbers and a word can always be encoded.
+        // Finite numbers and words can always be encoded.
         return String(decoding: try! encoder.encode(self), as: UTF8.self)
     }
 }

@@ -1,4 +1,5 @@
 import HTTP
+import Media
 import NIOHTTP1
 import WebRTC
 
@@ -8,9 +9,12 @@ struct WHEPEndpoint: Sendable {
     static let path = "/whep"
     static let methods: [HTTPMethod] = [.GET, .HEAD, .POST]
     static let sessionMethods: [HTTPMethod] = [.PATCH, .DELETE]
+    /// Of the path below a session's by which its viewer asks to speak.
+    static let talkMethods: [HTTPMethod] = [.POST, .DELETE]
     static let offerType = "application/sdp"
     static let fragmentType = "application/trickle-ice-sdpfrag"
     private static let sessionPrefix = path + "/"
+    private static let talkSuffix = "/talk"
 
     let call: WebCall
     let status: WebStatus
@@ -24,8 +28,17 @@ struct WHEPEndpoint: Sendable {
         path.hasPrefix(sessionPrefix) ? String(path.dropFirst(sessionPrefix.count)) : nil
     }
 
+    /// The name of the session whose viewer asks to speak by a path; nil for any other path.
+    static func talkingSession(of path: String) -> String? {
+        guard path.hasSuffix(talkSuffix) else { return nil }
+        return session(of: String(path.dropLast(talkSuffix.count)))
+    }
+
     /// Whether a request changes or ends a session that there is.
     func isForSession(_ request: HTTPRequest) -> Bool {
+        if let session = Self.talkingSession(of: request.path) {
+            return Self.talkMethods.contains(request.method) && call.hasSession(session)
+        }
         guard Self.sessionMethods.contains(request.method) else { return false }
         return Self.session(of: request.path).map { call.hasSession($0) } ?? false
     }
@@ -141,17 +154,52 @@ struct WHEPEndpoint: Sendable {
         }
     }
 
+    private static var unknown: HTTPResponse { .sentence(.notFound, "there is no such session") }
+
+    /// Nil if a session has not ended.
+    private func refuse(ended session: String) -> HTTPResponse? {
+        switch call.reasonForEnd(of: session) {
+        case nil: nil
+        case .kicked: .sentence(.forbidden, "\(Refusal.kicked)", Self.hint(.kicked))
+        case let reason?: .sentence(.notFound, "this session is over", Self.hint(reason))
+        }
+    }
+
+    /// Takes a viewer's wish to speak, or takes it back.
+    func talk(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
+        let session = Self.talkingSession(of: request.path) ?? ""
+        if let refusal = refuse(ended: session) { return completion(refusal) }
+        call.talk(session, wants: request.method == .POST) { outcome in
+            switch outcome {
+            case .state(let state):
+                let headers: HTTPHeaders = ["Content-Type": "application/json"]
+                let body = "{\"talk\":\"\(state.rawValue)\"}\n"
+                completion(HTTPResponse(state == .asked ? .accepted : .ok, headers, body: Array(body.utf8)))
+            case .off:
+                completion(.sentence(.forbidden, "no viewer is heard here", ["Oriel-Reason": "talk_off"]))
+            case .cannotSpeak:
+                completion(.sentence(.conflict, "the session sends no sound: offer a sendrecv audio description"))
+            case .refused(let seconds):
+                completion(
+                    .sentence(
+                        .forbidden,
+                        "you may not speak now",
+                        ["Oriel-Reason": "talk_revoked", "Retry-After": "\(seconds)"]
+                    )
+                )
+            case .tooOften(let seconds):
+                completion(.sentence(.tooManyRequests, "you ask too often", ["Retry-After": "\(seconds)"]))
+            case .unknownViewer: completion(Self.unknown)
+            }
+        }
+    }
+
     /// Ends a viewer's session, or changes it by a fragment (RFC 9725 §4.3).
     func change(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
         let session = Self.session(of: request.path) ?? ""
-        let unknown = HTTPResponse.sentence(.notFound, "there is no such session")
-        switch call.reasonForEnd(of: session) {
-        case nil: break
-        case .kicked: return completion(.sentence(.forbidden, "\(Refusal.kicked)", Self.hint(.kicked)))
-        case let reason?: return completion(.sentence(.notFound, "this session is over", Self.hint(reason)))
-        }
+        if let refusal = refuse(ended: session) { return completion(refusal) }
         if request.method == .DELETE {
-            return call.leave(session) { wasThere in completion(wasThere ? HTTPResponse(.ok) : unknown) }
+            return call.leave(session) { wasThere in completion(wasThere ? HTTPResponse(.ok) : Self.unknown) }
         }
         guard request.contentType == Self.fragmentType else {
             let type = Self.fragmentType
@@ -161,7 +209,7 @@ struct WHEPEndpoint: Sendable {
         let condition = FragmentCondition(request.headers.first(name: "if-match"))
         call.trickle(fragment, to: session, condition) { outcome in
             switch outcome {
-            case .unknownViewer: completion(unknown)
+            case .unknownViewer: completion(Self.unknown)
             case .malformed(let error): completion(.sentence(.badRequest, "\(error)"))
             case .unconditional:
                 completion(.sentence(.preconditionRequired, "a change needs If-Match with the session's ETag"))

@@ -57,6 +57,9 @@ package final class WebCall: Sendable {
         var isKicked = false
         /// Gets the answer, or why there is none; nil once it has been called.
         var completion: (@Sendable (Result<Admission, Refusal>) -> Void)?
+
+        /// Whether the viewer's sound is taken.
+        var canSpeak: Bool { negotiation.agreement.sound?.isReceived ?? false }
     }
 
     private struct State: ~Copyable {
@@ -79,22 +82,27 @@ package final class WebCall: Sendable {
     private let peers: PeerGroup
     private let codecs: [[VideoCodec]]
     private let viewerLimit: Int
+    /// Nil where no viewer is heard.
+    private let talk: TalkDesk?
     private let report: @Sendable (Event) -> Void
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - peers: the group that viewers join; close it to end the call.
     ///   - codecs: in groups; of each group, a viewer gets the first that it takes.
+    ///   - talk: decides who may speak; nil where nobody is heard.
     ///   - report: gets the events, on the network thread.
     package init(
         _ peers: PeerGroup,
         codecs: [[VideoCodec]],
         viewerLimit: Int,
+        talk: TalkDesk? = nil,
         report: @escaping @Sendable (Event) -> Void
     ) {
         self.peers = peers
         self.codecs = codecs
         self.viewerLimit = viewerLimit
+        self.talk = talk
         self.report = report
         state = Mutex(State(limits: ViewerLimits(viewerLimit: viewerLimit)))
     }
@@ -162,7 +170,11 @@ package final class WebCall: Sendable {
             throw .malformed(error)
         }
         do throws(UnacceptableOffer) {
-            return try Negotiation(offer: description, codecs: codecs, sound: .sound())
+            return try Negotiation(
+                offer: description,
+                codecs: codecs,
+                sound: .sound(receives: peers.takesVoices)
+            )
         } catch {
             throw .unacceptable(error)
         }
@@ -267,6 +279,29 @@ package final class WebCall: Sendable {
         peer.addRemote(Array(usable.prefix(admitted)))
     }
 
+    // MARK: - Speaking
+
+    /// A viewer wants to speak, or does not any more. The completion is called once, on any thread.
+    func talk(_ id: String, wants: Bool, completion: @escaping @Sendable (TalkOutcome) -> Void) {
+        let isOpen = peers.perform { [self] loop in completion(talk(id, wants: wants, in: loop)) }
+        if !isOpen { completion(.unknownViewer) }
+    }
+
+    private func talk(_ id: String, wants: Bool, in loop: PeerLoop) -> TalkOutcome {
+        guard let session = state.withLock({ $0.sessions[id] }), loop.peer(session.viewer.number) != nil else {
+            return .unknownViewer
+        }
+        guard let talk else { return .off }
+        guard session.canSpeak else { return .cannotSpeak }
+        let number = session.viewer.number
+        if !wants {
+            talk.withdraw(number)
+            return .state(talk.state(number))
+        }
+        let wait = state.withLock { $0.limits.waitToAsk(session.viewer.address, now: loop.now) }
+        return wait.map { .tooOften(seconds: $0) } ?? TalkOutcome(talk.ask(number), at: loop.now)
+    }
+
     // MARK: - Leaving
 
     /// Ends a viewer's session. The completion gets whether there was one, on any thread.
@@ -308,10 +343,11 @@ package final class WebCall: Sendable {
 
     /// What is known of the way to a viewer, by the name of its session; nil if there is none.
     func report(on id: String, _ work: WebStatus.Work) -> ViewerReport? {
-        guard let number = state.withLock({ $0.sessions[id]?.viewer.number }),
-            let peer = peers.statuses.first(where: { $0.number == number })
+        guard let session = state.withLock({ $0.sessions[id] }),
+            let peer = peers.statuses.first(where: { $0.number == session.viewer.number })
         else { return nil }
-        return ViewerReport(peer, target: peers.targetBitrate(for: peer), work)
+        let talk = session.canSpeak ? talk?.state(peer.number) : nil
+        return ViewerReport(peer, target: peers.targetBitrate(for: peer), work, talk ?? .off)
     }
 
     func note(_ reason: EndReason, forEndOf id: String) { state.withLock { $0.note(reason, forEndOf: id) } }

@@ -10,6 +10,8 @@ package final class WebStatus: Sendable {
         var state = "starting"
         /// Viewers that are connected.
         var viewers = 0
+        /// How often it has changed who may speak; nil where no viewer may.
+        var talk: Int?
     }
 
     /// What the encoders did in the last second.
@@ -27,10 +29,14 @@ package final class WebStatus: Sendable {
     private let content = Mutex(Content())
     private let lastWork = Mutex(Work())
 
-    package init() { change { _ in } }
+    /// - Parameter hearsViewers: whether viewers may be let speak.
+    package init(hearsViewers: Bool = false) { change { $0.talk = hearsViewers ? 0 : nil } }
 
     /// Notes the broadcast's state.
     package func note(_ condition: BroadcastCondition) { change { $0.state = condition.rawValue } }
+
+    /// Notes that it has changed who may speak.
+    package func noteTalk() { change { $0.talk = $0.talk.map { $0 + 1 } } }
 
     package func note(_ work: Work) { lastWork.withLock { $0 = work } }
 
@@ -54,7 +60,7 @@ package final class WebStatus: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let content = content.withLock { $0 }
-        // A text and a number can always be encoded.
+        // A text and numbers can always be encoded.
         return String(decoding: try! encoder.encode(content), as: UTF8.self)
     }
 

@@ -1,5 +1,5 @@
 /// What a packet of Opus says of itself in its first bytes (RFC 6716 §3.1, §3.2).
-enum OpusPacket {
+package enum OpusPacket {
     /// Samples of the longest packet, 120 ms.
     static let longest = 5760
 
@@ -30,5 +30,5 @@ enum OpusPacket {
     }
 
     /// Whether the talker is quiet: what follows may come late, and sounds as the noise before (§2.1.9).
-    static func isQuiet(_ bytes: [UInt8]) -> Bool { bytes.count <= 2 }
+    package static func isQuiet(_ bytes: [UInt8]) -> Bool { bytes.count <= 2 }
 }

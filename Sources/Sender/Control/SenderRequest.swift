@@ -3,6 +3,8 @@ package enum SenderRequest: Codable, Sendable, Equatable {
     case status
     /// Sends away the viewer of this number.
     case kick(viewer: Int)
+    /// Lets the viewer of this number speak, or no more.
+    case talk(viewer: Int, isOn: Bool)
     /// Lets in who knocks with this number.
     case accept(knock: Int)
     /// Sends away who knocks with this number.

@@ -1,3 +1,5 @@
+package import Media
+
 /// The status of a sender, as `oriel status` tells it.
 package struct SenderStatus: Codable, Sendable {
     /// One call. Names and units are those of the command's JSON.
@@ -59,8 +61,29 @@ package struct SenderStatus: Codable, Sendable {
         package var plis: UInt64 = 0
         package var srtp: String?
         package var path: String?
+        /// What it may say here.
+        package var talk = TalkState.off
+        /// How it is heard; absent if it is not.
+        package var voice: Voice?
 
         package init() {}
+    }
+
+    /// What is heard of somebody.
+    package struct Voice: Codable, Sendable {
+        /// 0 for a tone of full scale; absent for nothing at all.
+        package var levelDb: Double?
+        /// The part of the packets that did not come in time.
+        package var lossRatio: Double
+        /// The part of the sound that was made up.
+        package var concealedRatio: Double
+        /// How long what comes waits for what comes late.
+        package var bufferMs: Double
+
+        package init(levelDb: Double?, lossRatio: Double, concealedRatio: Double, bufferMs: Double) {
+            (self.levelDb, self.lossRatio) = (levelDb, lossRatio)
+            (self.concealedRatio, self.bufferMs) = (concealedRatio, bufferMs)
+        }
     }
 
     /// Which way pictures go between the sender and somebody.

@@ -37,6 +37,7 @@ struct Attach: ParsableCommand {
     @OptionGroup var video: VideoOptions
     @OptionGroup var sender: SenderOptions
     @OptionGroup var entry: AcceptOptions
+    @OptionGroup var talk: TalkOptions
     @OptionGroup(title: "Options of web") var web: WebOptions
     @OptionGroup(title: "Options of room+, whip+ and janus+") var joined: JoinedCallOptions
     @OptionGroup(title: "Options of room+") var room: RoomOptions

@@ -33,6 +33,7 @@ struct Share: ParsableCommand {
     @OptionGroup(title: "Video options") var video: VideoOptions
     @OptionGroup(title: "Sound options") var sound: SoundOptions
     @OptionGroup var entry: AcceptOptions
+    @OptionGroup var talk: TalkOptions
     @OptionGroup(title: "Web options") var web: WebOptions
     @OptionGroup(title: "Options of --also") var joined: JoinedCallOptions
     @OptionGroup(title: "Options of --also") var room: RoomOptions
@@ -82,7 +83,7 @@ struct Share: ParsableCommand {
     /// The command line of the sender, which learns the secrets of `WebOptions` by its environment.
     var senderCommand: [String] {
         ["attach"] + calls.map(\.argument) + ["--fps=\(min(source.fps, 60))"] + broadcast.arguments + video.arguments
-            + entry.arguments + web.arguments + room.arguments + joined.arguments + sending.arguments
+            + entry.arguments + talk.arguments + web.arguments + room.arguments + joined.arguments + sending.arguments
             + (Asker.terminalGroup.map { ["--terminal-group=\($0)"] } ?? [])
     }
 

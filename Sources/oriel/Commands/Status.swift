@@ -1,6 +1,7 @@
 import ArgumentParser
 import FrameBridge
 import Glibc
+import Media
 import Posix
 import Sender
 import Sound
@@ -238,7 +239,7 @@ struct ViewerEntry: Encodable {
     static let head = [
         "viewer", "from", "for", "pictures", "codec", "rendition", "kb/s", "target", "link", "queue", "round trip",
         "loss",
-        "frames", "nacks", "plis",
+        "frames", "nacks", "plis", "talk",
     ]
 
     var row: [String] {
@@ -249,8 +250,17 @@ struct ViewerEntry: Encodable {
             viewer.targetBps.map { "\($0 / 1000)" } ?? "-", viewer.estimateBps.map { "\($0 / 1000)" } ?? "-",
             viewer.queueMs.map { "\(rounded($0)) ms" } ?? "-",
             viewer.rttMs.map { "\(rounded($0)) ms" } ?? "-", viewer.lossRatio.map { "\(rounded($0 * 100)) %" } ?? "-",
-            "\(viewer.framesSent)", "\(viewer.nacks)", "\(viewer.plis)",
+            "\(viewer.framesSent)", "\(viewer.nacks)", "\(viewer.plis)", talk,
         ]
+    }
+
+    private var talk: String {
+        if viewer.talk == .off { return "-" }
+        guard let voice = viewer.voice else { return viewer.talk.rawValue }
+        return [
+            viewer.talk.rawValue, voice.levelDb.map { "\(rounded($0)) dB" }, "\(rounded(voice.lossRatio * 100)) % lost",
+            "\(rounded(voice.concealedRatio * 100)) % made up", "\(rounded(voice.bufferMs)) ms",
+        ].compactMap(\.self).joined(separator: ", ")
     }
 }
 

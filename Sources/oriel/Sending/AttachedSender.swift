@@ -40,6 +40,8 @@ extension Attach {
         let listener = folder.flatMap { folder in
             Self.unlessItFails { () throws(BridgeError) in try folder.listen() }
         }
+        let talkEvents = TalkEvents(events)
+        let talk = talk.talkBack(in: folder, talkEvents)
         let visitors = entry.visitors()
         let asker = try entry.accept == .all ? nil : Asker(terminalGroup: terminalGroup ?? Asker.terminalGroup)
         defer { asker?.close() }
@@ -61,6 +63,8 @@ extension Attach {
         try events.begin()
         let rendered = try rendering.begin()
         defer { rendered.close() }
+        try talk?.begin()
+        defer { talk?.close() }
         var served: ServedWebCall?
         // Peers are closed before the server, as answers leave by its thread.
         defer { served?.close() }
@@ -72,8 +76,10 @@ extension Attach {
             horizon: hidden,
             soundHorizon: silenced,
             offersSound: offersSound,
+            voices: talk,
             sinks: sinks
         )
+        talkEvents.follow(transport)
         let codecs = video.codec.codecs
         let bitrate = video.bitrate.bitsPerSecond
         let lobby = entry.lobby(transport, known: visitors, events, asker)
@@ -95,14 +101,17 @@ extension Attach {
         }
         for call in calls {
             if let preparation, call == .web {
-                served = try ServedWebCall(
+                let web = try ServedWebCall(
                     preparation,
                     to: transport.peers(),
                     codecs: codecs,
                     horizon: horizon,
                     lobby: lobby,
+                    talk: talk,
                     events
                 )
+                talkEvents.follow(web.call, web.status)
+                served = web
                 try running.add(call)
             } else if let (_, plain) = plain.first(where: { $0.0 == call }) {
                 try running.add(call, plain)
@@ -110,7 +119,7 @@ extension Attach {
                 try running.join(call, secrets, token: token, receiver: rendered.receiver)
             }
         }
-        let commands = SenderCommands(running, web: served?.call, lobby: lobby)
+        let commands = SenderCommands(running, web: served?.call, lobby: lobby, talk: talk)
         var control: SenderControl?
         if let listener {
             do { control = try SenderControl(listener, reply: commands.reply) } catch { Self.noteNoCommands(error) }

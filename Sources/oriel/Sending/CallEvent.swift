@@ -19,6 +19,13 @@ struct CallEvent: Sendable {
         /// A call is lost for the moment, and tried again.
         case callLost = "call_lost"
         case callEnded = "call_ended"
+        /// A peer asks to speak, may, or may not any more.
+        case talkAsked = "talk_asked"
+        case talkGranted = "talk_granted"
+        case talkRevoked = "talk_revoked"
+        /// A peer is heard, or has fallen silent.
+        case talkStarted = "talk_started"
+        case talkEnded = "talk_ended"
         /// The broadcast is paused, goes on, or has trouble.
         case broadcast
         /// A microphone is heard, or not any more.

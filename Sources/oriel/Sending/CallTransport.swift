@@ -30,13 +30,14 @@ final class CallTransport: Sendable {
     private let renditions: [Rendition]
     private let (horizon, soundHorizon): (@Sendable () -> Instant?, @Sendable () -> Instant?)
     private let offersSound: @Sendable () -> Bool
+    private let voices: (any SoundReceiver)?
     private let sinks: Sinks
     private let suspends: @Sendable () -> sending SuspendWatch?
     private let parts = Mutex(Parts())
 
     /// - Parameters:
     ///   - certificates: to trust beside those of the system.
-    ///   - renditions, horizon, soundHorizon, offersSound: of the `PeerGroup`.
+    ///   - renditions, horizon, soundHorizon, offersSound, voices: of the `PeerGroup`.
     ///   - sinks: get that group.
     ///   - suspends: makes what tells when the machine was suspended.
     init(
@@ -46,11 +47,13 @@ final class CallTransport: Sendable {
         horizon: @escaping @Sendable () -> Instant?,
         soundHorizon: @escaping @Sendable () -> Instant? = { nil },
         offersSound: @escaping @Sendable () -> Bool = { false },
+        voices: (any SoundReceiver)? = nil,
         sinks: Sinks,
         suspends: @escaping @Sendable () -> sending SuspendWatch? = { try? SuspendWatch() }
     ) {
         (self.ice, self.certificates, self.renditions) = (ice, certificates, renditions)
-        (self.horizon, self.soundHorizon, self.offersSound) = (horizon, soundHorizon, offersSound)
+        (self.horizon, self.soundHorizon) = (horizon, soundHorizon)
+        (self.offersSound, self.voices) = (offersSound, voices)
         (self.sinks, self.suspends) = (sinks, suspends)
     }
 
@@ -143,7 +146,8 @@ final class CallTransport: Sendable {
             ice: ice.configuration,
             horizon: horizon,
             soundHorizon: soundHorizon,
-            offersSound: offersSound
+            offersSound: offersSound,
+            voices: voices
         )
         let peers = try PeerGroup(configuration, suspends: suspends())
         peers.onSuspend { [weak self] in self?.slept(for: $0) }

@@ -14,10 +14,12 @@ final class SenderCommands: Sendable {
     let web: WebCall?
     /// Where viewers wait; nil where all are let in.
     let lobby: Lobby?
+    /// Nil where nobody is heard.
+    let talk: TalkBack?
     private let work = Mutex(SenderWork())
 
-    init(_ calls: SenderCalls, web: WebCall?, lobby: Lobby?) {
-        (self.calls, self.web, self.lobby) = (calls, web, lobby)
+    init(_ calls: SenderCalls, web: WebCall?, lobby: Lobby?, talk: TalkBack? = nil) {
+        (self.calls, self.web, self.lobby, self.talk) = (calls, web, lobby, talk)
     }
 
     /// What the encoders did in the last second; called once a second.
@@ -40,6 +42,7 @@ final class SenderCommands: Sendable {
                     status,
                     name: web?.viewer(status.number)?.name,
                     target: peers?.targetBitrate(for: status),
+                    talk: status.canSpeak ? talk?.talker(status.number) : nil,
                     now: now
                 )
             }
@@ -73,6 +76,7 @@ final class SenderCommands: Sendable {
                 return .refused(reason: sentence)
             }
             return .refused(reason: "no viewer \(number) looks in")
+        case .talk(let number, let isOn): return talk(number, isOn: isOn)
         case .accept(let knock): return answer(knock, .accepted)
         case .reject(let knock): return answer(knock, .rejected)
         case .forget(let name):
@@ -92,6 +96,16 @@ final class SenderCommands: Sendable {
 
     private func reply(to body: () throws -> Void) -> SenderReply {
         do { try body() } catch { return .refused(reason: Failure(describing: error)?.sentence ?? "\(error)") }
+        return .done()
+    }
+
+    private func talk(_ number: Int, isOn: Bool) -> SenderReply {
+        guard let talk else { return .refused(reason: "no viewer is heard here: start it with --talkback ask") }
+        guard let peer = calls.peers?.statuses.first(where: { $0.number == number }) else {
+            return .refused(reason: "no viewer \(number) looks in")
+        }
+        guard peer.canSpeak else { return .refused(reason: "viewer \(number) sends no sound") }
+        if isOn { talk.grant(number) } else { talk.revoke(number) }
         return .done()
     }
 
@@ -150,7 +164,7 @@ struct SenderWork {
 }
 
 extension SenderStatus.Viewer {
-    fileprivate init(_ status: PeerStatus, name: String?, target: Int?, now: Instant) {
+    fileprivate init(_ status: PeerStatus, name: String?, target: Int?, talk: TalkBack.Talker?, now: Instant) {
         let statistics = status.statistics
         self.init()
         id = status.number
@@ -172,6 +186,20 @@ extension SenderStatus.Viewer {
         nacks = statistics.nacks
         plis = statistics.keyframeRequests
         srtp = status.profile?.name
+        self.talk = talk?.state ?? .off
+        voice = talk?.voice.map { SenderStatus.Voice($0) }
         path = status.path.map { "\($0.local.rawValue)-\($0.remote.rawValue)" }
+    }
+}
+
+extension SenderStatus.Voice {
+    fileprivate init(_ voice: Voice.Statistics) {
+        func thousandths(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
+        self.init(
+            levelDb: voice.level.map { ($0 * 10).rounded() / 10 },
+            lossRatio: thousandths(voice.lossRatio),
+            concealedRatio: thousandths(voice.concealedRatio),
+            bufferMs: milliseconds(voice.wait)
+        )
     }
 }

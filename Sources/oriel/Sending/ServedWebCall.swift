@@ -4,6 +4,7 @@ import HTTP
 import Media
 import Peers
 import Posix
+import Sender
 
 /// The parts of a web call that must be made before the process gives up files.
 struct WebCallPreparation {
@@ -25,7 +26,7 @@ struct WebCallPreparation {
 /// A web call and the web server in front of it. They live and end together.
 final class ServedWebCall {
     let call: WebCall
-    let status = WebStatus()
+    let status: WebStatus
     private let events: EventLog
     private let server: HTTPServer
     private let service: WebService
@@ -36,6 +37,7 @@ final class ServedWebCall {
     /// - Parameters:
     ///   - codecs: in groups; of each group, a viewer gets the first that it takes.
     ///   - lobby: where viewers wait; nil where all are let in.
+    ///   - talk: who may be heard; nil for nobody.
     ///   - events: is told who comes, asks and leaves.
     init(
         _ preparation: WebCallPreparation,
@@ -43,15 +45,18 @@ final class ServedWebCall {
         codecs: [[VideoCodec]],
         horizon: Horizon,
         lobby: Lobby?,
+        talk: TalkBack?,
         _ events: EventLog
     ) throws {
-        let (options, status) = (preparation.options, status)
+        let (options, status) = (preparation.options, WebStatus(hearsViewers: talk != nil))
+        self.status = status
         self.events = events
         server = HTTPServer(
             limits: HTTPServer.Limits(files: FileLimit.raise(), viewers: options.maxViewers),
             proxies: options.proxy
         )
-        call = WebCall(peers, codecs: codecs, viewerLimit: options.maxViewers) { event in
+        call = WebCall(peers, codecs: codecs, viewerLimit: options.maxViewers, talk: talk.map { TalkDesk($0) }) {
+            event in
             events.tell(CallEvent(event, in: .web))
             status.note(event)
         }
@@ -100,6 +105,18 @@ final class ServedWebCall {
                 let sentence = Failure(describing: error)?.sentence ?? "there is no picture"
                 return .failure(WebService.SnapshotFailure(sentence))
             }
+        }
+    }
+}
+
+extension TalkDesk {
+    fileprivate init(_ talk: TalkBack) {
+        self.init {
+            talk.ask($0)
+        } withdraw: {
+            talk.withdraw($0)
+        } state: {
+            talk.talker($0).state
         }
     }
 }

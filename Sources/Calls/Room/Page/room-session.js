@@ -14,6 +14,7 @@ export class RoomSession {
   onstate = () => {};
   onparted = () => {};      // called with why the other member is gone: `hung_up`, `lost`, or `no_answer`
   onstream = () => {};      // called with what the other member shows, or null
+  onsound = () => {};       // and with what it sounds like
   #socket = null;
   #silence = null;
   #later = null;            // an offer after the path was lost
@@ -187,7 +188,8 @@ export class RoomSession {
     };
     pc.ontrack = ({ track, receiver }) => {
       receiver.jitterBufferTarget = 0;
-      track.onunmute = () => { if (pc === this.pc) this.onstream(new MediaStream([track])); };
+      const show = track.kind === 'video' ? this.onstream : this.onsound;
+      track.onunmute = () => { if (pc === this.pc) show(new MediaStream([track])); };
     };
     pc.onconnectionstatechange = () => {
       if (pc !== this.pc) return;
@@ -221,14 +223,16 @@ export class RoomSession {
     this.pc = null;
     this.#candidates = [];
     this.onstream(null);
+    this.onsound(null);
   }
 
   async #offer() {
     const pc = this.#openPeer();
     pc.addTransceiver('video', { direction: 'sendrecv' }).sender.replaceTrack(this.track);
+    pc.addTransceiver('audio', { direction: 'recvonly' });
     await this.#useServers(pc);
     if (pc !== this.pc) return;
-    await pc.setLocalDescription();
+    await pc.setLocalDescription(hearing(await pc.createOffer()));
     if (pc === this.pc) this.#emit('message', this.room, { type: 'offer', sdp: pc.localDescription.sdp });
   }
 
@@ -245,7 +249,7 @@ export class RoomSession {
       transceiver.sender.replaceTrack(this.track);
       break;
     }
-    await pc.setLocalDescription();
+    await pc.setLocalDescription(hearing(await pc.createAnswer()));
     if (pc !== this.pc) return;
     this.#emit('message', this.room, { type: 'answer', sdp: pc.localDescription.sdp });
     await this.#addCandidates(pc);
@@ -285,6 +289,12 @@ export class RoomSession {
     const transceiver = this.pc?.getTransceivers().find(one => one.receiver.track.kind === 'video');
     transceiver?.sender.replaceTrack(track);
   }
+}
+
+/// Chromium makes one channel of two, and does not ask for what is lost of sound, unless its own description says so.
+function hearing({ type, sdp }) {
+  const sound = /^a=fmtp:(\d+) (.*useinbandfec=1)(?!.*stereo)/m;
+  return { type, sdp: sdp.replace(sound, 'a=rtcp-fb:$1 nack\r\na=fmtp:$1 $2;stereo=1') };
 }
 
 // -- The certificate

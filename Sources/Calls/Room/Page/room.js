@@ -4,7 +4,7 @@ import { RoomSession } from './room-session.js';
 
 const root = document.documentElement;
 const $ = id => document.getElementById(id);
-const theirs = $('theirs'), own = $('own');
+const theirs = $('theirs'), heard = $('heard'), own = $('own');
 
 function decoded(text) {
   try {
@@ -61,6 +61,12 @@ session.onstream = stream => {
   theirs.srcObject = stream;
   root.toggleAttribute('data-picture', stream !== null);
   tell();
+};
+
+session.onsound = stream => {
+  heard.srcObject = stream;
+  // Some browsers let a page sound only after a click.
+  if (stream) heard.play().catch(() => addEventListener('pointerup', () => heard.play().catch(() => {}), { once: true }));
 };
 
 // -- What is shown

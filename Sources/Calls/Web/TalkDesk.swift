@@ -1,0 +1,45 @@
+package import Media
+import Time
+
+/// Whoever decides which viewers may speak. A viewer is named by its peer's number.
+package struct TalkDesk: Sendable {
+    let ask: @Sendable (Int) -> TalkAnswer
+    let withdraw: @Sendable (Int) -> Void
+    let state: @Sendable (Int) -> TalkState
+
+    /// - Parameters:
+    ///   - ask: takes a viewer's wish to speak.
+    ///   - withdraw: hears that a viewer does not want to any more.
+    ///   - state: what a viewer may say.
+    package init(
+        ask: @escaping @Sendable (Int) -> TalkAnswer,
+        withdraw: @escaping @Sendable (Int) -> Void,
+        state: @escaping @Sendable (Int) -> TalkState
+    ) {
+        (self.ask, self.withdraw, self.state) = (ask, withdraw, state)
+    }
+}
+
+/// What became of a viewer's wish to speak, or not to.
+enum TalkOutcome: Sendable {
+    case state(TalkState)
+    /// No viewer is heard here.
+    case off
+    /// The session's offer does not send sound.
+    case cannotSpeak
+    /// In so many seconds it may ask again.
+    case refused(seconds: Int)
+    case tooOften(seconds: Int)
+    case unknownViewer
+
+    init(_ answer: TalkAnswer, at now: Instant) {
+        func seconds(until instant: Instant) -> Int { Int(max(instant - now, .zero).components.seconds) + 1 }
+        self =
+            switch answer {
+            case .granted: .state(.granted)
+            case .asked: .state(.asked)
+            case .refused(let until): .refused(seconds: seconds(until: until))
+            case .tooOften(let until): .tooOften(seconds: seconds(until: until))
+            }
+    }
+}

@@ -1,0 +1,108 @@
+import FrameBridge
+import Media
+import Posix
+import SoundCoding
+import Time
+
+/// The work of the thread of what peers say: each 10 ms it mixes voices, and writes a block. It sleeps while nobody speaks.
+final class TalkLoop {
+    /// What is later than that is not made up for: the process did not get to run.
+    private static let longestDelay = Duration.milliseconds(100)
+    /// So many blocks of silence are written behind the last sound.
+    static let tail = 20
+    /// The number of blocks between two looks at the voices' statistics.
+    private static let statisticsInterval = 25
+
+    private var writer: SoundWriter
+    private let problem: (String) -> Void
+    private var hasToldProblem = false
+    private var voices: [Int: Voice] = [:]
+    private var mix = SoundMix()
+    private(set) var outcome = TalkBack.Outcome()
+    private var revocations: UInt64 = 0
+    /// When the next block begins; nil while there is none.
+    private var nextBlock: Instant?
+    private var blocks = 0
+    /// Since there was something to hear.
+    private var silentBlocks = tail
+    private var follows = false
+
+    /// - Parameter problem: gets a sentence on what keeps voices from being heard, once.
+    init(into writer: consuming SoundWriter, _ problem: @escaping (String) -> Void) {
+        self.writer = writer
+        self.problem = problem
+    }
+
+    func run(for talk: TalkBack) {
+        while true {
+            let rings = talk.bell.count
+            let now: Instant = MonotonicClock.now()
+            let wasIdle = outcome.isIdle
+            let work = talk.exchange(outcome, at: now)
+            if work.isClosed { return }
+            let deadline = perform(work, at: now)
+            talk.noteCarriedOut(revocations)
+            // Whoever brings packets must know before that this thread sleeps.
+            if outcome.isIdle && !wasIdle { continue }
+            talk.bell.wait(while: rings, until: deadline)
+        }
+    }
+
+    /// Takes packets, and writes a block if it is time.
+    ///
+    /// - Returns: when to go on although nothing comes; nil for never.
+    func perform(_ work: TalkBack.Work, at now: Instant) -> Instant? {
+        outcome.loud.removeAll()
+        if work.revocations != revocations {
+            revocations = work.revocations
+            writer.hide(before: now)
+            nextBlock = nextBlock.map { max($0, now) }
+        }
+        follow(work)
+        outcome.isIdle = voices.values.allSatisfy { $0.nextDeadline == nil }
+        if outcome.isIdle {
+            (nextBlock, follows, silentBlocks) = (nil, false, Self.tail)
+            return work.deadline
+        }
+        let due = nextBlock.flatMap { now > $0 + Self.longestDelay ? nil : $0 } ?? now
+        if now < due { return due }
+        if nextBlock != due { follows = false }
+        play(at: due)
+        nextBlock = due + SoundBlock.duration
+        return nextBlock
+    }
+
+    /// Takes the packets, and lets go of whom nobody hears any more.
+    private func follow(_ work: TalkBack.Work) {
+        for peer in voices.keys where !work.heard.contains(peer) { voices[peer] = nil }
+        for (peer, packet) in work.packets {
+            if voices[peer] == nil {
+                do throws(OpusError) { voices[peer] = try Voice() } catch { tell("\(error)") }
+            }
+            voices[peer]?.receive(packet)
+        }
+    }
+
+    private func play(at now: Instant) {
+        for (peer, voice) in voices where voice.play(into: &mix, at: now) && voice.isLoud { outcome.loud.append(peer) }
+        silentBlocks = mix.finish() ? 0 : silentBlocks + 1
+        if silentBlocks <= Self.tail { write(at: now) } else { follows = false }
+        blocks += 1
+        if blocks % Self.statisticsInterval == 0 { outcome.statistics = voices.mapValues(\.statistics) }
+    }
+
+    private func write(at now: Instant) {
+        do throws(BridgeError) {
+            try writer.write(mix.samples.span, channels: SoundMix.channels, capturedAt: now, follows: follows)
+            follows = true
+        } catch {
+            follows = false
+            tell("\(error)")
+        }
+    }
+
+    private func tell(_ error: String) {
+        if !hasToldProblem { problem("what peers say is not heard: \(error)") }
+        hasToldProblem = true
+    }
+}

@@ -1,0 +1,230 @@
+package import Media
+package import Time
+
+/// Who of a sender's peers may speak, and who is heard of those who speak at once.
+///
+/// Only so many are heard as there are places. Who speaks first has a place, until it has been silent for a second and somebody else
+/// speaks.
+package struct Talkers {
+    /// What happens, by the peer's number.
+    package enum Event: Equatable, Sendable {
+        case asked(Int)
+        case granted(Int)
+        /// It is not heard any more, or is not going to be, as somebody says so.
+        case revoked(Int)
+        /// It is heard. It is news if it has not been for a minute.
+        case started(Int, isNews: Bool)
+        case ended(Int)
+    }
+
+    private enum Right: Equatable {
+        case none, asked, granted
+        case refused(at: Instant)
+    }
+
+    /// One that is heard if it says something.
+    private struct Place {
+        let since: Instant
+        /// When something came, and when that was last loud.
+        var heardAt: Instant
+        var loudAt: Instant?
+        var isSpeaking = false
+
+        /// Since when there is nothing to hear.
+        var quietSince: Instant { loudAt ?? since }
+    }
+
+    private struct Talker {
+        var right: Right
+        /// Whether it says itself that it does not speak, whatever comes.
+        var isClosed = false
+        var askedAt: Instant?
+        /// When it was heard last.
+        var endedAt: Instant?
+    }
+
+    /// How many may be heard at once.
+    package static let placeLimits = 1...4
+    /// Who is quiet for so long loses the place to one that speaks, or to anybody if nothing comes at all.
+    static let patience = Duration.seconds(1)
+    /// A pause of speech.
+    static let pause = Duration.seconds(2)
+    /// How long one is quiet who is told of again, to people.
+    static let newsInterval = Duration.seconds(60)
+    /// How long somebody has peace who said no, and between two questions of the same peer.
+    static let refusalTime = Duration.seconds(30), askingInterval = Duration.seconds(5)
+    /// RFC 6464: 50 dB below the loudest, a voice is not understood.
+    private static let faintest: UInt8 = 50
+
+    private let policy: TalkPolicy
+    private let placeCount: Int
+    /// By peers, as the places are.
+    private var talkers: [Int: Talker] = [:]
+    private var places: [Int: Place] = [:]
+    private var events: [Event] = []
+
+    /// - Parameter places: within `placeLimits`.
+    package init(_ policy: TalkPolicy, places: Int) {
+        precondition(Self.placeLimits ~= places)
+        (self.policy, placeCount) = (policy, places)
+    }
+
+    package mutating func takeEvents() -> [Event] {
+        defer { events.removeAll() }
+        return events
+    }
+
+    package func state(of peer: Int) -> TalkState {
+        if policy == .off { return .off }
+        let talker = talker(peer)
+        switch talker.right {
+        case .none, .refused: return .none
+        case .asked: return .asked
+        case .granted: return places[peer]?.isSpeaking ?? false ? .speaking : .granted
+        }
+    }
+
+    private func talker(_ peer: Int) -> Talker { talkers[peer] ?? Talker(right: policy == .on ? .granted : .none) }
+
+    // MARK: - Rights
+
+    /// A peer wants to speak.
+    package mutating func ask(_ peer: Int, at now: Instant) -> TalkAnswer {
+        var talker = talker(peer)
+        talker.isClosed = false
+        defer { talkers[peer] = talker }
+        switch talker.right {
+        case .granted: return .granted
+        case .asked: return .asked
+        case .refused(let at) where now < at + Self.refusalTime: return .refused(until: at + Self.refusalTime)
+        case .none, .refused:
+            if let askedAt = talker.askedAt, now < askedAt + Self.askingInterval {
+                return .tooOften(until: askedAt + Self.askingInterval)
+            }
+            talker.right = .asked
+            talker.askedAt = now
+            events.append(.asked(peer))
+            return .asked
+        }
+    }
+
+    /// A peer does not want to speak any more. A right that it has it keeps for later.
+    package mutating func withdraw(_ peer: Int, at now: Instant) {
+        var talker = talker(peer)
+        talker.isClosed = true
+        if talker.right == .asked { talker.right = .none }
+        talkers[peer] = talker
+        leavePlace(peer, at: now)
+    }
+
+    /// Somebody lets a peer speak.
+    package mutating func grant(_ peer: Int) {
+        var talker = talker(peer)
+        if talker.right == .granted { return }
+        talker.right = .granted
+        talkers[peer] = talker
+        events.append(.granted(peer))
+    }
+
+    /// Somebody lets a peer not speak, or speak no more.
+    package mutating func revoke(_ peer: Int, at now: Instant) {
+        leavePlace(peer, at: now)
+        var talker = talker(peer)
+        if [.asked, .granted].contains(talker.right) { events.append(.revoked(peer)) }
+        talker.right = .refused(at: now)
+        talkers[peer] = talker
+    }
+
+    /// A peer has gone.
+    package mutating func end(_ peer: Int, at now: Instant) {
+        leavePlace(peer, at: now)
+        talkers[peer] = nil
+    }
+
+    // MARK: - Places
+
+    /// Sound of a peer has come. Returns whether it is to be heard.
+    ///
+    /// - Parameters:
+    ///   - level: in decibels below the loudest; nil if it does not say.
+    ///   - isQuiet: whether there is nothing in it but noise.
+    package mutating func hears(_ peer: Int, level: UInt8?, isQuiet: Bool, at now: Instant) -> Bool {
+        if policy == .off { return false }
+        var talker = talker(peer)
+        if talker.isClosed { return false }
+        if talker.right == .none {
+            // Programs and members of rooms have no other way to ask.
+            talker.right = .asked
+            events.append(.asked(peer))
+        }
+        talkers[peer] = talker
+        guard talker.right == .granted else { return false }
+        releasePlaces(but: peer, at: now)
+        if places[peer] == nil {
+            let isLoud = level.map { $0 <= Self.faintest } ?? true
+            guard !isQuiet, makePlace(forLoud: isLoud, at: now) else { return false }
+            places[peer] = Place(since: now, heardAt: now)
+        }
+        places[peer]?.heardAt = now
+        return true
+    }
+
+    /// Returns whether there is a place; if need be, that of one who is quiet.
+    private mutating func makePlace(forLoud isLoud: Bool, at now: Instant) -> Bool {
+        if places.count < placeCount { return true }
+        guard isLoud, let quietest = places.min(by: { $0.value.quietSince < $1.value.quietSince }),
+            now >= quietest.value.quietSince + Self.patience
+        else { return false }
+        leavePlace(quietest.key, at: now)
+        return true
+    }
+
+    /// What was heard of a peer is loud enough to be understood.
+    package mutating func noteLoud(_ peer: Int, at now: Instant) {
+        guard var place = places[peer] else { return }
+        place.loudAt = now
+        if !place.isSpeaking {
+            place.isSpeaking = true
+            let endedAt = talkers[peer]?.endedAt
+            events.append(.started(peer, isNews: endedAt.map { now >= $0 + Self.newsInterval } ?? true))
+        }
+        places[peer] = place
+    }
+
+    /// Whether what a peer says is heard.
+    package func hasPlace(_ peer: Int) -> Bool { places[peer] != nil }
+
+    /// Whose words are heard.
+    package var heard: Set<Int> { Set(places.keys) }
+
+    /// Takes note of who has fallen silent.
+    package mutating func tick(at now: Instant) { releasePlaces(at: now) }
+
+    private mutating func releasePlaces(but present: Int? = nil, at now: Instant) {
+        for (peer, place) in places where peer != present {
+            if now >= place.heardAt + Self.patience {
+                leavePlace(peer, at: now)
+            } else if place.isSpeaking, now >= place.quietSince + Self.pause {
+                places[peer]?.isSpeaking = false
+                noteEnd(peer, at: now)
+            }
+        }
+    }
+
+    private mutating func leavePlace(_ peer: Int, at now: Instant) {
+        if places.removeValue(forKey: peer)?.isSpeaking ?? false { noteEnd(peer, at: now) }
+    }
+
+    private mutating func noteEnd(_ peer: Int, at now: Instant) {
+        talkers[peer]?.endedAt = now
+        events.append(.ended(peer))
+    }
+
+    /// When `tick` may have something to do; nil while nobody has a place.
+    package var nextDeadline: Instant? {
+        places.values.map { place in
+            let end = place.heardAt + Self.patience
+            return place.isSpeaking ? min(end, place.quietSince + Self.pause) : end
+        }.min()
+    }
+}

@@ -1,0 +1,63 @@
+import Calls
+import Peers
+import Sender
+import Synchronization
+
+/// Tells who of a sender's peers asks to speak, may, and does.
+final class TalkEvents: Sendable {
+    private struct Listeners {
+        var transport: CallTransport?
+        var served: (web: WebCall, status: WebStatus)?
+    }
+
+    private let events: EventLog
+    private let listeners = Mutex(Listeners())
+
+    init(_ events: EventLog) { self.events = events }
+
+    /// Tells in which calls peers are from now on.
+    func follow(_ transport: CallTransport) { listeners.withLock { $0.transport = transport } }
+
+    /// Tells the pages of a web call too from now on, and people the names of its viewers.
+    func follow(_ web: WebCall, _ status: WebStatus) { listeners.withLock { $0.served = (web, status) } }
+
+    func tell(_ event: Talkers.Event) {
+        let (transport, served) = listeners.withLock { ($0.transport, $0.served) }
+        let call = transport?.begun?.statuses.first { $0.number == event.peer }?.call
+        events.tell(CallEvent(event, in: call, name: served?.web.viewer(event.peer)?.name ?? ""))
+        switch event {
+        case .asked, .granted, .revoked: served?.status.noteTalk()
+        case .started, .ended: break
+        }
+    }
+}
+
+extension Talkers.Event {
+    var peer: Int {
+        switch self {
+        case .asked(let peer), .granted(let peer), .revoked(let peer), .started(let peer, _), .ended(let peer): peer
+        }
+    }
+}
+
+extension CallEvent {
+    /// - Parameters:
+    ///   - call: as people name it; nil if the peer has just gone.
+    ///   - name: what the peer says of itself; may be empty.
+    init(_ event: Talkers.Event, in call: String?, name: String) {
+        let number = event.peer
+        let who =
+            (call.map { $0 == "web" ? "" : "\($0): " } ?? "")
+            + "viewer \(number)" + (name.isEmpty ? "" : " (\"\(name)\")")
+        let (kind, sentence): (Kind, String?) =
+            switch event {
+            case .asked: (.talkAsked, "\(who) asks to speak: \"oriel talk \(number) on\" lets it")
+            case .granted: (.talkGranted, "\(who) may speak")
+            case .revoked: (.talkRevoked, "\(who) may not speak")
+            case .started(_, isNews: true): (.talkStarted, "\(who) speaks")
+            case .started: (.talkStarted, nil)
+            case .ended: (.talkEnded, nil)
+            }
+        self.init(kind: kind, call: call, sentence: sentence, id: number, name: name.isEmpty ? nil : name)
+    }
+}

@@ -1,0 +1,138 @@
+import Media
+import Posix
+import Synchronization
+import TestSupport
+import Testing
+import Time
+
+@testable import Calls
+
+/// Says of all viewers what a test wants, and hears nobody.
+final class FakeTalkers: SoundReceiver {
+    let states = Mutex<[Int: TalkState]>([:])
+    let answer = Mutex(TalkAnswer.asked)
+
+    var desk: TalkDesk {
+        TalkDesk { [self] peer in
+            let answer = answer.withLock(\.self)
+            switch answer {
+            case .granted: states.withLock { $0[peer] = .granted }
+            case .asked: states.withLock { $0[peer] = .asked }
+            case .refused, .tooOften: break
+            }
+            return answer
+        } withdraw: { [self] peer in
+            states.withLock { $0[peer] = TalkState.none }
+        } state: { [self] peer in
+            states.withLock { $0[peer] ?? .none }
+        }
+    }
+
+    func take(_ packet: ReceivedSound, from peer: Int) {}
+    func end(_ peer: Int) {}
+}
+
+/// What viewers may say, by HTTP.
+@Suite struct TalkTests {
+    private let talkers = FakeTalkers()
+    private let web: WebFixture
+
+    init() throws { web = try WebFixture(talkers: talkers) }
+
+    private func state(of session: String) throws -> String? {
+        let report = try web.request("GET", "/api/viewers/" + session.dropFirst("/whep/".count))
+        return try #/"talk":"([a-z]+)"/#.firstMatch(in: report.text).map { String($0.1) }
+    }
+
+    @Test func aViewerAsksAndIsAnswered() throws {
+        let (response, session, _) = try web.join(by: WebFixture.talkingOffer)
+        #expect(response.status == 201)
+        #expect(response.text.contains("a=sendrecv\r\n"))
+        #expect(try state(of: session) == "none")
+        let asked = try web.request("POST", session + "/talk")
+        #expect(asked.status == 202)
+        #expect(asked["content-type"] == "application/json")
+        #expect(asked.text == "{\"talk\":\"asked\"}\n")
+        #expect(try state(of: session) == "asked")
+        talkers.answer.withLock { $0 = .granted }
+        let granted = try web.request("POST", session + "/talk")
+        #expect(granted.status == 200)
+        #expect(granted.text == "{\"talk\":\"granted\"}\n")
+        talkers.states.withLock { $0 = $0.mapValues { _ in .speaking } }
+        #expect(try state(of: session) == "speaking")
+        let withdrawn = try web.request("DELETE", session + "/talk")
+        #expect(withdrawn.status == 200)
+        #expect(withdrawn.text == "{\"talk\":\"none\"}\n")
+        #expect(try state(of: session) == "none")
+    }
+
+    /// The name of the session is enough, as for what else its viewer does.
+    @Test func whoKnowsTheSessionMayAsk() throws {
+        let (_, session, _) = try web.join(by: WebFixture.talkingOffer)
+        func status(_ method: String, _ path: String, _ fields: [String] = []) throws -> Int {
+            try web.connect().request(method, path, fields).status
+        }
+        #expect(try status("POST", session + "/talk") == 202)
+        #expect(try status("DELETE", session + "/talk") == 200)
+        #expect(try status("POST", "/whep/0123/talk") == 401)
+        #expect(try status("POST", "/whep/0123/talk", [WebFixture.authorization]) == 404)
+        #expect(try status("POST", session + "/talk", ["Authorization: Bearer guess"]) == 401)
+        let refused = try web.request("PATCH", session + "/talk")
+        #expect(refused.status == 405)
+        #expect(refused["allow"] == "POST, DELETE, OPTIONS")
+        #expect(try web.request("DELETE", session).status == 200)
+        #expect(try web.request("POST", session + "/talk").status == 404)
+    }
+
+    @Test func whoIsNotToSpeakIsTold() throws {
+        let (_, session, _) = try web.join(by: WebFixture.talkingOffer)
+        talkers.answer.withLock { $0 = .refused(until: MonotonicClock.now() + .seconds(20)) }
+        let refused = try web.request("POST", session + "/talk")
+        #expect(refused.status == 403)
+        #expect(refused["oriel-reason"] == "talk_revoked")
+        #expect(refused["retry-after"].flatMap { Int($0) }.map { 15...21 ~= $0 } ?? false)
+        talkers.answer.withLock { $0 = .tooOften(until: .start) }
+        let often = try web.request("POST", session + "/talk")
+        #expect(often.status == 429)
+        #expect(often["retry-after"] == "1")
+        #expect(try state(of: session) == "none")
+    }
+
+    @Test func whoSendsNoSoundCannotSpeak() throws {
+        let (_, session, _) = try web.join()
+        #expect(try web.request("POST", session + "/talk").status == 409)
+        #expect(try state(of: session) == "off")
+    }
+
+    @Test func whereNobodyIsHeardThatIsSaid() throws {
+        let web = try WebFixture()
+        let (response, session, _) = try web.join(by: WebFixture.talkingOffer)
+        #expect(response.text.contains("a=sendonly\r\n"))
+        #expect(!response.text.contains("a=sendrecv\r\n"))
+        let refused = try web.request("POST", session + "/talk")
+        #expect(refused.status == 403)
+        #expect(refused["oriel-reason"] == "talk_off")
+        #expect(!web.status.json.contains("talk"))
+    }
+
+    /// Over all viewers of a network.
+    @Test func wishesAreLimited() throws {
+        var session = try web.join(by: WebFixture.talkingOffer).session
+        let statuses = try (0..<12).map { count in
+            if count == 6 { session = try web.join(by: WebFixture.talkingOffer).session }
+            return try web.request("POST", session + "/talk").status
+        }
+        #expect(statuses.prefix(10).allSatisfy { $0 == 202 })
+        // One more, if that took a while.
+        #expect(statuses.suffix(2).contains(429))
+        #expect(try web.request("DELETE", session + "/talk").status == 200, "nobody is kept from falling silent")
+    }
+
+    /// Pages look again when a number has changed.
+    @Test func pagesAreToldOfChanges() throws {
+        #expect(web.status.json == #"{"state":"active","talk":0,"viewers":0}"#)
+        web.status.noteTalk()
+        web.status.noteTalk()
+        #expect(web.status.json == #"{"state":"active","talk":2,"viewers":0}"#)
+    }
+}
