@@ -35,12 +35,14 @@ package struct StreamBundle {
 
     /// - Parameters:
     ///   - streams: what was negotiated for each, and its packets; 1…`limit`.
+    ///   - name: the canonical name, if they belong to those of another bundle.
     ///   - pace: of all together, at the most. What the peer's feedback tells of the link slows it down.
     ///   - judgesReach: whether a peer that falls silent is lost.
     ///   - audience: who sees the streams.
     ///   - clock: the capture clock and the wall clock at one instant; reports tie them together.
     package init(
         _ streams: [(parameters: OutgoingStream.Parameters, history: PacketHistory)],
+        name: String? = nil,
         pace: Pacer.Pace,
         judgesReach: Bool = true,
         audience: Audience = .one,
@@ -49,7 +51,7 @@ package struct StreamBundle {
     ) {
         precondition(1...Self.limit ~= streams.count)
         // RFC 7022 §4.2: 96 bits.
-        canonicalName = randomName(digits: 24, using: &random)
+        canonicalName = name ?? randomName(digits: 24, using: &random)
         for (parameters, history) in streams {
             var stream: OutgoingStream
             repeat {

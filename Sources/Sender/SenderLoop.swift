@@ -23,6 +23,8 @@ package struct SenderLoop: ~Copyable {
     /// The sound at work; nil while nobody wants it.
     private var sound: SoundEncode?
     private var soundHasFailed = false
+    /// What was done of sound while somebody wanted it before.
+    private var departedSound = SoundStatistics()
     private var encodes: [Encode] = []
     /// Encodes that were told to stop, until none of their frames can come to the sinks.
     private var ending: [Encode] = []
@@ -104,7 +106,7 @@ package struct SenderLoop: ~Copyable {
     private var statistics: SenderStatistics {
         var sum = departed
         for encode in leaving + ending + encodes { sum.add(encode.progress.statistics) }
-        sum.sound = sound?.statistics
+        sum.sound = sound?.statistics.adding(departedSound)
         return sum
     }
 
@@ -126,9 +128,10 @@ package struct SenderLoop: ~Copyable {
                 if !soundHasFailed { report("the sound cannot be sent: \(error)") }
                 soundHasFailed = true
             }
-        } else if !isWanted {
-            sound?.stop()
-            sound = nil
+        } else if !isWanted, let sound {
+            sound.stop()
+            departedSound = sound.statistics.adding(departedSound)
+            self.sound = nil
         }
     }
 

@@ -70,10 +70,15 @@ async function watch() {
   const session = new Session();
   const { jsep } = options.room ? await session.room() : await session.mountpoint();
   pc = new RTCPeerConnection();
-  pc.ontrack = ({ track }) => { video.srcObject = new MediaStream([track]); };
+  pc.ontrack = ({ track }) => {
+    (track.kind === 'video' ? video : document.querySelector('audio')).srcObject = new MediaStream([track]);
+  };
   pc.onicecandidate = ({ candidate }) => session.ask('trickle', { candidate: candidate ?? { completed: true } });
   await pc.setRemoteDescription(jsep);
-  await pc.setLocalDescription(await pc.createAnswer());
+  const answer = await pc.createAnswer();
+  // Chromium makes one channel of two otherwise.
+  const sdp = answer.sdp.replace('useinbandfec=1', 'useinbandfec=1;stereo=1');
+  await pc.setLocalDescription({ type: 'answer', sdp });
   await session.say({ request: 'start' }, { type: 'answer', sdp: pc.localDescription.sdp });
   while (!session.isOver) await sleep(50);
 }
@@ -85,6 +90,9 @@ window.state = async () => {
   const codec = reports.find(({ id }) => id === stream?.codecId)?.mimeType ?? '';
   return { frames: stream?.framesDecoded ?? 0, keyframes: stream?.keyFramesDecoded ?? 0, width: video.videoWidth, codec };
 };
+
+// What is heard, once there is something.
+window.sound = () => document.querySelector('audio').srcObject?.getAudioTracks()[0];
 
 // The names of those who are in the room and publish.
 window.publishers = async () => {

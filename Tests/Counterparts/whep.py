@@ -21,6 +21,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from recording import Recording
+
 
 def run(make_viewer, description, relay=False, png=False, sound=False, talk=False):
     """Plays what the command line asks for, prints the report and exits."""
@@ -92,19 +94,6 @@ async def play(viewer, arguments, report):
         if resource:
             report["deleted"] = await asyncio.to_thread(resource.delete)
         await viewer.close()
-
-
-class Recording:
-    """What was heard: 16 bit, 48 kHz, two channels in turn."""
-
-    def __init__(self, path):
-        self.file = open(path, "wb")
-        self.seconds = 0
-
-    def write(self, samples):
-        self.file.write(samples)
-        self.file.flush()
-        self.seconds += len(samples) / (48000 * 4)
 
 
 class Resource:

@@ -9,6 +9,8 @@ import time
 
 import webrtc
 
+from recording import Recording, record, with_both_channels
+
 
 def only(codec, sdp):
     """The offer as if it had no other codec."""
@@ -64,7 +66,7 @@ class Session:
         return f'"{self.generation}"'
 
     async def gather(self):
-        await self.connection.set_local_description(await self.connection.create_answer())
+        await self.connection.set_local_description(with_both_channels(await self.connection.create_answer()))
         for _ in range(100):
             if self.connection.ice_gathering_state.value == "complete":
                 break
@@ -108,6 +110,9 @@ class Endpoint:
         if self.arguments.codec:
             offer = only(self.arguments.codec, offer)
         await connection.set_remote_description(webrtc.RTCSessionDescriptionInit(type="offer", sdp=offer))
+        for track in (receiver.track for receiver in connection.get_receivers()):
+            if track.kind == "audio" and self.arguments.sound:
+                self.recording = asyncio.ensure_future(record(track, self.arguments.sound))
         name = f"s{self.posts}"
         self.sessions[name] = session = Session(connection, offer)
         return name, await session.gather()
@@ -225,6 +230,7 @@ async def main():
     parser.add_argument("--faults", type=int, default=0, help="how many offers fail after that")
     parser.add_argument("--link", action="append", default=[], help="a relay to name, as Link has it")
     parser.add_argument("--without", action="append", default=[], choices=["PATCH", "restart", "tag", "location"])
+    parser.add_argument("--sound", metavar="FILE", type=Recording, help="write what is heard")
     parser.add_argument("--interval", type=float, default=0.2, help="seconds from line to line")
     endpoint = Endpoint(parser.parse_args())
     await asyncio.start_server(endpoint.serve, None, endpoint.arguments.port)

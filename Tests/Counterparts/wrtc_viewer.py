@@ -4,23 +4,13 @@ import asyncio
 
 import webrtc
 
+from recording import record, with_both_channels
 from whep import protection_profile, run
 
 
 class Viewer:
     def __init__(self, arguments):
         self.arguments = arguments
-
-    async def record(self, track):
-        """Writes what libwebrtc would play."""
-        async for data in webrtc.MediaStreamTrackProcessor(webrtc.MediaStreamTrackProcessorInit(track=track)).readable:
-            with data:
-                frames, channels = data.number_of_frames, data.number_of_channels
-                samples = memoryview(bytearray(frames * channels * 2))
-                data.copy_to(samples, webrtc.AudioDataCopyToOptions(plane_index=0, format="s16"))
-                if channels == 1:
-                    samples = b"".join(bytes(samples[2 * i : 2 * i + 2]) * 2 for i in range(frames))
-                self.arguments.sound.write(samples)
 
     async def offer(self):
         configuration = webrtc.RTCConfiguration()
@@ -37,11 +27,9 @@ class Viewer:
         self.connection.add_transceiver("video", webrtc.RTCRtpTransceiverInit(direction="recvonly"))
         if self.arguments.sound:
             sound = self.connection.add_transceiver("audio", webrtc.RTCRtpTransceiverInit(direction="recvonly"))
-            self.recording = asyncio.ensure_future(self.record(sound.receiver.track))
+            self.recording = asyncio.ensure_future(record(sound.receiver.track, self.arguments.sound))
         offer = await self.connection.create_offer()
-        # Without that, libwebrtc makes one channel of two.
-        sdp = offer.sdp.replace("useinbandfec=1", "useinbandfec=1;stereo=1")
-        await self.connection.set_local_description(webrtc.RTCSessionDescriptionInit(type="offer", sdp=sdp))
+        await self.connection.set_local_description(with_both_channels(offer))
         for _ in range(100):
             if self.connection.ice_gathering_state.value == "complete":
                 break

@@ -1,5 +1,6 @@
 import Glibc
 import TestSupport
+import Testing
 
 extension Programs {
     /// The program that writes the sound of a broadcast, as the user who runs that.
@@ -28,6 +29,45 @@ extension Broadcast {
     }
 }
 
+extension Browser {
+    /// The loudest frequency in each channel of a track of sound, in Hz; 0 for none.
+    ///
+    /// - Parameter track: an expression.
+    func tones(in track: String) throws -> [Double] {
+        let script = """
+            await (async () => {
+                const context = new AudioContext();
+                const source = context.createMediaStreamSource(new MediaStream([\(track)]));
+                const splitter = context.createChannelSplitter(2);
+                source.connect(splitter);
+                const analysers = [0, 1].map(channel => {
+                    const analyser = new AnalyserNode(context, {fftSize: 8192});
+                    splitter.connect(analyser, channel);
+                    return analyser;
+                });
+                await context.resume();
+                await new Promise(done => setTimeout(done, 1000));
+                const tones = analysers.map(analyser => {
+                    const levels = new Float32Array(analyser.frequencyBinCount);
+                    analyser.getFloatFrequencyData(levels);
+                    const best = levels.reduce((best, level, index) => level > levels[best] ? index : best, 0);
+                    return levels[best] > -60 ? best * context.sampleRate / analyser.fftSize : 0;
+                });
+                await context.close();
+                return tones;
+            })()
+            """
+        return try evaluate(script)
+    }
+
+    /// Waits until a tone is heard in each channel of a track.
+    func wait(forTones expected: [Double], in track: String, _ explanation: @autoclosure () throws -> String = "") throws {
+        try TestSupport.wait(until: "the tones are heard: \(try explanation())") {
+            try zip(tones(in: track), expected).allSatisfy { abs($0 - $1) < 12 }
+        }
+    }
+}
+
 /// What a viewer has heard.
 struct HeardSound {
     let clip: SoundClip
@@ -44,6 +84,15 @@ struct HeardSound {
         // Two more of the levels are those of other tones.
         let others = stride(from: 300.0, through: 3000, by: 50).filter { abs($0 - frequency) > 100 }
         return tone - others.map { SoundAnalysis.level(of: $0, in: samples) }.max()!
+    }
+
+    /// Whether each channel has its tone and nothing else in the last two seconds.
+    func expect(tones: [Double]) {
+        let end = clip.duration
+        for (channel, frequency) in tones.enumerated() {
+            let purity = purity(of: frequency, channel: channel, in: max(0, end - 2)..<end)
+            #expect(purity > 30, "channel \(channel): \(purity) dB above others in \(end) s")
+        }
     }
 
     /// The longest time without sound, in seconds, after the first that is heard.

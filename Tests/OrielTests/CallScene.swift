@@ -30,7 +30,13 @@ struct CallScene {
             sinks: sinks,
             suspends: suspends
         )
-        let stream = PlainRTPStream(rendition: rendition, keyframeInterval: nil, horizon: { nil })
+        let stream = PlainRTPStream(
+            rendition: rendition,
+            keyframeInterval: nil,
+            horizon: { nil },
+            soundHorizon: { nil },
+            hasSound: { false }
+        )
         let events = try EventLog(path: nil)
         calls = SenderCalls(
             transport,

@@ -22,8 +22,10 @@ package final class PlainRTPCall: MediaSink {
     package let localAddress: SocketAddress
     private let multicastTTL: UInt8
     private let keyframeInterval: Duration?
-    private let horizon: @Sendable () -> Instant?
+    private let (horizon, soundHorizon): (@Sendable () -> Instant?, @Sendable () -> Instant?)
     private let ports: PortPair
+    /// Of sound; empty for a call without.
+    private let soundSockets: [Int32]
     private let wake: EventSignal
     private let state: Mutex<State>
     private let thread = Mutex<Thread?>(nil)
@@ -31,6 +33,8 @@ package final class PlainRTPCall: MediaSink {
 
     private struct State: ~Copyable {
         var session: PlainRTPSession
+        /// Nil for a call without sound.
+        var sound: PlainRTPSound?
         /// Packets handed out by the session, of which the system took some.
         var packets = DatagramBatch()
         var packetsTaken = 0
@@ -55,6 +59,9 @@ package final class PlainRTPCall: MediaSink {
         /// The system's send buffer is full.
         var isBlocked: Bool { packetsTaken < packets.count }
 
+        /// When there is something to send; nil while there is not.
+        var nextDeadline: Instant? { earliest(session.nextDeadline, isClosed ? nil : sound?.nextDeadline) }
+
         /// Whether a picture of that instant is not to be sent any more.
         func isPast(_ instant: Instant) -> Bool { horizon.map { instant < $0 } ?? false }
 
@@ -63,7 +70,7 @@ package final class PlainRTPCall: MediaSink {
             switch activity {
             case .works: return isBlocked
             case .sleeps(let end):
-                guard isBlocked || session.nextDeadline.map({ next in end.map { next < $0 } ?? true }) ?? false else {
+                guard isBlocked || nextDeadline.map({ next in end.map { next < $0 } ?? true }) ?? false else {
                     return false
                 }
                 activity = .works
@@ -79,18 +86,22 @@ package final class PlainRTPCall: MediaSink {
     ///   - localPort: where RTP comes from, 1…65534, and RTCP from the port after it; nil chooses an even one.
     ///   - multicastTTL: how many routers packets to a multicast group may pass.
     ///   - keyframeInterval: how far keyframes may be apart for a receiver that cannot ask for one; nil for one that can.
+    ///   - hasSound: whether sound goes to the two ports after those of pictures, if there are any.
     ///   - horizon: the instant before which no picture may have been taken that is sent now; nil for none.
+    ///   - soundHorizon: the same of sound.
     package init(
         to destination: RTPDestination,
         _ rendition: Rendition,
+        hasSound: Bool = false,
         localPort: UInt16? = nil,
         multicastTTL: UInt8 = 1,
         keyframeInterval: Duration? = nil,
-        horizon: @escaping @Sendable () -> Instant? = { nil }
+        horizon: @escaping @Sendable () -> Instant? = { nil },
+        soundHorizon: @escaping @Sendable () -> Instant? = { nil }
     ) throws(PlainRTPError) {
         self.rendition = rendition
         self.keyframeInterval = keyframeInterval
-        self.horizon = horizon
+        (self.horizon, self.soundHorizon) = (horizon, soundHorizon)
         do throws(UnresolvedHost) {
             receiver = try SocketAddress.resolve(host: destination.host, port: destination.port)
         } catch {
@@ -101,13 +112,29 @@ package final class PlainRTPCall: MediaSink {
         var random = SystemRandomNumberGenerator()
         let clock = ClockReading(monotonic: MonotonicClock.now(), wall: MonotonicClock.wallClock())
         let session = PlainRTPSession(
-            PlainRTPSession.Configuration(codec: rendition.codec, targetBitrate: UInt64(rendition.bitrate)),
+            PlainRTPSession.Configuration(
+                codec: rendition.codec,
+                targetBitrate: UInt64(rendition.bitrate),
+                hasSound: hasSound && PlainRTPSound.fits(besides: receiver.port, from: localPort)
+            ),
             clock: clock,
             isMulticast: receiver.isMulticast,
             refusalsAreLimited: !receiver.isLoopback,
             using: &random
         )
-        state = Mutex(State(session: session))
+        var sound: PlainRTPSound?
+        if hasSound, PlainRTPSound.fits(besides: receiver.port, from: localPort) {
+            sound = try PlainRTPSound(
+                besides: receiver,
+                from: localPort,
+                multicastTTL: multicastTTL,
+                name: session.canonicalName,
+                clock: clock,
+                using: &random
+            )
+        }
+        soundSockets = sound?.sockets ?? []
+        state = Mutex(State(session: session, sound: sound))
         do throws(SystemError) {
             localAddress = try ports.rtp.localAddress()
             wake = try EventSignal()
@@ -149,9 +176,27 @@ package final class PlainRTPCall: MediaSink {
     /// Does nothing: the session description of a plain receiver names one codec.
     package func prefer(_ rendition: Rendition) {}
 
-    package func soundDemand(at now: Instant) -> SoundDemand { .none }
+    /// Receivers that learn of sound by the description may wait for it before they show anything.
+    package func soundDemand(at now: Instant) -> SoundDemand {
+        state.withLock { state in
+            guard let statistics = state.sound?.statistics, state.session.receiverListening, !state.isClosed else {
+                return .none
+            }
+            return SoundDemand(isWanted: true, lossRatio: statistics.lossFraction ?? 0, isKeptAlive: true)
+        }
+    }
 
-    package func take(sound packet: Span<UInt8>, _ sound: EncodedSound) {}
+    /// Sends a packet of sound, unless it was heard before the horizon.
+    package func take(sound packet: Span<UInt8>, _ sound: EncodedSound) {
+        let packet = packet.withUnsafeBufferPointer { Array($0) }
+        let now: Instant = MonotonicClock.now()
+        let mustWake = state.withLock { state in
+            guard !state.isClosed, soundHorizon().map({ sound.capturedAt >= $0 }) ?? true else { return false }
+            state.sound?.send(packet, sound, now: now)
+            return state.takesWake()
+        }
+        if mustWake { wake.set() }
+    }
 
     private func demand(_ state: inout State, at now: Instant) -> Demand {
         guard state.session.receiverListening, !state.isClosed else { return .none }
@@ -208,6 +253,7 @@ package final class PlainRTPCall: MediaSink {
             state.packetsTaken = 0
             state.session.end(now: MonotonicClock.now(), rtcp: &state.reports)
             sendReports(&state)
+            state.sound?.end(now: MonotonicClock.now())
         }
         wake.set()
         thread.withLock { $0.take() }?.join()
@@ -234,6 +280,16 @@ package final class PlainRTPCall: MediaSink {
         // On the loopback, the refusal is there already: reading it now saves the network thread a wake-up.
         takeRefusal(&state, now: now)
         sendReports(&state)
+    }
+
+    private func flushSound(_ state: inout State, now: Instant) {
+        if state.isClosed { return }
+        forgetPastSound(&state)
+        state.sound?.flush(now: now)
+    }
+
+    private func forgetPastSound(_ state: inout State) {
+        if let horizon = soundHorizon() { state.sound?.forget(heardBefore: horizon) }
     }
 
     private func takeRefusal(_ state: inout State, now: Instant) {
@@ -286,13 +342,14 @@ package final class PlainRTPCall: MediaSink {
 
     private func run() {
         var buffer = [UInt8](repeating: 0, count: 2048)
-        var items = [PollItem(wake.raw), PollItem(ports.rtp.raw), PollItem(ports.rtcp.raw)]
+        var items = ([wake.raw, ports.rtp.raw, ports.rtcp.raw] + soundSockets).map { PollItem($0) }
         while true {
             let now: Instant = MonotonicClock.now()
             let (isClosed, isBlocked, isNews, deadline) = state.withLock { state in
                 flush(&state, now: now)
+                flushSound(&state, now: now)
                 let isBlocked = state.isBlocked
-                let deadline = isBlocked ? nil : state.session.nextDeadline
+                let deadline = isBlocked ? nil : state.nextDeadline
                 state.activity = isBlocked ? .works : .sleeps(until: deadline)
                 let before = state.demand
                 state.demand = demand(&state, at: now)
@@ -309,6 +366,12 @@ package final class PlainRTPCall: MediaSink {
             if items[0].isReadable { wake.clear() }
             if items[1].isReadable { receive(from: ports.rtp, &buffer) }
             if items[2].isReadable { receive(from: ports.rtcp, &buffer) }
+            if items.dropFirst(3).contains(where: \.isReadable) {
+                state.withLock { state in
+                    forgetPastSound(&state)
+                    state.sound?.receive(&buffer, now: MonotonicClock.now())
+                }
+            }
         }
     }
 

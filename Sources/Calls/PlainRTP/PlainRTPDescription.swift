@@ -55,8 +55,19 @@ extension PlainRTPSession.Configuration {
         lines += ["nack", "nack pli", "ccm fir"].map { "a=rtcp-fb:\(payloadType) \($0)" }
         if let frameRate { lines.append("a=framerate:\(frameRate)") }
         lines.append("a=recvonly")
+        if hasSound {
+            let payloadType = PlainRTPSound.payloadType
+            lines += [
+                "m=audio \(PlainRTPSound.address(besides: receiver).port) RTP/AVPF \(payloadType)",
+                "a=rtpmap:\(payloadType) \(StreamCodec.opus.encoding)",
+                "a=fmtp:\(payloadType) \(Self.soundParameters)", "a=rtcp-fb:\(payloadType) nack", "a=recvonly",
+            ]
+        }
         return lines.map { $0 + "\r\n" }.joined()
     }
+
+    /// What stands in the `fmtp` line of sound (RFC 7587 §6.1).
+    static let soundParameters = "sprop-stereo=1;stereo=1;useinbandfec=1"
 
     /// What stands in the `fmtp` line; nil for none.
     var formatParameters: String? {

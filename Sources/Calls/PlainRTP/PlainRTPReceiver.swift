@@ -9,7 +9,13 @@ package enum PlainRTPReceiver: String, CaseIterable, Sendable {
     case mediamtx
 
     /// What is to be written into the program's configuration, or into a shell on its host, for a call to that host.
-    package func instructions(for destination: RTPDestination, _ rendition: Rendition) throws(PlainRTPError) -> String {
+    ///
+    /// - Parameter hasSound: whether the call has sound too.
+    package func instructions(
+        for destination: RTPDestination,
+        _ rendition: Rendition,
+        hasSound: Bool = false
+    ) throws(PlainRTPError) -> String {
         let address: SocketAddress
         do throws(UnresolvedHost) {
             address = try SocketAddress.resolve(host: destination.host, port: destination.port)
@@ -18,7 +24,9 @@ package enum PlainRTPReceiver: String, CaseIterable, Sendable {
         }
         let configuration = PlainRTPSession.Configuration(
             codec: rendition.codec,
-            targetBitrate: UInt64(rendition.bitrate)
+            targetBitrate: UInt64(rendition.bitrate),
+            // MediaMTX listens at one port.
+            hasSound: hasSound && self != .mediamtx && PlainRTPSound.fits(besides: address.port, from: nil)
         )
         let description = configuration.description(
             1,
@@ -30,16 +38,19 @@ package enum PlainRTPReceiver: String, CaseIterable, Sendable {
         .split(whereSeparator: \.isNewline).joined(separator: "\n")
         switch self {
         case .janus: return Self.mountpoint(address, configuration)
-        case .mediamtx: return Self.path(address, description)
+        case .mediamtx: return Self.path(address, description, isWithoutSound: hasSound)
         case .ffmpeg:
             return Self.script(
                 description,
                 "ffplay -protocol_whitelist file,udp,rtp -fflags nobuffer -flags low_delay -fpsprobesize 0 screen.sdp"
             )
         case .gstreamer:
+            let demux = "gst-launch-1.0 filesrc location=screen.sdp ! sdpdemux latency=20"
+            let (picture, sound) = ("decodebin ! videoconvert ! autovideosink", "decodebin ! audioconvert ! autoaudiosink")
             return Self.script(
                 description,
-                "gst-launch-1.0 filesrc location=screen.sdp ! sdpdemux latency=20 ! decodebin ! videoconvert ! autovideosink"
+                configuration.hasSound
+                    ? "\(demux) name=rtp rtp.stream_0 ! \(picture) rtp.stream_1 ! \(sound)" : "\(demux) ! \(picture)"
             )
         case .vlc:
             // Many builds of VLC have no RTP with dynamic payload types of their own.
@@ -78,19 +89,32 @@ package enum PlainRTPReceiver: String, CaseIterable, Sendable {
                 {
                   type = "video" mid = "v" label = "screen" port = \(address.port) rtcpport = \(address.port + 1)\(group)
                   pt = \(configuration.payloadType) codec = "\(codec)"\(format)
-                }
+                }\(configuration.hasSound ? ",\n" + sound(address, group) : "")
               )
             }
 
             """
     }
 
+    private static func sound(_ address: SocketAddress, _ group: String) -> String {
+        let port = PlainRTPSound.address(besides: address).port
+        return """
+                {
+                  type = "audio" mid = "a" label = "sound" port = \(port) rtcpport = \(port + 1)\(group)
+                  pt = \(PlainRTPSound.payloadType) codec = "opus" fmtp = "\(PlainRTPSession.Configuration.soundParameters)"
+                }
+            """
+    }
+
     /// As mediamtx.yml has it (docs/2-publish/12-rtp.md of MediaMTX).
-    private static func path(_ address: SocketAddress, _ description: String) -> String {
+    ///
+    /// - Parameter isWithoutSound: whether the call has sound, which does not get there.
+    private static func path(_ address: SocketAddress, _ description: String, isWithoutSound: Bool) -> String {
         let host = address.isIPv6 ? "[\(address.host)]" : address.host
         let lines = description.split(separator: "\n").map { "      \($0)" }.joined(separator: "\n")
+        let note = isWithoutSound ? "\n# It takes one stream this way, so there is no sound: publish by whip+http://… for that." : ""
         return """
-            # In mediamtx.yml. MediaMTX asks for no keyframes: --keyframe-interval says how long a viewer waits for one.
+            # In mediamtx.yml. MediaMTX asks for no keyframes: --keyframe-interval says how long a viewer waits for one.\(note)
             paths:
               screen:
                 source: udp+rtp://\(host):\(address.port)

@@ -12,6 +12,8 @@ struct PlainRTPSession {
         var payloadType: UInt8 = 96
         /// The encoder's, in bits a second; packets leave at up to five times that.
         var targetBitrate: UInt64 = 2_500_000
+        /// Whether the call has sound beside the pictures.
+        var hasSound = false
 
         fileprivate var pace: Pacer.Pace { .video(targetBitrate: targetBitrate) }
     }
@@ -61,6 +63,7 @@ struct PlainRTPSession {
     private var stream: OutgoingStream { bundle.streams[0] }
 
     var ssrc: UInt32 { stream.ssrc }
+    var canonicalName: String { bundle.canonicalName }
 
     /// Takes one encoded frame, unless the session has ended.
     mutating func send(_ bytes: [UInt8], _ frame: EncodedFrame, now: Instant) {

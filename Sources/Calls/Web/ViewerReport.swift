@@ -9,6 +9,7 @@ struct ViewerReport: Encodable {
         case estimate = "estimate_bps"
         case target = "target_bps"
         case queue = "queue_ms"
+        case soundTarget = "sound_target_bps"
         case rendition, quantizer, limit, talk
     }
 
@@ -22,6 +23,8 @@ struct ViewerReport: Encodable {
     private let rendition: Int
     /// Of the last frame, 0 (best) to 63.
     private let quantizer: Int?
+    /// The target of the sound's encoder, in bits a second; nil if this viewer does not get the sound.
+    private let soundTarget: Int?
     /// What keeps the picture from being better or newer, in a word.
     private let limit: String?
     /// What it may say.
@@ -32,6 +35,7 @@ struct ViewerReport: Encodable {
         self.target = target
         queue = (peer.backlog / .microseconds(1)).rounded() / 1000
         rendition = peer.rung + 1
+        soundTarget = peer.sound == nil ? nil : work.soundTarget
         (quantizer, limit) = (work.quantizer, work.limit)
         self.talk = talk
     }

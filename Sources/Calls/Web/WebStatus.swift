@@ -20,8 +20,12 @@ package final class WebStatus: Sendable {
         package var quantizer: Int?
         /// What keeps the picture from being better or newer, in a word; nil for nothing but the bitrate.
         package var limit: String?
+        /// The target of the sound's encoder, in bits a second; nil while nobody gets the sound.
+        package var soundTarget: Int?
 
-        package init(quantizer: Int? = nil, limit: String? = nil) { (self.quantizer, self.limit) = (quantizer, limit) }
+        package init(quantizer: Int? = nil, limit: String? = nil, soundTarget: Int? = nil) {
+            (self.quantizer, self.limit, self.soundTarget) = (quantizer, limit, soundTarget)
+        }
     }
 
     /// Each change, as JSON.

@@ -57,6 +57,9 @@ package struct SenderStatus: Codable, Sendable {
         package var rttMs: Double?
         package var lossRatio: Double?
         package var framesSent: UInt64 = 0
+        /// Of the sound that it gets, and how much of that was lost; absent where it gets none.
+        package var soundBps: Int?
+        package var soundLossRatio: Double?
         package var nacks: UInt64 = 0
         package var plis: UInt64 = 0
         package var srtp: String?
@@ -86,9 +89,27 @@ package struct SenderStatus: Codable, Sendable {
         }
     }
 
-    /// Which way pictures go between the sender and somebody.
+    /// Which way pictures go between the sender and somebody; `none` where there is only sound.
     package enum Pictures: String, Codable, Sendable {
-        case sent, received, both
+        case none, sent, received, both
+    }
+
+    /// The broadcast's sound as it is encoded.
+    package struct Sound: Codable, Sendable, Equatable {
+        package var codec = "opus"
+        /// Of the last packet; 0 before the first.
+        package var channels = 0
+        /// Of what was sent in the last second.
+        package var bitrateBps = 0
+        /// The encoder's target.
+        package var targetBps = 0
+        package var packets: UInt64 = 0
+        /// Blocks of 10 ms that were gone before they were encoded, or came too late.
+        package var blocksLost: UInt64 = 0
+        /// Whether there was nothing to hear in the last second.
+        package var silent = true
+
+        package init() {}
     }
 
     /// Somebody who waits to be let in.
@@ -124,6 +145,8 @@ package struct SenderStatus: Codable, Sendable {
     package var quantizer: Int?
     /// Absent if nothing but the bitrate limits the picture.
     package var limit: Limit?
+    /// Absent while nobody gets it.
+    package var sound: Sound?
     package var viewers: [Viewer]
     /// Absent where nobody has to knock.
     package var knocks: [Knock]?
@@ -133,6 +156,7 @@ package struct SenderStatus: Codable, Sendable {
         bitrateBps: Int,
         quantizer: Int? = nil,
         limit: Limit? = nil,
+        sound: Sound? = nil,
         viewers: [Viewer],
         knocks: [Knock]? = nil
     ) {
@@ -140,6 +164,7 @@ package struct SenderStatus: Codable, Sendable {
         self.bitrateBps = bitrateBps
         self.quantizer = quantizer
         self.limit = limit
+        self.sound = sound
         self.viewers = viewers
         self.knocks = knocks
     }

@@ -16,4 +16,18 @@ package struct SoundStatistics: Sendable, Equatable {
     package internal(set) var heardAt: Instant?
     /// Processor time of the encoder.
     package internal(set) var encodeTime = Duration.zero
+
+    package init() {}
+
+    /// Takes in what the thread before did.
+    func adding(_ former: SoundStatistics) -> SoundStatistics {
+        var sum = self
+        sum.blocks += former.blocks
+        sum.blocksLost += former.blocksLost
+        sum.packets += former.packets
+        sum.bytes += former.bytes
+        sum.encodeTime += former.encodeTime
+        if heardAt == nil { (sum.channels, sum.heardAt) = (former.channels, former.heardAt) }
+        return sum
+    }
 }

@@ -90,7 +90,7 @@ struct Attach: ParsableCommand {
         if let receiver = rtp.print {
             let rendition = video.renditions(fps: fps)[0]
             for destination in calls.compactMap(\.destination) {
-                Console.emit(try receiver.instructions(for: destination, rendition))
+                Console.emit(try receiver.instructions(for: destination, rendition, hasSound: sound))
             }
             return
         }

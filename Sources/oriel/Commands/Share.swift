@@ -83,7 +83,8 @@ struct Share: ParsableCommand {
     /// The command line of the sender, which learns the secrets of `WebOptions` by its environment.
     var senderCommand: [String] {
         ["attach"] + calls.map(\.argument) + ["--fps=\(min(source.fps, 60))"] + broadcast.arguments + video.arguments
-            + entry.arguments + talk.arguments + web.arguments + room.arguments + joined.arguments + sending.arguments
+            + (sound.isHeard ? ["--sound"] : []) + entry.arguments + talk.arguments + web.arguments
+            + room.arguments + joined.arguments + sending.arguments
             + (Asker.terminalGroup.map { ["--terminal-group=\($0)"] } ?? [])
     }
 

@@ -133,6 +133,9 @@ struct StatusReport: Encodable {
             parts.append(hasSender ? "a sender is attached" : "no sender is attached")
             let limits = Set(senders.compactMap(\.limit?.rawValue)).sorted()
             if !viewers.isEmpty, !limits.isEmpty { parts.append("limit: " + limits.joined(separator: ", ")) }
+            if let sound = senders.lazy.compactMap(\.sound).first {
+                parts.append(sound.silent ? "silent" : "sound at \(sound.bitrateBps / 1000) kb/s")
+            }
             let count = viewers.count { $0.viewer.pictures != .received }
             if count > 0 { parts.append(count == 1 ? "1 viewer" : "\(count) viewers") }
         }
@@ -158,6 +161,7 @@ struct SenderEntry: Encodable {
     let bitrateBps: Int?
     let quantizer: Int?
     let limit: SenderStatus.Limit?
+    let sound: SenderStatus.Sound?
     /// Why nothing else is known of the sender; nil if it answered.
     let problem: String?
 
@@ -169,10 +173,10 @@ struct SenderEntry: Encodable {
                 CallEntry(call: call, viewers: report.viewers.filter { $0.call == call.name }.map(\.id))
             }
             (bitrateBps, problem) = (report.bitrateBps, nil)
-            (quantizer, limit) = (report.quantizer, report.limit)
+            (quantizer, limit, sound) = (report.quantizer, report.limit, report.sound)
         case .failure(let error):
             (calls, bitrateBps, problem) = (nil, nil, "\(error)")
-            (quantizer, limit) = (nil, nil)
+            (quantizer, limit, sound) = (nil, nil, nil)
         }
     }
 }
@@ -239,7 +243,7 @@ struct ViewerEntry: Encodable {
     static let head = [
         "viewer", "from", "for", "pictures", "codec", "rendition", "kb/s", "target", "link", "queue", "round trip",
         "loss",
-        "frames", "nacks", "plis", "talk",
+        "frames", "nacks", "plis", "sound", "talk",
     ]
 
     var row: [String] {
@@ -250,7 +254,8 @@ struct ViewerEntry: Encodable {
             viewer.targetBps.map { "\($0 / 1000)" } ?? "-", viewer.estimateBps.map { "\($0 / 1000)" } ?? "-",
             viewer.queueMs.map { "\(rounded($0)) ms" } ?? "-",
             viewer.rttMs.map { "\(rounded($0)) ms" } ?? "-", viewer.lossRatio.map { "\(rounded($0 * 100)) %" } ?? "-",
-            "\(viewer.framesSent)", "\(viewer.nacks)", "\(viewer.plis)", talk,
+            "\(viewer.framesSent)", "\(viewer.nacks)", "\(viewer.plis)",
+            viewer.soundBps.map { "\($0 / 1000) kb/s" } ?? "-", talk,
         ]
     }
 

@@ -55,7 +55,9 @@ extension Attach {
         let stream = PlainRTPStream(
             rendition: renditions[0],
             keyframeInterval: video.plainKeyframeInterval,
-            horizon: hidden
+            horizon: hidden,
+            soundHorizon: silenced,
+            hasSound: offersSound
         )
         let plain = try beginPlainCalls(stream, events, restrictingFilesBy: sandbox)
         defer { events.close() }
@@ -138,7 +140,13 @@ extension Attach {
             events.tell(CallEvent(condition))
         } eachSecond: { statistics in
             let work = commands.note(statistics)
-            served?.status.note(WebStatus.Work(quantizer: work.quantizer, limit: work.limit?.rawValue))
+            served?.status.note(
+                WebStatus.Work(
+                    quantizer: work.quantizer,
+                    limit: work.limit?.rawValue,
+                    soundTarget: work.sound?.targetBps
+                )
+            )
             log?.append(statistics, work, running.plain.map(\.statistics), running.peers)
         }
         if end == .callsEnded, let failure = running.failure { throw failure }

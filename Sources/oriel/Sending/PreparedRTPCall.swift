@@ -47,8 +47,10 @@ struct PlainRTPStream {
     let rendition: Rendition
     /// How far keyframes may be apart; nil for any distance. Most plain receivers cannot ask for one.
     let keyframeInterval: Duration?
-    /// The instant before which no picture may have been taken that is sent now; nil for none.
-    let horizon: @Sendable () -> Instant?
+    /// The instant before which no picture may have been taken that is sent now; nil for none. And the same of sound.
+    let (horizon, soundHorizon): (@Sendable () -> Instant?, @Sendable () -> Instant?)
+    /// Whether a call that begins now has sound.
+    let hasSound: @Sendable () -> Bool
 
     /// Begins a call. Looking up the host may take seconds.
     ///
@@ -57,9 +59,11 @@ struct PlainRTPStream {
         try PlainRTPCall(
             to: destination,
             rendition,
+            hasSound: hasSound(),
             localPort: localPort,
             keyframeInterval: keyframeInterval,
-            horizon: horizon
+            horizon: horizon,
+            soundHorizon: soundHorizon
         )
     }
 

@@ -53,6 +53,7 @@ final class SenderCommands: Sendable {
                     bitrateBps: calls.bitrate,
                     quantizer: work.quantizer,
                     limit: work.limit,
+                    sound: work.sound,
                     viewers: viewers,
                     knocks: lobby?.waiting.map { knock in
                         SenderStatus.Knock(
@@ -143,12 +144,15 @@ struct SenderWork {
     private var last: (statistics: SenderStatistics, at: Instant)?
     private(set) var quantizer: Int?
     private(set) var limit: SenderStatus.Limit?
+    /// Nil while nobody gets it.
+    private(set) var sound: SenderStatus.Sound?
 
     /// Takes note of a second's work.
     ///
     /// - Parameter isThin: whether links keep an encoder below the bitrate that was set.
     mutating func note(_ statistics: SenderStatistics, isThin: Bool, at now: Instant) {
         defer { last = (statistics, now) }
+        sound = statistics.sound.map { SenderStatus.Sound($0, since: last, at: now) }
         guard let last else { return }
         let time = statistics.encodeTime + statistics.scaleTime - last.statistics.encodeTime - last.statistics.scaleTime
         let frames = statistics.framesEncoded - last.statistics.framesEncoded
@@ -163,6 +167,26 @@ struct SenderWork {
     }
 }
 
+extension SenderStatus.Sound {
+    /// - Parameter last: what the sender had done before, and when; nil if that is not known.
+    fileprivate init(
+        _ statistics: SoundStatistics,
+        since last: (statistics: SenderStatistics, at: Instant)?,
+        at now: Instant
+    ) {
+        self.init()
+        channels = statistics.channels
+        targetBps = statistics.bitrate
+        packets = statistics.packets
+        blocksLost = statistics.blocksLost
+        silent = statistics.heardAt.map { now - $0 > .seconds(1) } ?? true
+        if let last, now > last.at {
+            let bytes = statistics.bytes - (last.statistics.sound?.bytes ?? statistics.bytes)
+            bitrateBps = Int(Double(bytes * 8) / (now - last.at).seconds)
+        }
+    }
+}
+
 extension SenderStatus.Viewer {
     fileprivate init(_ status: PeerStatus, name: String?, target: Int?, talk: TalkBack.Talker?, now: Instant) {
         let statistics = status.statistics
@@ -172,7 +196,7 @@ extension SenderStatus.Viewer {
         address = status.address
         self.name = name.flatMap { $0.isEmpty ? nil : $0 }
         sinceS = milliseconds(now - status.since) / 1000
-        pictures = status.codec == nil ? .received : status.isReceived ? .both : .sent
+        pictures = status.codec == nil ? (status.isReceived ? .received : .none) : status.isReceived ? .both : .sent
         codec = status.codec?.rawValue.lowercased() ?? ""
         rendition = status.codec == nil ? nil : status.rung + 1
         state = status.isConnected ? "connected" : "connecting"
@@ -183,6 +207,8 @@ extension SenderStatus.Viewer {
         rttMs = status.roundTripTime.map { milliseconds($0) }
         lossRatio = statistics.lossFraction
         framesSent = statistics.frames
+        soundBps = status.sound?.bitrate
+        soundLossRatio = status.sound?.statistics.lossFraction
         nacks = statistics.nacks
         plis = statistics.keyframeRequests
         srtp = status.profile?.name

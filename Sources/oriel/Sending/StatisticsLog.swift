@@ -49,6 +49,15 @@ final class StatisticsLog {
                 line["jitter_ms"] = first.jitter.map { milliseconds($0) }
                 line["rtt_ms"] = first.roundTripTime.map { milliseconds($0) }
             }
+            if let sound = sender.sound {
+                line["sound_bitrate_bps"] = work.sound?.bitrateBps
+                line["sound_target_bps"] = sound.bitrate
+                line["sound_channels"] = sound.channels
+                line["sound_packets"] = sound.packets
+                line["sound_bytes"] = sound.bytes
+                line["sound_blocks_lost"] = sound.blocksLost
+                line["sound_encode_ms"] = milliseconds(sound.encodeTime)
+            }
             line["limit"] = work.limit?.rawValue
             if let peers {
                 let viewers = peers.statuses

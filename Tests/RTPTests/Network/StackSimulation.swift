@@ -4,7 +4,7 @@ import Time
 
 @testable import RTP
 
-/// A bundle of one stream, a link, and a receiver that tells of arrivals and asks for what it has lost, in virtual time of a
+/// A bundle of a stream of pictures, and one of sound if that is wanted, a link, and a receiver that tells of arrivals and asks for what it has lost, in virtual time of a
 /// millisecond a step.
 struct StackSimulation {
     /// How the receiver tells of arrivals.
@@ -17,6 +17,7 @@ struct StackSimulation {
 
     private enum Event {
         case packet([UInt8], transport: UInt64)
+        case sound(heardAt: Instant)
         case senderReport(NTPTime)
         case feedback(RTCPPacket)
     }
@@ -28,6 +29,7 @@ struct StackSimulation {
     var link: VirtualLink
     var bundle: StreamBundle
     private let history: PacketHistory
+    private let sound = PacketHistory(soundOf: 1000, capacity: 100)
     private var receiver = ModelReceiver()
     private(set) var now = Instant.seconds(100)
     private var events: [(at: Instant, event: Event)] = []
@@ -45,13 +47,22 @@ struct StackSimulation {
     /// Those that are lost, and when they were asked for.
     private var missing: [UInt16: Instant?] = [:]
     private var lostCount = 0
+    /// How long each packet of sound took that arrived, in order.
+    private(set) var soundDelays: [Duration] = []
+    /// When those packets were heard that have not left.
+    private var unsentSound: [Instant] = []
     private var newest: UInt16?
     private var feedbackAt = Instant.start
     private var answers: (report: NTPTime, at: Instant)?
     private let telling: Telling
     private let clock: ClockReading
 
-    init(_ conditions: VirtualLink.Conditions, telling: Telling = .packets, seed: UInt64 = 1) {
+    init(
+        _ conditions: VirtualLink.Conditions,
+        telling: Telling = .packets,
+        hasSound: Bool = false,
+        seed: UInt64 = 1
+    ) {
         self.telling = telling
         link = VirtualLink(conditions, seed: seed)
         roundTrip = conditions.delay * 2
@@ -65,7 +76,8 @@ struct StackSimulation {
         )
         clock = ClockReading(monotonic: now, wall: 1_700_000_000_000_000_000)
         bundle = StreamBundle(
-            [(parameters, history)],
+            [(parameters, history)]
+                + (hasSound ? [(.init(payloadType: 111, retransmissionPayloadType: nil, mid: "1"), sound)] : []),
             pace: .video(targetBitrate: UInt64(Self.target)),
             judgesReach: false,
             clock: clock,
@@ -85,6 +97,12 @@ struct StackSimulation {
         )
         let first = sequenceNumber ?? 0
         frames.append((first, Int(history.end - before), now))
+    }
+
+    /// Hears 20 ms.
+    mutating func hear(bytes: Int) {
+        sound.append(sound: [UInt8](repeating: 7, count: bytes), capturedAt: now, now: now)
+        unsentSound.append(now)
     }
 
     /// The sequence number of the next packet; nil before the first.
@@ -115,6 +133,13 @@ struct StackSimulation {
         var bytes: [UInt8] = []
         while bundle.writeNext(at: now, to: &bytes) {
             let number = extensionElements(of: bytes)[Self.transportID].map { UInt16($0[0]) << 8 | UInt16($0[1]) }
+            if bytes[1] & 0x7F == 111 {
+                bytesSent += bytes.count
+                let heardAt = unsentSound.removeFirst()
+                for at in link.send(bytes.count, at: now) { events.append((at, .sound(heardAt: heardAt))) }
+                bytes.removeAll()
+                continue
+            }
             if let number { transportNumbers.append(number) }
             packetsSent += 1
             bytesSent += bytes.count
@@ -140,6 +165,7 @@ struct StackSimulation {
         for (at, event) in due {
             switch event {
             case .feedback(let packet): bundle.receive(packet, now: now)
+            case .sound(let heardAt): soundDelays.append(at - heardAt)
             case .senderReport(let ntpTime): answers = (ntpTime, at)
             case .packet(let bytes, let transport):
                 receiver.receive(transport, at: at)

@@ -121,6 +121,30 @@ import Time
         #expect(1...60_000 ~= stack.paddingSent)
     }
 
+    /// A keyframe that takes seconds holds up no sound, and the sound holds up the keyframe by what it takes itself.
+    @Test(arguments: [0.3e6, 0.5e6, 1e6, 3e6], [10, 100])
+    func soundPassesAKeyframe(rate: Double, delay: Int) throws {
+        func run(hasSound: Bool) throws -> (keyframe: Duration, sound: [Duration]) {
+            var stack = StackSimulation(
+                .init(rate: rate, queue: .seconds(1), delay: .milliseconds(delay)),
+                hasSound: hasSound
+            )
+            stack.append(bytes: Self.page, isKeyframe: true)
+            // 64 kb/s.
+            let hear = { (stack: inout StackSimulation) in if hasSound { stack.hear(bytes: 160) } }
+            stack.run(for: .seconds(8), each: .milliseconds(20), hear)
+            let before = stack.soundDelays.count
+            stack.append(bytes: 150_000, isKeyframe: true)
+            stack.run(for: .seconds(10), each: .milliseconds(20), hear)
+            return (try #require(stack.latencies.last ?? nil), Array(stack.soundDelays.dropFirst(before)))
+        }
+        let alone = try run(hasSound: false)
+        let both = try run(hasSound: true)
+        #expect(both.sound.count == 500)
+        #expect(try #require(both.sound.max()) <= .milliseconds(delay + 180))
+        #expect(both.keyframe <= alone.keyframe * (rate / (rate - 90_000)) + .milliseconds(200))
+    }
+
     /// Sound without numbers takes none from the picture beside it: the peer would take them for lost.
     @Test func aStreamWithoutNumbersLeavesNoGaps() {
         var random = SplitMix64(seed: 1)

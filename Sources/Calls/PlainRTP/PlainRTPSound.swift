@@ -1,0 +1,120 @@
+import Glibc
+import Media
+import Posix
+import RTP
+import Time
+
+/// The sound of a plain RTP call: a stream of its own beside that of pictures, to the two ports after theirs. One thread at a time
+/// uses it.
+///
+/// Packets leave at once, and those that the system does not take are lost.
+final class PlainRTPSound {
+    /// How far its ports are behind those of pictures, at both ends.
+    static let portOffset: UInt16 = 2
+    static let payloadType: UInt8 = 111
+    /// Bytes of an RTP packet with its header.
+    private static let maximumPacketSize = 1200
+    /// Packets that can be sent again: those of two seconds.
+    private static let capacity = 100
+    private static let pace = Pacer.Pace.video(targetBitrate: 1_000_000)
+
+    private let ports: PortPair
+    private let receiver: SocketAddress
+    private let history = PacketHistory(soundOf: maximumPacketSize - RTPHeader.size, capacity: capacity)
+    private var bundle: StreamBundle
+    private var (packets, reports) = (DatagramBatch(), DatagramBatch())
+
+    /// - Parameters:
+    ///   - receiver: where pictures go; its port is 65532 at the most.
+    ///   - localPort: where they come from, 1…65532; nil chooses another.
+    ///   - name: the canonical name of both streams, by which receivers know that they belong together.
+    ///   - clock: of both, so that they play together.
+    init(
+        besides receiver: SocketAddress,
+        from localPort: UInt16?,
+        multicastTTL: UInt8,
+        name: String,
+        clock: ClockReading,
+        using random: inout some RandomNumberGenerator
+    ) throws(PlainRTPError) {
+        self.receiver = Self.address(besides: receiver)
+        ports = try PortPair(
+            to: self.receiver,
+            localPort: localPort.map { $0 + Self.portOffset },
+            multicastTTL: multicastTTL
+        )
+        bundle = StreamBundle(
+            [(.init(payloadType: Self.payloadType, retransmissionPayloadType: nil), history)],
+            name: name,
+            pace: Self.pace,
+            judgesReach: false,
+            audience: receiver.isMulticast ? .multicast : .one,
+            clock: clock,
+            using: &random
+        )
+    }
+
+    /// Whether there are ports for it after those of pictures, at both ends.
+    static func fits(besides port: UInt16, from localPort: UInt16?) -> Bool {
+        max(port, localPort ?? 1) <= UInt16.max - 1 - portOffset
+    }
+
+    /// Its sockets, by which the receiver says something.
+    var sockets: [Int32] { [ports.rtp.raw, ports.rtcp.raw] }
+
+    /// Where sound goes.
+    static func address(besides receiver: SocketAddress) -> SocketAddress {
+        var address = receiver
+        address.port += portOffset
+        return address
+    }
+
+    var statistics: StreamStatistics { bundle.streams[0].statistics }
+
+    func send(_ packet: [UInt8], _ sound: EncodedSound, now: Instant) {
+        history.append(sound: packet, capturedAt: sound.capturedAt, now: now)
+        flush(now: now)
+    }
+
+    /// What was heard before an instant is not sent any more, and not again.
+    func forget(heardBefore instant: Instant) { _ = history.forget(takenBefore: instant) }
+
+    /// Takes what the receiver says, up to a limit. What is malformed has no effect.
+    func receive(_ buffer: inout [UInt8], now: Instant) {
+        for _ in 0..<64 {
+            // That packets are refused is known by those of pictures.
+            guard
+                let (count, source) = (try? ports.rtp.receive(into: &buffer)) ?? (try? ports.rtcp.receive(into: &buffer))
+            else { break }
+            guard receiver.isMulticast || source.bytes == receiver.bytes else { continue }
+            for packet in (try? RTCPPacket.parse(Array(buffer[..<count]))) ?? [] { bundle.receive(packet, now: now) }
+        }
+        flush(now: now)
+    }
+
+    /// When `flush` has something to send; nil while it has not.
+    var nextDeadline: Instant? { bundle.nextDeadline }
+
+    /// Sends what is due.
+    func flush(now: Instant) {
+        while packets.append({ bundle.writeNext(at: now, to: &$0) }) {}
+        reports.append { bundle.writeReport(at: now, to: &$0) }
+        send()
+    }
+
+    func end(now: Instant) {
+        reports.append { bundle.writeGoodbye(at: now, to: &$0) }
+        send()
+    }
+
+    private func send() {
+        if !packets.isEmpty {
+            _ = try? ports.rtp.send(packets.bytes, starts: packets.starts, ends: packets.ends, from: 0)
+        }
+        var address = receiver
+        address.port += 1
+        for index in 0..<reports.count { try? ports.rtcp.send(reports[index], to: address) }
+        packets.removeAll()
+        reports.removeAll()
+    }
+}
