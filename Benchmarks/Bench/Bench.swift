@@ -10,7 +10,8 @@ struct Bench: ParsableCommand {
         subcommands: [
             All.self, KernelsCommand.self, BridgeCommand.self, EncodeCommand.self, PipelineCommand.self,
             QualityCommand.self, ChangeCommand.self, RecoveryCommand.self, WebCommand.self, SoakCommand.self,
-            DifferentialCommand.self, BridgeReader.self, CallsCommand.self, NetworkCommand.self, WireCommand.self,
+            DifferentialCommand.self, BridgeReader.self, SoundRingReader.self, CallsCommand.self, NetworkCommand.self,
+            WireCommand.self,
         ],
         defaultSubcommand: All.self
     )

@@ -9,9 +9,9 @@ private let frame = (width: 1920, height: 1080)
 private let lumaBytes = frame.width * frame.height
 private let frameBytes = lumaBytes * 3 / 2
 
-/// Frames through the bridge between this process and others: how many, how soon, and at what cost.
+/// Frames, and sound, through the bridge between this process and others: how many, how soon, and at what cost.
 func bridgeSections(_ options: RunOptions) -> [Section] {
-    [throughputSection(options), overheadSection(options), rivalSection(options)]
+    [throughputSection(options), overheadSection(options), soundRingSection(options), rivalSection(options)]
 }
 
 private let command = "tools/bench bridge"

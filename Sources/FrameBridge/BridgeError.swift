@@ -15,7 +15,7 @@ public enum BridgeError: Error, Equatable, CustomStringConvertible {
     case alreadyRunning(path: String, pid: Int32?)
     /// Another sound process holds the lock of the broadcast's sound.
     case soundAlreadyRunning(path: String)
-    /// The capture process does not hand out its memory: it does not get to run, perhaps.
+    /// The capture process, or the sound process, does not hand out its memory: it does not get to run, perhaps.
     case noAnswer(path: String)
     /// The file system cannot hold the frames file.
     case noSpace(path: String, bytes: Int)
@@ -44,7 +44,7 @@ public enum BridgeError: Error, Equatable, CustomStringConvertible {
         case .soundAlreadyRunning(let path):
             "a sound process already runs in \(path): stop it"
         case .noAnswer(let path):
-            "the capture process of \(path) does not answer: let it run again (kill -CONT), or restart it"
+            "who writes in \(path) does not answer: let it run again (kill -CONT), or restart it"
         case .noSpace(let path, let bytes):
             "no space for \(bytes < 1_048_576 ? "\(bytes) bytes" : "\((bytes + 1_048_575) / 1_048_576) MiB of frames") "
                 + "in \(path): free some"

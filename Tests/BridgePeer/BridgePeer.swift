@@ -16,7 +16,7 @@ enum BridgePeer {
         do {
             let directory = try BridgeDirectory(
                 path: words[words.startIndex + 1],
-                create: command == "write" || command == "pair"
+                create: ["write", "speak", "pair", "pair-sound"].contains(command)
             )
             switch command {
             case "write": try write(to: directory, options)
@@ -27,7 +27,12 @@ enum BridgePeer {
             case "pair": try pair(in: directory, options)
             case "mutate": try mutate(directory, options)
             case "sing": try sing(in: directory, options)
-            case "listen": try listen(in: directory, options)
+            case "pair-sound": try pairSound(in: directory, options)
+            case "mutate-sound": try mutateSound(directory, options)
+            case "speak": try speak(in: directory, options)
+            case "listen": try listen(to: directory, options)
+            case "overhear": try overhear(directory, options)
+            case "record": try record(in: directory, options)
             default: exit(64)
             }
         } catch {

@@ -19,18 +19,7 @@ func mutate(_ directory: BridgeDirectory, _ options: Options) throws {
         let isHeader = Bool.random(using: &random)
         let start = isHeader ? 0 : slots.randomElement(using: &random)!
         var page = Array(original[start..<start + 128])
-        for _ in 0..<Int.random(in: 1...3, using: &random) {
-            let width = [1, 2, 4, 8].randomElement(using: &random)!
-            let offset = Int.random(in: 0..<128 / width, using: &random) * width
-            let value = [random.next(), 0, .max, UInt64.random(in: 0...20000, using: &random)].randomElement(
-                using: &random
-            )!
-            withUnsafeBytes(of: value) { page.replaceSubrange(offset..<offset + width, with: $0.prefix(width)) }
-        }
-        if Bool.random(using: &random) {
-            let (covered, place) = isHeader ? (0..<60, 60) : (8..<120, 120)
-            withUnsafeBytes(of: crc32c(page[covered])) { page.replaceSubrange(place..<place + 4, with: $0) }
-        }
+        page.damage(isHeader ? (0..<60, 60) : (8..<120, 120), &random)
         pwrite(raw, page, page.count, off_t(start))
         do {
             var reader = try FrameReader(directory: directory)
@@ -53,6 +42,84 @@ func mutate(_ directory: BridgeDirectory, _ options: Options) throws {
         pwrite(raw, Array(original[start..<start + 128]), 128, off_t(start))
     }
     say("shown=\(shown) refused=\(refused) sum=\(sum & 1)")
+}
+
+/// Likewise for the sound. A reader that has the newest block already goes on, and another one begins.
+func mutateSound(_ directory: BridgeDirectory, _ options: Options) throws {
+    var random = Drand48(seed: options["seed", default: 1])
+    guard let name = directory.soundFile else { exit(64) }
+    let file = try FileDescriptor.open("\(directory.path)/\(name)", O_RDWR)
+    let original = try file.readBytes(1 << 20)
+    let newest = original.withUnsafeBytes { $0.load(fromByteOffset: 64, as: UInt64.self) } % 128
+    let raw = file.raw
+    var (shown, refused, gone): (Int, Int, UInt64) = (0, 0, 0)
+    for round in 0..<options["count", default: 1000] {
+        let isHeader = Bool.random(using: &random)
+        let slot = Bool.random(using: &random) ? UInt64.random(in: 0..<128, using: &random) : newest
+        let start = isHeader ? 0 : 4096 + Int(slot) * 2048
+        var page = Array(original[start..<start + (isHeader ? 136 : 32)])
+        page.damage(isHeader ? (0..<60, 60) : (8..<28, 28), &random)
+        var readers = Readers(directory)
+        _ = try readers.old.read { _, _ in }
+        pwrite(raw, page, page.count, off_t(start))
+        for _ in 0..<4 {
+            for isOld in [true, false] {
+                do {
+                    switch try isOld ? readers.old.read(check) : readers.new.read(check) {
+                    case .block: shown += 1
+                    case .lost(let count): gone = max(gone, count)
+                    case .none: break
+                    }
+                } catch {
+                    refused += 1
+                }
+            }
+        }
+        if round.isMultiple(of: 16) { _ = try SoundInspection(directory) }
+        pwrite(raw, Array(original[start..<start + page.count]), page.count, off_t(start))
+    }
+    say("shown=\(shown) refused=\(refused) gone=\(gone)")
+}
+
+private struct Readers: ~Copyable {
+    var old: SoundReader
+    var new: SoundReader
+
+    init(_ directory: BridgeDirectory) {
+        old = SoundReader(directory: directory)
+        new = SoundReader(directory: directory)
+    }
+}
+
+private func check(_ block: SoundBlock, _ samples: Span<Int16>) {
+    guard samples.count == block.channels * SoundBlock.samples else {
+        say("samples=\(samples.count)")
+        exit(1)
+    }
+}
+
+extension BridgeDirectory {
+    /// The name of the file of sound, if there is one.
+    var soundFile: String? {
+        let folder = try? FileDescriptor.open(path, O_RDONLY | O_DIRECTORY)
+        return folder?.entries().first { $0.hasPrefix("sound.") && $0.utf8.count == 22 }
+    }
+}
+
+extension [UInt8] {
+    /// Damages one to three words; and every other time puts a checksum of what it covers to its place.
+    fileprivate mutating func damage(_ sum: (covered: Range<Int>, place: Int), _ random: inout Drand48) {
+        for _ in 0..<Int.random(in: 1...3, using: &random) {
+            let width = [1, 2, 4, 8].randomElement(using: &random)!
+            let offset = Int.random(in: 0..<count / width, using: &random) * width
+            let value = [random.next(), 0, .max, UInt64.random(in: 0...20000, using: &random)].randomElement(
+                using: &random
+            )!
+            Swift.withUnsafeBytes(of: value) { replaceSubrange(offset..<offset + width, with: $0.prefix(width)) }
+        }
+        guard Bool.random(using: &random) else { return }
+        Swift.withUnsafeBytes(of: crc32c(self[sum.covered])) { replaceSubrange(sum.place..<sum.place + 4, with: $0) }
+    }
 }
 
 /// Bit by bit, unlike the one that is tested.

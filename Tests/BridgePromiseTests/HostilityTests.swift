@@ -14,7 +14,7 @@ import Testing
             let readers = try ["mapped", "copied"].map { try scene.peer("read", "verbose=1", "access=\($0)") }
             for size in [0, 1, 4095, 4096, 8192 + 100, 120_000] {
                 guard variant.storage == "file" else {
-                    #expect(try Self.shrinkMemory(of: writer, to: size) == false, "it could be shrunk")
+                    #expect(try scene.shrinkMemory("frames", of: writer, to: size) == false, "it could be shrunk")
                     continue
                 }
                 let file = try #require(scene.frames)
@@ -28,20 +28,6 @@ import Testing
             }
             for process in readers + [writer] { #expect(process.status() == nil, "\(process.output.suffix(200))") }
         }
-    }
-
-    /// Returns whether the memory that a writer handed out could be shrunk by somebody else.
-    private static func shrinkMemory(of writer: Subprocess, to size: Int) throws -> Bool {
-        for descriptor in 0..<64 {
-            let path = "/proc/\(writer.pid)/fd/\(descriptor)"
-            var target = [UInt8](repeating: 0, count: 128)
-            let count = readlink(path, &target, target.count)
-            guard count > 0, String(decoding: target.prefix(count), as: UTF8.self).contains("memfd:oriel-frames") else {
-                continue
-            }
-            return truncate(path, off_t(size)) == 0
-        }
-        throw Unkept("the writer has no memory")
     }
 
     @Test(arguments: Variant.of("memoryThatMayShrinkIsRefused", storages: ["memfd"]))
@@ -226,15 +212,6 @@ import Testing
         }
     }
 
-    private func crc32c(_ bytes: ArraySlice<UInt8>) -> UInt32 {
-        var sum = ~UInt32(0)
-        for byte in bytes {
-            sum ^= UInt32(byte)
-            for _ in 0..<8 { sum = sum & 1 == 1 ? sum >> 1 ^ 0x82F6_3B78 : sum >> 1 }
-        }
-        return ~sum
-    }
-
     @Test(arguments: [Variant(name: "thread", storage: "file"), Variant(name: "release-weakened", storage: "file")])
     func theThreadSanitizerIsContent(variant: Variant) throws {
         let scene = try Scene(variant)
@@ -252,7 +229,8 @@ import Testing
     @Test(arguments: Variant.names())
     func everyMistakeHasItsTest(name: String) throws {
         let promise = try #require(Variant.headers(name)["Promise"])
-        let sources = ["Death", "Hostility", "Pause", "Picture"].compactMap { suite -> String? in
+        let suites = ["Death", "Hostility", "Pause", "Picture", "SoundDeath", "SoundHostility", "Sound"]
+        let sources = suites.compactMap { suite -> String? in
             let file = try? FileDescriptor.open("Tests/BridgePromiseTests/\(suite)Tests.swift", O_RDONLY)
             return (try? file?.readBytes(1 << 20)).flatMap { $0.map { String(decoding: $0, as: UTF8.self) } }
         }

@@ -34,7 +34,7 @@ final class Scene {
     var program: String { ".build/mutants/\(variant.name)/bridge-peer" }
 
     func arguments(_ command: String, _ words: [String]) -> [String] {
-        [command, path] + (command == "write" ? ["storage=\(variant.storage)"] : []) + words
+        [command, path] + (["write", "speak"].contains(command) ? ["storage=\(variant.storage)"] : []) + words
     }
 
     /// Crashes are expected of some: nobody wants to wait for their backtraces.
@@ -55,7 +55,34 @@ final class Scene {
         return folder.entries().filter { $0 != "." && $0 != ".." }.sorted()
     }
 
+    /// The file of the sound, or its socket.
+    var sound: String? {
+        files().first { $0.hasPrefix("sound.") && $0.utf8.count == 22 }.map { "\(path)/\($0)" }
+    }
+
+    /// Returns whether the memory of a ring that a writer handed out could be shrunk by somebody else.
+    func shrinkMemory(_ ring: String, of writer: Subprocess, to size: Int) throws -> Bool {
+        for descriptor in 0..<64 {
+            let path = "/proc/\(writer.pid)/fd/\(descriptor)"
+            var target = [UInt8](repeating: 0, count: 128)
+            let count = readlink(path, &target, target.count)
+            let name = String(decoding: target.prefix(max(0, count)), as: UTF8.self)
+            if name.contains("memfd:oriel-\(ring)") { return truncate(path, off_t(size)) == 0 }
+        }
+        throw Unkept("the writer has no memory")
+    }
+
     var frames: String? { files().first { $0.hasPrefix("frames.") }.map { "\(path)/\($0)" } }
+}
+
+/// The checksum of headers and slots, bit by bit.
+func crc32c(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+    var sum = ~UInt32(0)
+    for byte in bytes {
+        sum ^= UInt32(byte)
+        for _ in 0..<8 { sum = sum & 1 == 1 ? sum >> 1 ^ 0x82F6_3B78 : sum >> 1 }
+    }
+    return ~sum
 }
 
 /// What was promised and did not come.
@@ -77,6 +104,14 @@ extension Subprocess {
     func words(_ key: String) -> [String] {
         output.split(whereSeparator: \.isWhitespace).filter { $0.hasPrefix(key + "=") }.map {
             String($0.dropFirst(key.count + 1))
+        }
+    }
+
+    /// Whether a signal has stopped it.
+    var isStopped: Bool {
+        get throws {
+            let file = try FileDescriptor.open("/proc/\(pid)/stat", O_RDONLY)
+            return String(decoding: try file.readBytes(1024), as: UTF8.self).contains(") T ")
         }
     }
 }

@@ -1,4 +1,6 @@
+import FrameBridge
 import Glibc
+import Posix
 import TestSupport
 import Testing
 
@@ -39,6 +41,33 @@ extension ProgramTests {
         private func rate(in line: Substring) -> Int? {
             let rates = line.ranges(of: "\"rates\":{").last
             return rates.flatMap { wholeNumber("frames_per_second", in: String(line[$0.lowerBound...])) }
+        }
+
+        @Test func itShowsTheSound() throws {
+            let folder = try TemporaryDirectory()
+            let directory = try BridgeDirectory(path: folder.file("bridge"), create: true)
+            func inspect(_ words: String...) throws -> String {
+                try CommandResult([Programs.orielOfTests, "inspect", "--dir", directory.path] + words).output
+            }
+            #expect(try !inspect().contains("sound"))
+            do {
+                var writer = try SoundWriter(in: directory)
+                let samples = [Int16](repeating: 1, count: SoundBlock.samples)
+                writer.hide(before: MonotonicClock.now())
+                for _ in 0..<3 {
+                    try writer.write(samples.span, channels: 1, capturedAt: MonotonicClock.now(), follows: false)
+                }
+                let text = try inspect()
+                #expect(text.contains("sound       active, ") && text.contains(" (\(getpid()))\n"), "\(text)")
+                #expect(text.contains(" 3 blocks, the newest of 1 channels "), "\(text)")
+                #expect(text.contains(" may be heard\n") && text.contains(" heartbeat "), "\(text)")
+                let json = try inspect("--json")
+                #expect(json.contains(#""blocks_written":3"#), "\(json)")
+                #expect(json.contains(#""channels":1"#) && json.contains(#""number":3"#), "\(json)")
+                #expect(json.contains(#""file_bytes":266240"#), "\(json)")
+            }
+            #expect(try !inspect().contains("sound"))
+            #expect(try inspect("--json").contains(#""state":"stopped""#))
         }
 
         @Test func itRemembersWhatWentWrong() throws {

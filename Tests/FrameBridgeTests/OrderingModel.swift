@@ -1,11 +1,7 @@
 @testable import FrameBridge
 
-/// Explores every way in which a writer and its readers may interleave, on a memory as weak as that of C11.
-///
-/// Only the writer stores, so memory is the list of what it did. A load may see any store to its word that is no older than
-/// what the reader knows of: what it saw of that word before, and all that came before a store that it acquired (the views
-/// of Kang et al., "A promising semantics for relaxed-memory concurrency", POPL 2017, §3, without promises, which a single
-/// storer has no use for). A reader stores nothing: its death at any step is as if it were slow for ever.
+/// Explores every way in which a writer and its readers may interleave, on weak memory. A reader stores nothing: its death at any
+/// step is as if it were slow for ever.
 struct OrderingModel {
     typealias Location = WriterTrace.Location
 
@@ -26,15 +22,15 @@ struct OrderingModel {
 
     private let trace: WriterTrace
     private let mistake: Mistake?
-    /// The stores to each word, by their places among the events.
-    private var stores: [Int: [Location: [Int]]] = [:]
+    /// Of each generation.
+    private var memory: [Int: WeakMemory<Location>] = [:]
 
     init(_ trace: WriterTrace, mistake: Mistake?) {
         self.trace = trace
         self.mistake = mistake
         for (index, event) in trace.events.enumerated() {
-            guard case .store(_, let location, let generation, _) = event else { continue }
-            stores[generation, default: [:]][location, default: []].append(index)
+            guard case .store(let value, let location, let generation, let knowledge) = event else { continue }
+            memory[generation, default: WeakMemory()].append(index, value, location, knowledge: knowledge)
         }
     }
 
@@ -84,8 +80,8 @@ struct OrderingModel {
         guard !trace.hasDied else { return }
         let end = trace.events.count
         for reader in state.readers where reader.phase == .asleep {
-            guard trace.newest(.isRetired, reader.generation, at: end) == 0 else { continue }
-            let latest = trace.newest(.word(.latest), reader.generation, at: end)
+            guard newest(.isRetired, reader.generation, at: end) == 0 else { continue }
+            let latest = newest(.word(.latest), reader.generation, at: end)
             guard reader.seen == latest else { throw .asleepForEver(after: reader.seen) }
         }
     }
@@ -94,14 +90,14 @@ struct OrderingModel {
     func checkHeritage() throws {
         let end = trace.events.count
         var heir = ModelReader(readsLeft: 1)
-        heir.learn(end)
+        heir.view.learn(end)
         heir.generation = trace.named(at: end).generation
         while true {
             let next = try steps(of: heir, at: end)
             precondition(next.count == 1, "whoever knows all has no choice")
             heir = next[0]
             guard case .ended(let outcome) = heir.phase else { continue }
-            let latest = trace.newest(.word(.latest), heir.generation, at: end)
+            let latest = newest(.word(.latest), heir.generation, at: end)
             guard outcome == (latest == 0 ? .noFrame : .whole(latest: latest)) else {
                 throw Violation.noPictureAfterDeath(outcome)
             }
@@ -118,20 +114,16 @@ struct OrderingModel {
         by reader: ModelReader,
         at now: Int
     ) -> [(value: UInt64, reader: ModelReader)] {
-        let all = stores[reader.generation]?[location] ?? []
-        let oldest = max(all.last { $0 < reader.knowledge } ?? -1, reader.floors[location] ?? -1)
-        var results: [(UInt64, ModelReader)] = []
-        // As the file was made.
-        if oldest < 0 { results.append((0, reader)) }
-        for index in all where index >= oldest && index < now {
-            guard case .store(let value, _, _, let knowledge) = trace.events[index] else { continue }
-            var after = reader
-            if index >= reader.knowledge { after.floors[location] = index }
-            after.knowledgeAfterFence = max(after.knowledgeAfterFence, knowledge)
-            if acquiring { after.learn(knowledge) }
-            results.append((value, after))
+        let memory = memory[reader.generation] ?? WeakMemory()
+        return memory.loads(location, acquiring: acquiring, by: reader.view, at: now).map { value, view in
+            var reader = reader
+            reader.view = view
+            return (value, reader)
         }
-        return results
+    }
+
+    private func newest(_ location: Location, _ generation: Int, at now: Int) -> UInt64 {
+        memory[generation]?.newest(location, at: now) ?? 0
     }
 
     private func steps(of reader: ModelReader, at now: Int) throws(Violation) -> [ModelReader] {
@@ -149,7 +141,7 @@ struct OrderingModel {
             var reader = reader
             if isRetired != 0 {
                 let (generation, index) = trace.named(at: now)
-                reader.learn(index)
+                reader.view.learn(index)
                 if generation != reader.generation { reader.follow(to: generation) }
             }
             reader.enter(Reading(after: reader.seen, copiesPicture: false), mistake)
@@ -179,7 +171,7 @@ struct OrderingModel {
         case .loadRelaxed(let word): return load(.word(word), acquiring: false)
         case .fence:
             var reader = reader
-            reader.learn(reader.knowledgeAfterFence)
+            reader.view.fence()
             reader.enter(reading, mistake)
             return [reader]
         case .copy(let slot): return load(.number(slot: slot), acquiring: false)
@@ -235,7 +227,7 @@ struct OrderingModel {
         case .sleep(let value):
             var reader = reader
             // The kernel looks at the word as it is.
-            let word = trace.newest(.word(.wake), reader.generation, at: now)
+            let word = newest(.word(.wake), reader.generation, at: now)
             let isNews = word != (mistake == .sleepsOnNews ? word : value)
             reader.phase = isNews ? .begin : .asleep
             return [reader]
@@ -261,12 +253,7 @@ struct ModelReader: Hashable {
     var readsLeft: Int
     var generation = 1
     var phase = Phase.begin
-    /// It sees all events before this one, ...
-    var knowledge = 0
-    /// ... after its next fence all before this one, ...
-    var knowledgeAfterFence = 0
-    /// ... and of single words what it saw of them.
-    var floors: [WriterTrace.Location: Int] = [:]
+    var view = WeakMemory<WriterTrace.Location>.View()
     /// What it takes for the mark of the slot that it reads.
     var sequence: UInt64 = 0
     var pixels: [UInt64] = []
@@ -275,22 +262,16 @@ struct ModelReader: Hashable {
 
     init(readsLeft: Int) { self.readsLeft = readsLeft }
 
-    mutating func learn(_ knowledge: Int) {
-        guard knowledge > self.knowledge else { return }
-        self.knowledge = knowledge
-        knowledgeAfterFence = max(knowledgeAfterFence, knowledge)
-        floors = floors.filter { $0.value >= knowledge }
-    }
-
     mutating func follow(to generation: Int) {
         self.generation = generation
-        (floors, seen) = ([:], 0)
+        view.forget()
+        seen = 0
     }
 
     mutating func wake(_ generation: Int, knowing knowledge: Int) {
         guard phase == .asleep, generation == self.generation else { return }
         phase = .begin
-        learn(knowledge)
+        view.learn(knowledge)
     }
 
     /// Goes on with what the step before loaded.

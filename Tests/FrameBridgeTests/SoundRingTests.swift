@@ -23,14 +23,15 @@ extension SoundWriter {
 }
 
 extension SoundReader {
-    /// The next outcome; whoever gets a block looks whether its samples are those of its number, counted from `first`.
+    /// The next outcome, of whichever generation; whoever gets a block looks whether its samples are those of its number, counted from `first`.
     mutating func next(first: UInt64 = 0) throws -> Outcome {
         var samples: [Int16] = []
         let outcome = try read { _, span in samples = span.indices.map { span[$0] } }
-        if case .block(let block) = outcome {
-            #expect(samples == tone(block.number + first, channels: block.channels))
-        }
-        return outcome
+        guard case .block(var block) = outcome else { return outcome }
+        #expect(samples == tone(block.number + first, channels: block.channels))
+        #expect(block.generation != 0)
+        block.generation = 0
+        return .block(block)
     }
 
     /// The numbers of all blocks that there are.
@@ -206,6 +207,29 @@ extension SoundReader {
         #expect(folder.framesFile() != nil)
         try frames.stop()
         #expect(soundFiles().count == 1)
+    }
+
+    @Test func anInspectionTellsHowTheSoundIs() throws {
+        let directory = try folder.bridge()
+        let before = try SoundInspection(directory)
+        #expect(before.liveness == .stopped && before.generations == [] && before.newest == nil)
+        var writer = try SoundWriter(in: directory)
+        for number in UInt64(1)...5 { try writer.write(number) }
+        let live = try SoundInspection(directory)
+        #expect(live.liveness == .live(.active) && live.problem == nil && live.horizon == nil)
+        #expect(live.written == 5 && live.newest?.number == 5 && live.newest?.capturedAt == heard(5))
+        #expect(live.generations == soundFiles() && live.newest?.generation == live.generation)
+        #expect(live.startedAt.map { $0 <= live.heartbeatAt! } ?? false)
+        #expect(directory.soundWriters().map(\.pid) == [getpid()])
+        writer.hide(before: heard(6))
+        let hidden = try SoundInspection(directory)
+        #expect(hidden.newest == nil && hidden.written == 5 && hidden.horizon == heard(6))
+        // As if it had been killed.
+        unlink("\(folder.path)/sound.lock")
+        #expect(try SoundInspection(directory).liveness == .dead)
+        truncate("\(folder.path)/\(soundFiles()[0])", 5000)
+        let damaged = try SoundInspection(directory)
+        #expect(damaged.problem != nil && damaged.generation == nil && damaged.generations.count == 1)
     }
 
     @Test func sleepersAreWoken() throws {

@@ -2,7 +2,8 @@ import Glibc
 import Posix
 import Time
 
-/// The private folder of one broadcast: `writer.lock`, `reader.lock`, `status`, `control`, `frames.<generation>`, `senders`.
+/// The private folder of one broadcast: `writer.lock`, `reader.lock`, `status`, `control`, `frames.<generation>`, `sound.lock`,
+/// `sound.<generation>`, `senders`.
 ///
 /// The folder is opened once and checked to be this user's alone (owner, no group or other permission); every file in
 /// it is opened relative to that descriptor, without following links, and checked likewise.

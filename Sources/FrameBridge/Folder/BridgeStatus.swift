@@ -112,7 +112,7 @@ extension BridgeDirectory {
     /// Whether anybody reads: whether a shared lock on `reader.lock` is held.
     public func hasReaders() throws(BridgeError) -> Bool { try isLocked(FrameReader.lockFile) }
 
-    private func isLocked(_ file: String) throws(BridgeError) -> Bool {
+    func isLocked(_ file: String) throws(BridgeError) -> Bool {
         guard let lock = try open(file, O_RDONLY) else { return false }
         return try calling(on: file) { () throws(SystemError) in try lock.isLockedByAnother(against: .exclusive) }
     }

@@ -17,7 +17,7 @@ extension BridgeDirectory {
     /// The processes that hold a reader's lock.
     public func readers() -> [LockHolder] { holders(of: FrameReader.lockFile) }
 
-    private func holders(of file: String) -> [LockHolder] {
+    func holders(of file: String) -> [LockHolder] {
         guard let lock = try? open(file, O_RDONLY), let number = try? lock.status().st_ino else { return [] }
         return entries(of: "/proc").compactMap { Int32($0) }.sorted().compactMap { pid in
             let isHolder = entries(of: "/proc/\(pid)/fdinfo").contains { entry in

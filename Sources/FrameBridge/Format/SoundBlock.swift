@@ -9,6 +9,8 @@ public struct SoundBlock: Sendable, Equatable {
     /// How long a block sounds.
     public static let duration = Duration.milliseconds(10)
 
+    /// The file that holds the block: another one after a restart of the sound process, and where a file was lost.
+    public internal(set) var generation: UInt64 = 0
     /// Counts the blocks of a generation, from 1 and without gaps.
     public internal(set) var number: UInt64
     /// When its first sample was heard. Blocks that follow each other are exactly `duration` apart.
@@ -36,7 +38,7 @@ extension SoundBlock {
     ///
     /// - Parameter number: what the slot's sequence says that it holds.
     /// - Throws: the name of the first field that cannot be right.
-    init(checking copy: RawSpan, number: UInt64) throws(Malformed) {
+    init(checking copy: RawSpan, generation: UInt64, number: UInt64) throws(Malformed) {
         typealias S = SoundLayout.Slot
         func get<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type) -> Value {
             copy.unsafeLoadUnaligned(fromByteOffset: offset, as: type)
@@ -47,6 +49,7 @@ extension SoundBlock {
         let channels = Int(get(S.channels, as: UInt16.self))
         guard 1...SoundLayout.mostChannels ~= channels else { throw Malformed("channels") }
         self.init(
+            generation: generation,
             number: number,
             capturedAt: Instant(nanoseconds: get(S.capturedAt, as: UInt64.self)),
             channels: channels,

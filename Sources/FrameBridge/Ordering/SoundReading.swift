@@ -2,7 +2,7 @@
 /// step says, and gives what was loaded to `next`. The reading half of the sequence lock of `Publication`.
 ///
 /// The sequence of a slot tells which block it holds: 2n + 2 if that is block n, whole, and 2n + 1 while n is being written, or
-/// once it was taken back. So a slot is never taken for another block's, and nothing is tried again.
+/// once it was taken back. It never goes back; so one look after the copy is enough, and nothing is tried again.
 struct SoundReading: Hashable {
     enum Step: Hashable {
         /// A load with acquire ordering: what was stored before the value was released is visible from then on.
@@ -23,8 +23,8 @@ struct SoundReading: Hashable {
         case whole(UInt64)
         /// The block of this number may not be heard any more.
         case erased(UInt64)
-        /// The writer was a lap ahead; no block before this one is there any more.
-        case overwritten(oldest: UInt64)
+        /// The writer was a lap ahead; this is the next block that may be there.
+        case overwritten(next: UInt64)
         /// The word that tells of the newest block makes no sense.
         case wrongHead
         /// The sequence of the slot makes no sense.
@@ -34,7 +34,6 @@ struct SoundReading: Hashable {
     private enum State: Hashable {
         case begin
         case loadingHead
-        case loadingSequence(UInt64)
         case copying(UInt64)
         case copied(UInt64)
         case checking(UInt64)
@@ -63,13 +62,8 @@ struct SoundReading: Hashable {
             guard value <= SoundLayout.mostBlocks, value + 1 >= number ?? 1 else { return .end(.wrongHead) }
             let wanted = number ?? value
             if value < wanted || value == 0 { return .end(.none) }
-            // The writer may be at the next one already.
-            let oldest = oldest(whileWriting: value + 1)
-            // That one goes next, and is looked for all the same.
-            guard wanted + 1 >= oldest else { return .end(.overwritten(oldest: oldest)) }
-            return go(to: .loadingSequence(wanted), .load(.sequence(slot: slot(of: wanted))))
-        case .loadingSequence(let wanted):
-            guard value == wanted * 2 + 2 else { return end(wanted, value) }
+            // The writer may be over the oldest one already: whoever has lost others does not look for that.
+            guard value - wanted < slots else { return .end(.overwritten(next: value + 2 - slots)) }
             return go(to: .copying(wanted), .copy(slot: slot(of: wanted)))
         case .copying(let wanted):
             return go(to: .copied(wanted), .fence)
@@ -90,13 +84,10 @@ struct SoundReading: Hashable {
         // It was whole before the newest was told of.
         if sequence == wanted * 2 + 1 { return .end(.erased(wanted)) }
         guard sequence > wanted * 2, sequence <= SoundLayout.mostBlocks * 2 else { return .end(.wrongSequence) }
-        let other = (sequence - 1) / 2
-        guard slot(of: other) == slot(of: wanted) else { return .end(.wrongSequence) }
-        return .end(.overwritten(oldest: oldest(whileWriting: other)))
+        guard slot(of: (sequence - 1) / 2) == slot(of: wanted) else { return .end(.wrongSequence) }
+        // How far the writer is, the next look at the newest block tells: no later one need be visible here yet.
+        return .end(.overwritten(next: wanted + 1))
     }
-
-    /// The oldest block that is there for sure while one is written.
-    private func oldest(whileWriting number: UInt64) -> UInt64 { number - min(number - 1, slots - 1) }
 
     private func slot(of number: UInt64) -> Int { Int(number % slots) }
 }

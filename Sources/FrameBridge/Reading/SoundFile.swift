@@ -72,6 +72,20 @@ final class SoundFile {
     /// Another mapping of the header alone, for another thread; nil where there can be none.
     func mapHeader() -> sending Mapping? { opened.mapHeader() }
 
+    /// The size of the file.
+    var bytes: Int { opened.header.fileBytes }
+
+    /// The number of the newest block, as it says; 0 while there is none.
+    var head: UInt64 { mapping.guarded { mapping.loadAcquiring64(Layout.Header.latest) } ?? 0 }
+
+    /// When its writer last said that it lives.
+    var heartbeat: Instant? {
+        mapping.guarded { mapping.loadAcquiring64(Layout.Header.heartbeat) }.flatMap { Instant(stored: $0) }
+    }
+
+    /// What was captured before this instant is not to be heard any more.
+    var horizon: Instant? { mapping.horizon }
+
     /// Whether its writer has said that nothing more comes in it.
     var isRetired: Bool {
         let state = mapping.guarded { mapping.loadAcquiring32(Layout.Header.state) }
@@ -90,7 +104,8 @@ final class SoundFile {
         // The rest of the page in which a file was cut reads as zeros, without a fault.
         guard opened.isLongEnough else { throw .lost }
         do throws(Malformed) {
-            return (outcome, try SoundBlock(checking: UnsafeRawBufferPointer(copy).bytes, number: number))
+            let bytes = UnsafeRawBufferPointer(copy).bytes
+            return (outcome, try SoundBlock(checking: bytes, generation: generation, number: number))
         } catch { throw .malformed(error) }
     }
 
@@ -115,12 +130,8 @@ final class SoundFile {
                 atomicMemoryFence(ordering: .acquiring)
                 step = reading.next()
             case .copy(let slot):
-                copy.copyMemory(
-                    from: UnsafeRawBufferPointer(
-                        start: mapping.base + opened.header.slotOffset(slot),
-                        count: copy.count
-                    )
-                )
+                let start = mapping.base + opened.header.slotOffset(slot)
+                copy.copyMemory(from: UnsafeRawBufferPointer(start: start, count: copy.count))
                 step = reading.next()
             case .end(let outcome): return outcome
             }

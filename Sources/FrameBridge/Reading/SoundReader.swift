@@ -113,10 +113,10 @@ public struct SoundReader: ~Copyable {
                     if isEnded, successor == nil { proceed(to: nil) }
                     return .none
                 case .erased(let number): next = number + 1
-                case .overwritten(let oldest):
+                case .overwritten(let number):
                     guard let expected = next else { continue }
-                    next = oldest
-                    return .lost(oldest - expected)
+                    next = number
+                    return .lost(number - expected)
                 case .whole(let number):
                     next = number + 1
                     guard var block, !horizon.hides(block.capturedAt) else { continue }

@@ -133,7 +133,7 @@ private struct Place {
     ) throws(BridgeError) -> (SoundRing, Instant?) {
         let names = directory.fileNames()
         let rings = names.filter { RingFile.generation(of: $0, in: ring) != nil }
-        let left = rings.compactMap { RingHeader(leftAt: $0, in: directory) }
+        var left = rings.compactMap { RingHeader(leftAt: $0, in: directory) }
         let horizon = (left.map(\.horizon) + [horizon]).compactMap { $0 }.max()
         for name in names where RingFile.generation(of: name, in: "." + ring) != nil { directory.remove(name) }
         func retire() {
@@ -144,8 +144,9 @@ private struct Place {
         do {
             successor = try make(horizon: horizon)
         } catch .noSpace {
-            // What is removed makes room.
+            // What is removed makes room, once nobody maps it.
             retire()
+            left = []
             successor = try make(horizon: horizon)
         }
         retire()

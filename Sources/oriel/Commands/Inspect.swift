@@ -31,8 +31,9 @@ struct Inspect: ParsableCommand {
                 inspection,
                 writers: directory.writers(),
                 readers: directory.readers(),
+                sound: try InspectionReport.Sound(SoundInspection(directory), writers: directory.soundWriters()),
                 rates: before.flatMap { inspection.rates(since: $0.inspection, seconds: (now - $0.at).seconds) },
-                sound: SoundConnection(directory: directory).statusIfThere
+                soundProcess: SoundConnection(directory: directory).statusIfThere
             )
             let isRead =
                 json ? Console.emit(try oriel.json(report) + "\n") : Console.print(report.lines, redrawing: watch)

@@ -8,6 +8,8 @@ struct InspectionReport: Encodable {
     struct Holder: Encodable {
         let pid: Int32
         let program: String
+
+        init(_ holder: LockHolder) { (pid, program) = (holder.pid, holder.program) }
     }
 
     struct Slot: Encodable {
@@ -26,6 +28,25 @@ struct InspectionReport: Encodable {
         let columns: Int
         /// Row by row.
         let framesSinceChange: [UInt32]
+    }
+
+    struct Sound: Encodable {
+        struct Block: Encodable {
+            let number: UInt64
+            let channels: Int
+            let capturedAgeMs: Double
+        }
+
+        let state: String
+        let problem: String?
+        let writers: [Holder]
+        let generation: String?
+        let generations: [String]
+        let fileBytes: Int
+        let blocksWritten: UInt64
+        let newestBlock: Block?
+        let horizonAgeMs: Double?
+        let heartbeatAgeMs: Double?
     }
 
     /// Since the look before.
@@ -55,17 +76,19 @@ struct InspectionReport: Encodable {
     let stateAgeMs: Double?
     let slots: [Slot]
     let tiles: Tiles
+    let sound: Sound
     /// Nil at the first look.
     let rates: Rates?
     /// Nil where there is no sound process that answers.
-    let sound: SoundStatus?
+    let soundProcess: SoundStatus?
 
     init(
         _ inspection: BridgeInspection,
         writers: [LockHolder],
         readers: [LockHolder],
+        sound: Sound,
         rates: Rates?,
-        sound: SoundStatus?
+        soundProcess: SoundStatus?
     ) {
         let now: Instant = MonotonicClock.now()
         directory = inspection.path
@@ -76,9 +99,9 @@ struct InspectionReport: Encodable {
         let past = inspection.problem == nil ? inspection.status?.lastError : nil
         lastErrorAgeMs = past.map { milliseconds(now - $0.at) }
         writerLocked = inspection.liveness != .dead && inspection.liveness != .stopped
-        self.writers = writers.map { Holder(pid: $0.pid, program: $0.program) }
+        self.writers = writers.map { Holder($0) }
         readersAttached = inspection.hasReaders
-        self.readers = readers.map { Holder(pid: $0.pid, program: $0.program) }
+        self.readers = readers.map { Holder($0) }
         generation = inspection.status.flatMap { $0.generation == 0 ? nil : String($0.generation, radix: 16) }
         generations = inspection.generations
         source = inspection.source
@@ -103,7 +126,7 @@ struct InspectionReport: Encodable {
             )
         }
         tiles = Tiles(columns: inspection.tileColumns, framesSinceChange: inspection.tileAges)
-        (self.rates, self.sound) = (rates, sound)
+        (self.sound, self.rates, self.soundProcess) = (sound, rates, soundProcess)
     }
 
     var lines: [String] {
@@ -126,7 +149,7 @@ struct InspectionReport: Encodable {
         }
         if let heartbeatAgeMs { lines.append("heartbeat   \(rounded(heartbeatAgeMs)) ms ago") }
         for (index, slot) in slots.enumerated() { lines.append("slot \(index)      \(slot.text)") }
-        return lines + (sound?.lines ?? []) + heatMap
+        return lines + sound.lines + (soundProcess?.lines ?? []) + heatMap
     }
 
     private var rateText: String {
@@ -134,7 +157,7 @@ struct InspectionReport: Encodable {
             ?? ""
     }
 
-    private static func names(_ holders: [Holder], unseen: String) -> String {
+    fileprivate static func names(_ holders: [Holder], unseen: String) -> String {
         holders.isEmpty ? unseen : holders.map { "\($0.program) (\($0.pid))" }.joined(separator: ", ")
     }
 
@@ -155,6 +178,43 @@ struct InspectionReport: Encodable {
         case ...1000: "░"
         default: "·"
         }
+    }
+}
+
+extension InspectionReport.Sound {
+    init(_ inspection: SoundInspection, writers: [LockHolder]) {
+        let now: Instant = MonotonicClock.now()
+        state = inspection.liveness.name
+        problem = inspection.problem?.description
+        self.writers = writers.map { InspectionReport.Holder($0) }
+        generation = inspection.generation.map { String($0, radix: 16) }
+        generations = inspection.generations
+        fileBytes = inspection.fileBytes
+        blocksWritten = inspection.written
+        newestBlock = inspection.newest.map {
+            Block(number: $0.number, channels: $0.channels, capturedAgeMs: milliseconds(now - $0.capturedAt))
+        }
+        horizonAgeMs = inspection.horizon.map { milliseconds(now - $0) }
+        heartbeatAgeMs = inspection.heartbeatAt.map { milliseconds(now - $0) }
+    }
+
+    /// Nothing where there is no sound.
+    fileprivate var lines: [String] {
+        guard state != Liveness.stopped.name else { return [] }
+        let writer = writers.isEmpty ? "" : ", \(InspectionReport.names(writers, unseen: ""))"
+        var lines = ["sound       \(state)\(writer)"]
+        if let problem { lines.append("            \(problem)") }
+        guard let generation else { return lines }
+        let left = generations.count - 1
+        lines.append(
+            "            generation \(generation), \(fileBytes) bytes\(left > 0 ? ", and \(left) left over" : "")"
+        )
+        let newest =
+            newestBlock.map { ", the newest of \($0.channels) channels \(rounded($0.capturedAgeMs)) ms ago" } ?? ""
+        let hidden = horizonAgeMs.map { ", none from more than \(rounded($0)) ms ago may be heard" } ?? ""
+        lines.append("            \(blocksWritten) blocks\(newest)\(hidden)")
+        if let heartbeatAgeMs { lines.append("            heartbeat \(rounded(heartbeatAgeMs)) ms ago") }
+        return lines
     }
 }
 

@@ -1,0 +1,64 @@
+import Posix
+public import Time
+
+/// A look at the sound of a broadcast from outside: no lock taken, nothing changed.
+public struct SoundInspection: Sendable {
+    /// Whether a sound process lives, checked against its lock and its heartbeat.
+    public private(set) var liveness: Liveness
+    /// Every generation whose file is in the folder: one, but for an instant.
+    public let generations: [String]
+    /// What is wrong with the sound; nil when nothing is.
+    public private(set) var problem: BridgeError?
+    /// The fields below are nil or zero while there is no sound that is fit to read.
+    public private(set) var generation: UInt64?
+    /// The size of the file.
+    public private(set) var fileBytes = 0
+    /// How many blocks this generation has had.
+    public private(set) var written: UInt64 = 0
+    /// The newest block; nil while there is none, and where it may not be heard any more.
+    public private(set) var newest: SoundBlock?
+    /// When the generation began.
+    public private(set) var startedAt: Instant?
+    /// The last heartbeat.
+    public private(set) var heartbeatAt: Instant?
+    /// What was captured before this instant is not to be heard any more.
+    public private(set) var horizon: Instant?
+
+    /// Looks at a folder.
+    ///
+    /// - Throws: `notPrivate` or `system`, where the lock cannot be looked at.
+    public init(_ directory: BridgeDirectory) throws(BridgeError) {
+        let isWriting = try directory.hasSoundWriter()
+        generations = directory.fileNames().filter {
+            RingFile.generation(of: $0, in: SoundWriter.soundRing) != nil
+        }.sorted()
+        liveness = isWriting ? .live(.active) : generations.isEmpty ? .stopped : .dead
+        do throws(BridgeError) {
+            guard let file = try SoundFile.newest(of: SoundWriter.soundRing, in: directory, but: []) else { return }
+            lookInto(file, isWriting: isWriting)
+        } catch {
+            problem = error
+            if case .noAnswer = error, isWriting { liveness = .stalled(.active) }
+        }
+    }
+
+    private mutating func lookInto(_ file: SoundFile, isWriting: Bool) {
+        generation = file.generation
+        fileBytes = file.bytes
+        startedAt = Instant(stored: file.startedAt)
+        heartbeatAt = file.heartbeat
+        if isWriting { liveness = Liveness(state: .active, heartbeat: heartbeatAt) }
+        horizon = file.horizon
+        written = file.head
+        guard let block = try? file.read(nil).block, horizon.map({ $0 <= block.capturedAt }) ?? true else { return }
+        newest = block
+    }
+}
+
+extension BridgeDirectory {
+    /// Whether a sound process lives: whether its lock is held. The kernel frees the lock with the process.
+    public func hasSoundWriter() throws(BridgeError) -> Bool { try isLocked(SoundWriter.lockFile) }
+
+    /// The processes that hold the lock of the sound: one at the most, as `writers` tells.
+    public func soundWriters() -> [LockHolder] { holders(of: SoundWriter.lockFile) }
+}
