@@ -11,7 +11,7 @@ struct Bench: ParsableCommand {
             All.self, KernelsCommand.self, BridgeCommand.self, EncodeCommand.self, PipelineCommand.self,
             QualityCommand.self, ChangeCommand.self, RecoveryCommand.self, WebCommand.self, SoakCommand.self,
             DifferentialCommand.self, BridgeReader.self, SoundRingReader.self, CallsCommand.self, NetworkCommand.self,
-            WireCommand.self,
+            SoundCommand.self, WireCommand.self,
         ],
         defaultSubcommand: All.self
     )
@@ -130,6 +130,22 @@ struct WebCommand: ParsableCommand {
     @OptionGroup var options: RunOptions
 
     func run() { show(webSections, options) }
+}
+
+struct SoundCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sound",
+        abstract: "Sound: how late it is, what it costs, and what loss makes of it."
+    )
+    @OptionGroup var options: RunOptions
+
+    @Option(help: "Measure only what has this in its name: latency, talk, cost, loss, picture or lips.")
+    var only = ""
+
+    func run() {
+        stopChildrenOnSignals()
+        Report(sections: soundSections(options, only: only)).printGoals()
+    }
 }
 
 struct CallsCommand: ParsableCommand {

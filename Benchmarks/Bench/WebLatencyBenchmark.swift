@@ -77,10 +77,16 @@ func webLatencySection(_ options: RunOptions) -> Section {
 
 private func webLatency(_ codec: String, seconds: Double) throws -> [Double] {
     let web = try WebStage("counter", codec: codec, capturingOutput: true)
+    return try pictureLatency(from: web, in: try web.viewer(), seconds: seconds)
+}
+
+/// How long numbers of a counter take to be decoded, and to be shown: the medians and 95th percentiles of both, in milliseconds.
+///
+/// - Parameter web: captures the output of its workload.
+func pictureLatency(from web: WebStage, in browser: Browser, seconds: Double) throws -> [Double] {
     let painted = Sightings()
     let output = web.stage.workload.outputDescriptor
     _ = try Thread { readCounterLines(output, into: painted) }
-    let browser = try web.viewer()
     for script in [watchNumbers, watchShownNumbers] { let _: Bool? = try browser.evaluateOptional(script) }
     sleep(seconds: 2)
     let from: Instant = MonotonicClock.now()

@@ -14,13 +14,18 @@ final class WebStage {
     let sender: ChildProcess
     private let capture: ChildProcess
     private let folder: TemporaryFolder
+    /// The broadcast's folder.
+    var bridge: String { folder.path + "/bridge" }
 
-    /// - Parameter link: what lies between the sender and its viewers; nil for nothing but a wire.
+    /// - Parameters:
+    ///   - link: what lies between the sender and its viewers; nil for nothing but a wire.
+    ///   - options: of the sender, beside those that all have.
     init(
         _ kind: String,
         rate: Double? = nil,
         codec: String = "vp8",
         link: Link? = nil,
+        options: [String] = [],
         capturingOutput: Bool = false
     ) throws {
         stage = try Stage(kind, rate.map { ["--rate", "\($0)"] } ?? [], capturingOutput: capturingOutput)
@@ -29,10 +34,12 @@ final class WebStage {
         wire = try link.map { try WireProcess($0, in: network) }
         folder = try TemporaryFolder()
         capture = try Contender.startCapture(stage.display, in: folder)
-        let command = network.atSender([
-            try sibling("oriel"), "attach", "web", "--dir", folder.path + "/bridge", "--token", Self.token,
-            "--codec", codec, "--bitrate", "\(EncoderSettings.bitrate)", "--max-viewers", "100",
-        ])
+        let command = network.atSender(
+            [
+                try sibling("oriel"), "attach", "web", "--dir", folder.path + "/bridge", "--token", Self.token,
+                "--codec", codec, "--bitrate", "\(EncoderSettings.bitrate)", "--max-viewers", "100",
+            ] + options
+        )
         sender = try ChildProcess(command[0], Array(command.dropFirst()))
         sleep(seconds: 1)
         try sender.requireRunning()
@@ -47,12 +54,15 @@ final class WebStage {
     var page: String { "\(origin)/#\(Self.token)" }
 
     /// A browser, not yet at the page. The page may use what browsers keep from addresses without TLS.
-    func browser(_ kind: Browser.Kind) throws -> Browser {
+    ///
+    /// - Parameter sound: the sound server that it plays by, and listens by; nil keeps it silent.
+    func browser(_ kind: Browser.Kind, sound: PulseServer? = nil) throws -> Browser {
         switch kind {
         case .chromium:
             try Browser(
                 kind,
                 in: network,
+                sound: sound,
                 "--arg=--disable-features=WebRtcHideLocalIpsWithMdns",
                 "--arg=--unsafely-treat-insecure-origin-as-secure=\(origin)"
             )
@@ -61,8 +71,8 @@ final class WebStage {
     }
 
     /// A browser that shows the picture.
-    func viewer(_ kind: Browser.Kind = .chromium) throws -> Browser {
-        let browser = try browser(kind)
+    func viewer(_ kind: Browser.Kind = .chromium, sound: PulseServer? = nil) throws -> Browser {
+        let browser = try browser(kind, sound: sound)
         try browser.open(page)
         try wait(until: "the page is live") { try browser.evaluate("oriel.state", as: String.self) == "live" }
         return browser

@@ -109,6 +109,8 @@ class Chromium(Browser):
         self.port = int(self.wait_for(self.log, r"started successfully on port (\d+)")[1])
         # The profile is left to chromedriver, which makes it in TMPDIR: with one of ours the first page waits long.
         shown = CHROMIUM_ARGUMENTS[1:] if self.arguments.window else CHROMIUM_ARGUMENTS
+        if self.arguments.sound:
+            shown = [argument for argument in shown if argument != "--mute-audio"] + ["--use-fake-ui-for-media-stream"]
         options = {
             "binary": "/usr/bin/chromium",
             "args": [*shown, *self.arguments.arg],
@@ -173,7 +175,9 @@ class Firefox(Browser):
         profile = os.path.join(self.directory, "profile")
         os.mkdir(profile)
         with open(os.path.join(profile, "user.js"), "w") as file:
-            for name, value in {**FIREFOX_PREFERENCES, **dict(self.arguments.pref)}.items():
+            sound = {"media.navigator.permission.disabled": True, "media.cubeb.backend": "pulse-rust"}
+            own = {**FIREFOX_PREFERENCES, **(sound if self.arguments.sound else {})}
+            for name, value in {**own, **dict(self.arguments.pref)}.items():
                 file.write(f"user_pref({json.dumps(name)}, {json.dumps(value)});\n")
         command = ["/usr/bin/firefox-esr", "--headless", "--no-remote", "--profile", profile]
         self.spawn([*command, "--remote-debugging-port", "0", *self.arguments.arg], MOZ_CRASHREPORTER_DISABLE="1")
@@ -284,6 +288,7 @@ def parse_arguments():
     parser.add_argument("browser", choices=["chromium", "firefox"])
     parser.add_argument("--arg", action="append", default=[], help="argument for the browser; write --arg=--flag")
     parser.add_argument("--pref", action="append", default=[], type=preference, metavar="NAME=VALUE")
+    parser.add_argument("--sound", action="store_true", help="hear and be heard by the server of PULSE_SERVER, unasked")
     parser.add_argument("--window", action="store_true", help="show Chromium on DISPLAY")
     parser.add_argument("--size", type=size, default=(1280, 720), metavar="WxH", help="of the viewport (1280x720)")
     return parser.parse_args()

@@ -61,7 +61,11 @@ extension Browser {
     }
 
     /// Waits until a tone is heard in each channel of a track.
-    func wait(forTones expected: [Double], in track: String, _ explanation: @autoclosure () throws -> String = "") throws {
+    func wait(
+        forTones expected: [Double],
+        in track: String,
+        _ explanation: @autoclosure () throws -> String = ""
+    ) throws {
         try TestSupport.wait(until: "the tones are heard: \(try explanation())") {
             try zip(tones(in: track), expected).allSatisfy { abs($0 - $1) < 12 }
         }

@@ -105,7 +105,8 @@ extension ProgramTests {
                 : [
                     "gst-launch-1.0", "-q", "filesrc", "location=\(broadcast.sdp)", "!", "sdpdemux", "name=rtp",
                     "latency=200", "rtp.stream_0", "!", "fakesink", "rtp.stream_1", "!", "rtpopusdepay", "!", "opusdec",
-                    "!", "audioconvert", "!", "audioresample", "!", raw, "!", "filesink", "buffer-mode=2", "location=\(file)",
+                    "!", "audioconvert", "!", "audioresample", "!", raw, "!", "filesink", "buffer-mode=2",
+                    "location=\(file)",
                 ]
             let program = try Subprocess(command)
             try wait(until: "four seconds are heard: \(program.errorOutput)") {

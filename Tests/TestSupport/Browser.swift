@@ -20,9 +20,15 @@ package final class Browser {
     private var linesRead = 0
 
     /// Starts a browser without a window at the viewers' end of a network, and waits until it takes commands.
-    package init(_ kind: Kind, in network: Network, _ arguments: String...) throws {
+    ///
+    /// - Parameter sound: the server by whose default devices it is heard, and hears, which no page has to ask for; nil for none.
+    package init(_ kind: Kind, in network: Network, sound: PulseServer? = nil, _ arguments: String...) throws {
         pipe = try Pipe()
-        process = try Subprocess(network.atViewer(Self.command(kind) + arguments), input: pipe.reading.raw)
+        process = try Subprocess(
+            network.atViewer(Self.command(kind) + (sound == nil ? [] : ["--sound"]) + arguments),
+            environment: sound?.environment ?? [:],
+            input: pipe.reading.raw
+        )
         _ = try nextLine("the browser is ready")
     }
 

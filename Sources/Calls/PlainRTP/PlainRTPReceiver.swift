@@ -46,7 +46,9 @@ package enum PlainRTPReceiver: String, CaseIterable, Sendable {
             )
         case .gstreamer:
             let demux = "gst-launch-1.0 filesrc location=screen.sdp ! sdpdemux latency=20"
-            let (picture, sound) = ("decodebin ! videoconvert ! autovideosink", "decodebin ! audioconvert ! autoaudiosink")
+            let (picture, sound) = (
+                "decodebin ! videoconvert ! autovideosink", "decodebin ! audioconvert ! autoaudiosink"
+            )
             return Self.script(
                 description,
                 configuration.hasSound
@@ -112,7 +114,9 @@ package enum PlainRTPReceiver: String, CaseIterable, Sendable {
     private static func path(_ address: SocketAddress, _ description: String, isWithoutSound: Bool) -> String {
         let host = address.isIPv6 ? "[\(address.host)]" : address.host
         let lines = description.split(separator: "\n").map { "      \($0)" }.joined(separator: "\n")
-        let note = isWithoutSound ? "\n# It takes one stream this way, so there is no sound: publish by whip+http://… for that." : ""
+        let note =
+            isWithoutSound
+            ? "\n# It takes one stream this way, so there is no sound: publish by whip+http://… for that." : ""
         return """
             # In mediamtx.yml. MediaMTX asks for no keyframes: --keyframe-interval says how long a viewer waits for one.\(note)
             paths:

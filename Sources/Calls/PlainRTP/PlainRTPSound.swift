@@ -83,9 +83,8 @@ final class PlainRTPSound {
     func receive(_ buffer: inout [UInt8], now: Instant) {
         for _ in 0..<64 {
             // That packets are refused is known by those of pictures.
-            guard
-                let (count, source) = (try? ports.rtp.receive(into: &buffer)) ?? (try? ports.rtcp.receive(into: &buffer))
-            else { break }
+            let datagram = (try? ports.rtp.receive(into: &buffer)) ?? (try? ports.rtcp.receive(into: &buffer))
+            guard let (count, source) = datagram else { break }
             guard receiver.isMulticast || source.bytes == receiver.bytes else { continue }
             for packet in (try? RTCPPacket.parse(Array(buffer[..<count]))) ?? [] { bundle.receive(packet, now: now) }
         }

@@ -1,0 +1,321 @@
+import Glibc
+import Posix
+import TestSupport
+import Time
+
+let soundCommand = "tools/bench sound"
+
+/// Sound: how late it is, what it costs, and what a link that loses packets makes of it. Each is printed as soon as it is measured.
+func soundSections(_ options: RunOptions, only name: String) -> [Section] {
+    let sections: [(String, (RunOptions) -> Section)] = [
+        ("latency", soundLatencySection), ("talk", talkLatencySection), ("cost", soundCostSection),
+        ("loss", soundLossSection), ("picture", pictureBesideSoundSection), ("lips", lipsSection),
+    ]
+    return sections.filter { name.isEmpty || $0.0.contains(name) }.map { _, measure in
+        let section = measure(options)
+        section.print()
+        return section
+    }
+}
+
+private func goal(_ name: String, _ value: Double?, atMost limit: Double, _ unit: String, digits: Int = 1, only: String)
+    -> Goal
+{
+    Goal(name, value, atMost: limit, unit: unit, digits: digits, command: "\(soundCommand) --only \(only)")
+}
+
+// MARK: - Latency
+
+private func soundLatencySection(_ options: RunOptions) -> Section {
+    var sample = Samples()
+    for _ in 0..<options.rounds {
+        sample.record {
+            let scene = try SoundStage(["--sound", "monitor"])
+            let playing = try scene.server.play(SoundStage.noise(), into: "speakers", repeating: true)
+            defer { playing.stop() }
+            let browser = try scene.listener()
+            sleep(seconds: 5)  // a browser's buffer of sound is large at first
+            let recording = try scene.server.record("lab.monitor", channels: 2)
+            sleep(seconds: options.seconds + 1)
+            let delays = try SoundStage.delays(in: recording.stop())
+            withExtendedLifetime(browser) {}
+            return [delays.median!, delays.percentile(95)!]
+        }
+    }
+    var table = Table(["played to heard", "p50 ms", "p95 ms"])
+    table.rows.append(["Chromium", sample.median(0)?.text(1) ?? sample.failureText, sample.median(1)?.text(1) ?? ""])
+    return Section(
+        title: "Sound, from the speakers of one machine to those of a browser, no delay of the network",
+        table: table,
+        goals: [
+            goal("played to heard in Chromium, p50", sample.median(0), atMost: 60, "ms", only: "latency"),
+            goal("played to heard in Chromium, p95", sample.median(1), atMost: 90, "ms", only: "latency"),
+        ],
+        notes: ["Both are the two channels of one device of PulseAudio; what Chromium needs to play is in the figures."]
+    )
+}
+
+private func talkLatencySection(_ options: RunOptions) -> Section {
+    var sample = Samples()
+    for _ in 0..<options.rounds {
+        sample.record {
+            let scene = try SoundStage(["--output", "ears"], senderOptions: ["--talkback", "on"])
+            // The browser's microphone is what is played into the speakers.
+            try scene.server.pactl("set-default-source", "speakers.monitor")
+            let playing = try scene.server.play(SoundStage.noise(), into: "speakers", repeating: true)
+            defer { playing.stop() }
+            let browser = try scene.web.viewer(sound: scene.server)
+            try wait(until: "the page may speak") {
+                try browser.evaluate("!document.getElementById('talk').hidden", as: Bool.self)
+            }
+            try browser.activate()
+            let _: Bool? = try browser.evaluateOptional("document.getElementById('talk').click()")
+            try wait(until: "it speaks") {
+                try browser.evaluate("document.documentElement.dataset.talk === 'on'", as: Bool.self)
+            }
+            sleep(seconds: 5)
+            let recording = try scene.server.record("lab.monitor", channels: 2)
+            sleep(seconds: options.seconds + 1)
+            let delays = try SoundStage.delays(in: recording.stop())
+            return [delays.median!, delays.percentile(95)!]
+        }
+    }
+    var table = Table(["spoken to the speakers", "p50 ms", "p95 ms"])
+    table.rows.append(["Chromium", sample.median(0)?.text(1) ?? sample.failureText, sample.median(1)?.text(1) ?? ""])
+    return Section(
+        title: "Talk-back, from the microphone of a browser to the speakers of who shares, no delay of the network",
+        table: table,
+        goals: [goal("talk-back, spoken to the speakers, p50", sample.median(0), atMost: 80, "ms", only: "talk")]
+    )
+}
+
+// MARK: - Cost
+
+private func soundCostSection(_ options: RunOptions) -> Section {
+    var (playing, silent, listener) = (Samples(), Samples(), Samples())
+    for _ in 0..<options.rounds {
+        playing.record { [try costOfSound(isPlaying: true, seconds: options.seconds)] }
+        silent.record { [try costOfSound(isPlaying: false, seconds: options.seconds)] }
+        listener.record { [try costOfListeners(seconds: options.seconds)] }
+    }
+    var table = Table(["sound process and its part of the sender", "CPU, % of a core"])
+    for (name, samples) in [
+        ("stereo is played", playing), ("nothing is played", silent), ("a further listener", listener),
+    ] {
+        table.rows.append([name, samples.median()?.text(2) ?? samples.failureText])
+    }
+    return Section(
+        title: "What sound costs, one listener, still screen",
+        table: table,
+        goals: [
+            goal("CPU of sound, playing", playing.median(), atMost: 1.5, "% of a core", digits: 2, only: "cost"),
+            goal("CPU of sound, silent", silent.median(), atMost: 0.2, "% of a core", digits: 2, only: "cost"),
+            goal("CPU of a further listener", listener.median(), atMost: 0.1, "% of a core", digits: 2, only: "cost"),
+        ]
+    )
+}
+
+/// The sound process, and the sender beyond what it takes with the same viewer and no sound.
+private func costOfSound(isPlaying: Bool, seconds: Double) throws -> Double {
+    let scene = try SoundStage(["--sound", "none"], suspends: true)
+    let player = isPlaying ? try scene.server.play(SoundStage.noise(), into: "speakers", repeating: true) : nil
+    defer { player?.stop() }
+    let browser = try scene.web.viewer(sound: scene.server)
+    let before = try cpu(of: [scene.web.sender], seconds: seconds)
+    try scene.run("sound", "monitor")
+    if isPlaying { try wait(until: "the browser gets sound") { try browser.soundPackets > 10 } }
+    let during = try cpu(of: [scene.web.sender, scene.sound], seconds: seconds)
+    try scene.run("sound", "none")
+    let after = try cpu(of: [scene.web.sender], seconds: seconds)
+    return during - (before + after) / 2
+}
+
+/// What each of some further viewers costs the sender for sound alone.
+private func costOfListeners(seconds: Double) throws -> Double {
+    let count = 20
+    let scene = try SoundStage(["--sound", "none"])
+    let player = try scene.server.play(SoundStage.noise(), into: "speakers", repeating: true)
+    defer { player.stop() }
+    func cost(of viewers: Int) throws -> Double {
+        let arguments = ["\(scene.web.origin)/whep", WebStage.token, "\(viewers)", "3600"]
+        let load = try Subprocess(scene.web.network.atViewer([Counterparts.load] + arguments))
+        defer { load.stop() }
+        try scene.run("sound", "none")
+        let before = try cpu(of: [scene.web.sender], seconds: seconds)
+        try scene.run("sound", "monitor")
+        let during = try cpu(of: [scene.web.sender], seconds: seconds)
+        try scene.run("sound", "none")
+        return during - (before + (try cpu(of: [scene.web.sender], seconds: seconds))) / 2
+    }
+    return (try cost(of: count + 1) - cost(of: 1)) / Double(count)
+}
+
+/// Once they run evenly.
+private func cpu(of processes: [ChildProcess], seconds: Double) throws -> Double {
+    sleep(seconds: 3)
+    func sum() throws -> Double { try processes.reduce(0) { $0 + (try $1.cpuSeconds()) } }
+    let before = try sum()
+    let start: Instant = MonotonicClock.now()
+    sleep(seconds: seconds)
+    return (try sum() - before) / secondsSince(start) * 100
+}
+
+// MARK: - Loss
+
+private func soundLossSection(_ options: RunOptions) -> Section {
+    var (whole, lossy) = (Samples(), Samples())
+    for _ in 0..<options.rounds {
+        whole.record { try soundOverLink(losing: 0, seconds: options.seconds) }
+        lossy.record { try soundOverLink(losing: 0.03, seconds: options.seconds) }
+    }
+    var table = Table(["random loss", "longest gap, ms", "kb/s sent", "concealed, %"])
+    for (name, samples) in [("none", whole), ("3 %", lossy)] {
+        table.rows.append(
+            [name, samples.values.map { $0[0] }.max()?.text(0) ?? samples.failureText]
+                + [1, 2].map { samples.median($0)?.text(1) ?? "" }
+        )
+    }
+    let overhead = lossy.median(1).flatMap { lossy in whole.median(1).map { (lossy / $0 - 1) * 100 } }
+    return Section(
+        title: "Sound over a link that loses packets, round trip of 40 ms",
+        table: table,
+        goals: [
+            goal(
+                "3 % loss: the longest gap",
+                lossy.values.map { $0[0] }.max(),
+                atMost: 20,
+                "ms",
+                digits: 0,
+                only: "loss"
+            ),
+            goal("3 % loss: more on the wire", overhead, atMost: 10, "%", only: "loss"),
+        ],
+        notes: ["A gap is where less than a tenth of the tone is heard."]
+    )
+}
+
+/// The longest gap in milliseconds, what was sent in kb/s, and the part that was concealed in %.
+private func soundOverLink(losing loss: Double, seconds: Double) throws -> [Double] {
+    var link = Link()
+    (link.loss, link.roundTrip) = (loss, .milliseconds(40))
+    let scene = try SoundStage(["--sound", "monitor"], link: link)
+    let playing = try scene.server.play(.tone(440, lasting: 1, channels: 2), into: "speakers", repeating: true)
+    defer { playing.stop() }
+    let browser = try scene.listener()
+    sleep(seconds: 5)
+    struct Sent: Decodable {
+        let bytes: Double
+        let concealed: Double
+        let samples: Double
+        let at: Double
+    }
+    func sent() throws -> Sent {
+        try browser.evaluate(
+            """
+            (async () => {
+                const [, receiver] = oriel.pc.getReceivers(), report = [...(await receiver.getStats()).values()];
+                const inbound = report.find(({type}) => type === 'inbound-rtp');
+                return {bytes: inbound.bytesReceived + inbound.headerBytesReceived, concealed: inbound.concealedSamples,
+                    samples: inbound.totalSamplesReceived, at: inbound.timestamp};
+            })()
+            """
+        )
+    }
+    let recording = try scene.server.record("lab.monitor", channels: 2)
+    let before = try sent()
+    sleep(seconds: 2 * seconds)
+    let after = try sent()
+    let heard = recording.stop().channel(1)
+    let received = (after.bytes - before.bytes) * 8 / (after.at - before.at)
+    return [
+        longestGap(in: heard), received / (1 - loss),
+        (after.concealed - before.concealed) / (after.samples - before.samples) * 100,
+    ]
+}
+
+/// Milliseconds in which a tone is not heard.
+private func longestGap(in samples: [Float]) -> Double {
+    let part = 48  // a millisecond
+    let levels = stride(from: 0, to: samples.count - 5 * part, by: part).map {
+        SoundAnalysis.level(in: Array(samples[$0..<$0 + 5 * part]))
+    }
+    guard let usual = levels.median else { return .infinity }
+    var (longest, now) = (0, 0)
+    for level in levels {
+        now = level < usual - 20 ? now + 1 : 0
+        longest = max(longest, now)
+    }
+    return Double(longest)
+}
+
+// MARK: - The picture
+
+/// The picture's latency with and without sound beside it, in turns.
+private func pictureBesideSoundSection(_ options: RunOptions) -> Section {
+    var (without, with) = (Samples(), Samples())
+    for _ in 0..<options.rounds {
+        without.record { try pictureLatency(beside: "none", seconds: options.seconds) }
+        with.record { try pictureLatency(beside: "monitor", seconds: options.seconds) }
+    }
+    var table = Table(["", "shown, p50 ms", "p95"])
+    for (name, samples) in [("without sound", without), ("with sound", with)] {
+        table.rows.append([name, samples.median(2)?.text(1) ?? samples.failureText, samples.median(3)?.text(1) ?? ""])
+    }
+    let ratio = with.median(2).flatMap { with in without.median(2).map { with / $0 } }
+    return Section(
+        title: "The picture beside sound: paint to shown in Chromium, small change at 7 Hz",
+        table: table,
+        goals: [
+            goal("the picture's latency, with sound to without", ratio, atMost: 1.1, "", digits: 2, only: "picture")
+        ]
+    )
+}
+
+private func pictureLatency(beside source: String, seconds: Double) throws -> [Double] {
+    let scene = try SoundStage(["--sound", source], workload: "counter")
+    let playing = try scene.server.play(SoundStage.noise(), into: "speakers", repeating: true)
+    defer { playing.stop() }
+    return try pictureLatency(from: scene.web, in: scene.web.viewer(sound: scene.server), seconds: seconds)
+}
+
+/// How far what is heard is behind what is seen, by the capture times that the sender gives both, each second for a hundred times as
+/// long as other measurements.
+private func lipsSection(_ options: RunOptions) -> Section {
+    var sample = Samples()
+    sample.record {
+        let scene = try SoundStage(["--sound", "monitor"], workload: "counter")
+        let playing = try scene.server.play(SoundStage.noise(), into: "speakers", repeating: true)
+        defer { playing.stop() }
+        let browser = try scene.listener()
+        sleep(seconds: 5)
+        let _: Bool? = try browser.evaluateOptional(
+            """
+            (() => {
+                window.skews = [];
+                setInterval(async () => {
+                    const report = [...(await oriel.pc.getStats()).values()].filter(({type}) => type === 'inbound-rtp');
+                    const at = kind => report.find(entry => entry.kind === kind)?.estimatedPlayoutTimestamp;
+                    if (at('video') && at('audio')) skews.push(at('video') - at('audio'));
+                }, 1000);
+            })()
+            """
+        )
+        sleep(seconds: 100 * options.seconds)
+        let skews = try browser.evaluate("skews", as: [Double].self)
+        guard let middle = skews.median else { throw BenchError("the browser tells of no playout") }
+        let (first, last) = (Array(skews.prefix(skews.count / 5)).median!, Array(skews.suffix(skews.count / 5)).median!)
+        return [middle, skews.percentile(5)!, skews.percentile(95)!, last - first]
+    }
+    var table = Table(["sound behind the picture, ms", "p5", "p95", "drift from the first fifth to the last"])
+    table.rows.append(
+        [sample.median(0)?.text(1) ?? sample.failureText] + (1..<4).map { sample.median($0)?.text(1) ?? "" }
+    )
+    return Section(
+        title: "Lip sync in Chromium over \((100 * options.seconds / 60).text(0)) minutes",
+        table: table,
+        goals: [
+            goal("sound behind the picture", sample.median(0).map(\.magnitude), atMost: 20, "ms", only: "lips"),
+            goal("drift between the two", sample.median(3).map(\.magnitude), atMost: 20, "ms", only: "lips"),
+        ]
+    )
+}
