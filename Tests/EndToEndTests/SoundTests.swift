@@ -23,7 +23,9 @@ extension ViewerTests {
         /// A sound process that begins later, ends, and begins again is heard as soon as it is there.
         @Test(arguments: Browser.Kind.allCases) func aBrowserHearsBothChannels(kind: Browser.Kind) throws {
             let web = try WebBroadcast()
-            let browser = try web.open(kind)
+            // Firefox has no clock for sound without a device.
+            let speakers = try PulseServer()
+            let browser = try web.open(kind, sound: speakers)
             try browser.wait(forState: "live")
             let track = "oriel.pc.getReceivers().find(({track}) => track.kind === 'audio').track"
             for tones in [[440.0, 1000], [1500.0, 700]] {

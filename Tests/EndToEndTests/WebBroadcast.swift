@@ -81,17 +81,23 @@ final class WebBroadcast {
 
     /// Opens the page in a browser that does not hide its addresses: in a namespace this young, Chromium sometimes waits
     /// in vain for the names it would give them (mDNS), and gathers nothing at all.
-    func open(_ kind: Browser.Kind, page: String? = nil, hidesAddresses: Bool = false) throws -> Browser {
+    func open(
+        _ kind: Browser.Kind,
+        page: String? = nil,
+        hidesAddresses: Bool = false,
+        sound: PulseServer? = nil,
+        _ arguments: [String] = []
+    ) throws -> Browser {
         let browser: Browser
         switch kind {
         case .chromium where !hidesAddresses:
             browser = try Browser(
                 kind,
                 in: network,
-                "--arg=--disable-features=WebRtcHideLocalIpsWithMdns",
-                "--arg=--ignore-certificate-errors"
+                sound: sound,
+                ["--arg=--disable-features=WebRtcHideLocalIpsWithMdns", "--arg=--ignore-certificate-errors"] + arguments
             )
-        case .chromium, .firefox: browser = try Browser(kind, in: network)
+        case .chromium, .firefox: browser = try Browser(kind, in: network, sound: sound, arguments)
         }
         try browser.open(page ?? self.page)
         return browser

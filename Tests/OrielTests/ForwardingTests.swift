@@ -171,6 +171,8 @@ import WebRTC
         #expect(text(of: attach.entry) == text(of: share.entry), "\(arguments)")
         #expect(text(of: attach.web) == text(of: share.web), "\(arguments)")
         #expect(text(of: attach.room) == text(of: share.room), "\(arguments)")
+        #expect(attach.sound == share.sound.isHeard)
+        #expect(text(of: attach.talk) == text(of: share.talk), "\(arguments)")
         #expect(text(of: attach.sender) == text(of: share.sending), "\(arguments)")
         #expect(share.soundCommand.first == Hear.configuration.commandName ?? "hear")
         let hear = try Hear.parse(Array(share.soundCommand.dropFirst()))

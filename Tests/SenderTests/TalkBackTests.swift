@@ -1,4 +1,5 @@
 import FrameBridge
+import Media
 import Posix
 import Synchronization
 import TestSupport

@@ -274,8 +274,3 @@ import Time
         #expect(scene.talkers.heard.isEmpty)
     }
 }
-
-/// `#expect` for calls that change a value, which the macro cannot take.
-private func expect(_ condition: Bool, location: SourceLocation = #_sourceLocation) {
-    #expect(condition, sourceLocation: location)
-}

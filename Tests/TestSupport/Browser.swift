@@ -22,7 +22,16 @@ package final class Browser {
     /// Starts a browser without a window at the viewers' end of a network, and waits until it takes commands.
     ///
     /// - Parameter sound: the server by whose default devices it is heard, and hears, which no page has to ask for; nil for none.
-    package init(_ kind: Kind, in network: Network, sound: PulseServer? = nil, _ arguments: String...) throws {
+    package convenience init(
+        _ kind: Kind,
+        in network: Network,
+        sound: PulseServer? = nil,
+        _ arguments: String...
+    ) throws {
+        try self.init(kind, in: network, sound: sound, arguments)
+    }
+
+    package init(_ kind: Kind, in network: Network, sound: PulseServer?, _ arguments: [String]) throws {
         pipe = try Pipe()
         process = try Subprocess(
             network.atViewer(Self.command(kind) + (sound == nil ? [] : ["--sound"]) + arguments),

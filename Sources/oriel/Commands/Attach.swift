@@ -47,8 +47,9 @@ struct Attach: ParsableCommand {
     @Option(help: "Frames a second at the most, 1 to 60.")
     var fps = 30
 
-    /// Whether rooms and media servers are offered the sound even if nothing is heard yet. Browsers get it in any case.
-    @Flag(help: .hidden)
+    @Flag(
+        help: "Offer sound to rooms, media servers and plain receivers even if there is none yet, as to browsers."
+    )
     var sound = false
 
     @Flag(inversion: .prefixedNo, help: "Wait for a broadcast if there is none; with --running, until the calls stand.")
