@@ -107,7 +107,8 @@ package final class SoundProcess {
             }
             if let deadline = session.deadline, now >= deadline { handle(.woke) }
             moveSound(at: now)
-            loop.turn(until: earliest(tickAt, session.deadline, mixer.deadline(at: now)))
+            // What fails at once is told at once.
+            loop.turn(until: inbox.isEmpty ? earliest(tickAt, session.deadline, mixer.deadline(at: now)) : now)
             handleInbox()
         }
     }
@@ -137,7 +138,10 @@ package final class SoundProcess {
     private func handleInbox() {
         let events = inbox
         inbox = []
-        for event in events { handle(event) }
+        for event in events {
+            handle(event)
+            if case .opened(let id) = event { recorders[id]?.setSilent(isSilent) }
+        }
     }
 
     private func handle(_ event: SoundSession.Event) {

@@ -87,7 +87,7 @@ private struct ListeningPeer: ~Copyable {
         let isOrdered =
             if isNew {
                 // The first block of all is the newest; what was lost may be of the generation before.
-                last == nil || block.number <= expected
+                last == nil || expectsGaps || block.number <= expected
             } else {
                 block.number == expected || expectsGaps && block.number > expected
             }

@@ -31,7 +31,7 @@ import Testing
                     throw Unkept("killed at \(point): \(error)")
                 }
             }
-            #expect(point > 100, "there are more places to die at")
+            #expect(point > 60, "there are more places to die at")
             #expect(scene.sound == nil)
         }
     }

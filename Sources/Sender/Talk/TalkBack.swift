@@ -122,14 +122,13 @@ package final class TalkBack: SoundReceiver {
 
     /// Somebody lets a peer not speak, or speak no more: nothing that it said is in the ring any more when this returns.
     package func revoke(_ peer: Int) {
-        let (events, revocation) = state.withLock { state -> ([Talkers.Event], UInt64?) in
-            let wasHeard = state.talkers.hasPlace(peer)
+        let (events, revocation) = state.withLock { state in
             state.talkers.revoke(peer, at: MonotonicClock.now())
-            if wasHeard { state.revocations.count += 1 }
-            return (state.talkers.takeEvents(), wasHeard ? state.revocations.count : nil)
+            // Also of one who has just fallen silent.
+            state.revocations.count += 1
+            return (state.talkers.takeEvents(), state.revocations.count)
         }
         tell(events)
-        guard let revocation else { return }
         bell.ring()
         let deadline = MonotonicClock.now() + Self.revocationLimit
         while true {

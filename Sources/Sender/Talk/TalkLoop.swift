@@ -43,7 +43,7 @@ final class TalkLoop {
             let deadline = perform(work, at: now)
             talk.noteCarriedOut(revocations)
             // Whoever brings packets must know before that this thread sleeps.
-            if outcome.isIdle && !wasIdle { continue }
+            if outcome.isIdle && (!wasIdle || !work.packets.isEmpty) { continue }
             talk.bell.wait(while: rings, until: deadline)
         }
     }

@@ -91,18 +91,18 @@ package struct Talkers {
     /// A peer wants to speak.
     package mutating func ask(_ peer: Int, at now: Instant) -> TalkAnswer {
         var talker = talker(peer)
-        talker.isClosed = false
         defer { talkers[peer] = talker }
         switch talker.right {
-        case .granted: return .granted
+        case .granted:
+            talker.isClosed = false
+            return .granted
         case .asked: return .asked
         case .refused(let at) where now < at + Self.refusalTime: return .refused(until: at + Self.refusalTime)
         case .none, .refused:
             if let askedAt = talker.askedAt, now < askedAt + Self.askingInterval {
                 return .tooOften(until: askedAt + Self.askingInterval)
             }
-            talker.right = .asked
-            talker.askedAt = now
+            (talker.right, talker.askedAt, talker.isClosed) = (.asked, now, false)
             events.append(.asked(peer))
             return .asked
         }

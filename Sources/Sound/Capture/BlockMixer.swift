@@ -64,9 +64,11 @@ struct BlockMixer {
     /// Whether there is nothing to hear now, and has not been for a while.
     var isSilent: Bool { silentBlocks > Self.tail }
 
-    /// When a block may be taken that is there already; nil if none is, or nothing was to be heard in those before it.
+    /// When a block may be taken that is there already; nil if none is, or nothing is to be heard.
     func deadline(at now: Instant) -> Instant? {
-        guard !isSilent, let place = firstPlace else { return nil }
+        guard let place = firstPlace, !isSilent || entries.contains(where: { $0.stream.loudUntil > place }) else {
+            return nil
+        }
         let due = Instant(block: place / Int64(SoundBlock.samples)) - Self.mostAhead
         return due > now ? due : nil
     }

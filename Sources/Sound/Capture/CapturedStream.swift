@@ -32,6 +32,8 @@ struct CapturedStream {
     /// Samples in their places, and the place of the first of them.
     private var queue: [Int16] = []
     private(set) var place: Int64?
+    /// The place after the last samples that came with something to hear in them.
+    private(set) var loudUntil = Int64.min
 
     /// - Parameters:
     ///   - channels: 1 or 2.
@@ -127,6 +129,7 @@ struct CapturedStream {
             history.removeFirst(last.count)
             history += last
         }
+        if samples.contains(where: { $0 != 0 }) { loudUntil = self.end ?? loudUntil }
         drop(before: start.place)
     }
 

@@ -65,11 +65,9 @@ final class PulsePlayer {
     func close() {
         if isClosed { return }
         isClosed = true
-        pa_stream_set_state_callback(stream, nil, nil)
         pa_stream_set_write_callback(stream, nil, nil)
         pa_stream_set_underflow_callback(stream, nil, nil)
-        pa_stream_disconnect(stream)
-        pa_stream_unref(stream)
+        disconnect(stream)
     }
 
     private static func of(_ address: UnsafeMutableRawPointer?) -> PulsePlayer {

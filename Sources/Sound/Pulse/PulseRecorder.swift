@@ -20,6 +20,8 @@ final class PulseRecorder {
     private static let silentPiece = Duration.milliseconds(100)
     /// What the server keeps for a process that does not get to run.
     private static let mostKept = Duration.seconds(1)
+    /// A server that tells of more is wrong.
+    private static let longestLatency = Duration.seconds(60)
 
     let id: Int
     let target: SoundTarget
@@ -27,7 +29,8 @@ final class PulseRecorder {
     private let tell: (SoundSession.Event) -> Void
     private let take: (News) -> Void
     private var askedAt: Instant?
-    private var isAsking = false
+    /// The request for a report that is not answered yet. It ends with this, as its answer would find nobody.
+    private var asking: OpaquePointer?
     private var isSilent = false
     private var isClosed = false
 
@@ -89,22 +92,22 @@ final class PulseRecorder {
     func close() {
         if isClosed { return }
         isClosed = true
-        pa_stream_set_state_callback(stream, nil, nil)
+        if let asking { pa_operation_cancel(asking) }
+        release(asking)
+        asking = nil
         pa_stream_set_read_callback(stream, nil, nil)
         pa_stream_set_moved_callback(stream, nil, nil)
-        pa_stream_disconnect(stream)
-        pa_stream_unref(stream)
+        disconnect(stream)
     }
 
     /// Asks the server when samples were captured, unless that was asked within an interval.
     func askForReport(after interval: Duration) {
         let now: Instant = MonotonicClock.now()
-        guard !isAsking, !isClosed, pa_stream_get_state(stream) == PA_STREAM_READY else { return }
+        guard asking == nil, !isClosed, pa_stream_get_state(stream) == PA_STREAM_READY else { return }
         if let askedAt, now < askedAt + interval { return }
         askedAt = now
-        isAsking = true
         let answer: pa_stream_success_cb_t = { _, isKnown, this in PulseRecorder.of(this).noteReport(isKnown != 0) }
-        release(pa_stream_update_timing_info(stream, answer, Unmanaged.passUnretained(self).toOpaque()))
+        asking = pa_stream_update_timing_info(stream, answer, Unmanaged.passUnretained(self).toOpaque())
     }
 
     /// Says whether there is nothing to hear, so that it may come in larger pieces.
@@ -153,6 +156,8 @@ final class PulseRecorder {
         guard let name = pa_stream_get_device_name(stream).map({ String(cString: $0) }),
             case .microphone(let wanted, _) = target, name != wanted, !name.contains("echo-cancel")
         else { return }
+        // Nothing of the other device is heard until the server has ended it.
+        pa_stream_set_read_callback(stream, nil, nil)
         pa_stream_disconnect(stream)
     }
 
@@ -173,18 +178,24 @@ final class PulseRecorder {
     }
 
     private func noteReport(_ isKnown: Bool) {
-        isAsking = false
+        release(asking)
+        asking = nil
         guard isKnown, let found = pa_stream_get_timing_info(stream)?.pointee else { return }
         if found.read_index_corrupt != 0 || found.write_index_corrupt != 0 { return }
+        // What a server says may be anything.
+        let (ahead, isBeyond) = found.write_index.subtractingReportingOverflow(found.read_index)
+        guard !isBeyond, 0...Int64(bytes(of: Self.longestLatency)) ~= ahead,
+            max(found.source_usec, found.sink_usec) <= UInt64(Self.longestLatency / .microseconds(1))
+        else { return }
         // libpulse tells it by the clock of the day.
         let then = found.timestamp.tv_sec * 1_000_000_000 + found.timestamp.tv_usec * 1000
         let age = Int64(clamping: MonotonicClock.wallClock()) - Int64(then)
         let instant: Instant = MonotonicClock.now().advanced(byNanoseconds: -age)
         // What a monitor hears is played later.
-        let latency = Int64(clamping: found.source_usec) - Int64(clamping: found.sink_usec)
+        let latency = Int64(found.source_usec) - Int64(found.sink_usec)
         take(
             .report(
-                ahead: (found.write_index - found.read_index) / Int64(frameBytes),
+                ahead: ahead / Int64(frameBytes),
                 capturedAt: instant.advanced(byNanoseconds: -latency * 1000)
             )
         )

@@ -188,6 +188,7 @@ struct SoundSession {
         if course.failures > (target.isInput ? 1 : 0) {
             tell(.refused(view?.name(of: target) ?? "the sound", reason: reason), of: .target(target))
         }
+        actions.append(.close(id))
         course.state = .failed(retryAt: now + course.delay)
         course.delay = min(course.delay * 2, Self.longestDelay)
         courses[target] = course

@@ -5,7 +5,7 @@
 import { setUpControls } from './controls.js';
 import { Sender, Session, known } from './session.js';
 import { hear as hearSound, showSound } from './sound.js';
-import { noteTalk, setUpTalk, talkIn, tickTalk } from './talk.js';
+import { noteTalk, setUpTalk, stopTalk, talkIn, tickTalk } from './talk.js';
 
 const root = document.documentElement;
 const $ = id => document.getElementById(id);
@@ -64,6 +64,7 @@ function render() {
     sentence = troubles[source] ?? sentences[state];
   }
   root.dataset.state = state;
+  if (stops.includes(state) || state === 'ended') stopTalk();
   root.toggleAttribute('data-picture', seen && ['live', 'paused', 'reconnecting'].includes(state));
   sentence = said ?? sentence;
   status.classList.toggle('said', said !== null);

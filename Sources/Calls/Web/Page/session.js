@@ -215,11 +215,13 @@ export class Session {
 
   /// Asks the sender to let this viewer speak.
   async askToTalk() {
+    await this.stopping;        // what is withdrawn first must come first
     return (await this.sender.request(`${this.resource}/talk`, { method: 'POST' })).json();
   }
 
   stopTalking() {
-    if (this.resource) this.sender.request(`${this.resource}/talk`, { method: 'DELETE' }).catch(() => {});
+    if (!this.resource) return;
+    this.stopping = this.sender.request(`${this.resource}/talk`, { method: 'DELETE' }).catch(() => {});
   }
 
   /// How loud the microphone is, 0 to 1.

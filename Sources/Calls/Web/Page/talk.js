@@ -19,6 +19,7 @@ let session = null;
 let state = 'off';          // off, opening the microphone, asking the sender, or on
 let microphone = null;      // its track, while it is open
 let turn = 0;               // counts the changes of mind
+let opening = 0;            // counts the microphones that were opened or closed
 let news;                   // a number of the events that changes with what viewers may say; undefined where none may say anything
 
 export function setUpTalk(itsSay) {
@@ -63,8 +64,7 @@ async function begin() {
   const mine = ++turn;
   become('opening');
   try {
-    await open();
-    if (mine !== turn) return close();
+    if (!await open() || mine !== turn) return;
     await ask();
   } catch (failure) {
     if (mine !== turn) return;
@@ -73,16 +73,25 @@ async function begin() {
   }
 }
 
+/// Tells whether it is open: meanwhile it may have been closed, or another one opened.
 async function open() {
   close();
+  const mine = opening;
   const constraints = { echoCancellation: true, noiseSuppression: true, autoGainControl: true };
   if (microphones.value) constraints.deviceId = { exact: microphones.value };
   const stream = await navigator.mediaDevices.getUserMedia({ audio: constraints });
-  [microphone] = stream.getAudioTracks();
-  microphone.onended = () => { if (state !== 'off') end(); };
+  const [track] = stream.getAudioTracks();
+  if (mine !== opening) {
+    track.stop();
+    return false;
+  }
+  microphone = track;
+  microphone.onended = stopTalk;
+  return true;
 }
 
 function close() {
+  opening += 1;
   microphone?.stop();
   microphone = null;
 }
@@ -90,10 +99,16 @@ function close() {
 /// Asks the sender to let this viewer speak.
 async function ask() {
   become('opening');
-  const { talk } = await session.askToTalk();
-  if (state !== 'opening') return;
-  become('asking');
-  follow(talk);
+  const asked = session;
+  try {
+    const { talk } = await asked.askToTalk();
+    if (state !== 'opening' || asked !== session) return;
+    become('asking');
+    follow(talk);
+  } catch (failure) {
+    // Another session asks for itself.
+    if (asked === session) throw failure;
+  }
 }
 
 function end() {
@@ -102,6 +117,11 @@ function end() {
   close();
   session.sound.sender.replaceTrack(null).catch(() => {});      // the session may be over
   session.stopTalking();
+}
+
+/// Closes the microphone, where there is nobody any more who hears it.
+export function stopTalk() {
+  if (state !== 'off') end();
 }
 
 function send() {
@@ -115,6 +135,9 @@ function follow(talk) {
     become('on');
     send();
     say('You can be heard.');
+  } else if (state === 'on' && talk === 'asked') {
+    become('asking');
+    session.sound.sender.replaceTrack(null).catch(() => {});
   } else if (state !== 'off' && !granted && talk !== 'asked') {
     end();
     say('You are not heard any more.');
@@ -122,7 +145,9 @@ function follow(talk) {
 }
 
 async function showTalk() {
-  const [link, level] = await Promise.all([session.link(), state === 'on' ? session.microphoneLevel() : 0]);
+  const asked = session;
+  const [link, level] = await Promise.all([asked.link(), state === 'on' ? asked.microphoneLevel() : 0]);
+  if (asked !== session) return;
   if (link) follow(link.talk);
   button.style.setProperty('--level', level ?? 0);
 }
@@ -139,6 +164,6 @@ export async function listMicrophones(devices) {
 }
 
 microphones.onchange = () => {
-  if (state !== 'off') open().then(send, end);
+  if (state !== 'off') open().then(isOpen => { if (isOpen) send(); }, end);
 };
 become('off');
