@@ -82,7 +82,7 @@ extension ProgramTests {
             let words = String(decoding: try JSONEncoder().encode([Self.hostile]), as: UTF8.self).dropFirst().dropLast()
             let numbers = ["id", "since_s", "bitrate_bps", "frames_sent", "nacks", "plis"].map { "\"\($0)\":1" }
             let texts = ["address", "call", "codec", "state"].map { "\"\($0)\":\(words)" }
-            let viewer = (numbers + texts + ["\"pictures\":\"sent\""]).joined(separator: ",")
+            let viewer = (numbers + texts + ["\"pictures\":\"sent\"", "\"talk\":\"off\""]).joined(separator: ",")
             let call = "{\"name\":\(words),\"reason\":\(words),\"state\":\"away\",\"since_s\":1}"
             let lie = "{\"status\":{\"report\":{\"calls\":[\(call)],\"bitrate_bps\":1,\"viewers\":[{\(viewer)}]}}}"
             let refusal = "{\"refused\":{\"reason\":\(words)}}"
