@@ -112,26 +112,25 @@ import Testing
         for reader in readers { #expect(reader.status() == nil, "\(reader.output.suffix(200))") }
     }
 
-    @Test(arguments: Variant.of("hundredsOfSoundWritersLeaveNothing"))
-    func hundredsOfSoundWritersLeaveNothing(variant: Variant) throws {
-        try variant.judge { scene in
-            _ = try scene.directory()
-            let reader = try scene.peer("listen", "verbose=1", "sleep=1", "seconds=300")
-            try scene.wait(until: "it reads") { reader.value("ready") != nil }
-            for count in 1...(variant.isCorrect ? 300 : 10) {
-                let writer = try scene.peer("speak", "2", count.isMultiple(of: 3) ? "stop" : "hold")
-                try scene.wait(until: "writer \(count) writes") { writer.value("written") != nil }
-                writer.kill(SIGKILL)
-                try writer.wait()
-            }
-            let last = try scene.peer("speak", "7", "hold")
-            try scene.wait(until: "the reader hears the last one: \(reader.output.suffix(300))") {
-                reader.words("block").last == "7"
-            }
-            #expect(reader.words("damage") == [])
-            #expect(scene.files().filter { $0 != "sound.lock" }.count == 1, "\(scene.files())")
-            last.kill(SIGKILL)
+    @Test(arguments: ["file", "memfd"])
+    func hundredsOfSoundWritersLeaveNothing(storage: String) throws {
+        let scene = try Scene(Variant(name: "correct", storage: storage))
+        _ = try scene.directory()
+        let reader = try scene.peer("listen", "verbose=1", "sleep=1", "seconds=300")
+        try scene.wait(until: "it reads") { reader.value("ready") != nil }
+        for count in 1...300 {
+            let writer = try scene.peer("speak", "2", count.isMultiple(of: 3) ? "stop" : "hold")
+            try scene.wait(until: "writer \(count) writes") { writer.value("written") != nil }
+            writer.kill(SIGKILL)
+            try writer.wait()
         }
+        let last = try scene.peer("speak", "7", "hold")
+        try scene.wait(until: "the reader hears the last one: \(reader.output.suffix(300))") {
+            reader.words("block").last == "7"
+        }
+        #expect(reader.words("damage") == [])
+        #expect(scene.files().filter { $0 != "sound.lock" }.count == 1, "\(scene.files())")
+        last.kill(SIGKILL)
     }
 
     @Test(arguments: Variant.of("thereIsOneSoundWriter", storages: ["file"]))
