@@ -48,13 +48,13 @@ private struct Readers: ~Copyable {
     }
 }
 
-private struct Ring {
+private final class Ring {
     let folder: BridgeDirectory
     private let file: FileDescriptor
     private let whole: [UInt8]
 
     init() throws {
-        var template = Array("/tmp/oriel-fuzz.XXXXXX".utf8CString)
+        var template = Array(".build/fuzz/ring.XXXXXX".utf8CString)
         let path = template.withUnsafeMutableBufferPointer { String(cString: mkdtemp($0.baseAddress!)) }
         folder = try BridgeDirectory(path: path, create: false)
         var writer = try SoundWriter(in: folder)
