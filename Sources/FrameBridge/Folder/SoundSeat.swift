@@ -1,4 +1,3 @@
-import Glibc
 package import Posix
 package import Time
 
@@ -54,14 +53,6 @@ package struct SoundSeat: ~Copyable {
 }
 
 extension BridgeDirectory {
-    /// Whether a sound process lives. The kernel frees its lock with it.
-    package func hasSoundProcess() throws(BridgeError) -> Bool {
-        guard let lock = try open(SoundWriter.lockFile, O_RDONLY) else { return false }
-        return try calling(on: SoundWriter.lockFile) { () throws(SystemError) in
-            try lock.isLockedByAnother(against: .exclusive)
-        }
-    }
-
     /// Takes the lock of the broadcast's one sound process.
     func lockSound() throws(BridgeError) -> FileDescriptor {
         let lock = try openLock(SoundWriter.lockFile)

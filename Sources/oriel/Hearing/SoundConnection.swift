@@ -31,7 +31,7 @@ struct SoundConnection {
 
     /// How it is; nil where there is no sound process, or it does not answer.
     var statusIfThere: SoundStatus? {
-        guard (try? directory.hasSoundProcess()) ?? false else { return nil }
+        guard (try? directory.hasSoundWriter()) ?? false else { return nil }
         return try? status()
     }
 
