@@ -199,7 +199,9 @@ package struct JitterBuffer {
         (isQuiet, samples) = (OpusPacket.isQuiet(packet.bytes), packet.samples)
         statistics.played += 1
         statistics.concealedRatio *= 1 - Self.weight(of: packet.samples)
-        let surplus = time - packet.time
+        // What was to wait, and does not, cannot be shortened.
+        let behind = waiting.last.map { $0.time + $0.samples - packet.time - packet.samples } ?? 0
+        let surplus = min(time - packet.time, max(behind, 0))
         let isSlight = Self.slightSurplus ~= surplus
         return .packet(packet.bytes, samples: packet.samples, surplus: isSlight ? 0 : surplus)
     }
