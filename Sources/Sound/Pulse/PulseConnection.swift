@@ -201,14 +201,3 @@ final class PulseConnection {
 func release(_ operation: OpaquePointer?) {
     if let operation { pa_operation_unref(operation) }
 }
-
-/// Ends a stream and lets go of it. One that the server is about to open ends as soon as it is open: before, libpulse asks for nothing.
-func disconnect(_ stream: OpaquePointer) {
-    let isOpening = pa_stream_get_state(stream) == PA_STREAM_CREATING
-    let end: pa_stream_notify_cb_t = { stream, _ in
-        if pa_stream_get_state(stream) == PA_STREAM_READY { pa_stream_disconnect(stream) }
-    }
-    pa_stream_set_state_callback(stream, isOpening ? end : nil, nil)
-    if !isOpening { pa_stream_disconnect(stream) }
-    pa_stream_unref(stream)
-}

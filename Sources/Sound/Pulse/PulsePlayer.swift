@@ -58,7 +58,9 @@ final class PulsePlayer {
             minreq: Self.bytes(of: Self.piece),
             fragsize: .max
         )
-        if pa_stream_connect_playback(stream, sink, &buffer, PA_STREAM_ADJUST_LATENCY, nil, nil) < 0 { fail() }
+        if pa_stream_connect_playback(stream, sink, &buffer, PA_STREAM_ADJUST_LATENCY, nil, nil) < 0 {
+            tell(failure(of: stream, id))
+        }
     }
 
     /// Ends it; nothing is told of it any more, and what was not heard yet is gone.
@@ -78,18 +80,7 @@ final class PulsePlayer {
         UInt32(Int(time / .milliseconds(1)) * SoundBlock.sampleRate / 1000 * MemoryLayout<Int16>.size)
     }
 
-    private func noteState() {
-        switch pa_stream_get_state(stream) {
-        case PA_STREAM_READY: tell(.opened(id))
-        case PA_STREAM_FAILED, PA_STREAM_TERMINATED: fail()
-        default: break
-        }
-    }
-
-    private func fail() {
-        let reason = pa_strerror(pa_context_errno(pa_stream_get_context(stream)))
-        tell(.failed(id, reason: reason.map { String(cString: $0) } ?? "unknown"))
-    }
+    private func noteState() { if let event = state(of: stream, id) { tell(event) } }
 
     /// The server wants so many bytes.
     private func write(_ wanted: Int) {

@@ -4,7 +4,7 @@ import Glibc
 import Posix
 import Time
 
-/// A stream that hears something on the sound server: 16 bit at 48 kHz, in pieces of 10 ms. Used by the thread of its loop.
+/// A stream that hears something on the sound server: 16 bit at 48 kHz, in pieces of 20 ms. Used by the thread of its loop.
 final class PulseRecorder {
     /// What comes of it.
     enum News {
@@ -16,6 +16,8 @@ final class PulseRecorder {
         case report(ahead: Int64, capturedAt: Instant)
     }
 
+    /// How much comes at once: a frame of what is encoded. Less would wake three threads more often, and be no earlier in a packet.
+    private static let piece = Duration.milliseconds(20)
     /// How much comes at once while there is nothing to hear, which costs less.
     private static let silentPiece = Duration.milliseconds(100)
     /// What the server keeps for a process that does not get to run.
@@ -77,7 +79,7 @@ final class PulseRecorder {
         var flags = PA_STREAM_ADJUST_LATENCY.rawValue | PA_STREAM_DONT_INHIBIT_AUTO_SUSPEND.rawValue
         // The server moves a microphone to a filter that it makes for it.
         if case .microphone(_, cancelsEcho: true) = target {} else { flags |= PA_STREAM_DONT_MOVE.rawValue }
-        var buffer = buffer(of: SoundBlock.duration)
+        var buffer = buffer(of: Self.piece)
         let device: String?
         switch target {
         case .monitor(let name), .microphone(let name, _), .output(let name): device = name
@@ -85,7 +87,9 @@ final class PulseRecorder {
             device = nil
             pa_stream_set_monitor_stream(stream, index)
         }
-        if pa_stream_connect_record(stream, device, &buffer, pa_stream_flags_t(flags)) < 0 { fail() }
+        if pa_stream_connect_record(stream, device, &buffer, pa_stream_flags_t(flags)) < 0 {
+            tell(failure(of: stream, id))
+        }
     }
 
     /// Ends it; nothing is told of it any more.
@@ -114,7 +118,7 @@ final class PulseRecorder {
     func setSilent(_ isSilent: Bool) {
         guard isSilent != self.isSilent, pa_stream_get_state(stream) == PA_STREAM_READY else { return }
         self.isSilent = isSilent
-        var buffer = buffer(of: isSilent ? Self.silentPiece : SoundBlock.duration)
+        var buffer = buffer(of: isSilent ? Self.silentPiece : Self.piece)
         release(pa_stream_set_buffer_attr(stream, &buffer, nil, nil))
     }
 
@@ -138,18 +142,7 @@ final class PulseRecorder {
 
     // MARK: - What the server says
 
-    private func noteState() {
-        switch pa_stream_get_state(stream) {
-        case PA_STREAM_READY: tell(.opened(id))
-        case PA_STREAM_FAILED, PA_STREAM_TERMINATED: fail()
-        default: break
-        }
-    }
-
-    private func fail() {
-        let reason = pa_strerror(pa_context_errno(pa_stream_get_context(stream)))
-        tell(.failed(id, reason: reason.map { String(cString: $0) } ?? "unknown"))
-    }
+    private func noteState() { if let event = state(of: stream, id) { tell(event) } }
 
     /// A microphone that is gone must not become something else that is heard.
     private func noteMove() {
