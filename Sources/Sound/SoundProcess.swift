@@ -201,7 +201,7 @@ package final class SoundProcess {
 
     private func take(_ news: PulseRecorder.News, of id: Int) {
         let now: Instant = MonotonicClock.now()
-        let interval = mixer.withStream(id) { stream in
+        let interval = mixer.withStream(id, at: now) { stream in
             switch news {
             case .samples(let samples): stream.take(samples, at: now)
             case .lost(let count): stream.skip(count)

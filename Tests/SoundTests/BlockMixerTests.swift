@@ -16,13 +16,16 @@ import Time
         mutating func add(_ id: Int, channels: Int) { mixer.add(id, channels: channels, from: now) }
 
         /// A step in which each of these streams brings samples of one value.
-        mutating func step(_ values: [Int: Int16]) {
+        ///
+        /// - Parameter lateness: of the second stream.
+        mutating func step(_ values: [Int: Int16], lateness: Duration = .zero) {
             now += SoundBlock.duration
             for (id, value) in values.sorted(by: { $0.key < $1.key }) {
-                mixer.withStream(id) { stream in
+                mixer.withStream(id, at: now) { stream in
                     let piece = [Int16](repeating: value, count: SoundBlock.samples * stream.channels)
                     piece.withUnsafeBufferPointer { stream.take($0, at: now) }
-                    if stream.needsReport { stream.note(ahead: 0, capturedAt: now, at: now) }
+                    let capturedAt = now - (id == 2 ? lateness : .zero)
+                    if stream.needsReport { stream.note(ahead: 0, capturedAt: capturedAt, at: now) }
                 }
             }
             while let block = mixer.takeBlock(at: now) {
@@ -85,6 +88,26 @@ import Time
         #expect(virtual.samples.last == [Int16](repeating: 11, count: 480))
     }
 
+    /// A microphone by radio, say.
+    @Test(arguments: [0, 40, 60, 100, 200, 240]) func oneThatIsAlwaysLateIsHeard(lateness: Int) {
+        var virtual = Virtual()
+        virtual.add(1, channels: 1)
+        virtual.add(2, channels: 1)
+        for _ in 0..<200 { virtual.step([1: 1, 2: 10], lateness: .milliseconds(lateness)) }
+        let last = virtual.samples.suffix(100)
+        #expect(last.count == 100 && last.allSatisfy { $0 == [Int16](repeating: 11, count: 480) })
+        #expect(virtual.now - virtual.blocks.last!.capturedAt <= .milliseconds(lateness + 10))
+    }
+
+    @Test func oneThatIsMuchTooLateHoldsUpNobody() {
+        var virtual = Virtual()
+        virtual.add(1, channels: 1)
+        virtual.add(2, channels: 1)
+        for _ in 0..<200 { virtual.step([1: 1, 2: 10], lateness: .milliseconds(400)) }
+        #expect(virtual.samples.last == [Int16](repeating: 1, count: 480))
+        #expect(virtual.now - virtual.blocks.last!.capturedAt <= BlockMixer.patience + SoundBlock.duration)
+    }
+
     @Test func oneThatEndsLeavesTheOthers() {
         var virtual = Virtual()
         virtual.add(1, channels: 1)
@@ -114,7 +137,7 @@ import Time
         virtual.add(1, channels: 1)
         virtual.step([1: 3])
         // A monitor hears 100 ms before they are played.
-        virtual.mixer.withStream(1) { stream in
+        virtual.mixer.withStream(1, at: virtual.now) { stream in
             [Int16](repeating: 4, count: 4800).withUnsafeBufferPointer { stream.take($0, at: virtual.now) }
         }
         while virtual.mixer.takeBlock(at: virtual.now) != nil {}

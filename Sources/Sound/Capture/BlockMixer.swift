@@ -11,8 +11,11 @@ struct BlockMixer {
         let follows: Bool
     }
 
-    /// How long a block waits for a stream that has not brought its part.
+    /// How long a block waits at first for a stream that has not brought its part, and at the most for one that is always late.
     static let patience = Duration.milliseconds(60)
+    static let mostPatience = Duration.milliseconds(250)
+    /// How long a stream is late that always is. A busy machine may hold it up for a moment.
+    static let lateTime = Duration.milliseconds(500)
     /// How many blocks without any sound there are, before there are none until there is sound again.
     static let tail = 30
 
@@ -24,9 +27,13 @@ struct BlockMixer {
         var stream: CapturedStream
         /// It brought nothing when it should have, and is not waited for until it does.
         var isMissing = true
+        /// Since when all that it brings is too late.
+        var lateSince: Instant?
     }
 
     private var entries: [Entry] = []
+    /// How long a block waits now: some microphones are later than others.
+    private var patience = BlockMixer.patience
     /// The number, since the start of the clock, of the next block; nil before the first.
     private var next: Int64?
     private var hasLast = false
@@ -45,7 +52,10 @@ struct BlockMixer {
     }
 
     /// Ends a stream; what of it is not in a block is gone.
-    mutating func remove(_ id: Int) { entries.removeAll { $0.id == id } }
+    mutating func remove(_ id: Int) {
+        entries.removeAll { $0.id == id }
+        patience = Self.patience
+    }
 
     /// The numbers of all streams.
     var ids: [Int] { entries.map(\.id) }
@@ -56,9 +66,30 @@ struct BlockMixer {
     }
 
     /// Gives something to a stream.
-    mutating func withStream<Result>(_ id: Int, _ body: (inout CapturedStream) -> Result) -> Result? {
+    mutating func withStream<Result>(
+        _ id: Int,
+        at now: Instant,
+        _ body: (inout CapturedStream) -> Result
+    ) -> Result? {
         guard let index = entries.firstIndex(where: { $0.id == id }) else { return nil }
+        defer { waitForLate(index, at: now) }
         return body(&entries[index].stream)
+    }
+
+    /// A stream that has brought something, and all of it too late for a while, is waited for again, and longer.
+    private mutating func waitForLate(_ index: Int, at now: Instant) {
+        guard entries[index].isMissing, let next, let end = entries[index].stream.end,
+            end < next * Int64(SoundBlock.samples)
+        else {
+            entries[index].lateSince = nil
+            return
+        }
+        let since = entries[index].lateSince ?? now
+        entries[index].lateSince = since
+        let longer = now - Instant(place: end) + SoundBlock.duration
+        guard now - since >= Self.lateTime, longer <= Self.mostPatience else { return }
+        patience = max(patience, longer)
+        entries[index].isMissing = false
     }
 
     /// Whether there is nothing to hear now, and has not been for a while.
@@ -103,7 +134,7 @@ struct BlockMixer {
             return nil
         }
         let end = (number + 1) * size
-        let isLate = Instant(block: number + 1) + Self.patience <= now
+        let isLate = Instant(block: number + 1) + patience <= now
         var isThere = false
         for index in entries.indices {
             if entries[index].stream.end ?? 0 >= end {

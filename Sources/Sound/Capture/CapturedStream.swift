@@ -175,6 +175,9 @@ extension Instant {
         return seconds * Int64(SoundBlock.sampleRate) + (rest * 3 + 31_250) / 62_500
     }
 
+    /// When the sample at a place is captured.
+    init(place: Int64) { self.init(nanoseconds: UInt64(max(0, place)) * 62_500 / 3) }
+
     /// When a block begins, by its number since the start of the clock.
     init(block: Int64) { self.init(nanoseconds: UInt64(max(0, block)) * 10_000_000) }
 }
