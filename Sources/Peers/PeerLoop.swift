@@ -229,6 +229,7 @@ package final class PeerLoop {
             sources(of: streams, choice),
             pace: pace(of: choice.map(rendition) ?? configuration.renditions[0]),
             audience: audience,
+            opensSpeakers: true,
             clock: clock,
             using: &random
         )

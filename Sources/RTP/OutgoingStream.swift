@@ -25,6 +25,8 @@ package struct OutgoingStream {
     private var sequenceStart: UInt64 = 0
     private var retransmissions = Retransmissions()
     private var commands = FullIntraCommands()
+    /// Whether the peer opens its speakers for the first packet.
+    private let opensSpeakers: Bool
     /// Nil for sound, which has no keyframes.
     var keyframeNeed: KeyframeNeed?
     /// The packet after the newest that was sent, and when its frame was captured, on the RTP clock.
@@ -38,10 +40,12 @@ package struct OutgoingStream {
         _ parameters: Parameters,
         from history: PacketHistory,
         for audience: Audience,
+        _ opensSpeakers: Bool,
         using random: inout some RandomNumberGenerator
     ) {
         self.parameters = parameters
         self.history = history
+        self.opensSpeakers = history.codec == .opus && opensSpeakers
         let numbers = RTPStream(
             payloadType: parameters.payloadType,
             clockRate: history.codec.clockRate,
@@ -73,6 +77,10 @@ package struct OutgoingStream {
     /// A packet that has waited this long is left out if there is a newer entry. If there is none, the stream does not ask for
     /// a keyframe: the cause of the delay would delay that too.
     private var longestDelay: Duration { isVideo ? .milliseconds(500) : .milliseconds(100) }
+
+    /// How long a peer may take to open its speakers. What came meanwhile would wait in its buffer, and whatever comes later behind it:
+    /// browsers shorten speech and silence, and nothing else.
+    static let openingTime = Duration.milliseconds(500)
 
     // MARK: - Out
 
@@ -110,7 +118,15 @@ package struct OutgoingStream {
         if index == history.entry?.index { keyframeNeed?.beginKeyframe() }
         if history[index].isLast { keyframeNeed?.endFrame(at: now, roundTripTime: roundTripTime) }
         position = .at(index + 1)
+        if opensSpeakers, numbers.packetCount == 1 { pause(until: now + Self.openingTime) }
         return index
+    }
+
+    /// Leaves out what is appended before an instant.
+    private mutating func pause(until instant: Instant) {
+        guard case .at(let index) = position else { return }
+        numbers.nextSequenceNumber = sequenceNumber(of: index)
+        position = .awaitingEntry(since: instant)
     }
 
     /// Sends a packet again that was sent, if it is still there.
@@ -202,8 +218,7 @@ package struct OutgoingStream {
                 go(to: entry.index)
             } else if isGone {
                 statistics.skips += 1
-                numbers.nextSequenceNumber = sequenceNumber(of: index)
-                position = .awaitingEntry(since: now)
+                pause(until: now)
                 keyframeNeed?.ariseAnew()
             }
         }

@@ -39,6 +39,7 @@ package struct StreamBundle {
     ///   - pace: of all together, at the most. What the peer's feedback tells of the link slows it down.
     ///   - judgesReach: whether a peer that falls silent is lost.
     ///   - audience: who sees the streams.
+    ///   - opensSpeakers: whether the peer opens its speakers for the first packet of sound, which it plays live.
     ///   - clock: the capture clock and the wall clock at one instant; reports tie them together.
     package init(
         _ streams: [(parameters: OutgoingStream.Parameters, history: PacketHistory)],
@@ -46,6 +47,7 @@ package struct StreamBundle {
         pace: Pacer.Pace,
         judgesReach: Bool = true,
         audience: Audience = .one,
+        opensSpeakers: Bool = false,
         clock: ClockReading,
         using random: inout some RandomNumberGenerator
     ) {
@@ -55,7 +57,7 @@ package struct StreamBundle {
         for (parameters, history) in streams {
             var stream: OutgoingStream
             repeat {
-                stream = OutgoingStream(parameters, from: history, for: audience, using: &random)
+                stream = OutgoingStream(parameters, from: history, for: audience, opensSpeakers, using: &random)
             } while self.streams.contains { !Set($0.sources).isDisjoint(with: stream.sources) }
             self.streams.append(stream)
         }

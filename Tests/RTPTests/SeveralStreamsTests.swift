@@ -18,7 +18,7 @@ import Time
         var now = start
 
         /// A packet of 1000 bytes takes 8 ms.
-        init(rate: UInt64 = 1_000_000, burst: Int = 1200) {
+        init(rate: UInt64 = 1_000_000, burst: Int = 1200, opensSpeakers: Bool = false) {
             var random = SplitMix64(seed: 8)
             screen = PacketHistory(codec: .vp8, maximumPayloadSize: 1000, capacity: 200, using: &random)
             camera = PacketHistory(codec: .vp8, maximumPayloadSize: 1000, capacity: 200, using: &random)
@@ -29,6 +29,7 @@ import Time
                     (.init(payloadType: 111, retransmissionPayloadType: nil, mid: "sound"), sound),
                 ],
                 pace: .init(rate: rate, burst: burst),
+                opensSpeakers: opensSpeakers,
                 clock: clock,
                 using: &random
             )
@@ -185,6 +186,26 @@ import Time
         var bytes: [UInt8] = []
         #expect(peer.bundle.writeGoodbye(at: peer.now, to: &bytes))
         #expect(try RTCPPacket.parse(bytes).last == .goodbye(Goodbye(ssrcs: peer.bundle.streams.flatMap(\.sources))))
+    }
+
+    /// What comes while the peer opens its speakers would wait in its buffer for good.
+    @Test func soundWaitsForSpeakers() throws {
+        let peer = Peer(opensSpeakers: true)
+        let first = peer.now
+        var heard: [(packet: RTPPacket, at: Instant)] = []
+        for _ in 0..<60 {
+            peer.hear()
+            heard += try peer.play(for: 20)
+        }
+        let pause = OutgoingStream.openingTime
+        #expect(
+            heard.map(\.at) == [first] + (0..<60).map { first + .milliseconds(20) * $0 }.filter { $0 >= first + pause }
+        )
+        let headers = heard.map(\.packet.header)
+        #expect(zip(headers, headers.dropFirst()).allSatisfy { $1.sequenceNumber == $0.sequenceNumber &+ 1 })
+        let ticks = UInt32(pause / .milliseconds(1)) * 48
+        #expect(headers[1].timestamp &- headers[0].timestamp == ticks)
+        #expect(peer.bundle["sound"]!.statistics.skips == 0)
     }
 
     @Test func soundNeedsNoKeyframeAndGoesOnWithTheLatest() throws {
