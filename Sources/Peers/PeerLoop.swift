@@ -284,6 +284,7 @@ package final class PeerLoop {
             requestedKeyframes.append(rendition(of: choice).id)
         }
         peers.append(peer)
+        if peer.canSpeak { configuration.voices?.begin(number) }
         hasChanged = true
         return peer
     }

@@ -28,6 +28,7 @@ final class FakeTalkers: SoundReceiver {
         }
     }
 
+    func begin(_ peer: Int) {}
     func take(_ packet: ReceivedSound, from peer: Int) {}
     func end(_ peer: Int) {}
 }

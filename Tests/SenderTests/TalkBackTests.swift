@@ -22,6 +22,7 @@ import Time
             let told = Told()
             talk = try TalkBack(policy, places: 1, into: ring.writer(), report: told.add) { Issue.record("\($0)") }
             try talk.begin()
+            talk.begin(7)
             speech = try Speech(.tone(500, lasting: 10))
             self.told = told
         }
@@ -70,11 +71,11 @@ import Time
         let scene = try Scene(.ask)
         #expect(scene.talk.ask(7) == .asked)
         scene.talk.end(7)
-        #expect(scene.talk.talker(7).state == .none)
+        #expect(scene.talk.talker(7).state == .off)
         scene.talk.close()
         // Nobody waits for a thread that has ended.
-        scene.talk.grant(7)
+        expect(!scene.talk.grant(7))
         scene.send(3)
-        scene.talk.revoke(7)
+        expect(!scene.talk.revoke(7))
     }
 }

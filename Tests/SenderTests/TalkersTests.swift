@@ -13,7 +13,11 @@ import Time
         var talkers: Talkers
         var now = start
 
-        init(_ policy: TalkPolicy, places: Int = 1) { talkers = Talkers(policy, places: places) }
+        /// With six peers.
+        init(_ policy: TalkPolicy, places: Int = 1) {
+            talkers = Talkers(policy, places: places)
+            for peer in 1...6 { talkers.begin(peer) }
+        }
 
         /// What each peer says for a while, a packet of each in 20 ms. What is heard and loud is noted, as of the thread that plays it.
         ///
@@ -141,8 +145,20 @@ import Time
         scene.talkers.revoke(1, at: scene.now)
         expect(scene.say([1: 20], for: .seconds(100)).isEmpty)
         expect(scene.talkers.ask(1, at: scene.now) == .asked)
+    }
+
+    /// Whatever is asked of it meanwhile: an answer of a person comes when it comes.
+    @Test(arguments: [TalkPolicy.ask, .on])
+    func ofOneThatHasGoneNothingIsLeft(policy: TalkPolicy) {
+        var scene = Scene(policy)
         scene.talkers.end(1, at: scene.now)
-        #expect(scene.talkers.state(of: 1) == .granted, "whoever gets the number next")
+        expect(!scene.talkers.grant(1))
+        expect(!scene.talkers.revoke(1, at: scene.now))
+        expect(scene.talkers.ask(1, at: scene.now) == .refused(until: scene.now))
+        scene.talkers.withdraw(1, at: scene.now)
+        expect(scene.say([1: 20], for: .seconds(1)).isEmpty)
+        #expect(scene.talkers.state(of: 1) == .off)
+        expect(scene.talkers.takeEvents() == [])
     }
 
     // MARK: - Places
@@ -242,6 +258,7 @@ import Time
                 closed.insert(peer)
             case 3:
                 scene.talkers.end(peer, at: scene.now)
+                scene.talkers.begin(peer)
                 closed.remove(peer)
                 if policy == .ask { mayNot.insert(peer) } else { mayNot.remove(peer) }
             case 4:

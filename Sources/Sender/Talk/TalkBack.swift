@@ -107,6 +107,8 @@ package final class TalkBack: SoundReceiver {
         if isNews { bell.ring() }
     }
 
+    package func begin(_ peer: Int) { change { talkers, _ in talkers.begin(peer) } }
+
     package func end(_ peer: Int) { change { $0.end(peer, at: $1) } }
 
     // MARK: - Rights
@@ -117,16 +119,19 @@ package final class TalkBack: SoundReceiver {
     /// A peer does not want to speak any more.
     package func withdraw(_ peer: Int) { change { $0.withdraw(peer, at: $1) } }
 
-    /// Somebody lets a peer speak.
-    package func grant(_ peer: Int) { change { talkers, _ in talkers.grant(peer) } }
+    /// Somebody lets a peer speak. Returns whether it is there.
+    @discardableResult
+    package func grant(_ peer: Int) -> Bool { change { talkers, _ in talkers.grant(peer) } }
 
-    /// Somebody lets a peer not speak, or speak no more: nothing that it said is in the ring any more when this returns.
-    package func revoke(_ peer: Int) {
-        let (events, revocation) = state.withLock { state in
-            state.talkers.revoke(peer, at: MonotonicClock.now())
+    /// Somebody lets a peer not speak, or speak no more: nothing that it said is in the ring any more when this returns. Returns whether
+    /// it is there.
+    @discardableResult
+    package func revoke(_ peer: Int) -> Bool {
+        let (isThere, events, revocation) = state.withLock { state in
+            let isThere = state.talkers.revoke(peer, at: MonotonicClock.now())
             // Also of one who has just fallen silent.
             state.revocations.count += 1
-            return (state.talkers.takeEvents(), state.revocations.count)
+            return (isThere, state.talkers.takeEvents(), state.revocations.count)
         }
         tell(events)
         bell.ring()
@@ -134,7 +139,7 @@ package final class TalkBack: SoundReceiver {
         while true {
             let rings = hasRevoked.count
             let isDone = state.withLock { $0.revocations.carriedOut >= revocation || $0.isClosed }
-            if isDone || MonotonicClock.now() >= deadline { return }
+            if isDone || MonotonicClock.now() >= deadline { return isThere }
             hasRevoked.wait(while: rings, until: deadline)
         }
     }

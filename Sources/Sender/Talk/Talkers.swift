@@ -58,7 +58,7 @@ package struct Talkers {
 
     private let policy: TalkPolicy
     private let placeCount: Int
-    /// By peers, as the places are.
+    /// Those who are there, by peers, as the places are.
     private var talkers: [Int: Talker] = [:]
     private var places: [Int: Place] = [:]
     private var events: [Event] = []
@@ -75,8 +75,7 @@ package struct Talkers {
     }
 
     package func state(of peer: Int) -> TalkState {
-        if policy == .off { return .off }
-        let talker = talker(peer)
+        guard policy != .off, let talker = talkers[peer] else { return .off }
         switch talker.right {
         case .none, .refused: return .none
         case .asked: return .asked
@@ -84,13 +83,14 @@ package struct Talkers {
         }
     }
 
-    private func talker(_ peer: Int) -> Talker { talkers[peer] ?? Talker(right: policy == .on ? .granted : .none) }
-
     // MARK: - Rights
 
-    /// A peer wants to speak.
+    /// A peer has come.
+    package mutating func begin(_ peer: Int) { talkers[peer] = Talker(right: policy == .on ? .granted : .none) }
+
+    /// A peer wants to speak. One that has gone is not heard.
     package mutating func ask(_ peer: Int, at now: Instant) -> TalkAnswer {
-        var talker = talker(peer)
+        guard var talker = talkers[peer] else { return .refused(until: now) }
         defer { talkers[peer] = talker }
         switch talker.right {
         case .granted:
@@ -110,29 +110,31 @@ package struct Talkers {
 
     /// A peer does not want to speak any more. A right that it has it keeps for later.
     package mutating func withdraw(_ peer: Int, at now: Instant) {
-        var talker = talker(peer)
+        guard var talker = talkers[peer] else { return }
         talker.isClosed = true
         if talker.right == .asked { talker.right = .none }
         talkers[peer] = talker
         leavePlace(peer, at: now)
     }
 
-    /// Somebody lets a peer speak.
-    package mutating func grant(_ peer: Int) {
-        var talker = talker(peer)
-        if talker.right == .granted { return }
-        talker.right = .granted
-        talkers[peer] = talker
+    /// Somebody lets a peer speak. Returns whether it is there.
+    @discardableResult
+    package mutating func grant(_ peer: Int) -> Bool {
+        guard let talker = talkers[peer] else { return false }
+        if talker.right == .granted { return true }
+        talkers[peer]?.right = .granted
         events.append(.granted(peer))
+        return true
     }
 
-    /// Somebody lets a peer not speak, or speak no more.
-    package mutating func revoke(_ peer: Int, at now: Instant) {
+    /// Somebody lets a peer not speak, or speak no more. Returns whether it is there.
+    @discardableResult
+    package mutating func revoke(_ peer: Int, at now: Instant) -> Bool {
         leavePlace(peer, at: now)
-        var talker = talker(peer)
+        guard let talker = talkers[peer] else { return false }
         if [.asked, .granted].contains(talker.right) { events.append(.revoked(peer)) }
-        talker.right = .refused(at: now)
-        talkers[peer] = talker
+        talkers[peer]?.right = .refused(at: now)
+        return true
     }
 
     /// A peer has gone.
@@ -150,8 +152,7 @@ package struct Talkers {
     ///   - isQuiet: whether there is nothing in it but noise.
     package mutating func hears(_ peer: Int, level: UInt8?, isQuiet: Bool, at now: Instant) -> Bool {
         if policy == .off { return false }
-        var talker = talker(peer)
-        if talker.isClosed { return false }
+        guard var talker = talkers[peer], !talker.isClosed else { return false }
         if talker.right == .none {
             // Programs and members of rooms have no other way to ask.
             talker.right = .asked

@@ -106,8 +106,8 @@ final class SenderCommands: Sendable {
             return .refused(reason: "no viewer \(number) looks in")
         }
         guard peer.canSpeak else { return .refused(reason: "viewer \(number) sends no sound") }
-        if isOn { talk.grant(number) } else { talk.revoke(number) }
-        return .done()
+        let isThere = isOn ? talk.grant(number) : talk.revoke(number)
+        return isThere ? .done() : .refused(reason: "viewer \(number) has just left")
     }
 
     private func answer(_ knock: Int, _ answer: Knocks.Answer) -> SenderReply {
