@@ -61,8 +61,8 @@ private func talkLatencySection(_ options: RunOptions) -> Section {
         sample.record {
             let scene = try SoundStage(["--output", "ears"], senderOptions: ["--talkback", "on"])
             // The browser's microphone is what is played into the speakers.
-            try scene.server.pactl("set-default-source", "speakers.monitor")
-            let playing = try scene.server.play(SoundStage.noise(), into: "speakers", repeating: true)
+            try scene.server.pactl("set-default-source", "mouth")
+            let playing = try scene.server.play(SoundStage.speech(), into: "speakers", repeating: true)
             defer { playing.stop() }
             let browser = try scene.web.viewer(sound: scene.server)
             try wait(until: "the page may speak") {
