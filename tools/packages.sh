@@ -11,7 +11,7 @@ demo_packages=(xvfb xfonts-base)
 test_packages=("${demo_packages[@]}" ffmpeg gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
     gstreamer1.0-plugins-bad gstreamer1.0-x vlc-bin vlc-plugin-base vlc-plugin-video-output tshark xserver-xorg-core xserver-xorg-video-dummy xwayland weston tigervnc-standalone-server
     x11-xserver-utils x11-apps xauth xdotool xterm openbox iproute2 passwd python3 pulseaudio pulseaudio-utils
-    espeak-ng opus-tools)
+    pipewire pipewire-pulse wireplumber dbus-daemon espeak-ng opus-tools)
 
 # WebRTC stacks and browsers that others wrote.
 counterpart_packages=(chromium chromium-driver firefox-esr openssl nginx-light coturn nftables iproute2 python3 python3-venv python3-websockets

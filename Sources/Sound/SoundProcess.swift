@@ -140,7 +140,7 @@ package final class SoundProcess {
         inbox = []
         for event in events {
             handle(event)
-            if case .opened(let id) = event { recorders[id]?.setSilent(isSilent) }
+            if case .opened(let id) = event, let recorder = recorders[id] { setPieces(of: recorder) }
         }
     }
 
@@ -219,7 +219,11 @@ package final class SoundProcess {
         }
         guard mixer.isSilent != isSilent else { return }
         isSilent = mixer.isSilent
-        for recorder in recorders.values { recorder.setSilent(isSilent) }
+        for recorder in recorders.values { setPieces(of: recorder) }
+    }
+
+    private func setPieces(of recorder: PulseRecorder) {
+        if connection?.piecesMayChange ?? false { recorder.setSilent(isSilent) }
     }
 
     private func write(_ block: BlockMixer.Block) {

@@ -8,12 +8,20 @@ import Time
 extension ProgramTests {
     /// The sound process with a real sound server: what is played and spoken there stands in the broadcast's sound.
     @Suite struct HearingTests {
-        @Test func whatIsPlayedIsHeardAsItWas() throws {
-            let scene = try SoundScene("--sound", "monitor")
+        @Test(arguments: PulseServer.Program.allCases)
+        func whatIsPlayedIsHeardAsItWas(program: PulseServer.Program) throws {
+            let scene = try SoundScene("--sound", "monitor", of: PulseServer(program))
             try scene.waitUntilItHears()
             let words = try SoundClip.words("The sound of this machine is heard by all who look in.")
+            func waitForSilence() throws {
+                try wait(until: "nothing comes any more") {
+                    scene.listener.clear()
+                    MonotonicClock.sleep(for: .milliseconds(500))
+                    return scene.listener.heard.blocks.isEmpty
+                }
+            }
             for clip in [SoundClip.sweep(lasting: 2, channels: 2), words] {
-                scene.listener.clear()
+                try waitForSilence()
                 let before: Instant = MonotonicClock.now()
                 try scene.sound.play(clip).wait()
                 let whole = clip.channel()
@@ -31,19 +39,17 @@ extension ProgramTests {
                 #expect(heard.blocks.last!.capturedAt <= MonotonicClock.now() + .milliseconds(20))
             }
             // Then there is nothing, and the device's clock is this machine's.
-            try wait(until: "nothing comes any more") {
-                scene.listener.clear()
-                MonotonicClock.sleep(for: .milliseconds(500))
-                return scene.listener.heard.blocks.isEmpty
-            }
+            try waitForSilence()
             let status = try scene.status()
             #expect(status.text.contains("\"is_resampled\":false") && status.text.contains("speakers.monitor"))
             #expect(status.number("blocks_written") ?? 0 > 300)
         }
 
-        @Test func theMicrophoneIsHeardAndItIsTold() throws {
+        @Test(arguments: PulseServer.Program.allCases)
+        func theMicrophoneIsHeardAndItIsTold(program: PulseServer.Program) throws {
             let events = try TemporaryDirectory()
-            let scene = try SoundScene("--sound", "mic", "--events", events.file("events"))
+            let sound = try PulseServer(program, microphones: [.init("mic", channels: 1)])
+            let scene = try SoundScene("--sound", "mic", "--events", events.file("events"), of: sound)
             try wait(until: "it is told") { scene.process.errorOutput.contains("the microphone is live: ") }
             #expect(try scene.status().isMicrophoneLive)
             #expect(try scene.broadcast.run("status").output.contains("the microphone is live"))

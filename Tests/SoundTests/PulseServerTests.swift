@@ -3,8 +3,8 @@ import Testing
 
 /// What the other tests of sound rely on.
 @Suite struct PulseServerTests {
-    @Test func whatIsPlayedIsRecorded() throws {
-        let server = try PulseServer(speakers: [.init("speakers"), .init("others", rate: 44_100)])
+    @Test(arguments: PulseServer.Program.allCases) func whatIsPlayedIsRecorded(program: PulseServer.Program) throws {
+        let server = try PulseServer(program, speakers: [.init("speakers"), .init("others", rate: 44_100)])
         let recording = try server.record("speakers.monitor")
         let sweep = SoundClip.sweep()
         try server.play(sweep).wait()
@@ -19,8 +19,9 @@ import Testing
         )
     }
 
-    @Test func whatIsSpokenIsHeardByTheMicrophoneAlone() throws {
-        let server = try PulseServer(microphones: [.init("mic", channels: 1)])
+    @Test(arguments: PulseServer.Program.allCases)
+    func whatIsSpokenIsHeardByTheMicrophoneAlone(program: PulseServer.Program) throws {
+        let server = try PulseServer(program, microphones: [.init("mic", channels: 1)])
         let (microphone, speakers) = (try server.record("@DEFAULT_SOURCE@"), try server.record("speakers.monitor"))
         let words = try SoundClip.words("The quick brown fox jumps over the lazy dog.")
         try server.speak(words, into: "mic").wait()

@@ -1,8 +1,8 @@
 import Glibc
 import Posix
 
-/// A PulseAudio of a test's own, with devices that are made of nothing: null sinks as speakers, and sources that hear what is played
-/// into a null sink as microphones.
+/// A PulseAudio, or a PipeWire that speaks its protocol, of a test's own, with devices that are made of nothing: null sinks as speakers,
+/// and sources that hear what is played into a null sink as microphones.
 package final class PulseServer {
     /// A pair of speakers: what is played there can be recorded, and is thrown away.
     package struct Device: Sendable {
@@ -15,6 +15,12 @@ package final class PulseServer {
         }
     }
 
+    package enum Program: Sendable, CaseIterable {
+        case pulseAudio
+        /// With its session manager and a session bus, without which it has no default devices.
+        case pipeWire
+    }
+
     /// Such as `unix:/tmp/…`, for PULSE_SERVER.
     package let address: String
     package private(set) var process: Subprocess
@@ -24,12 +30,14 @@ package final class PulseServer {
     /// Starts a server, and waits until it takes connections.
     ///
     /// - Parameters:
+    ///   - program: `restart` is for PulseAudio alone.
     ///   - speakers: the sinks; the first one is the default.
     ///   - microphones: the sources besides the monitors of all sinks; the first one is the default source, unless there is none: then
     ///     the first monitor is. `speak(_:into:)` is what they hear.
     ///   - modules: what else to load, with arguments, such as `module-suspend-on-idle timeout=1`.
     ///   - owner: who runs it; nil for who runs the test.
     package init(
+        _ program: Program = .pulseAudio,
         speakers: [Device] = [Device("speakers")],
         microphones: [Device] = [],
         modules: [String] = [],
@@ -40,29 +48,65 @@ package final class PulseServer {
             mkdir(directory.file(folder), 0o700)
             owner?.own(directory.file(folder))
         }
-        let socket = directory.file("socket")
-        address = "unix:\(socket)"
-        var loaded = ["module-native-protocol-unix socket=\(socket) auth-anonymous=1"]
-        loaded += speakers.map { "module-null-sink sink_name=\($0.name) rate=\($0.rate) channels=\($0.channels)" }
+        var loaded = speakers.map { "module-null-sink sink_name=\($0.name) rate=\($0.rate) channels=\($0.channels)" }
         for device in microphones {
             let air = Self.air(device.name)
             loaded.append("module-null-sink sink_name=\(air) rate=\(device.rate) channels=\(device.channels)")
             loaded.append("module-remap-source source_name=\(device.name) master=\(air).monitor")
         }
         let environment = ["env", "HOME=\(directory.file("home"))", "XDG_RUNTIME_DIR=\(directory.file("run"))"]
-        let program = [
-            "pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", "--disallow-exit", "--use-pid-file=no",
-            "--log-target=stderr", "--high-priority=no",
-        ]
-        let arguments = (loaded + modules).flatMap { ["-L", $0] }
-        command = owner?.running(environment + program + arguments) ?? environment + program + arguments
+        loaded += modules
+        let socket: String
+        let arguments: [String]
+        switch program {
+        case .pulseAudio:
+            socket = directory.file("socket")
+            let own = "module-native-protocol-unix socket=\(socket) auth-anonymous=1"
+            arguments =
+                [
+                    "pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", "--disallow-exit", "--use-pid-file=no",
+                    "--log-target=stderr", "--high-priority=no",
+                ] + ([own] + loaded).flatMap { ["-L", $0] }
+            loaded = []
+        case .pipeWire:
+            socket = directory.file("run/pulse/native")
+            arguments = ["bash", "-c", Self.pipeWire]
+        }
+        address = "unix:\(socket)"
+        command = owner?.running(environment + arguments) ?? environment + arguments
         process = try Subprocess(command)
         try waitUntilItListens()
-        if let device = speakers.first { try pactl("set-default-sink", device.name) }
-        if let device = microphones.first { try pactl("set-default-source", device.name) }
+        for module in loaded {
+            try Subprocess.run(
+                ["pactl", "load-module"] + module.split(separator: " ").map(String.init),
+                environment: self.environment
+            )
+        }
+        // A session manager needs a while to know them.
+        try wait(until: "the default devices are taken") {
+            for (kind, name) in [("sink", speakers.first?.name), ("source", microphones.first?.name)] {
+                if let name, (try? pactl("set-default-\(kind)", name)) == nil { return false }
+            }
+            return true
+        }
     }
 
     deinit { process.stop() }
+
+    /// Starts the programs of a PipeWire one after the other, and ends them when it is ended.
+    private static let pipeWire = """
+        trap 'kill $(jobs -p); wait' EXIT
+        trap exit TERM
+        cd $XDG_RUNTIME_DIR
+        export DBUS_SESSION_BUS_ADDRESS=unix:path=$PWD/bus
+        unset DISPLAY
+        ready() { until [ -S $1 ]; do sleep 0.05; done; }
+        dbus-daemon --session --nofork --address=$DBUS_SESSION_BUS_ADDRESS & ready bus
+        pipewire & ready pipewire-0
+        wireplumber &
+        pipewire-pulse &
+        wait
+        """
 
     /// The sink into which programs play that name none, although it is not the default; nil for the default one.
     package var sinkOfPrograms: String?

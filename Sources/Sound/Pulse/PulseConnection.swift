@@ -10,6 +10,8 @@ final class PulseConnection {
 
     let context: OpaquePointer
     private let report: (SoundSession.Event) -> Void
+    /// Whether the size of pieces may change without harm. PipeWire changes the period of its whole graph with it, and loses some 50 ms.
+    private(set) var piecesMayChange = false
     /// What the present look has found so far; nil while there is none.
     private var found: ServerView?
     /// Something has changed during the present look.
@@ -155,6 +157,7 @@ final class PulseConnection {
         guard let info = info?.pointee else { return }
         found?.defaultSink = text(info.default_sink_name)
         found?.defaultSource = text(info.default_source_name)
+        piecesMayChange = text(info.server_name).map { !$0.contains("PipeWire") } ?? false
     }
 
     private func take(_ info: UnsafePointer<pa_source_info>?) {
