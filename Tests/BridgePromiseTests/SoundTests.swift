@@ -75,6 +75,8 @@ import Time
             var (point, wasHidden) = (0, false)
             while true {
                 point += 1
+                // The more is left by others, the more places there are to die at before anything is heard.
+                for name in scene.files() where name != "sound.lock" { unlink("\(scene.path)/\(name)") }
                 let witness = try scene.peer("listen", "verbose=1", "hides=1", "stops=1", "idle=200")
                 try scene.wait(until: "it is stopped") { try witness.isStopped }
                 let writer = try Subprocess(
@@ -100,7 +102,7 @@ import Time
                 try writer.wait()
                 if isOver { break }
             }
-            #expect(wasHidden && point > 50)
+            #expect(wasHidden && 50..<1000 ~= point)
         }
     }
 
