@@ -132,7 +132,10 @@ import Time
             let folder = "\(scene.path)/senders/\(senders[1].pid)"
             let names = try FileDescriptor.open(folder, O_RDONLY | O_DIRECTORY).entries()
             let file = try #require(names.first { $0.hasPrefix("talk.") })
-            truncate("\(folder)/\(file)", 5000)
+            // It must not find that first, and remove the file.
+            senders[1].kill(SIGSTOP)
+            try scene.wait(until: "it is stopped") { try senders[1].isStopped }
+            truncate("\(folder)/\(file)", 0)
             try scene.wait(until: "damage is told of") { listener.words("damage").contains("\(senders[1].pid)") }
             senders[0].kill(SIGKILL)
             try senders[0].wait()
