@@ -11,11 +11,11 @@ struct BlockMixer {
         let follows: Bool
     }
 
-    /// How long a block waits at first for a stream that has not brought its part, and at the most for one that is always late.
+    /// How long a block waits at least for a stream that has not brought its part, and at the most for one that is often late.
     static let patience = Duration.milliseconds(60)
     static let mostPatience = Duration.milliseconds(250)
-    /// How long a stream is late that always is. A busy machine may hold it up for a moment.
-    static let lateTime = Duration.milliseconds(500)
+    /// For how long what was late before counts at least.
+    private static let memory = Duration.seconds(10)
     /// How many blocks without any sound there are, before there are none until there is sound again.
     static let tail = 30
 
@@ -27,13 +27,11 @@ struct BlockMixer {
         var stream: CapturedStream
         /// It brought nothing when it should have, and is not waited for until it does.
         var isMissing = true
-        /// Since when all that it brings is too late.
-        var lateSince: Instant?
     }
 
     private var entries: [Entry] = []
-    /// How long a block waits now: some microphones are later than others.
-    private var patience = BlockMixer.patience
+    /// How long blocks had to wait for what came, at the most: in this stretch of `memory`, and in the one before.
+    private var waits = (now: Duration.zero, before: Duration.zero, until: Instant.start)
     /// The number, since the start of the clock, of the next block; nil before the first.
     private var next: Int64?
     private var hasLast = false
@@ -49,13 +47,12 @@ struct BlockMixer {
     ///   - start: nothing that was captured before is heard.
     mutating func add(_ id: Int, channels: Int, from start: Instant) {
         entries.append(Entry(id: id, stream: CapturedStream(channels: channels, from: start)))
+        // How late it is, is not known yet.
+        waits.now = Self.mostPatience
     }
 
     /// Ends a stream; what of it is not in a block is gone.
-    mutating func remove(_ id: Int) {
-        entries.removeAll { $0.id == id }
-        patience = Self.patience
-    }
+    mutating func remove(_ id: Int) { entries.removeAll { $0.id == id } }
 
     /// The numbers of all streams.
     var ids: [Int] { entries.map(\.id) }
@@ -72,25 +69,24 @@ struct BlockMixer {
         _ body: (inout CapturedStream) -> Result
     ) -> Result? {
         guard let index = entries.firstIndex(where: { $0.id == id }) else { return nil }
-        defer { waitForLate(index, at: now) }
+        let end = entries[index].stream.end
+        defer { if entries[index].stream.end != end { noteNews(index, since: end, at: now) } }
         return body(&entries[index].stream)
     }
 
-    /// A stream that has brought something, and all of it too late for a while, is waited for again, and longer.
-    private mutating func waitForLate(_ index: Int, at now: Instant) {
-        guard entries[index].isMissing, let next, let end = entries[index].stream.end,
-            end < next * Int64(SoundBlock.samples)
-        else {
-            entries[index].lateSince = nil
-            return
-        }
-        let since = entries[index].lateSince ?? now
-        entries[index].lateSince = since
-        let longer = now - Instant(place: end) + SoundBlock.duration
-        guard now - since >= Self.lateTime, longer <= Self.mostPatience else { return }
-        patience = max(patience, longer)
-        entries[index].isMissing = false
+    /// A stream has brought something. One that was not waited for is again, unless it is too late.
+    ///
+    /// - Parameter end: of what it had brought before.
+    private mutating func noteNews(_ index: Int, since end: Int64?, at now: Instant) {
+        if now >= waits.until { waits = (.zero, waits.now, now + Self.memory) }
+        let wait = end.map { now - Instant(place: $0) + SoundBlock.duration } ?? .zero
+        if wait <= Self.mostPatience { waits.now = max(waits.now, wait) }
+        guard let end = entries[index].stream.end else { return }
+        if now - Instant(place: end) + SoundBlock.duration <= patience { entries[index].isMissing = false }
     }
+
+    /// How long a block waits now: some microphones are later than others.
+    private var patience: Duration { max(Self.patience, waits.now, waits.before) }
 
     /// Whether there is nothing to hear now, and has not been for a while.
     var isSilent: Bool { silentBlocks > Self.tail }
