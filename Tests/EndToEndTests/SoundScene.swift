@@ -94,9 +94,21 @@ final class SoundScene {
 
     /// The level of a tone in what is heard from now on, in dB; of the left or only channel.
     func level(of frequency: Double) throws -> Double {
+        SoundAnalysis.level(of: frequency, in: try halfSecond())
+    }
+
+    /// The same of a tone that begins: it is stretched into its place, by what half a second takes for another tone, and a tenth does not.
+    func levelOfBeginning(_ frequency: Double) throws -> Double {
+        let samples = try halfSecond()
+        return stride(from: 0, to: 24_000, by: 4800).map {
+            SoundAnalysis.level(of: frequency, in: Array(samples[$0..<$0 + 4800]))
+        }.max()!
+    }
+
+    private func halfSecond() throws -> [Float] {
         listener.clear()
         try wait(until: "half a second is heard") { listener.heard.blocks.count >= 50 }
-        return SoundAnalysis.level(of: frequency, in: listener.heard.channel())
+        return listener.heard.channel()
     }
 
     /// Waits until a tone is heard, or is not heard any more.
