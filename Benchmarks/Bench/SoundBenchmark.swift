@@ -76,7 +76,7 @@ private func talkLatencySection(_ options: RunOptions) -> Section {
             sleep(seconds: 5)
             let recording = try scene.server.record("lab.monitor", channels: 2)
             sleep(seconds: options.seconds + 1)
-            let delays = try SoundStage.delays(in: recording.stop())
+            let delays = try SoundStage.delays(in: recording.stop(), of: true)
             return [delays.median!, delays.percentile(95)!]
         }
     }

@@ -97,12 +97,13 @@ final class SoundScene {
         SoundAnalysis.level(of: frequency, in: try halfSecond())
     }
 
-    /// The same of a tone that begins: it is stretched into its place, by what half a second takes for another tone, and a tenth does not.
-    func levelOfBeginning(_ frequency: Double) throws -> Double {
+    /// The same of each tenth of a second, for a tone that begins: it is stretched into its place, by what half a second takes for another
+    /// tone, and a tenth does not.
+    func levelsOfBeginning(_ frequency: Double) throws -> [Double] {
         let samples = try halfSecond()
         return stride(from: 0, to: 24_000, by: 4800).map {
             SoundAnalysis.level(of: frequency, in: Array(samples[$0..<$0 + 4800]))
-        }.max()!
+        }
     }
 
     private func halfSecond() throws -> [Float] {

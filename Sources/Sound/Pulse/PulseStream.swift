@@ -13,7 +13,9 @@ func state(of stream: OpaquePointer, _ id: Int) -> SoundSession.Event? {
 
 /// Why the last call for a stream failed, in libpulse's words.
 func failure(of stream: OpaquePointer, _ id: Int) -> SoundSession.Event {
-    .failed(id, reason: String(cString: pa_strerror(pa_context_errno(pa_stream_get_context(stream)))))
+    // libpulse has no words for a number that it does not know.
+    let reason = pa_strerror(pa_context_errno(pa_stream_get_context(stream)))
+    return .failed(id, reason: reason.map { String(cString: $0) } ?? "unknown")
 }
 
 /// Ends a stream and lets go of it. One that the server is about to open ends as soon as it is open: before, libpulse asks for nothing.

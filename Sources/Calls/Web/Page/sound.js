@@ -22,9 +22,10 @@ function play() {
   element.muted = !wanted;
   element.play().then(() => { blocked = false; }, failure => {
     blocked = failure.name === 'NotAllowedError';
+    if (!blocked) return;
     // Without sound it may play. What nobody plays waits in the browser's buffer, and all that comes later would wait behind it.
     element.muted = true;
-    return blocked && element.play();
+    return element.play();
   }).catch(() => {}).finally(render);
 }
 
