@@ -25,10 +25,9 @@ extension ProgramTests {
                     continue
                 }
                 workload.kill(SIGSTOP)
-                let screen = try independentGrab(of: server, in: folder)
                 for stream in streams {
                     for receiver in stream.receivers {
-                        try stream.waitFor(receiver, toShow: screen, decibels: 40)
+                        try stream.waitFor(receiver, toShow: server, decibels: 40)
                         let sent = stream.timestamps.count
                         if try receiver.gotAll {
                             let count = receiver.frameCount
@@ -99,9 +98,8 @@ extension ProgramTests {
                     zip(stream.receivers, before).allSatisfy { $0.frameCount > $1 + 75 }
                 }
                 workload.kill(SIGSTOP)
-                let screen = try independentGrab(of: server, in: broadcast.folder)
                 for receiver in stream.receivers {
-                    try stream.waitFor(receiver, toShow: screen, decibels: 45)
+                    try stream.waitFor(receiver, toShow: server, decibels: 45)
                     if try receiver.gotAll { #expect(receiver.complaints == []) }
                 }
                 workload.kill(SIGCONT)
@@ -147,6 +145,7 @@ extension ProgramTests {
             let tap: RTPTap
             let sender: Subprocess
             let receivers: [Receiver]
+            private let folder: TemporaryDirectory
 
             /// The different ones, in the order of sending.
             var timestamps: [UInt32] {
@@ -162,6 +161,7 @@ extension ProgramTests {
                 to kinds: [Receiver.Kind] = [.ffmpeg, .gstreamer]
             ) throws {
                 self.codec = codec
+                folder = broadcast.folder
                 let sdp = broadcast.folder.file("\(codec).sdp")
                 let description = try Self.description(codec, of: broadcast, sdp)
                 let ports = try kinds.map { _ in try Ports.free() }
@@ -179,17 +179,28 @@ extension ProgramTests {
             }
 
             /// One that a busy machine has cost packets gets a keyframe; no other one needs any.
-            func waitFor(_ receiver: Receiver, toShow screen: [UInt8], decibels: Double) throws {
+            func waitFor(_ receiver: Receiver, toShow server: XServer, decibels: Double) throws {
                 try receiver.requireRunning()
+                var screen = try independentGrab(of: server, in: folder)
                 var askedAt = MonotonicClock.now()
-                try wait(until: "\(codec) in \(receiver.kind) shows the screen") {
-                    if let frame = receiver.lastFrame, lumaPSNR(frame, screen) >= decibels { return true }
-                    if MonotonicClock.now() > askedAt + .seconds(5), try !receiver.gotAll {
-                        let ssrc = tap.datagrams(.media).last.flatMap { RTPPacket($0.bytes) }?.ssrc ?? 0
-                        try tap.send(feedback: Feedback.pictureLossIndication(about: ssrc))
+                var likeness = 0.0
+                do {
+                    try wait(until: "\(codec) in \(receiver.kind) shows the screen") {
+                        if let frame = receiver.lastFrame { likeness = lumaPSNR(frame, screen) }
+                        if likeness >= decibels { return true }
+                        guard MonotonicClock.now() > askedAt + .seconds(5) else { return false }
+                        // What a stopped program had asked for may be drawn after the grab.
+                        screen = try independentGrab(of: server, in: folder)
+                        if try !receiver.gotAll {
+                            let ssrc = tap.datagrams(.media).last.flatMap { RTPPacket($0.bytes) }?.ssrc ?? 0
+                            try tap.send(feedback: Feedback.pictureLossIndication(about: ssrc))
+                        }
                         askedAt = MonotonicClock.now()
+                        return false
                     }
-                    return false
+                } catch let timeout as WaitTimeout {
+                    let frames = "\(receiver.frameCount) frames of \(timestamps.count)"
+                    throw Unexpected("\(timeout): \(likeness) dB, \(frames); \(receiver.complaints)")
                 }
             }
 
