@@ -68,10 +68,17 @@ extension ViewerTests {
                 try scene.browser.evaluate("'blocked' in document.getElementById('sound').dataset", as: Bool.self)
             }
             try wait(until: "the sound is blocked", isBlocked)
+            // What nobody plays would pile up in the browser, and come late for ever.
+            func isPlaying(muted: Bool) throws -> Bool {
+                let element = "document.getElementById('heard')"
+                let expected = "!\(element).paused && \(element).muted === \(muted)"
+                return try scene.browser.evaluate(expected, as: Bool.self)
+            }
+            try wait(until: "it plays without being heard") { try isPlaying(muted: true) }
             try scene.browser.activate()
             let click = "(document.body.dispatchEvent(new Event('pointerup', {bubbles: true})), true)"
             _ = try scene.browser.evaluate(click, as: Bool.self)
-            try wait(until: "it is not any more") { try !isBlocked() }
+            try wait(until: "it is not any more") { try !isBlocked() && isPlaying(muted: false) }
             try scene.waitUntilTheSweepIsHeard()
         }
 
