@@ -6,6 +6,13 @@ struct LoadReport: Decodable {
     let packets: Double
     let lost: Double
     let seconds: Double
+    /// Of sound, to the viewer that got the fewest.
+    let leastSoundPackets: Double
+
+    private enum CodingKeys: String, CodingKey {
+        case connected, packets, lost, seconds
+        case leastSoundPackets = "per_viewer_min_sound_packets"
+    }
 
     /// - Parameter count: the viewers that must all have connected.
     init(_ output: String, of count: Int) throws {

@@ -145,7 +145,12 @@ private func costOfListeners(seconds: Double) throws -> Double {
         try scene.run("sound", "monitor")
         let during = try cpu(of: [scene.web.sender], seconds: seconds)
         try scene.run("sound", "none")
-        return during - (before + (try cpu(of: [scene.web.sender], seconds: seconds))) / 2
+        let after = try cpu(of: [scene.web.sender], seconds: seconds)
+        load.stop()
+        guard try LoadReport(load.output, of: viewers).leastSoundPackets > 40 * seconds else {
+            throw BenchError("a viewer did not hear")
+        }
+        return during - (before + after) / 2
     }
     return (try cost(of: count + 1) - cost(of: 1)) / Double(count)
 }

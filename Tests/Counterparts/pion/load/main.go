@@ -1,6 +1,6 @@
-// pion_load opens many viewers in one process, by WHEP or of a room of Janus, and counts what they receive. They send receiver reports but neither
-// NACK nor PLI, and decode nothing: a packet that is lost stays lost. Counting begins when all are connected, which is told on
-// standard error.
+// pion_load opens many viewers in one process, by WHEP or of a room of Janus, and counts what they receive. They ask for picture
+// and sound, send receiver reports but neither NACK nor PLI, and decode nothing: a packet that is lost stays lost. Counting begins
+// when all are connected, which is told on standard error; of the sound, its packets are counted, by themselves.
 // The URL of a room is janus+http://HOST:PORT/janus/ROOM.
 // Usage: pion_load URL TOKEN COUNT SECONDS [VP8|VP9 [FIRST_PORT LAST_PORT]]
 package main
@@ -42,6 +42,7 @@ type report struct {
 	MinimumPackets int64    `json:"per_viewer_min_packets"`
 	MaximumPackets int64    `json:"per_viewer_max_packets"`
 	MaximumLost    int64    `json:"per_viewer_max_lost"`
+	MinimumSound   int64    `json:"per_viewer_min_sound_packets"`
 	Ended          int      `json:"ended_early"`
 	Errors         []string `json:"errors"`
 }
@@ -109,11 +110,11 @@ func run(url, token string, count int, seconds float64, codecs []string) report 
 	}
 	result.Seconds = time.Since(began).Seconds()
 
-	result.MinimumPackets = -1
+	result.MinimumPackets, result.MinimumSound = -1, -1
 	for index, viewer := range viewers {
 		if failures[index] != nil {
 			result.Errors = append(result.Errors, failures[index].Error())
-			result.MinimumPackets = 0
+			result.MinimumPackets, result.MinimumSound = 0, 0
 			continue
 		}
 		result.add(viewer.take().since(before[index]), viewer.ended.Load())
@@ -157,6 +158,9 @@ func (r *report) add(received counts, ended bool) {
 	if received.packets > r.MaximumPackets {
 		r.MaximumPackets = received.packets
 	}
+	if r.MinimumSound < 0 || received.sound < r.MinimumSound {
+		r.MinimumSound = received.sound
+	}
 	if received.lost() > r.MaximumLost {
 		r.MaximumLost = received.lost()
 	}
@@ -166,11 +170,12 @@ func (r *report) add(received counts, ended bool) {
 }
 
 // counts of one viewer: highest counts sequence numbers on from the first packet's.
-type counts struct{ packets, bytes, frames, highest int64 }
+type counts struct{ packets, bytes, frames, highest, sound int64 }
 
 func (c counts) since(earlier counts) counts {
 	return counts{
 		c.packets - earlier.packets, c.bytes - earlier.bytes, c.frames - earlier.frames, c.highest - earlier.highest,
+		c.sound - earlier.sound,
 	}
 }
 
@@ -193,7 +198,10 @@ func (v *viewer) take() counts {
 }
 
 func (v *viewer) open(url, token string, codecs []string, certificate *webrtc.Certificate) error {
-	reports := func(_ *webrtc.MediaEngine, registry *interceptor.Registry) error {
+	reports := func(media *webrtc.MediaEngine, registry *interceptor.Registry) error {
+		if err := whep.RegisterOpus(media); err != nil {
+			return err
+		}
 		return webrtc.ConfigureRTCPReports(registry)
 	}
 	api, err := whep.NewAPI(codecs, nil, reports)
@@ -230,6 +238,10 @@ func (v *viewer) open(url, token string, codecs []string, certificate *webrtc.Ce
 }
 
 func (v *viewer) join(url, token string) error {
+	receiving := webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionRecvonly}
+	if _, err := v.connection.AddTransceiverFromKind(webrtc.RTPCodecTypeAudio, receiving); err != nil {
+		return err
+	}
 	offer, err := whep.Offer(v.connection)
 	if err != nil {
 		return err
@@ -248,6 +260,11 @@ func (v *viewer) read(track *webrtc.TrackRemote) {
 			return
 		}
 		v.mutex.Lock()
+		if track.Kind() == webrtc.RTPCodecTypeAudio {
+			v.counts.sound++
+			v.mutex.Unlock()
+			continue
+		}
 		if v.counts.packets == 0 {
 			last = packet.SequenceNumber - 1
 		}

@@ -103,11 +103,16 @@ func NewAPI(codecs []string, feedback []webrtc.RTCPFeedback, intercept func(*web
 		webrtc.WithSettingEngine(settings)), nil
 }
 
-// RegisterWithOpus makes the usual interceptors, and Opus known.
-func RegisterWithOpus(media *webrtc.MediaEngine, registry *interceptor.Registry) error {
+// RegisterOpus makes Opus known.
+func RegisterOpus(media *webrtc.MediaEngine) error {
 	opus := webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus, ClockRate: 48000, Channels: 2}
 	parameters := webrtc.RTPCodecParameters{RTPCodecCapability: opus, PayloadType: 111}
-	if err := media.RegisterCodec(parameters, webrtc.RTPCodecTypeAudio); err != nil {
+	return media.RegisterCodec(parameters, webrtc.RTPCodecTypeAudio)
+}
+
+// RegisterWithOpus makes the usual interceptors, and Opus known.
+func RegisterWithOpus(media *webrtc.MediaEngine, registry *interceptor.Registry) error {
+	if err := RegisterOpus(media); err != nil {
 		return err
 	}
 	return webrtc.RegisterDefaultInterceptors(media, registry)
