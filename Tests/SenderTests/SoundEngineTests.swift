@@ -37,6 +37,8 @@ import Time
             }
         }
 
+        func takeBeginning() -> SoundFrames.Frame? { engine.takeBeginning(horizon: horizon, isPaused: isPaused) }
+
         func takeKeepAlive() -> (packet: UInt8, sound: EncodedSound)? {
             engine.takeKeepAlive(isKeptAlive: true, at: now)
         }
@@ -87,6 +89,26 @@ import Time
         bench.hear(2)
         #expect(bench.frames.map(\.capturedAt) == [begin])
         #expect(bench.engine.mustForget)
+    }
+
+    @Test func aBeginningIsHiddenToo() {
+        let bench = Bench()
+        bench.hear(1)
+        bench.isPaused = true
+        #expect(bench.takeBeginning() == nil)
+        bench.isPaused = false
+        bench.horizon = bench.now
+        #expect(bench.takeBeginning() == nil)
+        // The silence before what is heard first would seem to be from before the horizon.
+        bench.hear(1)
+        #expect(bench.takeBeginning() == nil)
+        bench.hear(1)
+        #expect(bench.frames.map(\.capturedAt) == [bench.horizon])
+        bench.follows = false
+        bench.now += .milliseconds(100)
+        let begin = bench.now
+        bench.hear(1)
+        #expect(bench.takeBeginning()?.capturedAt == begin - SoundBlock.duration)
     }
 
     @Test func aPausedBroadcastIsSilent() {

@@ -35,6 +35,13 @@ import Time
             return number
         }
 
+        /// - Returns: whether the block that was given last has begun a frame.
+        mutating func takeBeginning() throws -> Bool {
+            guard let frame = frames.takeBeginning() else { return false }
+            try note(frame)
+            return true
+        }
+
         private mutating func note(_ frame: SoundFrames.Frame) throws {
             let samples = frames.samples
             try #require(samples.count == EncodedSound.samples * frame.channels)
@@ -73,6 +80,7 @@ import Time
             }
             let at = source.capturedAt
             given[try source.give(follows: follows)] = (at, follows)
+            if Int.random(in: 0..<10, using: &source.random) == 0 { _ = try source.takeBeginning() }
         }
         try #require(source.found.count > 800)
         var end = Instant.start
@@ -81,7 +89,13 @@ import Time
             #expect(frame.capturedAt >= end, "frames do not overlap")
             let mayBegin = end
             end = frame.capturedAt + EncodedSound.duration
-            let first = try #require(halves[0], "a frame begins with sound")
+            guard let first = halves[0] else {
+                // The beginning of a sound, in its own time.
+                let only = try #require(halves[1], "a frame has sound in it")
+                #expect(only > last && frame.capturedAt == given[only]!.at - SoundBlock.duration)
+                last = only
+                continue
+            }
             #expect(first > last, "no block comes twice, and none before another")
             last = halves[1] ?? first
             if let second = halves[1] { #expect(second == first + 1 && given[second]!.follows) }
@@ -90,8 +104,8 @@ import Time
         }
         // What continues goes on without a gap.
         for (one, other) in zip(source.found, source.found.dropFirst()) where one.halves[1] != nil {
-            let (next, expected) = (other.halves[0]!, one.halves[1]! + 1)
-            guard next == expected, given[next]!.follows else { continue }
+            let expected = one.halves[1]! + 1
+            guard other.halves[0] == expected, given[expected]!.follows else { continue }
             #expect(other.frame.capturedAt - one.frame.capturedAt >= EncodedSound.duration)
         }
     }
@@ -105,6 +119,33 @@ import Time
             #expect(halves == [UInt64(2 * index + 1), UInt64(2 * index + 2)])
             #expect(frame.channels == 2)
         }
+    }
+
+    /// Of blocks that come two at a time, whichever of them begins.
+    @Test func whatBeginsWaitsForNothing() throws {
+        var source = Source(seed: 1)
+        for number in 0..<7 {
+            _ = try source.give(follows: number > 0)
+            if number.isMultiple(of: 2) { #expect(try source.takeBeginning() == (number == 0)) }
+        }
+        #expect(source.found.map(\.halves) == [[nil, 1], [2, 3], [4, 5], [6, 7]])
+        for (index, (frame, _)) in source.found.enumerated() {
+            #expect(frame.capturedAt == Instant.seconds(100) + EncodedSound.duration * index - SoundBlock.duration)
+        }
+        // There is no place before what follows at once.
+        source.frames.interrupt()
+        source.capturedAt += .milliseconds(9)
+        _ = try source.give(follows: false)
+        #expect(try !source.takeBeginning())
+        source.frames.interrupt()
+        source.capturedAt += .milliseconds(1)
+        _ = try source.give(follows: false)
+        #expect(try source.takeBeginning())
+        // Nor where it would reach back before what must not be heard.
+        source.frames.interrupt(until: source.capturedAt + .milliseconds(40))
+        source.capturedAt += .milliseconds(49)
+        _ = try source.give(follows: false)
+        #expect(try !source.takeBeginning())
     }
 
     @Test func aHalfGetsTheChannelsOfTheFirst() throws {

@@ -178,6 +178,12 @@ public struct FrameReader: ~Copyable {
         return Liveness(state: state, heartbeat: heartbeat)
     }
 
+    /// What the frames that were found last say of the broadcast, by a look into memory alone; nil where `liveness` is to be asked.
+    package borrowing func glance() -> BroadcastState? {
+        let state = try? file?.state
+        return state == .retired ? nil : state
+    }
+
     /// The frames of the current generation, unless somebody has removed them; nil when there are none, or none that are fit
     /// to read.
     private mutating func current() throws(BridgeError) -> FramesFile? {

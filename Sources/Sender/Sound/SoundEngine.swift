@@ -45,7 +45,7 @@ struct SoundEngine {
         let isHidden = isPaused || horizon.map { block.capturedAt < $0 } ?? false
         if isHidden || horizon != self.horizon {
             self.horizon = horizon
-            frames.interrupt()
+            frames.interrupt(until: horizon)
             mustForget = true
         }
         if isHidden { return nil }
@@ -56,6 +56,14 @@ struct SoundEngine {
         }
         statistics.blocks += 1
         return frames.take(block, samples)
+    }
+
+    /// No block comes at once any more: gives what the last one has begun.
+    ///
+    /// - Parameters: as of `take`.
+    /// - Returns: a frame that is to be encoded.
+    mutating func takeBeginning(horizon: Instant?, isPaused: Bool) -> SoundFrames.Frame? {
+        isPaused || horizon != self.horizon ? nil : frames.takeBeginning()
     }
 
     /// So many blocks are gone that nobody has taken.

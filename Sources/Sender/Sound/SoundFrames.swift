@@ -12,6 +12,8 @@ struct SoundFrames {
     private struct Half {
         let capturedAt: Instant
         let channels: Int
+        /// Whether it continues nothing.
+        let begins: Bool
     }
 
     /// The first half of a frame is not kept for what comes later than this.
@@ -50,14 +52,29 @@ struct SoundFrames {
                 frame = complete(half)
             }
         }
-        begin(at: block.follows ? next ?? block.capturedAt : block.capturedAt, block, samples)
+        let continued = block.follows ? next : nil
+        begin(at: continued ?? block.capturedAt, begins: continued == nil, block, samples)
         return frame
     }
 
+    /// Completes the frame of a block that continues nothing, with silence before it: so the beginning of a sound waits for nothing,
+    /// and of blocks that come two at a time each two make a frame from then on.
+    mutating func takeBeginning() -> Frame? {
+        guard let half, half.begins, half.capturedAt >= floor + SoundBlock.duration else { return nil }
+        let silence = repeatElement(Int16(0), count: SoundBlock.samples * half.channels)
+        halfSamples.insert(contentsOf: silence, at: 0)
+        return complete(
+            Half(capturedAt: half.capturedAt - SoundBlock.duration, channels: half.channels, begins: true)
+        )
+    }
+
     /// What comes next does not continue what was there, of which nothing is kept.
-    mutating func interrupt() {
+    ///
+    /// - Parameter instant: no frame begins before it; nil for any.
+    mutating func interrupt(until instant: Instant? = nil) {
         (half, next) = (nil, nil)
         halfSamples.removeAll(keepingCapacity: true)
+        if let instant { floor = max(floor, instant) }
     }
 
     /// Takes the place of a frame for what is sent without samples. Returns when that begins.
@@ -70,10 +87,10 @@ struct SoundFrames {
         return start
     }
 
-    private mutating func begin(at instant: Instant, _ block: SoundBlock, _ samples: Span<Int16>) {
+    private mutating func begin(at instant: Instant, begins: Bool, _ block: SoundBlock, _ samples: Span<Int16>) {
         interrupt()
         let start = max(instant, floor)
-        half = Half(capturedAt: start, channels: block.channels)
+        half = Half(capturedAt: start, channels: block.channels, begins: begins)
         next = start + SoundBlock.duration
         append(samples, of: block.channels, as: block.channels)
     }

@@ -68,6 +68,7 @@ final class SoundLoop {
     /// Encodes what is there.
     private func takeBlocks(_ demand: SoundDemand) {
         restsUntil = nil
+        var hasAsked = false
         do {
             while true {
                 var frame: SoundFrames.Frame?
@@ -75,8 +76,8 @@ final class SoundLoop {
                     frame = engine.take(
                         block,
                         samples,
-                        horizon: horizons.compactMap(\.instant).max(),
-                        isPaused: broadcastIsPaused(),
+                        horizon: horizon,
+                        isPaused: broadcastIsPaused(isAsked: &hasAsked),
                         at: MonotonicClock.now()
                     )
                 }
@@ -85,6 +86,11 @@ final class SoundLoop {
                 case .lost(let count): engine.noteLost(count)
                 case .none:
                     problem = nil
+                    if hasAsked {
+                        let isPaused = broadcastIsPaused(isAsked: &hasAsked)
+                        frame = engine.takeBeginning(horizon: horizon, isPaused: isPaused)
+                        if let frame { try encode(frame, demand) }
+                    }
                     return
                 }
             }
@@ -95,6 +101,9 @@ final class SoundLoop {
             restsUntil = MonotonicClock.now() + Self.rest
         }
     }
+
+    /// What was captured before it is not heard any more.
+    private var horizon: Instant? { horizons.compactMap(\.instant).max() }
 
     private func encode(_ frame: SoundFrames.Frame, _ demand: SoundDemand) throws(OpusError) {
         let begin = MonotonicClock.threadTime()
@@ -114,7 +123,14 @@ final class SoundLoop {
     }
 
     /// A capture process that dies while it is paused leaves a broadcast that is.
-    private func broadcastIsPaused() -> Bool {
+    ///
+    /// - Parameter isAsked: whether the kernel was asked before in this turn: then a look into memory tells of what is new.
+    private func broadcastIsPaused(isAsked: inout Bool) -> Bool {
+        if isAsked, let state = broadcast.glance() {
+            isPaused = state == .paused
+            return isPaused
+        }
+        isAsked = true
         switch try? broadcast.liveness() {
         case .live(let state), .stalled(let state): isPaused = state == .paused
         case .dead, .stopped, nil: break
