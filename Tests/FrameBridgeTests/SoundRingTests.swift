@@ -166,7 +166,12 @@ extension SoundReader {
         var second = try SoundWriter(in: directory)
         #expect(soundFiles().count == 1 && soundFiles().first != name)
         for number in UInt64(1)...2 { try second.write(number) }
-        #expect(try reader.numbers() == [4, 5, 1, 2])
+        var numbers: [UInt64] = []
+        try wait(until: "it is at the second's") {
+            numbers += try reader.numbers()
+            return numbers.count >= 4
+        }
+        #expect(numbers == [4, 5, 1, 2])
     }
 
     @Test(arguments: ["removed", "shrunk"])

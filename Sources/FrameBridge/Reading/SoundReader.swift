@@ -17,6 +17,9 @@ public struct SoundReader: ~Copyable {
         case none
     }
 
+    /// Between two looks after the file.
+    private static let lookInterval = Duration.milliseconds(100)
+
     private let directory: BridgeDirectory
     private let ring: String
     private var file: SoundFile?
@@ -28,6 +31,8 @@ public struct SoundReader: ~Copyable {
     private var given: UInt64 = 0
     /// The generation whose file turned out to be unusable: not opened again.
     private var lostGeneration: UInt64 = 0
+    /// When it is looked after the file that was opened last.
+    private var lookAt = Instant.start
     /// When a writer that did not answer is asked again; nil if it did answer.
     private var askAt: Instant?
     /// What was captured before it is not to be heard any more; follows the writer with each `read`, and may be asked by any
@@ -82,7 +87,7 @@ public struct SoundReader: ~Copyable {
     ///
     /// The horizon is that of the successor from then on: what is left in the file may have been hidden since.
     private mutating func follow() throws(BridgeError) {
-        if let present = successor ?? file, !present.isRetired, present.isInPlace { return }
+        if let present = successor ?? file, !present.isRetired, isInPlace(present) { return }
         if let askAt, MonotonicClock.now() < askAt { throw .noAnswer(path: directory.path) }
         let known = [file?.generation, successor?.generation, lostGeneration].compactMap { $0 }
         let found: SoundFile?
@@ -96,6 +101,15 @@ public struct SoundReader: ~Copyable {
         guard let found else { return }
         horizon.follow(found.mapHeader())
         if file == nil { file = found } else { successor = found }
+    }
+
+    /// The kernel is asked only now and then: a writer marks what it replaces, but for the sealed memory of one that was killed.
+    private mutating func isInPlace(_ file: SoundFile) -> Bool {
+        let now = MonotonicClock.now()
+        if now < lookAt { return true }
+        guard file.isInPlace else { return false }
+        lookAt = now + Self.lookInterval
+        return true
     }
 
     private mutating func read(

@@ -19,8 +19,9 @@ struct BlockMixer {
     /// How many blocks without any sound there are, before there are none until there is sound again.
     static let tail = 30
 
-    /// How much before it begins a block may be taken: a monitor hears what is played before it is played.
-    static let mostAhead = SoundBlock.duration
+    /// How much before it begins a block may be taken: a monitor hears what is played before it is played. The two blocks of a piece
+    /// are taken together, as readers need both of them.
+    static let mostAhead = SoundBlock.duration * 2
 
     private struct Entry {
         let id: Int
@@ -91,13 +92,15 @@ struct BlockMixer {
     /// Whether there is nothing to hear now, and has not been for a while.
     var isSilent: Bool { silentBlocks > Self.tail }
 
-    /// When a block may be taken that is there already; nil if none is, or nothing is to be heard.
+    /// When the next block may be taken, if it is there already; nil if none is, or nothing is to be heard.
     func deadline(at now: Instant) -> Instant? {
         guard let place = firstPlace, !isSilent || entries.contains(where: { $0.stream.loudUntil > place }) else {
             return nil
         }
-        let due = Instant(block: place / Int64(SoundBlock.samples)) - Self.mostAhead
-        return due > now ? due : nil
+        let number = place / Int64(SoundBlock.samples)
+        let due = Instant(block: number) - Self.mostAhead
+        guard due > now, entries.contains(where: { $0.stream.has(block: number) }) else { return nil }
+        return due
     }
 
     /// The place of the first sample that is there.
@@ -124,16 +127,14 @@ struct BlockMixer {
 
     /// The number of the next block, if all of it is there or was waited for.
     private mutating func nextNumber(at now: Instant) -> Int64? {
-        let size = Int64(SoundBlock.samples)
         // Where there is a gap in all streams, it goes on behind it.
-        guard let number = firstPlace.map({ $0 / size }), Instant(block: number) <= now + Self.mostAhead else {
-            return nil
-        }
-        let end = (number + 1) * size
+        guard let number = firstPlace.map({ $0 / Int64(SoundBlock.samples) }),
+            Instant(block: number) <= now + Self.mostAhead
+        else { return nil }
         let isLate = Instant(block: number + 1) + patience <= now
         var isThere = false
         for index in entries.indices {
-            if entries[index].stream.end ?? 0 >= end {
+            if entries[index].stream.has(block: number) {
                 entries[index].isMissing = false
                 isThere = true
             } else if isLate {

@@ -49,6 +49,9 @@ struct CapturedStream {
     /// The place after the last sample that can be heard; nil before the first.
     var end: Int64? { place.map { $0 + Int64(queue.count / channels) } }
 
+    /// Whether a block, by its number since the start of the clock, is there to its end.
+    func has(block number: Int64) -> Bool { end ?? 0 >= (number + 1) * Int64(SoundBlock.samples) }
+
     /// After how long the next report is needed.
     var reportInterval: Duration { needsReport ? .zero : clock.isInDoubt ? .milliseconds(100) : .seconds(1) }
 
