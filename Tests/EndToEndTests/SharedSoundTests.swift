@@ -55,6 +55,40 @@ extension ProgramTests {
             #expect(try shared.process.wait() == .code(0))
         }
 
+        /// A machine that kills all of them ends no mute.
+        @Test func aMuteOutlivesAllProcesses() throws {
+            let sound = try PulseServer(of: .shared)
+            let folder = try TemporaryDirectory(of: .shared)
+            let screen = try XServer()
+            func run(_ words: String...) throws -> CommandResult {
+                try CommandResult([Programs.oriel, words[0], "--dir", folder.file("bridge")] + words.dropFirst())
+            }
+            func share() throws -> Subprocess {
+                let command = [Programs.oriel, "share", "--display", screen.display, "--dir", folder.file("bridge")]
+                return try Subprocess(
+                    command + ["--sound", "monitor", "--listen", "127.0.0.1:\(Ports.free())"],
+                    environment: sound.environment
+                )
+            }
+            let shared = try share()
+            try wait(until: "it hears: \(shared.errorOutput)") {
+                try run("status").output.contains("sound: monitor hearing")
+            }
+            #expect(try run("mute").code == 0)
+            let children = try ["start", "attach", "hear"].map { command in
+                try #require(try SharedScreen.child(command, of: shared.pid))
+            }
+            for process in [shared.pid] + children { kill(process, SIGKILL) }
+            try shared.wait()
+            let again = try share()
+            try wait(until: "it is muted: \(again.errorOutput)") {
+                try run("status").output.contains("sound: monitor muted")
+            }
+            #expect(try sound.recorders.isEmpty)
+            again.kill(SIGINT)
+            #expect(try again.wait() == .code(0))
+        }
+
         @Test func nothingIsMutedInAnotherBroadcast() throws {
             let sound = try PulseServer(of: .shared)
             let folder = try TemporaryDirectory(of: .shared)

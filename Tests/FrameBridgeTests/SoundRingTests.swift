@@ -214,6 +214,41 @@ extension SoundReader {
         #expect(soundFiles().count == 1)
     }
 
+    /// As of a file from before a restart of the machine, whose clock began anew.
+    @Test func aHorizonOfAnotherClockHidesNothing() throws {
+        let directory = try folder.bridge()
+        var writer = try SoundWriter(in: directory)
+        var reader = SoundReader(directory: directory)
+        try writer.write(1)
+        #expect(try reader.numbers() == [1])
+        let file = open("\(folder.path)/\(try #require(soundFiles().first))", O_WRONLY)
+        defer { close(file) }
+        let later = MonotonicClock.now() + .seconds(3600)
+        for (offset, value) in [
+            (Layout.Header.heartbeat, later.nanoseconds), (Layout.Header.horizon, later.nanoseconds - 1),
+        ] {
+            withUnsafeBytes(of: value) { _ = pwrite(file, $0.baseAddress, 8, off_t(offset)) }
+        }
+        #expect(reader.horizon.instant == nil)
+        writer.hide(before: heard(2))
+        #expect(reader.horizon.instant == heard(2))
+    }
+
+    /// A process that comes later must not take a mute that it cannot read for none.
+    @Test func whatCannotBeReadWasLeft() throws {
+        let directory = try folder.bridge()
+        let seat = try SoundSeat(in: directory)
+        #expect(seat.kept == nil)
+        try seat.keep("muted")
+        #expect(seat.kept == "muted")
+        let long = String(repeating: "x", count: 1025)
+        #expect(throws: BridgeError.self) { try seat.keep(long) }
+        #expect(seat.kept == "muted")
+        unlink("\(folder.path)/sound.kept")
+        mkdir("\(folder.path)/sound.kept", 0o700)
+        #expect(seat.kept == "")
+    }
+
     @Test func anInspectionTellsHowTheSoundIs() throws {
         let directory = try folder.bridge()
         let before = try SoundInspection(directory)

@@ -139,6 +139,17 @@ import Time
         #expect(bench.engine.statistics.blocks == 4)
     }
 
+    /// Its clock is another one: what it says of the time would hold for all that comes later.
+    @Test func whatIsYetToBeHeardIsLost() {
+        let bench = Bench()
+        bench.hear(2, late: .zero - SoundEngine.longestLead - SoundBlock.duration)
+        #expect(bench.frames.count == 1)
+        bench.hear(2, late: .zero - SoundEngine.longestLead - SoundBlock.duration - .nanoseconds(1))
+        #expect(bench.frames.count == 1 && bench.engine.statistics.blocksLost == 2)
+        bench.lose(.max)
+        #expect(bench.takeBeginning() == nil)
+    }
+
     // MARK: - Packets
 
     @Test func ofSilenceOnlyTheFirstPacketIsSent() {

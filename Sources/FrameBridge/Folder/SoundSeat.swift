@@ -1,3 +1,4 @@
+import Glibc
 package import Posix
 package import Time
 
@@ -6,6 +7,7 @@ package import Time
 package struct SoundSeat: ~Copyable {
     private static let socket = "sound.control"
     private static let bequest = "sound.kept"
+    private static let mostBytes = 1024
 
     let directory: BridgeDirectory
     private let lock: FileDescriptor
@@ -26,8 +28,15 @@ package struct SoundSeat: ~Copyable {
         }
     }
 
-    /// Keeps a text of at most 1024 bytes for a process that comes later, in one step. Takes no room but for the first.
-    package func keep(_ text: String) throws(BridgeError) { try directory.replaceText(Self.bequest, with: text) }
+    /// Keeps a text for a process that comes later, in one step. Takes no room but for the first.
+    ///
+    /// - Throws: `system` where it is longer than 1024 bytes, or cannot be written.
+    package func keep(_ text: String) throws(BridgeError) {
+        try directory.calling(on: Self.bequest) { () throws(SystemError) in
+            if text.utf8.count > Self.mostBytes { throw SystemError("write", code: EFBIG) }
+        }
+        try directory.replaceText(Self.bequest, with: text)
+    }
 
     /// Leaves nothing to a process that comes later.
     package func forget() { Self.forget(in: directory) }
@@ -38,8 +47,12 @@ package struct SoundSeat: ~Copyable {
         directory.remove(BridgeDirectory.spare(bequest))
     }
 
-    /// What a process before has left; nil if that is nothing.
-    package var kept: String? { (try? directory.readText(Self.bequest, limit: 1024)) ?? nil }
+    /// What a process before has left; nil if that is nothing, and empty if it cannot be read.
+    package var kept: String? {
+        do throws(BridgeError) { return try directory.readText(Self.bequest, limit: Self.mostBytes) } catch {
+            return ""
+        }
+    }
 
     /// Connects to the sound process.
     ///

@@ -178,10 +178,14 @@ public struct FrameReader: ~Copyable {
         return Liveness(state: state, heartbeat: heartbeat)
     }
 
-    /// What the frames that were found last say of the broadcast, by a look into memory alone; nil where `liveness` is to be asked.
-    package borrowing func glance() -> BroadcastState? {
-        let state = try? file?.state
-        return state == .retired ? nil : state
+    /// What the frames that were found last say of the broadcast, and since when, by a look into memory alone; nil where `liveness`
+    /// is to be asked.
+    package borrowing func glance() -> (state: BroadcastState, since: Instant)? {
+        // The writer stores the state after its instant.
+        guard let state = try? file?.state, state != .retired,
+            let since = (try? file?.load64(Layout.Header.stateSince)).flatMap({ Instant(stored: $0) })
+        else { return nil }
+        return (state, since)
     }
 
     /// The frames of the current generation, unless somebody has removed them; nil when there are none, or none that are fit

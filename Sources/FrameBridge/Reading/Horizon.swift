@@ -23,7 +23,10 @@ public final class Horizon: Sendable {
     /// What was captured before this instant is to be forgotten; nil while there is no such instant.
     public var instant: Instant? {
         state.withLock { state in
-            if let found = state.header?.mapping.horizon { state.latest = max(state.latest ?? found, found) }
+            // One of the future counts another clock's time, as before a restart of the machine.
+            if let found = state.header?.mapping.horizon, found <= MonotonicClock.now() {
+                state.latest = max(state.latest ?? found, found)
+            }
             return state.latest
         }
     }

@@ -6,6 +6,8 @@ import Time
 struct SoundEngine {
     /// A block that comes later than this after it was heard is of no use to anybody.
     static let longestDelay = Duration.milliseconds(500)
+    /// One that is heard later than this is of another clock, as before a restart of the machine.
+    static let longestLead = Duration.seconds(1)
     /// While nothing else is sent, sinks that need to be told so get a packet in each interval.
     static let keepAliveInterval = Duration.milliseconds(400)
     /// A packet of silence is told to be so old: what is heard a little before it is taken may still follow.
@@ -49,7 +51,7 @@ struct SoundEngine {
             mustForget = true
         }
         if isHidden { return nil }
-        guard now - block.capturedAt <= Self.longestDelay else {
+        guard .zero - Self.longestLead...Self.longestDelay ~= now - block.capturedAt else {
             frames.interrupt()
             statistics.blocksLost += 1
             return nil
@@ -57,6 +59,9 @@ struct SoundEngine {
         statistics.blocks += 1
         return frames.take(block, samples)
     }
+
+    /// Whether `takeBeginning` may have something to give.
+    var hasBegun: Bool { frames.hasBegun }
 
     /// No block comes at once any more: gives what the last one has begun.
     ///
@@ -69,7 +74,7 @@ struct SoundEngine {
     /// So many blocks are gone that nobody has taken.
     mutating func noteLost(_ count: UInt64) {
         frames.interrupt()
-        statistics.blocksLost += count
+        statistics.blocksLost &+= count
     }
 
     // MARK: - Packets

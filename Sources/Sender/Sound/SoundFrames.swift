@@ -57,6 +57,9 @@ struct SoundFrames {
         return frame
     }
 
+    /// Whether a frame waits for its second block that has begun with one that continues nothing.
+    var hasBegun: Bool { half?.begins ?? false }
+
     /// Completes the frame of a block that continues nothing, with silence before it: so the beginning of a sound waits for nothing,
     /// and of blocks that come two at a time each two make a frame from then on.
     mutating func takeBeginning() -> Frame? {

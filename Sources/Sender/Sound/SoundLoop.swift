@@ -9,11 +9,14 @@ final class SoundLoop {
     /// How long an encoder rests that has failed, and a ring that cannot be read.
     private static let rest = Duration.seconds(1)
     private static let longestSleep = Duration.seconds(1)
+    /// How many blocks are taken before the thread looks whether it is to end.
+    private static let mostAtOnce = 128
+    /// Within this time all blocks of a piece are written.
+    private static let pieceTime = Duration.milliseconds(2)
 
     private var reader: SoundReader
-    /// Tells whether the broadcast is paused.
-    private var broadcast: FrameReader
-    private let horizons: [Horizon]
+    private let ringHorizon: Horizon
+    private var pauses: BroadcastPauses
     private let sinks: Sinks
     private let report: (String) -> Void
     private var engine = SoundEngine()
@@ -21,7 +24,6 @@ final class SoundLoop {
     private var encoder: OpusEncoder?
     private var encodeTime = Duration.zero
     private var restsUntil: Instant?
-    private var isPaused = false
     /// What was told last of what goes wrong.
     private var problem: String?
 
@@ -31,9 +33,9 @@ final class SoundLoop {
         sinks: Sinks,
         report: @escaping (String) -> Void
     ) {
-        horizons = [reader.horizon, broadcast.horizon]
+        ringHorizon = reader.horizon
         self.reader = reader
-        self.broadcast = broadcast
+        pauses = BroadcastPauses(of: broadcast)
         (self.sinks, self.report) = (sinks, report)
     }
 
@@ -65,32 +67,34 @@ final class SoundLoop {
         }
     }
 
-    /// Encodes what is there.
+    /// Encodes what is there, a lap of the ring at the most: one that is written ever faster must not keep the thread.
     private func takeBlocks(_ demand: SoundDemand) {
         restsUntil = nil
-        var hasAsked = false
+        var (hasLooked, hasWaited) = (false, false)
         do {
-            while true {
+            for _ in 0..<Self.mostAtOnce {
                 var frame: SoundFrames.Frame?
                 let outcome = try reader.read { block, samples in
+                    pauses.look(isThorough: !hasLooked)
+                    hasLooked = true
                     frame = engine.take(
                         block,
                         samples,
                         horizon: horizon,
-                        isPaused: broadcastIsPaused(isAsked: &hasAsked),
+                        isPaused: pauses.isPaused,
                         at: MonotonicClock.now()
                     )
                 }
                 switch outcome {
                 case .block: if let frame { try encode(frame, demand) }
                 case .lost(let count): engine.noteLost(count)
+                case .none where engine.hasBegun && !hasWaited:
+                    // The second block of a piece is written right after the first.
+                    hasWaited = true
+                    reader.wait(until: MonotonicClock.now() + Self.pieceTime)
                 case .none:
                     problem = nil
-                    if hasAsked {
-                        let isPaused = broadcastIsPaused(isAsked: &hasAsked)
-                        frame = engine.takeBeginning(horizon: horizon, isPaused: isPaused)
-                        if let frame { try encode(frame, demand) }
-                    }
+                    try takeBeginning(demand)
                     return
                 }
             }
@@ -102,8 +106,15 @@ final class SoundLoop {
         }
     }
 
-    /// What was captured before it is not heard any more.
-    private var horizon: Instant? { horizons.compactMap(\.instant).max() }
+    private func takeBeginning(_ demand: SoundDemand) throws(OpusError) {
+        guard engine.hasBegun else { return }
+        pauses.look(isThorough: false)
+        let frame = engine.takeBeginning(horizon: horizon, isPaused: pauses.isPaused)
+        if let frame { try encode(frame, demand) }
+    }
+
+    /// What was heard before it is not sent any more.
+    private var horizon: Instant? { [ringHorizon.instant, pauses.horizon].compactMap(\.self).max() }
 
     private func encode(_ frame: SoundFrames.Frame, _ demand: SoundDemand) throws(OpusError) {
         let begin = MonotonicClock.threadTime()
@@ -120,21 +131,5 @@ final class SoundLoop {
             guard engine.admits(packet.count, frame, isKeptAlive: demand.isKeptAlive, at: now) else { return }
             sinks.take(sound: packet, EncodedSound(capturedAt: frame.capturedAt), at: now)
         }
-    }
-
-    /// A capture process that dies while it is paused leaves a broadcast that is.
-    ///
-    /// - Parameter isAsked: whether the kernel was asked before in this turn: then a look into memory tells of what is new.
-    private func broadcastIsPaused(isAsked: inout Bool) -> Bool {
-        if isAsked, let state = broadcast.glance() {
-            isPaused = state == .paused
-            return isPaused
-        }
-        isAsked = true
-        switch try? broadcast.liveness() {
-        case .live(let state), .stalled(let state): isPaused = state == .paused
-        case .dead, .stopped, nil: break
-        }
-        return isPaused
     }
 }

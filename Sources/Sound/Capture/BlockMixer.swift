@@ -19,8 +19,8 @@ struct BlockMixer {
     /// How many blocks without any sound there are, before there are none until there is sound again.
     static let tail = 30
 
-    /// How much before it begins a block may be taken: a monitor hears what is played before it is played. The two blocks of a piece
-    /// are taken together, as readers need both of them.
+    /// How much before it begins a block may be taken: a monitor hears what is played before it is played. Of one that is no more
+    /// than 10 ms ahead, the two blocks of a piece are taken together.
     static let mostAhead = SoundBlock.duration * 2
 
     private struct Entry {

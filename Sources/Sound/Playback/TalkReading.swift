@@ -8,6 +8,8 @@ final class TalkReading: Sendable {
     /// What was said before that is not played any more: a new reader gets the newest block, which may be old.
     private static let mostAge = Duration.milliseconds(200)
     private static let lookInterval = Duration.seconds(1)
+    /// Of one sender, before the others have their turn: a ring may be written ever faster.
+    private static let mostAtOnce = 128
 
     private let mixer: TalkMixer
     private let notify: @Sendable () -> Void
@@ -46,15 +48,14 @@ final class TalkReading: Sendable {
     }
 
     private func read(_ sender: Int32, _ readers: inout TalkReaders) {
-        var isMore = true
-        while isMore {
+        for _ in 0..<Self.mostAtOnce {
             let outcome = try? readers.read(of: sender) { block, samples in
                 let now = MonotonicClock.now()
                 guard block.capturedAt + Self.mostAge > now else { return }
                 if mixer.append(block, samples, of: sender, at: now) { notify() }
             }
             // A ring that is damaged is left alone until its sender makes another.
-            isMore = outcome.map { $0 != .none } ?? false
+            if outcome ?? SoundReader.Outcome.none == SoundReader.Outcome.none { return }
         }
     }
 

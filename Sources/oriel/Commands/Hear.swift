@@ -29,10 +29,12 @@ struct Hear: ParsableCommand {
         let signals = try TerminationSignals()
         let directory = try broadcast.directory(create: true)
         let seat = try SoundSeat(in: directory)
-        let bequest = seat.kept.flatMap { try? SoundBequest(jsonLine: $0) }
+        let kept = seat.kept
+        let bequest = kept.flatMap { try? SoundBequest(jsonLine: $0) }
         // "oriel sound" may have changed it since the first start.
         let wish = goesOn ? bequest?.wish ?? sound.wish : sound.wish
-        let mute = bequest?.mute ?? SoundMute()
+        // What cannot be read may have been a mute.
+        let mute = bequest?.mute ?? SoundMute(microphone: kept != nil, all: kept != nil)
         let listener = try seat.listen()
         let log = try EventLog(path: events)
         defer { log.close() }

@@ -79,7 +79,13 @@ async function open() {
   const mine = opening;
   const constraints = { echoCancellation: true, noiseSuppression: true, autoGainControl: true };
   if (microphones.value) constraints.deviceId = { exact: microphones.value };
-  const stream = await navigator.mediaDevices.getUserMedia({ audio: constraints });
+  let stream;
+  try {
+    stream = await navigator.mediaDevices.getUserMedia({ audio: constraints });
+  } catch (failure) {
+    if (mine !== opening) return false;      // another one is being opened
+    throw failure;
+  }
   const [track] = stream.getAudioTracks();
   if (mine !== opening) {
     track.stop();
@@ -164,6 +170,10 @@ export async function listMicrophones(devices) {
 }
 
 microphones.onchange = () => {
-  if (state !== 'off') open().then(isOpen => { if (isOpen) send(); }, end);
+  if (state !== 'off') open().then(isOpen => {
+    if (!isOpen) return;
+    // Whoever chooses another one before the first is open has not asked yet.
+    return state === 'opening' ? ask() : send();
+  }).catch(end);
 };
 become('off');
