@@ -280,7 +280,7 @@ package final class SoundProcess {
     }
 
     private var status: SoundStatus {
-        let level = levels.level(at: MonotonicClock.now())
+        let level = session.state == .hearing ? levels.level(at: MonotonicClock.now()) : nil
         let (waiting, gaps, ratio) = talk.statistics
         return SoundStatus(
             pid: getpid(),

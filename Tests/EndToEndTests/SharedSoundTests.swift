@@ -19,6 +19,10 @@ extension ProgramTests {
             try wait(until: "it hears") {
                 try sound.recorders.count == 2
             }
+            // What is wished for and not there is told at once.
+            let missing = try run("sound", "mic", "--microphone", "nosuch")
+            #expect(missing.code == 0 && missing.errorOutput.contains("there is no microphone nosuch"))
+            #expect(try run("sound", "--microphone", "").errorOutput == "")
             // What was changed and muted since the start stays so.
             #expect(try run("sound", "mic").code == 0 && run("mute").code == 0)
             for _ in 0..<2 {
@@ -51,6 +55,30 @@ extension ProgramTests {
             #expect(try shared.view().connected)
             let status = try CommandResult([Programs.oriel, "status"] + shared.broadcast)
             #expect(status.code == 0 && status.output.contains("sound: monitor waiting"))
+            shared.process.kill(SIGINT)
+            #expect(try shared.process.wait() == .code(0))
+        }
+
+        /// One that has never had one, and names of devices that are empty, as scripts make them.
+        @Test func aMachineWithoutSoundIsToldInOneSentence() throws {
+            let runtime = try TemporaryDirectory()
+            let shared = try SharedScreen(
+                "--sound=mix",
+                "--microphone",
+                "",
+                "--output",
+                "",
+                environment: ["XDG_RUNTIME_DIR": runtime.path, "PULSE_SERVER": ""]
+            )
+            try wait(until: "it is told") {
+                shared.process.errorOutput.contains("there is no sound, as no sound server")
+            }
+            let process = try #require(try child(of: shared))
+            // It tries again every few seconds.
+            sleep(7)
+            let told = shared.process.errorOutput.split(separator: "\n").filter { !$0.hasPrefix("oriel: ") }
+            #expect(told == [])
+            #expect(try child(of: shared) == process)
             shared.process.kill(SIGINT)
             #expect(try shared.process.wait() == .code(0))
         }
@@ -110,6 +138,18 @@ extension ProgramTests {
                 shared.kill(SIGINT)
                 #expect(try shared.wait() == .code(0))
             }
+            // Nor in one that is made by hand.
+            let place = ["--dir", folder.file("bridge")]
+            let capture = try Subprocess([Programs.oriel, "start", "--display", screen.display] + place)
+            let hearing = try Subprocess(
+                [Programs.oriel, "hear", "--sound", "monitor"] + place,
+                environment: sound.environment
+            )
+            try wait(until: "it hears: \(hearing.errorOutput)") {
+                try CommandResult([Programs.oriel, "status"] + place).output.contains("sound: monitor hearing")
+            }
+            capture.stop()
+            #expect(try hearing.wait() == .code(0))
         }
     }
 }

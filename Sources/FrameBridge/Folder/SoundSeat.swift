@@ -41,8 +41,13 @@ package struct SoundSeat: ~Copyable {
     /// Leaves nothing to a process that comes later.
     package func forget() { Self.forget(in: directory) }
 
-    /// Removes what a process before has left.
-    package static func forget(in directory: BridgeDirectory) {
+    /// Removes what a process has left in a broadcast that has ended; where that was killed, or another process is there, it stays.
+    package static func forgetEnded(in directory: BridgeDirectory) {
+        guard BroadcastGlance(directory).hasEnded, (try? directory.hasSoundWriter()) == false else { return }
+        forget(in: directory)
+    }
+
+    private static func forget(in directory: BridgeDirectory) {
         directory.remove(bequest)
         directory.remove(BridgeDirectory.spare(bequest))
     }

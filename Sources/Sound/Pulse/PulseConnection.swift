@@ -73,7 +73,11 @@ final class PulseConnection {
     }
 
     /// Why the last call failed, in libpulse's words.
-    var problem: String { String(cString: pa_strerror(pa_context_errno(context))) }
+    private var problem: String {
+        let reason = String(cString: pa_strerror(pa_context_errno(context)))
+        let server = getenv("PULSE_SERVER").map { String(cString: $0) } ?? ""
+        return server.isEmpty ? reason : "\(server): \(reason)"
+    }
 
     private var address: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 

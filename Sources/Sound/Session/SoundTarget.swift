@@ -68,7 +68,7 @@ package enum SoundNote: Equatable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .serverLost(let reason):
-            "there is no sound, as no sound server answers (\(reason)): trying again until one does"
+            "there is no sound, as no sound server can be had (\(reason)): trying again until one can"
         case .serverBack: "the sound server is back"
         case .noMicrophone(let name?): "there is no microphone \(name): see \"oriel sound --list\""
         case .noMicrophone(nil): "there is no microphone: plug one in, or name a source with --microphone"

@@ -33,7 +33,7 @@ struct Inspect: ParsableCommand {
                 readers: directory.readers(),
                 sound: try InspectionReport.Sound(SoundInspection(directory), writers: directory.soundWriters()),
                 rates: before.flatMap { inspection.rates(since: $0.inspection, seconds: (now - $0.at).seconds) },
-                soundProcess: SoundConnection(directory: directory).statusIfThere
+                soundProcess: try? SoundConnection(directory: directory).statusIfThere?.get()
             )
             let isRead =
                 json ? Console.emit(try oriel.json(report) + "\n") : Console.print(report.lines, redrawing: watch)

@@ -61,8 +61,9 @@ struct Share: ParsableCommand {
         for name in secrets.keys { unsetenv(name) }
         // A sender in its sandbox cannot remove its own folder.
         defer { SenderFolder.removeDead(in: directory) }
-        // What was muted in a broadcast that has ended is not muted in this one; where one was killed, it is.
-        if BroadcastGlance(directory).hasEnded, try !directory.hasSoundWriter() { SoundSeat.forget(in: directory) }
+        // Before the sound process looks for it, which starts beside the capture process.
+        SoundSeat.forgetEnded(in: directory)
+        defer { SoundSeat.forgetEnded(in: directory) }
         try supervise(
             SupervisedProcess(
                 "capture process",

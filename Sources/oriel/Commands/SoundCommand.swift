@@ -52,15 +52,20 @@ struct SoundCommand: ParsableCommand {
         }
         let connection = SoundConnection(directory: try broadcast.directory())
         let change = SoundChange(source: source, microphone: microphone, output: output, volume: volume)
-        if change != SoundChange() { return try connection.ask(for: .change(change)) }
-        Console.print(try connection.status().lines)
+        if change == SoundChange() {
+            Console.print(try connection.status().lines)
+            return
+        }
+        try connection.ask(for: .change(change))
+        // What is wished for may not be there yet.
+        for problem in try connection.status().problems { Console.note(problem) }
     }
 
     private func deviceLines() throws -> [String] {
         do throws(SoundDevices.Unavailable) { return try SoundDevices.list().map(\.line) } catch {
             throw Failure(
                 .unavailable,
-                "no sound server answers (\(error.reason)): start one, or name it with PULSE_SERVER"
+                "no sound server can be had (\(error.reason)): start one, or name it with PULSE_SERVER"
             )
         }
     }

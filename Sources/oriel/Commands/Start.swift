@@ -32,6 +32,8 @@ struct Start: ParsableCommand {
         settings.goesOn = goesOn
         // "oriel source" may have changed the source since the first start. Words with a mark mean that very window.
         if goesOn, let shown = try directory.shownSource().flatMap({ CaptureSource($0) }) { settings.source = shown }
+        // What was muted in a broadcast that has ended is not muted in this one.
+        SoundSeat.forgetEnded(in: directory)
         let log = try stats.map { try StatisticsFile(path: $0) }
         try enterSandbox(by: sandbox(directory.path).enter)
         let loop = try CaptureLoop(settings, in: directory, report: Console.note)

@@ -56,6 +56,8 @@ struct StatusReport: Encodable {
     let knocks: [KnockEntry]
     /// How the sound process is; nil if there is none, or it does not answer.
     let sound: SoundStatus?
+    /// Why the sound process does not say how it is.
+    let soundProblem: String?
 
     var isLive: Bool { state != Liveness.stopped.name && state != Liveness.dead.name }
 
@@ -78,9 +80,14 @@ struct StatusReport: Encodable {
         _ path: String,
         _ inspection: BridgeInspection?,
         _ reports: [(pid: Int32, report: Result<SenderStatus, SenderControlError>)],
-        _ sound: SoundStatus?
+        _ sound: Result<SoundStatus, any Error>?
     ) {
-        self.sound = sound
+        switch sound {
+        case .success(let status): (self.sound, soundProblem) = (status, nil)
+        case .failure(let error):
+            (self.sound, soundProblem) = (nil, "sound: \((error as? Failure)?.sentence ?? "\(error)")")
+        case nil: (self.sound, soundProblem) = (nil, nil)
+        }
         let now: Instant = MonotonicClock.now()
         let liveness = inspection?.liveness ?? .stopped
         let isLive = liveness != .stopped && liveness != .dead
@@ -108,7 +115,7 @@ struct StatusReport: Encodable {
     /// For a person: one line, one more for the sound if there is any, and for each sender that is at fault, and one for each call and each viewer.
     var lines: [String] {
         let calls = senders.flatMap { sender in (sender.calls ?? []).map { (sender.pid, $0) } }
-        return [sentence] + [sound?.sentence].compactMap(\.self) + senders.compactMap(\.problem)
+        return [sentence] + [sound?.sentence, soundProblem].compactMap(\.self) + senders.compactMap(\.problem)
             + knocks.map(\.sentence)
             + table(CallEntry.head, calls.map { ($0, $1.row) })
             + table(ViewerEntry.head, viewers.map { ($0.sender, $0.row) })

@@ -29,10 +29,10 @@ struct SoundConnection {
         return status
     }
 
-    /// How it is; nil where there is no sound process, or it does not answer.
-    var statusIfThere: SoundStatus? {
+    /// How it is, or why that cannot be known; nil where there is no sound process.
+    var statusIfThere: Result<SoundStatus, any Error>? {
         guard (try? directory.hasSoundWriter()) ?? false else { return nil }
-        return try? status()
+        return Result { try status() }
     }
 
     private func reply(to request: SoundRequest) throws -> SoundReply {
@@ -46,7 +46,8 @@ struct SoundConnection {
             case ENOENT, ECONNREFUSED, ECONNRESET, EPIPE:
                 throw Failure(.tryAgain, "no sound process runs in \(directory.path): start one with \"oriel hear\"")
             case ETIMEDOUT:
-                throw Failure(.tryAgain, "the sound process does not answer: if it stays so, end it with kill")
+                let pid = directory.soundWriters().first.map { " \($0.pid)" } ?? ""
+                throw Failure(.tryAgain, "the sound process\(pid) does not answer: if it stays so, end it with kill")
             case EMSGSIZE, EBADMSG, ENOTSOCK, ELOOP: throw babbling
             default: throw Failure(.failed, "the sound process cannot be asked: \(error)")
             }

@@ -7,6 +7,8 @@ struct SoundServerPlace {
     let isRemote: Bool
     /// Files and folders that libpulse reads.
     let files: [String]
+    /// The folder of the user's own server, if that is asked.
+    let runtimeFolder: String?
 
     /// - Parameter environment: a variable by its name; nil if it is not set, or empty.
     init(environment: (String) -> String?) {
@@ -18,16 +20,20 @@ struct SoundServerPlace {
         isRemote = servers?.contains { !$0.hasPrefix("/") && !$0.hasPrefix("unix:") } ?? false
         let home = environment("HOME")
         let configuration = environment("XDG_CONFIG_HOME") ?? home.map { "\($0)/.config" }
+        let runtimeFolder =
+            environment("PULSE_RUNTIME_PATH") ?? environment("XDG_RUNTIME_DIR").map { "\($0)/pulse" }
+        self.runtimeFolder = servers == nil ? runtimeFolder : nil
         files = [
-            environment("PULSE_RUNTIME_PATH"), environment("PULSE_CLIENTCONFIG"), environment("PULSE_COOKIE"),
-            environment("XDG_RUNTIME_DIR").map { "\($0)/pulse" }, configuration.map { "\($0)/pulse" },
+            runtimeFolder, environment("PULSE_CLIENTCONFIG"), environment("PULSE_COOKIE"),
+            configuration.map { "\($0)/pulse" },
             home.map { "\($0)/.pulse" }, home.map { "\($0)/.pulse-cookie" }, "/var/lib/dbus/machine-id",
         ].compactMap(\.self)
     }
 
     /// A sandbox that reaches the sound server and the broadcast's folder.
     func sandbox(_ folder: String) -> Sandbox {
-        // libpulse makes the folder of the server's socket if it is not there yet, and then there is nothing to be allowed.
+        // Where it is missing, libpulse makes it with each attempt to connect, which the sandbox forbids.
+        if let runtimeFolder { mkdir(runtimeFolder, 0o700) }
         let there = files.filter { access($0, F_OK) == 0 }
         if isRemote { Console.note("the sound server is reached by the network, as PULSE_SERVER says") }
         return Sandbox(

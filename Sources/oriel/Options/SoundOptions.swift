@@ -46,9 +46,11 @@ struct SoundOptions: ParsableArguments {
         SoundWish(source: sound, microphone: microphone, output: output, volume: volume)
     }
 
-    /// The same options for a child process.
+    /// The same options for a child process. An empty name is that of the default.
     var arguments: [String] {
-        ["--sound=\(sound.rawValue)", "--volume=\(volume)"] + (microphone.map { ["--microphone=\($0)"] } ?? [])
-            + (output.map { ["--output=\($0)"] } ?? [])
+        let devices = [("microphone", microphone), ("output", output)].compactMap { option, name in
+            name.flatMap { $0.isEmpty ? nil : "--\(option)=\($0)" }
+        }
+        return ["--sound=\(sound.rawValue)", "--volume=\(volume)"] + devices
     }
 }
