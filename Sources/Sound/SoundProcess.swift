@@ -16,6 +16,8 @@ package final class SoundProcess {
 
     /// Readers take a writer that is silent for two seconds for stalled.
     private static let tickInterval = Duration.milliseconds(500)
+    /// A turn that comes so much later than it should tells that the process stood still.
+    private static let standstill = Duration.milliseconds(500)
 
     private let directory: BridgeDirectory
     private let seat: SoundSeat
@@ -96,10 +98,12 @@ package final class SoundProcess {
         let asked = loop.watch(requests.descriptor)
         while true {
             let now: Instant = MonotonicClock.now()
-            if signal.take(), signals.take() { return .signalled }
+            if signal.take(), signals.take() { return hasEnded() ? .broadcastStopped : .signalled }
             let isCalled = folder.take() && watch.take()
             let isDue = now >= tickAt
             if isCalled || isDue, hasEnded() { return .broadcastStopped }
+            // A pause may have begun and ended meanwhile, and the server has kept what it heard.
+            if now > tickAt + Self.standstill { writer?.hide(before: now) }
             if isDue { tick(at: now) }
             if asked.take() {
                 for request in requests.take() { request.answer(answer(request.request)) }

@@ -69,6 +69,21 @@ extension ProgramTests {
             #expect(scene.listener.heard.blocks.allSatisfy { $0.capturedAt >= paused })
         }
 
+        /// What the sound server kept for a process that stood still all the while is not heard later.
+        @Test func nothingOfAPauseIsHeardThatNobodySaw() throws {
+            scene.process.kill(SIGSTOP)
+            #expect(try scene.broadcast.run("pause").code == 0)
+            let paused: Instant = MonotonicClock.now()
+            sleep(3)
+            let resumed: Instant = MonotonicClock.now()
+            #expect(try scene.broadcast.run("resume").code == 0)
+            scene.process.kill(SIGCONT)
+            try wait(until: "it is heard again") {
+                scene.listener.heard.blocks.contains { $0.capturedAt > resumed + .seconds(1) }
+            }
+            #expect(scene.listener.heard.blocks.allSatisfy { !(paused..<resumed ~= $0.capturedAt) })
+        }
+
         /// Also if all happens again and again.
         @Test func aMuteOutlivesTheProcess() throws {
             for part in ["all", "mic"] {

@@ -106,7 +106,9 @@ extension ProgramTests {
             let children = try ["start", "attach", "hear"].map { command in
                 try #require(try SharedScreen.child(command, of: shared.pid))
             }
-            for process in [shared.pid] + children { kill(process, SIGKILL) }
+            // One that ends without its children has them say goodbye.
+            shared.kill(SIGSTOP)
+            for process in children + [shared.pid] { kill(process, SIGKILL) }
             try shared.wait()
             let again = try share()
             try wait(until: "it is muted: \(again.errorOutput)") {
@@ -115,6 +117,51 @@ extension ProgramTests {
             #expect(try sound.recorders.isEmpty)
             again.kill(SIGINT)
             #expect(try again.wait() == .code(0))
+        }
+
+        /// Of broadcasts that are made by hand: whoever dies, only the end of one ends a mute.
+        @Test func aMuteEndsWithTheBroadcast() throws {
+            let sound = try PulseServer(of: .shared)
+            let folder = try TemporaryDirectory(of: .shared)
+            let screen = try XServer()
+            let place = ["--dir", folder.file("bridge")]
+            func run(_ command: String) throws -> CommandResult {
+                try CommandResult([Programs.oriel, command] + place)
+            }
+            func start() throws -> Subprocess {
+                let capture = try Subprocess([Programs.oriel, "start", "--display", screen.display] + place)
+                try wait(until: "it is live: \(capture.errorOutput)") { try run("status").output.hasPrefix("active") }
+                return capture
+            }
+            func hear() throws -> Subprocess {
+                let command = [Programs.oriel, "hear", "--sound", "monitor"]
+                let hearing = try Subprocess(command + place, environment: sound.environment)
+                try wait(until: "it answers: \(hearing.errorOutput)") { try run("sound").code == 0 }
+                return hearing
+            }
+            func mute(_ hearing: Subprocess) throws {
+                #expect(try run("mute").code == 0)
+                hearing.kill(SIGKILL)
+                try hearing.wait()
+            }
+            // Before the broadcast begins.
+            try mute(hear())
+            var capture = try start()
+            var hearing = try hear()
+            #expect(hearing.errorOutput.contains("still muted"))
+            // It ends while no sound process is there, and while one is.
+            try mute(hearing)
+            capture.stop()
+            for _ in 0..<2 {
+                capture = try start()
+                hearing = try hear()
+                try wait(until: "it hears: \(hearing.errorOutput)") {
+                    try run("status").output.contains("sound: monitor hearing")
+                }
+                #expect(try run("mute").code == 0)
+                capture.stop()
+                #expect(try hearing.wait() == .code(0))
+            }
         }
 
         @Test func nothingIsMutedInAnotherBroadcast() throws {
@@ -138,18 +185,6 @@ extension ProgramTests {
                 shared.kill(SIGINT)
                 #expect(try shared.wait() == .code(0))
             }
-            // Nor in one that is made by hand.
-            let place = ["--dir", folder.file("bridge")]
-            let capture = try Subprocess([Programs.oriel, "start", "--display", screen.display] + place)
-            let hearing = try Subprocess(
-                [Programs.oriel, "hear", "--sound", "monitor"] + place,
-                environment: sound.environment
-            )
-            try wait(until: "it hears: \(hearing.errorOutput)") {
-                try CommandResult([Programs.oriel, "status"] + place).output.contains("sound: monitor hearing")
-            }
-            capture.stop()
-            #expect(try hearing.wait() == .code(0))
         }
     }
 }

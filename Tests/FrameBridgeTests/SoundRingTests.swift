@@ -131,7 +131,7 @@ extension SoundReader {
         try writer.write(7, at: heard(4))
         #expect(try reader.next() == .none)
         #expect(reader.horizon.instant == heard(5))
-        for number in UInt64(8)...200 { try writer.write(number) }
+        for number in UInt64(7)...200 { try writer.write(number) }
         #expect(try reader.numbers().count == 0)
         #expect(try reader.numbers().last == 200)
     }
@@ -212,6 +212,20 @@ extension SoundReader {
         #expect(folder.framesFile() != nil)
         try frames.stop()
         #expect(soundFiles().count == 1)
+    }
+
+    /// What comes late does not even stand in the file.
+    @Test func nothingIsWrittenFromBeforeTheHorizon() throws {
+        let directory = try folder.bridge()
+        var writer = try SoundWriter(in: directory)
+        var reader = SoundReader(directory: directory)
+        for number in UInt64(1)...3 { try writer.write(number) }
+        writer.hide(before: heard(6))
+        for number in UInt64(4)...5 { try writer.write(number) }
+        #expect(try SoundInspection(directory).written == 3)
+        try writer.write(4, at: heard(6))
+        guard case .block(let block) = try reader.next() else { return #expect(Bool(false), "no block") }
+        #expect(block.capturedAt == heard(6) && !block.follows)
     }
 
     /// As of a file from before a restart of the machine, whose clock began anew.

@@ -21,6 +21,7 @@ struct BroadcastFolder: ~Copyable {
     /// The names of all rings that this writer or one before may have made.
     private let rings: [String]
     private var status: BridgeStatus
+    private var stateSince: Instant = MonotonicClock.now()
     var control: ControlWriter
     /// The files of the present generation, one for each of its rings; empty while there is none, or somebody has removed one.
     private var files: [RingFile] = []
@@ -108,6 +109,7 @@ struct BroadcastFolder: ~Copyable {
     mutating func setState(_ state: BroadcastState, reason: String = "") throws(BridgeError) {
         guard status.state != state || status.reason != reason else { return }
         let changesPause = (status.state == .paused) != (state == .paused)
+        if status.state != state { stateSince = MonotonicClock.now() }
         status.state = state
         status.reason = reason
         if state == .error || state == .sourceLost {
@@ -115,7 +117,7 @@ struct BroadcastFolder: ~Copyable {
         }
         // The pause is written before all else, so that it is not lost with this process.
         if changesPause, state != .stopped { control.keepPause(state == .paused) }
-        for file in files { file.header.setState(state) }
+        for file in files { file.header.setState(state, since: stateSince) }
         try status.write(to: directory, holding: lock)
     }
 
@@ -153,7 +155,7 @@ struct BroadcastFolder: ~Copyable {
         _ make: (inout NewGeneration) throws(BridgeError) -> Rings
     ) throws(BridgeError) -> Rings {
         let previous = status.generation
-        var next = NewGeneration(in: directory, state: status.state, horizon: horizon)
+        var next = NewGeneration(in: directory, state: status.state, since: stateSince, horizon: horizon)
         // The files of a dead writer take up room while they are mapped here, and only readers need them.
         if !hasReaders { left = [] }
         let made: Rings

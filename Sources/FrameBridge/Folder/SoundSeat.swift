@@ -41,7 +41,7 @@ package struct SoundSeat: ~Copyable {
     /// Leaves nothing to a process that comes later.
     package func forget() { Self.forget(in: directory) }
 
-    /// Removes what a process has left in a broadcast that has ended; where that was killed, or another process is there, it stays.
+    /// Removes what a process has left, if the broadcast has ended with a goodbye and no sound process is there.
     package static func forgetEnded(in directory: BridgeDirectory) {
         guard BroadcastGlance(directory).hasEnded, (try? directory.hasSoundWriter()) == false else { return }
         forget(in: directory)

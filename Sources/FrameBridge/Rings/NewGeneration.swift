@@ -6,19 +6,20 @@ struct NewGeneration {
     /// Random, never 0.
     let number: UInt64
     let directory: BridgeDirectory
-    /// The state that its files begin with.
+    /// The state that its files begin with, and when that began.
     let state: BroadcastState
+    let stateSince: Instant
     /// What was captured before this instant is not to be shown any more; nil for no such instant.
     let horizon: Instant?
     /// The files made so far.
     private(set) var files: [RingFile] = []
 
-    init(in directory: BridgeDirectory, state: BroadcastState, horizon: Instant?) {
+    init(in directory: BridgeDirectory, state: BroadcastState, since: Instant, horizon: Instant?) {
         var number: UInt64 = 0
         while number == 0 { number = .random(in: .min ... .max) }
         self.number = number
         self.directory = directory
-        self.state = state
+        (self.state, stateSince) = (state, since)
         self.horizon = horizon
     }
 

@@ -57,7 +57,7 @@ final class RingFile {
         self.name = name
         _ = mapping.guarded { prepare(mapping) }
         header.heartbeat()
-        header.setState(generation.state)
+        header.setState(generation.state, since: generation.stateSince)
         if let horizon = generation.horizon { header.setHorizon(horizon) }
         if renameat(directory.descriptor.raw, temporary, directory.descriptor.raw, name) != 0 {
             let error = SystemError("rename")

@@ -38,9 +38,11 @@ struct RingHeader {
     }
 
     /// Says what state the broadcast is in, and wakes the readers.
-    func setState(_ state: BroadcastState) {
+    ///
+    /// - Parameter since: when that began.
+    func setState(_ state: BroadcastState, since: Instant = MonotonicClock.now()) {
         _ = mapping.guarded {
-            mapping.store64(MonotonicClock.now().nanoseconds, Layout.Header.stateSince)
+            mapping.store64(since.nanoseconds, Layout.Header.stateSince)
             mapping.storeReleasing32(state.rawValue, Layout.Header.state)
             mapping.advanceAndWake(Layout.Header.wake)
         }

@@ -21,6 +21,8 @@ public struct SoundWriter: ~Copyable {
     /// The present generation.
     private var ring: SoundRing
     private var horizon: Instant?
+    /// Whether the last block was left out.
+    private var isBroken = false
     private var checkAt: Instant = MonotonicClock.now() + checkInterval
 
     /// Begins the sound of a broadcast, whether or not that has a capture process, and clears away what a writer that was
@@ -67,8 +69,8 @@ public struct SoundWriter: ~Copyable {
         place.directory.remove(ring.file.name)
     }
 
-    /// Writes the next 10 ms and wakes the readers. A file that somebody removed or shrank is replaced by another generation,
-    /// where this process may make files.
+    /// Writes the next 10 ms and wakes the readers; leaves out what was heard before the horizon. A file that somebody removed or
+    /// shrank is replaced by another generation, where this process may make files.
     ///
     /// - Parameters:
     ///   - samples: 480 for each channel, at 48 kHz; those of two channels interleaved, left before right.
@@ -83,6 +85,12 @@ public struct SoundWriter: ~Copyable {
         follows: Bool
     ) throws(BridgeError) {
         precondition(1...SoundLayout.mostChannels ~= channels && samples.count == SoundBlock.samples * channels)
+        if let horizon, capturedAt < horizon {
+            isBroken = true
+            return
+        }
+        let follows = follows && !isBroken
+        isBroken = false
         let block = SoundBlock(number: 0, capturedAt: capturedAt, channels: channels, follows: follows)
         if ring.write(block, samples) { return }
         if makesFiles {
@@ -154,7 +162,7 @@ private struct Place {
     }
 
     private func make(horizon: Instant?) throws(BridgeError) -> SoundRing {
-        var next = NewGeneration(in: directory, state: .active, horizon: horizon)
+        var next = NewGeneration(in: directory, state: .active, since: MonotonicClock.now(), horizon: horizon)
         return try SoundRing(ring, in: &next, storage: storage)
     }
 }

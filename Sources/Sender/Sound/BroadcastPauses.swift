@@ -8,32 +8,33 @@ struct BroadcastPauses: ~Copyable {
     /// Whether a capture process was there at the last look that was thorough.
     private var isLive = false
     private(set) var isPaused = false
-    /// Of the frames, at the last look. A pause moves it, also one that has begun and ended since.
-    private var past: Instant?
-    private var resumedAt: Instant?
+    /// When the state began that the broadcast is in. A pause that nobody saw moves it, too.
+    private var stateSince: Instant?
 
     init(of broadcast: consuming FrameReader) { self.broadcast = broadcast }
 
     /// What was heard before it is not sent any more; nil for all.
-    var horizon: Instant? { [broadcast.horizon.instant, resumedAt].compactMap(\.self).max() }
+    var horizon: Instant? { [broadcast.horizon.instant, stateSince].compactMap(\.self).max() }
 
     /// Looks at the broadcast. A capture process that dies while it is paused leaves a broadcast that is.
     ///
     /// - Parameter isThorough: whether the kernel is asked, too; where it was asked a moment ago, memory tells of what is new.
     mutating func look(isThorough: Bool) {
-        let past = broadcast.horizon.instant
-        var told = isThorough || !isLive ? nil : broadcast.glance()
-        if told == nil {
-            guard let state = stateByLiveness() else {
-                isLive = false
-                return
-            }
-            isLive = true
-            told = broadcast.glance().flatMap { $0.state == state ? $0 : nil } ?? (state, MonotonicClock.now())
+        if !isThorough, isLive, let (state, since) = broadcast.glance() { return note(state, since: since) }
+        guard let state = stateByLiveness() else {
+            isLive = false
+            return
         }
-        let (wasPaused, hasMoved) = (isPaused, past != self.past)
-        (isPaused, self.past) = (told!.state == .paused, past)
-        if !isPaused, wasPaused || hasMoved { resumedAt = told!.since }
+        isLive = true
+        let told = broadcast.glance().flatMap { $0.state == state ? $0.since : nil }
+        note(state, since: told ?? (isPaused ? MonotonicClock.now() : nil))
+    }
+
+    /// - Parameter since: nil where nobody tells, which is no news then.
+    private mutating func note(_ state: BroadcastState, since: Instant?) {
+        isPaused = state == .paused
+        // The future is damage.
+        if let since { stateSince = min(since, MonotonicClock.now()) }
     }
 
     private mutating func stateByLiveness() -> BroadcastState? {

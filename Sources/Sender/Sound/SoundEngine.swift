@@ -6,7 +6,7 @@ import Time
 struct SoundEngine {
     /// A block that comes later than this after it was heard is of no use to anybody.
     static let longestDelay = Duration.milliseconds(500)
-    /// One that is heard later than this is of another clock, as before a restart of the machine.
+    /// One that is to be heard more than this later than now is of another clock, as before a restart of the machine.
     static let longestLead = Duration.seconds(1)
     /// While nothing else is sent, sinks that need to be told so get a packet in each interval.
     static let keepAliveInterval = Duration.milliseconds(400)

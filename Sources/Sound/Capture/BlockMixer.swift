@@ -19,8 +19,8 @@ struct BlockMixer {
     /// How many blocks without any sound there are, before there are none until there is sound again.
     static let tail = 30
 
-    /// How much before it begins a block may be taken: a monitor hears what is played before it is played. Of one that is no more
-    /// than 10 ms ahead, the two blocks of a piece are taken together.
+    /// How much before it begins a block may be taken: a monitor hears what is played before it is played. Twice a block, so that
+    /// both blocks of a piece are taken at once where the monitor is up to 10 ms ahead.
     static let mostAhead = SoundBlock.duration * 2
 
     private struct Entry {

@@ -72,7 +72,7 @@ final class PulseConnection {
         report(.answered)
     }
 
-    /// Why the last call failed, in libpulse's words.
+    /// Why the last call failed, in libpulse's words, and of which server if that is named.
     private var problem: String {
         let reason = String(cString: pa_strerror(pa_context_errno(context)))
         let server = getenv("PULSE_SERVER").map { String(cString: $0) } ?? ""

@@ -61,8 +61,7 @@ struct Share: ParsableCommand {
         for name in secrets.keys { unsetenv(name) }
         // A sender in its sandbox cannot remove its own folder.
         defer { SenderFolder.removeDead(in: directory) }
-        // Before the sound process looks for it, which starts beside the capture process.
-        SoundSeat.forgetEnded(in: directory)
+        // Whichever of its processes ends first.
         defer { SoundSeat.forgetEnded(in: directory) }
         try supervise(
             SupervisedProcess(

@@ -58,7 +58,7 @@ struct SoundCommand: ParsableCommand {
         }
         try connection.ask(for: .change(change))
         // What is wished for may not be there yet.
-        for problem in try connection.status().problems { Console.note(problem) }
+        for problem in (try? connection.status())?.problems ?? [] { Console.note(problem) }
     }
 
     private func deviceLines() throws -> [String] {

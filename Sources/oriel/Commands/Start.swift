@@ -32,13 +32,15 @@ struct Start: ParsableCommand {
         settings.goesOn = goesOn
         // "oriel source" may have changed the source since the first start. Words with a mark mean that very window.
         if goesOn, let shown = try directory.shownSource().flatMap({ CaptureSource($0) }) { settings.source = shown }
-        // What was muted in a broadcast that has ended is not muted in this one.
-        SoundSeat.forgetEnded(in: directory)
         let log = try stats.map { try StatisticsFile(path: $0) }
         try enterSandbox(by: sandbox(directory.path).enter)
-        let loop = try CaptureLoop(settings, in: directory, report: Console.note)
-        Console.note("sharing \(settings.source)\(loop.region.map { " (\($0))" } ?? "") in \(directory.path)")
-        try loop.run(until: signals) { log?.append($0) }
+        do {
+            let loop = try CaptureLoop(settings, in: directory, report: Console.note)
+            Console.note("sharing \(settings.source)\(loop.region.map { " (\($0))" } ?? "") in \(directory.path)")
+            try loop.run(until: signals) { log?.append($0) }
+        }
+        // A mute ends with the broadcast; a sound process that is there sees to that by itself.
+        SoundSeat.forgetEnded(in: directory)
     }
 
     /// The X server is reached by a Unix socket, unless the display names a host. Nothing else is reached at all.

@@ -29,10 +29,10 @@ struct SoundConnection {
         return status
     }
 
-    /// How it is, or why that cannot be known; nil where there is no sound process.
+    /// How it is, or why that cannot be known; nil where there is no sound process, or one that begins or ends.
     var statusIfThere: Result<SoundStatus, any Error>? {
         guard (try? directory.hasSoundWriter()) ?? false else { return nil }
-        return Result { try status() }
+        do { return .success(try status()) } catch { return error as? Failure == absence ? nil : .failure(error) }
     }
 
     private func reply(to request: SoundRequest) throws -> SoundReply {
@@ -43,8 +43,7 @@ struct SoundConnection {
             return try SoundReply(jsonLine: try channel.receive(limit: Self.replyLimit, until: deadline))
         } catch let error as SystemError {
             switch error.code {
-            case ENOENT, ECONNREFUSED, ECONNRESET, EPIPE:
-                throw Failure(.tryAgain, "no sound process runs in \(directory.path): start one with \"oriel hear\"")
+            case ENOENT, ECONNREFUSED, ECONNRESET, EPIPE: throw absence
             case ETIMEDOUT:
                 let pid = directory.soundWriters().first.map { " \($0.pid)" } ?? ""
                 throw Failure(.tryAgain, "the sound process\(pid) does not answer: if it stays so, end it with kill")
@@ -56,6 +55,10 @@ struct SoundConnection {
         } catch {
             throw babbling
         }
+    }
+
+    private var absence: Failure {
+        Failure(.tryAgain, "no sound process runs in \(directory.path): start one with \"oriel hear\"")
     }
 
     private var babbling: Failure {

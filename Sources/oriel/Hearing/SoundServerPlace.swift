@@ -30,10 +30,10 @@ struct SoundServerPlace {
         ].compactMap(\.self)
     }
 
-    /// A sandbox that reaches the sound server and the broadcast's folder.
+    /// A sandbox that reaches the sound server and the broadcast's folder. The folder of the user's own server is made if it is missing.
     func sandbox(_ folder: String) -> Sandbox {
         // Where it is missing, libpulse makes it with each attempt to connect, which the sandbox forbids.
-        if let runtimeFolder { mkdir(runtimeFolder, 0o700) }
+        if let runtimeFolder, isOwn(folderOf: runtimeFolder) { mkdir(runtimeFolder, 0o700) }
         let there = files.filter { access($0, F_OK) == 0 }
         if isRemote { Console.note("the sound server is reached by the network, as PULSE_SERVER says") }
         return Sandbox(
@@ -41,5 +41,11 @@ struct SoundServerPlace {
             readable: there,
             socketFamilies: isRemote ? [AF_UNIX, AF_INET, AF_INET6] : [AF_UNIX]
         )
+    }
+
+    /// In somebody else's folder, as `sudo -E` names it, one of ours would be in the way of their server.
+    private func isOwn(folderOf path: String) -> Bool {
+        var attributes = stat()
+        return stat("\(path)/..", &attributes) == 0 && attributes.st_uid == geteuid()
     }
 }

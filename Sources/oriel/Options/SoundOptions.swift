@@ -42,15 +42,15 @@ struct SoundOptions: ParsableArguments {
     /// Whether anything of the machine is to be heard.
     var isHeard: Bool { sound != .none }
 
+    /// An empty name is that of the default.
     var wish: SoundWish {
-        SoundWish(source: sound, microphone: microphone, output: output, volume: volume)
+        func device(_ name: String?) -> String? { name == "" ? nil : name }
+        return SoundWish(source: sound, microphone: device(microphone), output: device(output), volume: volume)
     }
 
-    /// The same options for a child process. An empty name is that of the default.
+    /// The same options for a child process.
     var arguments: [String] {
-        let devices = [("microphone", microphone), ("output", output)].compactMap { option, name in
-            name.flatMap { $0.isEmpty ? nil : "--\(option)=\($0)" }
-        }
-        return ["--sound=\(sound.rawValue)", "--volume=\(volume)"] + devices
+        ["--sound=\(sound.rawValue)", "--volume=\(volume)"] + (wish.microphone.map { ["--microphone=\($0)"] } ?? [])
+            + (wish.output.map { ["--output=\($0)"] } ?? [])
     }
 }

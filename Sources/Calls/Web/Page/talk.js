@@ -67,10 +67,13 @@ async function begin() {
     if (!await open() || mine !== turn) return;
     await ask();
   } catch (failure) {
-    if (mine !== turn) return;
-    end();
-    say(refusals[failure.name] ?? (failure.status ? failure.message : 'The microphone does not work.'));
+    if (mine === turn) fail(failure);
   }
+}
+
+function fail(failure) {
+  end();
+  say(refusals[failure.name] ?? (failure.status ? failure.message : 'The microphone does not work.'));
 }
 
 /// Tells whether it is open: meanwhile it may have been closed, or another one opened.
@@ -169,11 +172,16 @@ export async function listMicrophones(devices) {
   fill(microphones, inputs, microphone?.getSettings().deviceId);
 }
 
-microphones.onchange = () => {
-  if (state !== 'off') open().then(isOpen => {
-    if (!isOpen) return;
+microphones.onchange = async () => {
+  if (state === 'off') return;
+  const mine = turn;
+  try {
+    if (!await open() || mine !== turn) return;
     // Whoever chooses another one before the first is open has not asked yet.
-    return state === 'opening' ? ask() : send();
-  }).catch(end);
+    if (state === 'opening') await ask();
+    else send();
+  } catch (failure) {
+    if (mine === turn) fail(failure);
+  }
 };
 become('off');
