@@ -79,6 +79,31 @@ extension ProgramTests {
             try wait(until: "nothing is played any more") { try scene.list("sink-inputs").count == 1 }
         }
 
+        /// A server that has a canceller of echoes puts it between both devices and this process.
+        @Test func aCancellerOfTheServerIsUsed() throws {
+            let scene = try SoundScene("--sound", "none")
+            // As the server's own configuration has them.
+            for module in ["module-filter-heuristics", "module-filter-apply"] {
+                _ = try scene.sound.pactl("load-module", module)
+            }
+            let recording = try scene.sound.record("speakers.monitor")
+            let talker = try Talker(in: scene.broadcast.directory, 3000)
+            defer { talker.stop() }
+            #expect(try scene.broadcast.run("sound", "mic").code == 0)
+            try wait(until: "it is there") { try scene.list("modules").contains { $0.contains("module-echo-cancel") } }
+            func isFiltered(_ streams: String, by devices: String) throws -> Bool {
+                let filters = try scene.list(devices).filter { $0.contains("echo-cancel") }
+                    .compactMap { $0.split(separator: "\t").first }
+                // The device is the second column. The canceller's own streams have no client, which is the third.
+                let own = try scene.list(streams).map { $0.split(separator: "\t") }.filter { $0[2] != "-" }
+                return own.contains { stream in filters.contains { $0 == stream[1] } }
+            }
+            try wait(until: "what is said goes through it") { try isFiltered("sink-inputs", by: "sinks") }
+            try wait(until: "so does the microphone") { try isFiltered("source-outputs", by: "sources") }
+            try wait(until: "it is played") { try level(of: 3000, in: recording) > -20 }
+            #expect(try scene.status().isMicrophoneLive && scene.process.errorOutput.contains("the microphone is live"))
+        }
+
         @Test func itIsPlayedWithoutAnythingOfTheMachine() throws {
             let scene = try SoundScene("--output", "headset")
             let recording = try scene.sound.record("headset.monitor")

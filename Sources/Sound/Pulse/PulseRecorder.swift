@@ -60,6 +60,8 @@ final class PulseRecorder {
         defer { pa_proplist_free(properties) }
         pa_proplist_sets(properties, PA_PROP_MEDIA_NAME, "sound of a broadcast")
         if case .microphone(_, cancelsEcho: true) = target {
+            // The server filters for calls alone.
+            pa_proplist_sets(properties, PA_PROP_MEDIA_ROLE, "phone")
             pa_proplist_sets(properties, PA_PROP_FILTER_WANT, "echo-cancel")
         }
         guard let stream = pa_stream_new_with_proplist(connection.context, nil, &format, nil, properties) else {
