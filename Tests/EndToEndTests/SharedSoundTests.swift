@@ -61,14 +61,17 @@ extension ProgramTests {
 
         /// One that has never had one, and names of devices that are empty, as scripts make them.
         @Test func aMachineWithoutSoundIsToldInOneSentence() throws {
-            let runtime = try TemporaryDirectory()
+            let folder = try TemporaryDirectory(of: .shared)
+            let runtime = folder.file("run")
+            try Subprocess.run(OrdinaryUser.shared.running(["mkdir", "-m", "700", runtime]))
             let shared = try SharedScreen(
                 "--sound=mix",
                 "--microphone",
                 "",
                 "--output",
                 "",
-                environment: ["XDG_RUNTIME_DIR": runtime.path, "PULSE_SERVER": ""]
+                environment: ["XDG_RUNTIME_DIR": runtime],
+                shell: "unset PULSE_SERVER; exec \"$@\""
             )
             try wait(until: "it is told") {
                 shared.process.errorOutput.contains("there is no sound, as no sound server")
@@ -78,6 +81,7 @@ extension ProgramTests {
             sleep(7)
             let told = shared.process.errorOutput.split(separator: "\n").filter { !$0.hasPrefix("oriel: ") }
             #expect(told == [])
+            #expect(access("\(runtime)/pulse", F_OK) == 0)
             #expect(try child(of: shared) == process)
             shared.process.kill(SIGINT)
             #expect(try shared.process.wait() == .code(0))

@@ -46,6 +46,8 @@ struct SoundServerPlace {
     /// In somebody else's folder, as `sudo -E` names it, one of ours would be in the way of their server.
     private func isOwn(folderOf path: String) -> Bool {
         var attributes = stat()
-        return stat("\(path)/..", &attributes) == 0 && attributes.st_uid == geteuid()
+        // It may be missing itself, so there is no way back up from it.
+        let end = path.lastIndex(of: "/") ?? path.startIndex
+        return stat(String(path[..<end]), &attributes) == 0 && attributes.st_uid == geteuid()
     }
 }
