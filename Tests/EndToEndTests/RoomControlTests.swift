@@ -18,6 +18,13 @@ extension RoomTests {
             }
         }
 
+        /// A page can talk before the sender knows of it: of two ends, one is connected first.
+        private func waitUntilSomebodyLooksIn(_ count: Int, at process: Subprocess) throws {
+            try TestSupport.wait(until: "somebody looks in: \(process.errorOutput)") {
+                process.errorOutput.ranges(of: "looks in, ").count == count
+            }
+        }
+
         private func status(_ browser: Browser) throws -> String {
             try browser.evaluate("document.getElementById('status').textContent", as: String.self)
         }
@@ -132,12 +139,14 @@ extension RoomTests {
             try wait(for: "\"Ann\" from room tea (\"hi\") asks to look in", in: asker)
             #expect(try scene.first.broadcast.run("accept", "1").code == 0)
             try wait(for: "talking", of: browser)
+            try waitUntilSomebodyLooksIn(1, at: asker)
             // Whoever was let in needs not ask again.
             try browser.open("about:blank")
             // Firefox closes a page's WebSocket before the page could say so.
             try wait(for: kind == .firefox ? "is lost" : "has hung up", in: asker)
             try browser.open("http://\(Network.senderAddress):8090/tea")
             try wait(for: "talking", of: browser)
+            try waitUntilSomebodyLooksIn(2, at: asker)
             #expect(asker.errorOutput.ranges(of: "asks to look in").count == 1)
             // Who was sent away has to.
             #expect(try scene.first.broadcast.run("kick", number(of: scene.first)).code == 0)
@@ -155,6 +164,7 @@ extension RoomTests {
             try wait(for: "in room", in: sender)
             let browser = try scene.open(.chromium)
             try wait(for: "talking", of: browser)
+            try waitUntilSomebodyLooksIn(1, at: sender)
             try click("leave", in: browser)
             try wait(for: "the other member of the room has hung up", in: sender)
             try wait(for: "left", of: browser)

@@ -10,14 +10,16 @@ package struct WaitTimeout: Error, CustomStringConvertible {
 }
 
 /// Polls `condition` every few milliseconds.
+///
+/// - Parameter what: is told if that never comes true, with the values of the end.
 package func wait(
-    until what: String,
+    until what: @autoclosure () throws -> String,
     timeout: Duration = patience,
     _ condition: () throws -> Bool
 ) throws {
     let end = ContinuousClock.now + timeout
     while try !condition() {
-        if ContinuousClock.now > end { throw WaitTimeout(what: what) }
+        if ContinuousClock.now > end { throw try WaitTimeout(what: what()) }
         MonotonicClock.sleep(for: .milliseconds(5))
     }
 }
