@@ -54,7 +54,7 @@ extension WebTests {
                 share("--accept", "ask"),
                 typing: [
                     "let in somebody", "n", "is not let in", "", "let in somebody", "what?", "let in somebody", "y",
-                    "looks in from", "^C",
+                    "\(Network.viewerAddress) left", "^C",
                 ]
             )
             #expect(try Counterparts.report(view()).status == 403)
@@ -67,7 +67,7 @@ extension WebTests {
         @Test func anAnswerFromElsewhereClosesTheQuestion() throws {
             let terminal = try atTerminal(
                 share("--accept", "ask"),
-                typing: ["is not let in", "", "let in", "y", "looks in", "^C"]
+                typing: ["is not let in", "", "let in", "y", "\(Network.viewerAddress) left", "^C"]
             )
             let first = try view()
             try wait(until: "it is asked") { terminal.errorOutput.contains("let in somebody") }

@@ -195,7 +195,7 @@ extension ViewerTests {
                 [...(await oriel.pc.getStats()).values()]
                     .find(report => report.type === 'inbound-rtp' && report.kind === 'video').retransmittedPacketsReceived
                 """
-            #expect(try browser.evaluate(repaired, as: Int.self) >= 10)
+            try wait(until: "they came again") { try browser.evaluate(repaired, as: Int.self) >= 10 }
             counter.stop()
         }
 

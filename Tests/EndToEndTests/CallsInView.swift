@@ -79,7 +79,8 @@ final class RoomInView {
 /// A call, as `oriel status` tells of it.
 struct ToldCall: Decodable {
     private struct Status: Decodable {
-        struct Sender: Decodable { let calls: [ToldCall] }
+        /// Without calls, it has not answered in time.
+        struct Sender: Decodable { let calls: [ToldCall]? }
         let senders: [Sender]
     }
 
@@ -90,8 +91,14 @@ struct ToldCall: Decodable {
 
     /// Those of all senders of a broadcast.
     static func all(in directory: String) throws -> [ToldCall] {
-        let result = try CommandResult([Programs.oriel, "status", "--json", "--dir", directory])
-        return try JSONDecoder().decode(Status.self, from: Data(result.output.utf8)).senders.flatMap(\.calls)
+        var calls: [ToldCall] = []
+        try wait(until: "all senders tell of their calls") {
+            let result = try CommandResult([Programs.oriel, "status", "--json", "--dir", directory])
+            let senders = try JSONDecoder().decode(Status.self, from: Data(result.output.utf8)).senders
+            calls = senders.flatMap { $0.calls ?? [] }
+            return senders.allSatisfy { $0.calls != nil }
+        }
+        return calls
     }
 
     static func named(_ name: String, in directory: String) throws -> ToldCall? {

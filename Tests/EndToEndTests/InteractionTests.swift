@@ -36,9 +36,9 @@ extension ProgramTests {
             while MonotonicClock.now() < end || bursts < 5 {
                 for _ in 0..<Int.random(in: 1...12, using: &random) { try desktop.act(&random) }
                 try desktop.freeze()
-                let screen = try desktop.grab(in: broadcast.folder)
-                try compare(screen, with: &reader, burst: bursts)
-                if bursts % 4 == 0 { try compare(screen, with: receiver, burst: bursts) }
+                let grab = { try desktop.grab(in: broadcast.folder) }
+                try compare(grab, with: &reader, burst: bursts)
+                if bursts % 4 == 0 { try compare(grab, with: receiver, burst: bursts) }
                 desktop.thaw()
                 bursts += 1
             }
@@ -59,15 +59,32 @@ extension ProgramTests {
         }
 
         /// Every byte of the broadcast's picture is that of an independent grab, converted as a whole.
-        private func compare(_ screen: Planes, with reader: inout FrameReader, burst: Int) throws {
+        private func compare(_ grab: () throws -> Planes, with reader: inout FrameReader, burst: Int) throws {
             var problem = "no picture"
-            try wait(until: "burst \(burst): the broadcast shows the screen") {
+            try compareScreen(from: grab, until: "burst \(burst): the broadcast shows the screen: \(problem)") {
+                screen in
                 reader.forget()
                 let outcome = try reader.read { frame in
                     problem = firstDifference(frame, screen) ?? ""
                 }
                 guard case .frame = outcome else { return false }
                 return problem.isEmpty
+            }
+        }
+
+        /// Waits for a condition on the screen, which is grabbed anew now and then: what a stopped program had asked for may be drawn after
+        /// a grab.
+        private func compareScreen(
+            from grab: () throws -> Planes,
+            until what: @autoclosure () throws -> String,
+            _ condition: (Planes) throws -> Bool
+        ) throws {
+            var (screen, grabbedAt) = (try grab(), MonotonicClock.now())
+            try wait(until: try what()) {
+                if MonotonicClock.now() > grabbedAt + .seconds(5) {
+                    (screen, grabbedAt) = (try grab(), MonotonicClock.now())
+                }
+                return try condition(screen)
             }
         }
 
@@ -87,8 +104,8 @@ extension ProgramTests {
         }
 
         /// No macroblock of the decoded picture is another one's or an old one's.
-        private func compare(_ screen: Planes, with receiver: Receiver, burst: Int) throws {
-            try wait(until: "burst \(burst): the receiver shows the screen") {
+        private func compare(_ grab: () throws -> Planes, with receiver: Receiver, burst: Int) throws {
+            try compareScreen(from: grab, until: "burst \(burst): the receiver shows the screen") { screen in
                 guard let picture = receiver.lastFrame else { return false }
                 for row in 0..<Self.size.height / 16 {
                     for column in 0..<Self.size.width / 16 {

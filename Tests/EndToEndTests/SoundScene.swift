@@ -70,11 +70,14 @@ final class SoundScene {
         process = try Self.hear(broadcast, sound.environment, arguments)
     }
 
-    /// What `oriel status` says of the sound.
+    /// What `oriel status` says of the sound, when the sound process answers in time.
     func status() throws -> SoundReport {
-        let report = try broadcast.run("status", "--json")
-        guard let found = SoundReport(report.output) else { throw Unexpected(report.output) }
-        return found
+        var report: SoundReport?
+        try wait(until: "the sound process tells of the sound") {
+            report = SoundReport(try broadcast.run("status", "--json").output)
+            return report != nil
+        }
+        return report!
     }
 
     /// Waits until `oriel sound` says that it hears something.
