@@ -65,7 +65,11 @@ async def main():
     while True:
         frames = 0
         if connection:
-            for entry in (await connection.get_stats()).values():
+            try:
+                stats = await asyncio.wait_for(connection.get_stats(), 5)
+            except Exception:  # it was closed meanwhile
+                stats = {}
+            for entry in stats.values():
                 if entry.type.value == "inbound-rtp" and entry.kind == "video":
                     frames = entry.frames_decoded or 0
         print(json.dumps({"frames": frames, "joined": False}), flush=True)

@@ -207,7 +207,10 @@ class Endpoint:
         while True:
             frames, width, codec = 0, None, None
             for session in list(self.sessions.values()):
-                stats = await session.connection.get_stats()
+                try:
+                    stats = await asyncio.wait_for(session.connection.get_stats(), 5)
+                except Exception:  # it was closed meanwhile
+                    continue
                 for entry in stats.values():
                     if entry.type.value == "inbound-rtp" and entry.kind == "video" and entry.frames_decoded:
                         frames, width = entry.frames_decoded, entry.frame_width

@@ -44,7 +44,12 @@ extension ProgramTests {
             )
         }
 
-        private static func sample(_ number: UInt64, _ index: Int) -> Int16 { Int16(Int(number) * 32 + index % 32) }
+        /// As many as samples of 16 bits tell apart.
+        private static let distinctNumbers: UInt64 = 2048
+
+        private static func sample(_ number: UInt64, _ index: Int) -> Int16 {
+            Int16(truncatingIfNeeded: Int(number) * 32 + index % 32)
+        }
 
         /// The numbers of the blocks of a recording, if all samples are theirs.
         private func numbers(of recording: String) throws -> [UInt64] {
@@ -52,13 +57,15 @@ extension ProgramTests {
             let header = 44
             #expect((bytes.count - header).isMultiple(of: SoundBlock.samples * 4))
             #expect(bytes[0..<4].elementsEqual("RIFF".utf8) && bytes[22] == 2 && bytes[34] == 16)
+            var last: UInt64 = 0
             return stride(from: header, to: bytes.count, by: SoundBlock.samples * 4).map { start in
                 let samples = bytes.withUnsafeBytes { bytes in
                     (0..<SoundBlock.samples * 2).map {
                         bytes.loadUnaligned(fromByteOffset: start + $0 * 2, as: Int16.self)
                     }
                 }
-                let number = UInt64(samples[0] / 32)
+                let number = last + (UInt64(UInt16(bitPattern: samples[0]) / 32) &- last) % Self.distinctNumbers
+                last = number
                 let isStereo = !number.isMultiple(of: 2)
                 #expect(samples.indices.allSatisfy { samples[$0] == Self.sample(number, isStereo ? $0 : $0 / 2) })
                 return number
@@ -105,7 +112,8 @@ extension ProgramTests {
             let speak = [".build/release/bridge-peer", "speak", path, "storage=\(storage.rawValue)", "rate=100", "0"]
             let first = try Subprocess(speak)
             try wait(until: "there is sound") { first.output.contains("written=") }
-            let reader = try Subprocess(command + ["--seconds", "4", recording])
+            let reader = try Subprocess(command + ["--seconds", "10", recording])
+            try wait(until: "it records") { access(recording, F_OK) == 0 }
             MonotonicClock.sleep(for: .seconds(1))
             first.kill(SIGKILL)
             try first.wait()

@@ -57,8 +57,12 @@ extension WebTests {
             try browser.wait(forState: "reconnecting")
             try web.restartSender()
             try browser.wait(forState: "live")
-            let first = try #require(try browser.number())
-            try wait(until: "the counter goes on") { try browser.number() ?? 0 > first }
+            var first: Int?
+            try wait(until: "the counter is seen") {
+                first = try browser.number()
+                return first != nil
+            }
+            try wait(until: "the counter goes on") { try browser.number() ?? 0 > first! }
             counter.stop()
         }
 

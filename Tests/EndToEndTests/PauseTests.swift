@@ -254,7 +254,7 @@ extension ProgramTests {
                     of: web.whep,
                     token: WebBroadcast.token,
                     in: web.network,
-                    ["--frames", "1", "--seconds", "15"]
+                    ["--frames", "1", "--seconds", "40"]
                 )
             }
             for viewer in viewers {

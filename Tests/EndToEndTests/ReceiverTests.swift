@@ -37,7 +37,11 @@ extension ProgramTests {
                     }
                 }
             }
-            for stream in streams { stream.sender.stop() }
+            // To their farewell, however long that takes.
+            for stream in streams {
+                stream.sender.kill(SIGTERM)
+                try stream.sender.wait()
+            }
             capture.stop()
 
             for stream in streams {

@@ -148,6 +148,11 @@ extension ProgramTests {
                 hearing.kill(SIGKILL)
                 try hearing.wait()
             }
+            // `stop` kills what takes its time, and a broadcast that is killed has not ended.
+            func end(_ capture: Subprocess) throws {
+                capture.kill(SIGTERM)
+                try capture.wait()
+            }
             // Before the broadcast begins.
             try mute(hear())
             var capture = try start()
@@ -155,7 +160,7 @@ extension ProgramTests {
             #expect(hearing.errorOutput.contains("still muted"))
             // It ends while no sound process is there, and while one is.
             try mute(hearing)
-            capture.stop()
+            try end(capture)
             for _ in 0..<2 {
                 capture = try start()
                 hearing = try hear()
@@ -163,7 +168,7 @@ extension ProgramTests {
                     try run("status").output.contains("sound: monitor hearing")
                 }
                 #expect(try run("mute").code == 0)
-                capture.stop()
+                try end(capture)
                 #expect(try hearing.wait() == .code(0))
             }
         }

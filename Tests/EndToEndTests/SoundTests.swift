@@ -42,7 +42,7 @@ extension ViewerTests {
         @Test func lostSoundIsHeard() throws {
             let web = try WebBroadcast()
             let singer = try web.broadcast.sing("440", "1000")
-            try web.network.loseFromSender(perThousand: 30)
+            try web.network.loseFromSender(perThousand: 50)
             let browser = try web.open(.chromium)
             try browser.wait(forState: "live")
             struct Inbound: Decodable {
@@ -64,13 +64,16 @@ extension ViewerTests {
                 return seen!
             }
             // Half a second is left out at the start.
-            let start = try seen { $0.packetsReceived > 50 }
-            let end = try seen { $0.packetsReceived > 1500 && $0.nackCount ?? 0 > 10 }
-            // Without that, it would be as much as is lost: a busy machine conceals some by itself.
-            let (concealed, all) = (
-                end.concealedSamples - start.concealedSamples, end.totalSamplesReceived - start.totalSamplesReceived
-            )
-            #expect(concealed * 100 < all * 2, "\(start), \(end)")
+            var start = try seen { $0.packetsReceived > 50 }
+            // Without that, it would be as much as is lost. A busy machine conceals some by itself, but not in each 15 s.
+            var parts: [Double] = []
+            try wait(until: "little is missed: \(parts)") {
+                let end = try seen { $0.packetsReceived > start.packetsReceived + 750 && $0.nackCount ?? 0 > 10 }
+                defer { start = end }
+                let concealed = end.concealedSamples - start.concealedSamples
+                parts.append(Double(concealed) / Double(end.totalSamplesReceived - start.totalSamplesReceived))
+                return parts.last! < 0.02
+            }
             singer.stop()
         }
 
@@ -84,7 +87,13 @@ extension ViewerTests {
             try wait(until: "it is heard") { try browser.evaluateOptional(packets, as: Int.self) ?? 0 > 100 }
             try #expect(web.broadcast.run("pause").code == 0)
             try browser.wait(forState: "paused")
-            let before = try browser.evaluate(packets, as: Int.self)
+            var before = try browser.evaluate(packets, as: Int.self)
+            try wait(until: "what was on its way has come") {
+                usleep(500_000)
+                let last = before
+                before = try browser.evaluate(packets, as: Int.self)
+                return before == last
+            }
             usleep(2_000_000)
             let after = try browser.evaluate(packets, as: Int.self)
             #expect(after - before <= 5, "what was on its way, as the page learnt of the pause: \(after - before)")

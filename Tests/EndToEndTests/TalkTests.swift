@@ -107,11 +107,12 @@ extension ViewerTests {
             _ = try listener.hear(1, web.sender)
             let heard = try listener.hear(2, web.sender)
             for channel in 0...1 { #expect(heard.purity(of: 700, channel: channel, in: 0.5..<2) > 25) }
-            let told = try #require(web.broadcast.talkers().first { $0.id == number })
-            #expect(told.talk == "speaking")
-            let voice = try #require(told.voice)
-            #expect(voice.levelDb.map { -25 ... -5 ~= $0 } ?? false, "\(voice)")
-            #expect(20...400 ~= voice.bufferMs)
+            var told: TalkStatus.Viewer?
+            try wait(until: "it is told how it is heard: \(told.map { "\($0)" } ?? "not at all")") {
+                told = try web.broadcast.talkers().first { $0.id == number }
+                guard told?.talk == "speaking", let voice = told?.voice, let level = voice.levelDb else { return false }
+                return -25 ... -5 ~= level && 20...400 ~= voice.bufferMs
+            }
             try web.broadcast.talk(number, "off")
             // What was written before may be read a little later.
             let seconds = listener.seconds
@@ -152,10 +153,13 @@ extension ViewerTests {
                 try wait(until: "both speak") { try web.broadcast.talkers().allSatisfy { $0.talk == "speaking" } }
             }
             _ = try listener.hear(1, web.sender)
-            let heard = try listener.hear(2, web.sender).clip.channel()
-            let levels = [700.0, 1500].map { SoundAnalysis.level(of: $0, in: heard) }
-            #expect(levels[0] > -25, "\(levels)")
-            #expect(places == 2 ? levels[1] > -25 : levels[1] < -45, "\(levels)")
+            // If nothing comes of the first for a second, the second has the only place.
+            var levels: [Double] = []
+            try wait(until: "\(places) are heard: \(levels)") {
+                let heard = try listener.hear(2, web.sender).clip.channel()
+                levels = [700.0, 1500].map { SoundAnalysis.level(of: $0, in: heard) }
+                return levels.count { $0 > -25 } == places && levels.count { $0 < -45 } == 2 - places
+            }
             // The first one leaves: the second has the place.
             _ = try end(first)
             try wait(until: "the second speaks") {
@@ -176,12 +180,15 @@ extension ViewerTests {
             _ = try listener.hear(1, web.sender)
             try web.network.loseFromViewers(perThousand: 100)
             _ = try listener.hear(4, web.sender)
-            let heard = try listener.hear(4, web.sender)
-            #expect(heard.longestGap < 0.1, "\(heard.longestGap)")
-            #expect(heard.purity(of: 700, channel: 0, in: 0..<4) > 15)
-            let voice = try #require(web.broadcast.talkers().first?.voice)
-            #expect(0.03...0.2 ~= voice.lossRatio, "\(voice)")
-            #expect(voice.concealedRatio < 0.15, "\(voice)")
+            // A busy machine makes gaps of its own, but not in each 4 s.
+            var told = ""
+            try wait(until: "they are made up for: \(told)") {
+                let heard = try listener.hear(4, web.sender)
+                let (gap, purity) = (heard.longestGap, heard.purity(of: 700, channel: 0, in: 0..<4))
+                guard let voice = try web.broadcast.talkers().first?.voice else { return false }
+                told = "\(gap), \(purity), \(voice)"
+                return gap < 0.1 && purity > 15 && 0.03...0.2 ~= voice.lossRatio && voice.concealedRatio < 0.15
+            }
             _ = try end(viewer)
         }
 
@@ -279,7 +286,9 @@ extension ViewerTests {
             // It closes its microphone, and opens it again without asking.
             try press()
             try wait(forTalk: "off")
-            #expect(try web.broadcast.talkers().first?.talk == "granted")
+            try TestSupport.wait(until: "the sender knows") {
+                try web.broadcast.talkers().first?.talk == "granted"
+            }
             try press()
             try wait(forTalk: "on")
             _ = try listener.hear(1, web.sender)
