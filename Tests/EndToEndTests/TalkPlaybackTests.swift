@@ -79,6 +79,27 @@ extension ProgramTests {
             try wait(until: "nothing is played any more") { try scene.list("sink-inputs").count == 1 }
         }
 
+        /// A machine that does not let this process run in time gets more time, at the price of latency.
+        @Test func speakersThatWaitGetMoreAtOnce() throws {
+            let scene = try SoundScene("--sound", "none")
+            let talker = try Talker(in: scene.broadcast.directory, 3000)
+            defer { talker.stop() }
+            func latency() throws -> Double? {
+                let text = try scene.sound.pactl("list", "sink-inputs")
+                return text.firstMatch(of: /Buffer Latency: ([0-9]+) usec/).flatMap { Double($0.1) }
+            }
+            /// The most that waits in the server within some looks.
+            func mostLatency() throws -> Double { try (0..<10).compactMap { _ in try latency() }.max() ?? 0 }
+            try wait(until: "it is played") { try latency() != nil }
+            try wait(until: "40 ms wait") {
+                scene.process.kill(SIGSTOP)
+                MonotonicClock.sleep(for: .milliseconds(200))
+                scene.process.kill(SIGCONT)
+                MonotonicClock.sleep(for: .milliseconds(1000))
+                return try mostLatency() > 20_000
+            }
+        }
+
         /// A server that has a canceller of echoes puts it between both devices and this process.
         @Test func aCancellerOfTheServerIsUsed() throws {
             let scene = try SoundScene("--sound", "none")
@@ -112,11 +133,17 @@ extension ProgramTests {
             try wait(until: "it is played") { try !scene.list("sink-inputs").isEmpty }
             try wait(until: "it is heard as it is said") { abs(try level(of: 440, in: recording) + 12.04) < 0.2 }
             #expect(try scene.sound.recorders.count == 1, "that of the test")
-            // Longer than a server may take to answer: it does, though nothing is heard of it.
-            MonotonicClock.sleep(for: .seconds(5))
-            let status = try scene.status()
-            #expect(status.text.contains("\"device\":\"headset\"") && status.state == "off")
-            #expect(scene.process.errorOutput.isEmpty)
+            // Longer than a server may take to answer: it does, though nothing is heard of it. One on a busy machine may not for once.
+            func told() -> [Substring] { scene.process.errorOutput.split(separator: "\n") }
+            try wait(until: "it answers: \(told())") {
+                let before = told()
+                MonotonicClock.sleep(for: .seconds(5))
+                let status = try scene.status()
+                guard told().last?.contains("is back") ?? true else { return false }
+                return told() == before && status.text.contains("\"device\":\"headset\"") && status.state == "off"
+            }
+            let stalls = ["(it does not answer)", "the sound server is back"]
+            #expect(told().allSatisfy { line in stalls.contains { line.contains($0) } }, "\(told())")
             // The sound server ends in the middle of it.
             try scene.sound.crash()
             try scene.sound.restart()

@@ -58,14 +58,14 @@ package struct JitterBuffer {
     private static let latest = 48_000
     /// What is more behind is left out, and not played a little faster: 200 ms.
     private static let mostSurplus = 9600
-    /// What is not worth a change: −5 to 15 ms.
-    private static let slightSurplus = -240...720
+    /// What is not worth a change: −2.5 to 10 ms.
+    private static let slightSurplus = -120...480
     /// How much is made up for what may have been lost: 120 ms. After that, it is no likeness any more.
     private static let longestConcealment = 5760
     /// How long the noise of a quiet talker goes on without a packet, of which there is one in 400 ms: 1 s.
     private static let longestQuiet = 48_000
     /// The loss of a few in a hundred packets is worth the time until their copies come.
-    private static let worthwhileLoss = 0.01
+    private static let worthwhileLoss = 0.005
 
     private var state = State.silent
     /// By time.

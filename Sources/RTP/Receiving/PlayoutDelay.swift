@@ -2,8 +2,8 @@ import Time
 
 /// How long to wait for packets of sound, by how late those of the last seconds came. In samples of 48 kHz.
 struct PlayoutDelay {
-    /// 20 to 400 ms after the soonest packet could have come: one that comes still later is not waited for.
-    static let range = 960...19_200
+    /// 10 to 400 ms after the soonest packet could have come: one that comes still later is not waited for.
+    static let range = 480...19_200
     /// Before a few seconds have shown how late packets come: 40 ms.
     private static let first = 1920
     private static let fewPackets = 250

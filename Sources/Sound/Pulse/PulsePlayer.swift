@@ -1,18 +1,23 @@
 import CPulse
 import FrameBridge
+import Posix
 import Time
 
 /// A stream that plays what peers say: 16 bit at 48 kHz, one channel, soon after it is given. Used by the thread of its loop.
 final class PulsePlayer {
-    /// From where the samples are asked for to where they are heard, with the speakers' own.
-    private static let latency = Duration.milliseconds(20)
+    /// From where the samples are asked for to where they are heard, with the speakers' own: at first, and at the most.
+    private static let latencies = Duration.milliseconds(10)...Duration.milliseconds(40)
     private static let piece = Duration.milliseconds(5)
+    /// The time between two times at which it becomes more: one delay can make the server wait several times.
+    private static let growthInterval = Duration.seconds(1)
 
     let id: Int
     private let stream: OpaquePointer
     private let tell: (SoundSession.Event) -> Void
     private let play: (UnsafeMutableBufferPointer<Int16>) -> Void
     private var isClosed = false
+    private var latency = latencies.lowerBound
+    private var mayGrowAt = Instant.start
     /// How often the server had nothing to play although it had asked.
     private(set) var underruns = 0
 
@@ -42,7 +47,7 @@ final class PulsePlayer {
         let address = Unmanaged.passUnretained(self).toOpaque()
         pa_stream_set_state_callback(stream, { _, this in PulsePlayer.of(this).noteState() }, address)
         pa_stream_set_write_callback(stream, { _, count, this in PulsePlayer.of(this).write(count) }, address)
-        pa_stream_set_underflow_callback(stream, { _, this in PulsePlayer.of(this).underruns += 1 }, address)
+        pa_stream_set_underflow_callback(stream, { _, this in PulsePlayer.of(this).noteUnderrun() }, address)
     }
 
     deinit { close() }
@@ -51,16 +56,32 @@ final class PulsePlayer {
     ///
     /// - Parameter sink: by its name.
     func connect(to sink: String) {
-        var buffer = pa_buffer_attr(
+        // Before it has got the first samples, the server waits.
+        mayGrowAt = MonotonicClock.now() + Self.growthInterval
+        var buffer = bufferAttributes
+        if pa_stream_connect_playback(stream, sink, &buffer, PA_STREAM_ADJUST_LATENCY, nil, nil) < 0 {
+            tell(failure(of: stream, id))
+        }
+    }
+
+    private var bufferAttributes: pa_buffer_attr {
+        pa_buffer_attr(
             maxlength: .max,
-            tlength: Self.bytes(of: Self.latency),
+            tlength: Self.bytes(of: latency),
             prebuf: 0,
             minreq: Self.bytes(of: Self.piece),
             fragsize: .max
         )
-        if pa_stream_connect_playback(stream, sink, &buffer, PA_STREAM_ADJUST_LATENCY, nil, nil) < 0 {
-            tell(failure(of: stream, id))
-        }
+    }
+
+    /// The server had nothing to play: samples came late, or the speakers take more of them at once.
+    private func noteUnderrun() {
+        underruns += 1
+        let now: Instant = MonotonicClock.now()
+        guard latency < Self.latencies.upperBound, now >= mayGrowAt else { return }
+        (latency, mayGrowAt) = (latency * 2, now + Self.growthInterval)
+        var buffer = bufferAttributes
+        if let operation = pa_stream_set_buffer_attr(stream, &buffer, nil, nil) { pa_operation_unref(operation) }
     }
 
     /// Ends it; nothing is told of it any more, and what was not heard yet is gone.
