@@ -30,7 +30,7 @@ extension ProgramTests {
                     let part = Array(recording[found.delay...].prefix(whole.count))
                     return SoundAnalysis.signalToNoise(of: whole, in: part) > 40
                 }
-                try wait(until: "all of it is heard as it was") {
+                try measure("all of it is heard as it was") {
                     try waitForSilence()
                     let before: Instant = MonotonicClock.now()
                     try scene.sound.play(clip).wait()
@@ -66,7 +66,7 @@ extension ProgramTests {
             #expect(try scene.status().isMicrophoneLive)
             #expect(try scene.broadcast.run("status").output.contains("the microphone is live"))
             let words = try SoundClip.words("Somebody speaks.")
-            try wait(until: "all of it is heard") {
+            try measure("all of it is heard") {
                 scene.listener.clear()
                 try scene.sound.speak(words, into: "mic").wait()
                 MonotonicClock.sleep(for: .milliseconds(500))
@@ -171,6 +171,7 @@ extension ProgramTests {
             )
             #expect(devices.output.contains("microphone  mic  ") && devices.output.contains("output  speakers  "))
             #expect(try scene.broadcast.run("sound", "none").code == 0)
+            #expect(try scene.sound.recorders.isEmpty)
             try wait(until: "it has left the sound server") {
                 try scene.sound.pactl("list", "clients").contains("Oriel") == false
             }

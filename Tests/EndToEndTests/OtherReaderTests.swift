@@ -45,7 +45,7 @@ extension ProgramTests {
             }
             // A workload that gets no time for a while has not drawn all.
             var worst = 255
-            try wait(until: "both are the same: \(worst)") {
+            try measure("both are the same: \(worst)") {
                 #expect(try broadcast.run("inspect", "--png", ours).code == 0)
                 let snapshot = try CommandResult(command + ["--dir", broadcast.directory, theirs])
                 try #require(snapshot.code == 0, "\(snapshot.errorOutput)")

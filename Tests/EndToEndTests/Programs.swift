@@ -96,6 +96,12 @@ struct CommandResult {
     }
 }
 
+/// Takes a measure up to three times, as a busy machine may stand still during one. What is fine in none of them is broken.
+func measure(_ what: @autoclosure () throws -> String, _ isFine: () throws -> Bool) throws {
+    for _ in 0..<3 where try isFine() { return }
+    throw Unexpected("never, in three measures: \(try what())")
+}
+
 func contents(of path: String) throws -> [UInt8] {
     let file = fopen(path, "rb")
     guard let file else { throw Unexpected("no \(path)") }

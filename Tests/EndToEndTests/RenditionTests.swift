@@ -50,7 +50,7 @@ extension WebTests {
             // A picture of the only rendition may take the bad link seconds.
             let due = renditions > 1 ? 20 : 3
             // A browser that has little time may ask for a picture now and then.
-            try wait(until: "the good link misses nothing") {
+            try measure("the good link misses nothing") {
                 let (before, asked) = (try good.framesDecoded, try plis())
                 try wait(until: "both go on") {
                     try good.framesDecoded > before + 100 && bad.framesDecoded > beforeBad + due

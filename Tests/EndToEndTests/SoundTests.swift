@@ -67,7 +67,7 @@ extension ViewerTests {
             var start = try seen { $0.packetsReceived > 50 }
             // Without that, it would be as much as is lost. A busy machine conceals some by itself, but not in each 15 s.
             var parts: [Double] = []
-            try wait(until: "little is missed: \(parts)") {
+            try measure("little is missed: \(parts)") {
                 let end = try seen { $0.packetsReceived > start.packetsReceived + 750 && $0.nackCount ?? 0 > 10 }
                 defer { start = end }
                 let concealed = end.concealedSamples - start.concealedSamples

@@ -87,13 +87,13 @@ extension WebTests {
             #expect(lines.count { $0.hasPrefix("a=group:BUNDLE") && $0.split(separator: " ").count == 4 } == 1)
         }
 
-        private func check(_ tracks: [Track], in kinds: [String]) {
+        private func check(_ tracks: [Track], in kinds: [String], over network: Network) throws {
             #expect(tracks.sorted { $0.mid < $1.mid }.map(\.kind) == kinds, "a track for each description")
             #expect(Set(tracks.map(\.mid)) == ["0", "1", "2"])
+            // A busy machine may leave the receiver's socket full.
+            #expect(try tracks.reduce(0) { $0 + $1.lost } <= network.overflowsAtViewer(), "\(tracks)")
             for track in tracks {
                 #expect(track.packets >= 30, "\(track)")
-                // A busy machine may leave the receiver's socket full.
-                #expect(track.lost * 10 <= track.packets, "\(track)")
                 if track.kind == "video" { #expect(track.frames >= 10, "\(track)") }
                 if let rate = track.clockRate { #expect(rate == (track.kind == "video" ? 90_000 : 48_000)) }
             }
@@ -109,7 +109,7 @@ extension WebTests {
             check(ours: answer)
             try pion.tell(answer)
             let tracks = try pion.next(Report.self, "what came").tracks
-            check(tracks, in: ["video", "audio", "video"])
+            try check(tracks, in: ["video", "audio", "video"], over: network)
             #expect(tracks.compactMap(\.clockRate).count == 3)
             let names = Set(tracks.flatMap { $0.names ?? [] })
             #expect(names.count == 1 && names.allSatisfy { answer.contains("cname:\($0)") })
@@ -126,9 +126,10 @@ extension WebTests {
                 network.atViewer(Counterparts.python + [Counterparts.path("aiortc_session.py"), other, "300"])
             )
             try exchange(role, streams, aiortc)
-            check(
-                try aiortc.next(Report.self, "what came").tracks,
-                in: ["video", "video", "audio"]
+            try check(
+                aiortc.next(Report.self, "what came").tracks,
+                in: ["video", "video", "audio"],
+                over: network
             )
             #expect(try streams.next(Message.self, "what came inside of DTLS").data == "100")
             try streams.finish()
@@ -222,7 +223,7 @@ extension WebTests {
                     && tracks.allSatisfy { $0.packets >= 30 && ($0.kind == "audio" || $0.frames >= 10) }
             }
             let all = try tracks()
-            check(all, in: ["video", "video", "audio"])
+            try check(all, in: ["video", "video", "audio"], over: network)
             #expect(all.compactMap(\.clockRate).count == 3)
             try streams.finish()
             try wait(until: "the goodbye is heard") {

@@ -64,7 +64,7 @@ package struct JitterBuffer {
     private static let longestConcealment = 5760
     /// How long the noise of a quiet talker goes on without a packet, of which there is one in 400 ms: 1 s.
     private static let longestQuiet = 48_000
-    /// The loss of a few in a hundred packets is worth the time until their copies come.
+    /// The loss of more than one packet in two hundred is worth the time until their copies come.
     private static let worthwhileLoss = 0.005
 
     private var state = State.silent
