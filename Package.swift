@@ -149,7 +149,7 @@ let package = Package(
 
         .executableTarget(
             name: "workload",
-            dependencies: ["CXCB", "CXTest", "Posix", "Time"],
+            dependencies: ["CXCB", "CXTest", "Posix", "TestSupport", "Time"],
             path: "Benchmarks/Workload",
             swiftSettings: swift
         ),
@@ -184,7 +184,7 @@ let package = Package(
         ),
         .target(
             name: "TestSupport",
-            dependencies: ["Posix", "RTP", "SocketIO", "Time"],
+            dependencies: ["CPNG", "Posix", "RTP", "SocketIO", "Time"],
             path: "Tests/TestSupport",
             swiftSettings: swift
         ),

@@ -43,6 +43,47 @@ final class Picture {
         }
     }
 
+    /// Takes over an I420 picture of the same size, without padding.
+    func take(_ other: [UInt8]) {
+        takeLuma(other)
+        let layout = nv12.layout
+        let (width, height) = (layout.size.width / 2, layout.size.height / 2)
+        let u = layout.size.width * layout.size.height
+        nv12.withMutablePlanes { _, chroma in
+            for row in 0..<height {
+                for x in 0..<width {
+                    let offset = layout.chromaOffset(x: 2 * x, y: 2 * row)
+                    let place = u + row * width + x
+                    chroma.storeBytes(of: other[place], toByteOffset: offset, as: UInt8.self)
+                    chroma.storeBytes(of: other[place + width * height], toByteOffset: offset + 1, as: UInt8.self)
+                }
+            }
+        }
+    }
+
+    /// Peak signal-to-noise ratios against an I420 picture of the same size without padding, in dB: of Y, U and V.
+    func planePSNR(of other: [UInt8]) -> [Double] {
+        let layout = nv12.layout
+        let (width, height) = (layout.size.width / 2, layout.size.height / 2)
+        let chroma = [0, 1].map { plane in
+            let start = 4 * width * height + plane * width * height
+            let squares = nv12.withPlanes { _, chroma in
+                var sum = 0
+                for row in 0..<height {
+                    for x in 0..<width {
+                        let offset = layout.chromaOffset(x: 2 * x, y: 2 * row) + plane
+                        let sample = chroma.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+                        let difference = Int(sample) - Int(other[start + row * width + x])
+                        sum += difference * difference
+                    }
+                }
+                return sum
+            }
+            return squares == 0 ? 99 : 10 * log10(255 * 255 * Double(width * height) / Double(squares))
+        }
+        return [lumaPSNR(of: other)] + chroma
+    }
+
     /// Peak signal-to-noise ratio of the luma against a plane of the same size without padding, in dB.
     func lumaPSNR(of other: [UInt8]) -> Double { lumaPSNR(of: other, rowStep: 1) }
 

@@ -6,10 +6,10 @@ import Synchronization
 import TestSupport
 import Time
 
-private let qualityCommand = "tools/bench quality"
+let qualityCommand = "tools/bench quality"
 
 /// How near received pictures are to the screen while each workload goes on.
-func qualitySections(_ options: RunOptions) -> [Section] { [qualitySection(options)] }
+func qualitySections(_ options: RunOptions) -> [Section] { [qualitySection(options), gallerySection(options)] }
 
 private func qualitySection(_ options: RunOptions) -> Section {
     let contenders = [Contender.oriel, .orielAV1, .ffmpegByArea, .plainFFmpegByArea]
@@ -72,7 +72,7 @@ private func qualitySection(_ options: RunOptions) -> Section {
 }
 
 /// Pictures as they were received, I420, with the time.
-private final class Received: Sendable {
+final class Received: Sendable {
     private let pictures = Mutex<[(picture: [UInt8], time: Instant)]>([])
     private let isKept = Atomic<Bool>(false)
 
@@ -136,5 +136,5 @@ private func quality(of contender: Contender, on kind: String) throws -> Double 
 }
 
 extension Contender {
-    fileprivate var codec: String { name == Contender.orielAV1.name ? "AV1" : "VP8" }
+    var codec: String { name == Contender.orielAV1.name ? "AV1" : "VP8" }
 }

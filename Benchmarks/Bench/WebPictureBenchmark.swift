@@ -73,7 +73,7 @@ private let joinAgain = """
             for (let i = 0; i < 1280 * 180; ++i) {
                 const p = (Math.floor(i / 1280) * 4 * 1280 + i % 1280) * 4;
                 text += String.fromCharCode(
-                    16.5 + 219 / 255 * (0.2126 * data[p] + 0.7152 * data[p + 1] + 0.0722 * data[p + 2]));
+                    16.5 + 219 / 255 * (0.299 * data[p] + 0.587 * data[p + 1] + 0.114 * data[p + 2]));
             }
             return {at, luma: btoa(text)};
         });

@@ -1,11 +1,12 @@
 /// What to draw.
 enum Scene: String {
-    case still, typing, scrolling, motion, window, pointer, area, counter, news, pattern, pages, film, demo
+    case still, typing, scrolling, motion, window, pointer, area, counter, news, pattern, pages, film, demo, chart,
+        pictures
 
     /// Changes a second, unless told otherwise.
     var defaultRate: Double {
         switch self {
-        case .still: 1
+        case .still, .chart, .pictures: 1
         case .pages: 0.25
         case .film: 20
         case .typing: 16
@@ -23,6 +24,8 @@ struct Options {
     private(set) var seconds: Double?
     /// How much of the screen changes, above 0 and up to 1.
     private(set) var share = 0.01
+    /// Files to show.
+    private(set) var pictures: [String] = []
 
     init(_ arguments: some Sequence<String>) throws(WorkloadError) {
         var rest = Array(arguments)
@@ -38,10 +41,12 @@ struct Options {
             case "--display": display = value
             case "--fps", "--rate": rate = try Self.positive(value, name)
             case "--share": share = min(1, try Self.positive(value, name))
+            case "--picture": pictures.append(value)
             case "--seconds": seconds = try Self.positive(value, name)
             default: throw .usage("unknown option \(name)")
             }
         }
+        if scene == .pictures, pictures.isEmpty { throw .usage("name a file by --picture") }
     }
 
     private static func positive(_ text: String, _ name: String) throws(WorkloadError) -> Double {

@@ -40,6 +40,12 @@ struct PixelFormat {
         scale(colour >> 16 & 255, red) | scale(colour >> 8 & 255, green) | scale(colour & 255, blue)
     }
 
+    /// The colour 0xRRGGBB that a screen of this depth shows for one.
+    func shown(_ colour: UInt32) -> UInt32 {
+        let pixel = pixel(colour)
+        return level(pixel, red) << 16 | level(pixel, green) << 8 | level(pixel, blue)
+    }
+
     /// Stores a pixel value at an address.
     func store(_ pixel: UInt32, _ bytes: UnsafeMutableRawPointer) {
         if bytesPerPixel == 4 {
@@ -64,6 +70,12 @@ struct PixelFormat {
         if mask == 0 { return 0 }
         let largest = mask >> mask.trailingZeroBitCount
         return ((level * largest + 127) / 255) << mask.trailingZeroBitCount
+    }
+
+    private func level(_ pixel: UInt32, _ mask: UInt32) -> UInt32 {
+        if mask == 0 { return 0 }
+        let largest = mask >> mask.trailingZeroBitCount
+        return ((pixel & mask) >> mask.trailingZeroBitCount * 255 + largest / 2) / largest
     }
 
     private static func rootVisual(_ screen: UnsafeMutablePointer<xcb_screen_t>) -> xcb_visualtype_t? {

@@ -4,8 +4,8 @@ import Glibc
 @main
 enum Workload {
     static let usage = """
-        usage: workload still|typing|scrolling|motion|window|pointer|area|counter|news|pattern|pages|film|demo \
-        [--display :0] [--fps N | --rate N] [--seconds N] [--share 0.01]
+        usage: workload still|typing|scrolling|motion|window|pointer|area|counter|news|pattern|pages|film|demo|chart|pictures \
+        [--display :0] [--fps N | --rate N] [--seconds N] [--share 0.01] [--picture FILE.png]…
         """
 
     static func main() {
@@ -27,6 +27,8 @@ enum Workload {
             case .pages: try drawPages(on: screen, &pace)
             case .film: try drawFilm(on: screen, &pace)
             case .demo: try drawDemo(on: screen, &pace)
+            case .chart: try drawChart(on: screen, &pace)
+            case .pictures: try showPictures(options.pictures, on: screen, &pace)
             }
         } catch {
             let message = "workload: \(error)\n"
@@ -42,6 +44,7 @@ enum WorkloadError: Error, CustomStringConvertible {
     case connectionLost
     case noFont
     case unsupportedScreen(depth: UInt8)
+    case unreadablePicture(String)
 
     var description: String {
         switch self {
@@ -50,6 +53,7 @@ enum WorkloadError: Error, CustomStringConvertible {
         case .connectionLost: "the connection to the display was lost"
         case .noFont: "the X server has none of the fonts 9x15 and fixed"
         case .unsupportedScreen(let depth): "cannot draw on a screen of depth \(depth)"
+        case .unreadablePicture(let path): "cannot read \(path) as PNG"
         }
     }
 

@@ -1,4 +1,4 @@
-/* The layout of an Oriel bridge, version 1.1 of the frames and 1.0 of the sound, for programs that read or write them in C or C++.
+/* The layout of an Oriel bridge, version 2.0 of the frames and 1.0 of the sound, for programs that read or write them in C or C++.
  *
  * What the fields mean, in which order to load and store them, and how to find and follow a broadcast is told in the article
  * "The format of a bridge" of the library FrameBridge. All integers are little-endian, all times nanoseconds of
@@ -17,13 +17,13 @@
 #define ORIEL_BRIDGE_NV12 UINT32_C(0x3231564E) /* "NV12" */
 
 enum {
-    ORIEL_BRIDGE_MAJOR = 1,
-    ORIEL_BRIDGE_MINOR = 1,
+    ORIEL_BRIDGE_MAJOR = 2,
+    ORIEL_BRIDGE_MINOR = 0,
     ORIEL_BRIDGE_PAGE = 4096,
     ORIEL_BRIDGE_SLOTS = 3,
     ORIEL_BRIDGE_TILE = 64,
     ORIEL_BRIDGE_MAX_SIDE = 16384,
-    ORIEL_BRIDGE_BT709 = 1,
+    ORIEL_BRIDGE_BT601 = 6,
     ORIEL_BRIDGE_LIMITED = 0
 };
 

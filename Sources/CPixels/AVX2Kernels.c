@@ -19,7 +19,7 @@ AVX2 static inline __m256i in_order(__m256i packed) {
 
 /// The luma of 16 pixels in 16 bits each: pixels 0-3 of each input in the low lane, 4-7 in the high one.
 AVX2 static inline __m256i luma_of_16(__m256i pixels0, __m256i pixels1) {
-    // maddubs multiplies unsigned by signed. 157 does not fit a signed byte, but pixel - 128 does.
+    // maddubs multiplies unsigned by signed. 129 does not fit a signed byte, but pixel - 128 does.
     const __m256i coefficients = _mm256_set1_epi32(LUMA_B | LUMA_G << 8 | LUMA_R << 16);
     const __m256i sign = _mm256_set1_epi8((char)0x80);
     const __m256i bias = _mm256_set1_epi16(LUMA_BIAS + 128 * (LUMA_B + LUMA_G + LUMA_R));

@@ -1,7 +1,7 @@
 #include "CPixels.h"
 
-// The inverse of BT.709, limited range, in 1/65536: 255/219, and 255/224 times 1.5748, 0.18732, 0.46812 and 1.8556.
-enum { LUMA = 76309, R_CR = 117489, G_CB = -13975, G_CR = -34925, B_CB = 138438 };
+// The inverse of BT.601, limited range, in 1/65536: 255/219, and 255/224 times 1.402, 0.34414, 0.71414 and 1.772.
+enum { LUMA = 76309, R_CR = 104597, G_CB = -25675, G_CR = -53279, B_CB = 132201 };
 
 static inline uint8_t clamp(int32_t value) {
     int32_t rounded = (value + (1 << 15)) >> 16;

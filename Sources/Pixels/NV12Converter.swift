@@ -1,6 +1,6 @@
 internal import CPixels
 
-/// Converts packed RGB of any format to NV12: BT.709, limited range, a chroma sample being the mean of four pixels.
+/// Converts packed RGB of any format to NV12: BT.601, limited range, a chroma sample being the mean of four pixels.
 ///
 /// BGRX goes straight through the kernels; every other format is first expanded to BGRX, two rows at a time.
 /// NV12 has even sizes only. Where the source is odd, its last column or row is repeated: cutting it off would lose

@@ -1,4 +1,4 @@
-/// A picture in memory of its own, 64-byte aligned: BT.709, limited range (luma 16...235, chroma 16...240).
+/// A picture in memory of its own, 64-byte aligned: BT.601, limited range (luma 16...235, chroma 16...240).
 package struct NV12Picture: ~Copyable, @unchecked Sendable {  // the memory has one owner
     package let layout: NV12Layout
     private let memory: UnsafeMutableRawBufferPointer

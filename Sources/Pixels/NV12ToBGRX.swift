@@ -1,6 +1,6 @@
 internal import CYUV
 
-/// Writes a picture as pixels of bytes blue, green, red and 255, from BT.709, limited range, for an X server.
+/// Writes a picture as pixels of bytes blue, green, red and 255, from BT.601, limited range, for an X server.
 ///
 /// - Parameters:
 ///   - picture: in even size.

@@ -1,6 +1,6 @@
 internal import CPixels
 
-/// The picture as bytes R, G, B, row after row without padding: from BT.709, limited range, for image files.
+/// The picture as bytes R, G, B, row after row without padding: from BT.601, limited range, for image files.
 ///
 /// - Parameters:
 ///   - luma: The luma plane.

@@ -15,6 +15,8 @@ package struct HeaderExtensions: Equatable, Sendable {
     package var dependencyDescriptor: UInt8?
     /// urn:ietf:params:rtp-hdrext:ssrc-audio-level (RFC 6464): how loud a packet of sound is. Taken, never sent.
     package var soundLevel: UInt8?
+    /// http://www.webrtc.org/experiments/rtp-hdrext/color-space: without it, some receivers guess the matrix of VP8 by the size.
+    package var colourSpace: UInt8?
 
     package init(
         mid: UInt8? = nil,
@@ -22,7 +24,8 @@ package struct HeaderExtensions: Equatable, Sendable {
         captureTime: UInt8? = nil,
         transportNumber: UInt8? = nil,
         dependencyDescriptor: UInt8? = nil,
-        soundLevel: UInt8? = nil
+        soundLevel: UInt8? = nil,
+        colourSpace: UInt8? = nil
     ) {
         self.mid = mid
         self.playoutDelay = playoutDelay
@@ -30,6 +33,7 @@ package struct HeaderExtensions: Equatable, Sendable {
         self.transportNumber = transportNumber
         self.dependencyDescriptor = dependencyDescriptor
         self.soundLevel = soundLevel
+        self.colourSpace = colourSpace
     }
 }
 
@@ -44,10 +48,15 @@ struct HeaderExtensionValues {
     /// One more with each packet of all streams to the peer, modulo 65536.
     var transportNumber: UInt16?
     var dependency: DependencyDescriptor?
+    var tellsColourSpace = false
 
     /// Bytes that extensions may take at most: the header, a mid of 16 bytes, playout delay, capture time, transport-wide
-    /// number and dependency descriptor.
-    static let maximumSize = 4 + (17 + 4 + 9 + 3 + (1 + DependencyDescriptor.longest) + 3) / 4 * 4
+    /// number, dependency descriptor and colour space.
+    static let maximumSize = 4 + (17 + 4 + 9 + 3 + (1 + DependencyDescriptor.longest) + 5 + 3) / 4 * 4
+
+    /// By the numbers of ITU-T H.273: primaries and transfer of BT.709, the matrix of BT.601; then limited range and chroma between
+    /// its four pixels, in bits 4 to 5, 2 to 3 and 0 to 1.
+    private static let colourSpace: [UInt8] = [1, 1, 6, 1 << 4 | 2 << 2 | 2]
 
     /// Appends the extension header and its elements, if there are any (RFC 8285 §4.2).
     ///
@@ -76,6 +85,10 @@ struct HeaderExtensionValues {
             let size = dependency.structure == nil ? 3 : DependencyDescriptor.longest
             packet.append(identifier << 4 | UInt8(size - 1))
             dependency.write(to: &packet)
+        }
+        if let identifier = identifiers.colourSpace, tellsColourSpace {
+            packet.append(identifier << 4 | UInt8(Self.colourSpace.count - 1))
+            packet.append(contentsOf: Self.colourSpace)
         }
         let length = packet.count - start - 4
         if length == 0 {

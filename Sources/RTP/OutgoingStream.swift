@@ -332,7 +332,9 @@ package struct OutgoingStream {
                 frameNumber: packet.frame.number,
                 isKeyframe: packet.frame.keyframe != nil,
                 structure: packet.isFirst ? packet.frame.keyframe : nil
-            )
+            ),
+            // libwebrtc looks for it there.
+            tellsColourSpace: packet.isLast && packet.frame.keyframe != nil
         )
         if values.write(parameters.extensions, to: &bytes) { bytes[start] |= 0x10 }
     }

@@ -1,7 +1,7 @@
 package import Pixels
 
 extension CursorShape {
-    /// Blends the image onto an NV12 picture (BT.709, limited range), clipped at its edges.
+    /// Blends the image onto an NV12 picture (BT.601, limited range), clipped at its edges.
     ///
     /// - Parameters:
     ///   - left: the picture's column under the left edge of the image; may be negative or beyond the picture.
@@ -78,9 +78,9 @@ private struct Colour {
         blue = Int(pixel & 255)
     }
 
-    var luma: Int { 11_966 * red + 40_254 * green + 4_064 * blue }
-    var blueDifference: Int { -6_596 * red - 22_189 * green + 28_785 * blue }
-    var redDifference: Int { 28_784 * red - 26_145 * green - 2_639 * blue }
+    var luma: Int { 16_829 * red + 33_039 * green + 6_416 * blue }
+    var blueDifference: Int { -9_714 * red - 19_071 * green + 28_785 * blue }
+    var redDifference: Int { 28_784 * red - 24_103 * green - 4_681 * blue }
 
     static func + (left: Colour, right: Colour) -> Colour {
         var sum = left

@@ -39,6 +39,7 @@ import Testing
                 "a=rtcp-fb:98 nack",
                 "a=rtcp-fb:98 nack pli",
                 "a=rtcp-fb:98 ccm fir",
+                "a=extmap:1 http://www.webrtc.org/experiments/rtp-hdrext/color-space",
                 "a=framerate:30",
                 "a=recvonly",
             ]

@@ -79,7 +79,7 @@ struct Simulation {
         var expected = 0
         for picture in 0..<1800 {
             try simulation.send(picture == 0 ? 100_000 : 3000, isKeyframe: picture == 0)
-            expected += picture == 0 ? 85 : 3
+            expected += picture == 0 ? 86 : 3
             try simulation.advance(milliseconds: 33)
         }
         let packets = simulation.rtp.map(\.packet)

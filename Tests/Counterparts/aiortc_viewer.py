@@ -10,7 +10,6 @@ from aiortc import MediaStreamTrack, RTCConfiguration, RTCPeerConnection, RTCSes
 from aiortc.codecs.opus import OpusEncoder
 from aiortc.mediastreams import MediaStreamError
 from av import AudioFrame
-from av.video.reformatter import Colorspace
 
 from png import write_png
 from whep import protection_profile, run
@@ -113,7 +112,7 @@ class Viewer:
         return details
 
     def write_last(self, path):
-        rgb = self.last.reformat(format="rgb24", src_colorspace=Colorspace.ITU709)
+        rgb = self.last.reformat(format="rgb24")
         write_png(path, rgb.width, rgb.height, rgb.planes[0].line_size, bytes(rgb.planes[0]))
 
     async def close(self):

@@ -15,10 +15,12 @@ from png import write_png  # noqa: E402
 from whep import run  # noqa: E402
 
 DECODERS = {"VP8": "rtpvp8depay request-keyframe=true ! vp8dec", "VP9": "rtpvp9depay request-keyframe=true ! vp9dec"}
-RGB = 'capssetter caps="video/x-raw,colorimetry=bt709" ! videoconvert ! video/x-raw,format=RGB !'
+RGB = 'videoconvert ! video/x-raw,format=RGB !'
 OPUS = "application/x-rtp,media=audio,encoding-name=OPUS,payload=111,clock-rate=48000,encoding-params=(string)2"
 SOUND = "audio/x-raw,format=S16LE,rate=48000,channels=2,layout=interleaved"
 FEEDBACK = "rtcp-fb-nack-pli=true,rtcp-fb-ccm-fir=true"
+# Without it, decoders guess the matrix by the size of the picture.
+COLOURS = "extmap-9=(string)http://www.webrtc.org/experiments/rtp-hdrext/color-space"
 
 
 class Viewer:
@@ -42,7 +44,7 @@ class Viewer:
     async def offer(self):
         codecs = [self.arguments.codec] if self.arguments.codec else list(DECODERS)
         caps = "; ".join(
-            f"application/x-rtp,media=video,encoding-name={name},payload={payload},clock-rate=90000,{FEEDBACK}"
+            f"application/x-rtp,media=video,encoding-name={name},payload={payload},clock-rate=90000,{FEEDBACK},{COLOURS}"
             for payload, name in enumerate(codecs, 96)
         )
         receive_only = GstWebRTC.WebRTCRTPTransceiverDirection.RECVONLY

@@ -62,7 +62,7 @@ def parse_arguments(description, relay, png, sound, talk):
         parser.add_argument("--ask", action="store_true", help="ask to speak")
         parser.add_argument("--badly", action="store_true", help="send packets that are none, a thousand a second")
     if png:
-        parser.add_argument("--png", metavar="FILE", help="write the last picture, read as BT.709 of limited range")
+        parser.add_argument("--png", metavar="FILE", help="write the last picture in the colours that this stack gives it")
     return parser.parse_args()
 
 

@@ -4,6 +4,7 @@ import asyncio
 
 import webrtc
 
+from png import write_png
 from recording import record, with_both_channels
 from whep import protection_profile, run
 
@@ -11,6 +12,7 @@ from whep import protection_profile, run
 class Viewer:
     def __init__(self, arguments):
         self.arguments = arguments
+        self.last = None
 
     async def offer(self):
         configuration = webrtc.RTCConfiguration()
@@ -24,7 +26,9 @@ class Viewer:
         if self.arguments.relay_only:
             configuration.ice_transport_policy = "relay"
         self.connection = webrtc.RTCPeerConnection(configuration)
-        self.connection.add_transceiver("video", webrtc.RTCRtpTransceiverInit(direction="recvonly"))
+        video = self.connection.add_transceiver("video", webrtc.RTCRtpTransceiverInit(direction="recvonly"))
+        if self.arguments.png:
+            self.keeping = asyncio.ensure_future(self.keep_last(video.receiver.track))
         if self.arguments.sound:
             sound = self.connection.add_transceiver("audio", webrtc.RTCRtpTransceiverInit(direction="recvonly"))
             self.recording = asyncio.ensure_future(record(sound.receiver.track, self.arguments.sound))
@@ -38,6 +42,15 @@ class Viewer:
 
     async def accept(self, answer):
         await self.connection.set_remote_description(webrtc.RTCSessionDescriptionInit(type="answer", sdp=answer))
+
+    async def keep_last(self, track):
+        """Keeps the red, green and blue of the last picture, and a byte of nothing behind each three."""
+        async for frame in webrtc.MediaStreamTrackProcessor(webrtc.MediaStreamTrackProcessorInit(track=track)).readable:
+            with frame:
+                options = webrtc.VideoFrameCopyToOptions(format="RGBX")
+                pixels = bytearray(frame.allocation_size(options))
+                frame.copy_to(pixels, options)
+                self.last = frame.visible_rect.width, frame.visible_rect.height, pixels
 
     async def progress(self):
         _, video = await self.stats()
@@ -54,6 +67,12 @@ class Viewer:
         details = {}
         if video:
             details["width"], details["height"] = video.frame_width, video.frame_height
+        if self.arguments.png and self.last:
+            width, height, pixels = self.last
+            rgb = bytearray(3 * width * height)
+            for channel in range(3):
+                rgb[channel::3] = pixels[channel::4]
+            write_png(self.arguments.png, int(width), int(height), 3 * int(width), bytes(rgb))
         for transport in stats.values():
             if transport.type.value != "transport":
                 continue
@@ -70,4 +89,4 @@ class Viewer:
 
 
 if __name__ == "__main__":
-    run(Viewer, __doc__, relay=True, sound=True)
+    run(Viewer, __doc__, relay=True, png=True, sound=True)

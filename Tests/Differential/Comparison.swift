@@ -4,11 +4,15 @@ import Pixels
 import VideoEncoding
 
 extension PlanarPicture {
-    /// How far luma is from that of a picture of the same size.
-    ///
-    /// - Returns: the peak signal-to-noise ratio in dB, 99 for no difference, and the largest mean square error of a
-    ///   macroblock.
-    func distance(to other: borrowing NV12Picture) -> (decibels: Double, worst: Double) {
+    /// Peak signal-to-noise ratios of the planes in dB, 99 for no difference, and the largest mean square error of a
+    /// macroblock's luma.
+    struct Distance {
+        let y: Double, u: Double, v: Double
+        let worst: Double
+    }
+
+    /// How far it is from a picture of the same size.
+    func distance(to other: borrowing NV12Picture) -> Distance {
         let (size, stride) = (size, other.layout.lumaStride)
         let columns = (size.width + 15) / 16
         var sums = [Int](repeating: 0, count: columns * ((size.height + 15) / 16))
@@ -22,9 +26,33 @@ extension PlanarPicture {
                 }
             }
         }
-        let sum = sums.reduce(0, +)
-        let mean = Double(sum) / Double(size.width * size.height)
-        return (sum == 0 ? 99 : min(99, 10 * log10(255 * 255 / mean)), Double(sums.max()!) / 256)
+        return Distance(
+            y: Self.decibels(sums.reduce(0, +), of: size.width * size.height),
+            u: chromaDecibels(u, to: other, 0),
+            v: chromaDecibels(v, to: other, 1),
+            worst: Double(sums.max()!) / 256
+        )
+    }
+
+    /// - Parameter offset: of the samples in the other picture's pairs.
+    private func chromaDecibels(_ plane: [UInt8], to other: borrowing NV12Picture, _ offset: Int) -> Double {
+        let (width, height, stride) = (size.width / 2, size.height / 2, other.layout.chromaStride)
+        var sum = 0
+        other.withPlanes { _, chroma in
+            chroma.withUnsafeBytes { chroma in
+                for row in 0..<height {
+                    for x in 0..<width {
+                        let difference = Int(plane[row * width + x]) - Int(chroma[row * stride + 2 * x + offset])
+                        sum += difference * difference
+                    }
+                }
+            }
+        }
+        return Self.decibels(sum, of: width * height)
+    }
+
+    private static func decibels(_ squares: Int, of samples: Int) -> Double {
+        squares == 0 ? 99 : min(99, 10 * log10(255 * 255 * Double(samples) / Double(squares)))
     }
 
     /// The first place in which it differs from a picture of the same size, for people.

@@ -123,7 +123,7 @@ struct Desktop: ~Copyable {
                         let line = luma.baseAddress! + row * layout.lumaStride
                         let colours = pairs + row % 2 * layout.size.width
                         memset(line + part.x, wallpaper, part.width)
-                        memset(colours + part.x, 120, part.width)
+                        fillChroma(colours + part.x, part.width, u: 112, v: 138)
                         for window in windows { window.paint(row, columns, luma: line, chroma: colours) }
                         if pointer.y..<pointer.y + pointer.height ~= row {
                             let arrow = columns.clamped(to: pointer.x..<pointer.x + 1 + (row - pointer.y) / 2)
@@ -156,5 +156,15 @@ struct Desktop: ~Copyable {
                 + Int(second.load(fromByteOffset: index, as: UInt8.self))
             target.storeBytes(of: UInt8((sum + 1) / 2), toByteOffset: index, as: UInt8.self)
         }
+    }
+}
+
+/// Fills a row of interleaved chroma.
+///
+/// - Parameter count: in bytes, even.
+func fillChroma(_ row: UnsafeMutableRawPointer, _ count: Int, u: UInt8, v: UInt8) {
+    let pair = UInt16(u) | UInt16(v) << 8
+    for offset in stride(from: 0, to: count & ~1, by: 2) {
+        row.storeBytes(of: pair.littleEndian, toByteOffset: offset, as: UInt16.self)
     }
 }

@@ -2,7 +2,8 @@ import Glibc
 import Pixels
 import TestSupport
 
-/// A window of a `Desktop`: a page that is longer than the window and scrolls in it, or film.
+/// A window of a `Desktop`: a page that is longer than the window and scrolls in it, or film. A page is of text, or a part of a
+/// screen of the gallery.
 struct DesktopWindow {
     private static let glyph = (width: 8, height: 11)
 
@@ -34,6 +35,7 @@ struct DesktopWindow {
         luma.withUnsafeMutableBytes { _ = memset($0.baseAddress!, Int32(paper), $0.count) }
         chroma.withUnsafeMutableBytes { _ = memset($0.baseAddress!, 128, $0.count) }
         if isFilm { return roll(&random) }
+        if random.next() & 3 == 0 { return showGallery(&random) }
         for line in 0..<pageHeight / lineHeight {
             let y = line * lineHeight
             if Int.random(in: 0..<12, using: &random) == 0 { continue }
@@ -45,6 +47,25 @@ struct DesktopWindow {
             }
             if random.next() & 3 == 0 {
                 tint(PixelRect(x: 0, y: y, width: max(2, end / 4) & ~1, height: lineHeight), &random)
+            }
+        }
+    }
+
+    /// Fills the page with a part of a screen, again and again.
+    private mutating func showGallery(_ random: inout SplitMix) {
+        let screen = Gallery.shared.picture(GalleryPicture.names.randomElement(using: &random)!)
+        let (left, top) = (
+            Int.random(in: 0..<screen.width, using: &random), Int.random(in: 0..<screen.height, using: &random)
+        )
+        for y in 0..<pageHeight {
+            for x in stride(from: 0, to: frame.width, by: 2) {
+                func colour(_ x: Int) -> UInt32 { screen.colour((left + x) % screen.width, (top + y) % screen.height) }
+                let (first, second) = (YUV(colour(x)), YUV(colour(x + 1)))
+                let place = y * frame.width + x
+                (luma[place], luma[place + 1]) = (UInt8(first.y), UInt8(second.y))
+                (chroma[place], chroma[place + 1]) = (
+                    UInt8((first.u + second.u + 1) / 2), UInt8((first.v + second.v + 1) / 2)
+                )
             }
         }
     }
@@ -63,6 +84,10 @@ struct DesktopWindow {
                 memset(line, Int32(16 + shade), frame.width)
                 let start = Int(random.next() & 0xffff) % frame.width
                 memset(line + start, Int32(200 - shade), min(frame.width - start, 12))
+            }
+            chroma.withUnsafeMutableBytes {
+                let line = $0.baseAddress! + row * frame.width
+                fillChroma(line, frame.width, u: UInt8(96 + shade / 4), v: UInt8(160 - shade / 4))
             }
         }
     }
@@ -87,9 +112,9 @@ struct DesktopWindow {
     }
 
     private mutating func tint(_ part: PixelRect, _ random: inout SplitMix) {
-        let value = Int32.random(in: 128 - 60...128 + 60, using: &random)
+        let (u, v) = (UInt8.random(in: 128 - 60...128 + 60, using: &random), UInt8(random.next() & 127) + 64)
         for row in part.y..<min(part.y + part.height, pageHeight) {
-            chroma.withUnsafeMutableBytes { _ = memset($0.baseAddress! + row * frame.width, value, part.width) }
+            chroma.withUnsafeMutableBytes { fillChroma($0.baseAddress! + row * frame.width, part.width, u: u, v: v) }
         }
     }
 

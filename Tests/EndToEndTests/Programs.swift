@@ -46,7 +46,9 @@ final class Broadcast {
     var sdp: String { folder.file("screen.sdp") }
 
     /// Starts `oriel start` and waits until it broadcasts.
-    func start(_ arguments: String...) throws -> Subprocess {
+    func start(_ arguments: String...) throws -> Subprocess { try start(arguments) }
+
+    func start(_ arguments: [String]) throws -> Subprocess {
         let capture = try Subprocess([oriel, "start", "--display", display, "--dir", directory] + arguments)
         try wait(until: "the broadcast is live: \(capture.errorOutput)") {
             if let exit = capture.status() { throw Unexpected("\(exit): \(capture.errorOutput)") }

@@ -14,6 +14,17 @@ final class Receiver: Sendable {
         case gstreamerWithoutSession
     }
 
+    /// Rows of 1280x720 without padding.
+    enum Format: String {
+        case i420 = "I420", rgb = "RGB"
+
+        fileprivate var frameBytes: Int {
+            width * height * (self == .i420 ? 3 : 6) / 2
+        }
+
+        fileprivate var nameInFFmpeg: String { self == .i420 ? "yuv420p" : "rgb24" }
+    }
+
     static let width = 1280
     static let height = 720
 
@@ -32,11 +43,13 @@ final class Receiver: Sendable {
 
     /// - Parameters:
     ///   - sdp: the description of the sender, whose port is replaced by this one.
-    ///   - onFrame: gets each picture, I420 rows of 1280x720 without padding.
+    ///   - format: of the pictures, which the program converts as it thinks right.
+    ///   - onFrame: gets each picture.
     init(
         _ kind: Kind,
         sdp: String,
         port: UInt16,
+        as format: Format = .i420,
         in folder: TemporaryDirectory,
         onFrame: @escaping @Sendable ([UInt8]) -> Void = { _ in }
     ) throws {
@@ -51,9 +64,13 @@ final class Receiver: Sendable {
         let writing = FileDescriptor(taking: ends[1])
         let reading = ends[0]
         process = Process(
-            program: try Subprocess(kind.command(path, port), environment: kind.environment, passing: writing.raw)
+            program: try Subprocess(
+                kind.command(path, port, format),
+                environment: kind.environment,
+                passing: writing.raw
+            )
         )
-        let frames = FrameStream(reading, frameBytes: Self.width * Self.height * 3 / 2)
+        let frames = FrameStream(reading, frameBytes: format.frameBytes)
         _ = try Thread { [self] in
             while let frame = frames.next() {
                 onFrame(frame)
@@ -96,28 +113,30 @@ final class Receiver: Sendable {
 }
 
 extension Receiver.Kind {
-    fileprivate func command(_ sdp: String, _ port: UInt16) -> [String] {
+    fileprivate func command(_ sdp: String, _ port: UInt16, _ format: Receiver.Format) -> [String] {
         switch self {
         case .ffmpeg, .newerFFmpeg:
             [
                 self == .ffmpeg ? "ffmpeg" : Counterparts.ffmpeg, "-nostdin", "-hide_banner", "-loglevel", "warning",
                 // It would wait for 20 frames to guess their rate, which a picture at rest does not have.
                 "-protocol_whitelist", "file,udp,rtp", "-buffer_size", "4000000", "-fpsprobesize", "0", "-i", sdp,
-                "-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-pix_fmt", "yuv420p", "-f", "rawvideo",
+                "-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-pix_fmt", format.nameInFFmpeg, "-f",
+                "rawvideo",
                 "pipe:3",
             ]
         case .gstreamer:
             [
                 // Late packets, as a busy machine brings them, are none that are lost.
                 "gst-launch-1.0", "-q", "filesrc", "location=\(sdp)", "!", "sdpdemux", "latency=10000", "!",
-                "decodebin",
-                "!", "video/x-raw,format=I420", "!", "fdsink", "fd=3", "sync=false",
+                "decodebin", "!", "videoconvert", "!", "video/x-raw,format=\(format.rawValue)", "!", "fdsink", "fd=3",
+                "sync=false",
             ]
         case .gstreamerWithoutSession:
             [
                 "gst-launch-1.0", "-q", "udpsrc", "port=\(port)", "buffer-size=4000000",
                 "caps=application/x-rtp,media=video,clock-rate=90000,encoding-name=VP8,payload=96", "!", "rtpvp8depay",
-                "!", "vp8dec", "!", "video/x-raw,format=I420", "!", "fdsink", "fd=3", "sync=false",
+                "!", "vp8dec", "!", "videoconvert", "!", "video/x-raw,format=\(format.rawValue)", "!", "fdsink", "fd=3",
+                "sync=false",
             ]
         }
     }

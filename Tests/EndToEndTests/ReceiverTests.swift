@@ -225,7 +225,7 @@ private func independentGrab(of server: XServer, in folder: TemporaryDirectory) 
         "ffmpeg", "-nostdin", "-y", "-loglevel", "error", "-f", "x11grab", "-draw_mouse", "0", "-video_size",
         "1920x1080",
         "-i", server.display, "-frames:v", "1", "-vf",
-        "scale=out_color_matrix=bt709:out_range=tv,format=yuv444p,scale=1280:720:flags=area,format=yuv420p",
+        "scale=out_color_matrix=bt601:out_range=tv,format=yuv444p,scale=1280:720:flags=area,format=yuv420p",
         "-f", "rawvideo", path,
     ])
     return try contents(of: path)

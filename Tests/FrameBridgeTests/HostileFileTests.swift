@@ -60,13 +60,19 @@ import Testing
         var header = [UInt8](repeating: 0, count: 64)
         let file = open(folder.framesFile()!, O_RDWR)
         pread(file, &header, 64, 0)
-        header[Layout.Header.major] = 2
+        header[Layout.Header.major] = UInt8(Layout.major + 1)
         let sum = CRC32C.checksum(header.span.bytes.extracting(..<60))
         withUnsafeBytes(of: sum) { header.replaceSubrange(60..<64, with: $0) }
         pwrite(file, header, 64, 0)
         close(file)
         var reader = try FrameReader(directory: directory)
-        #expect(throws: BridgeError.newerLayout(path: folder.framesFile()!, found: 2, supported: 1)) {
+        #expect(
+            throws: BridgeError.newerLayout(
+                path: folder.framesFile()!,
+                found: Int(Layout.major) + 1,
+                supported: Int(Layout.major)
+            )
+        ) {
             try reader.read { _ in }
         }
     }

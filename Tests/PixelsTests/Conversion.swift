@@ -33,12 +33,12 @@ func convert(
     return Planes(luma: luma.contents, chroma: chroma.contents, isIntact: luma.isIntact && chroma.isIntact)
 }
 
-/// BT.709, limited range, from the definition.
+/// BT.601, limited range, from the definition.
 func exactLuma(_ r: Double, _ g: Double, _ b: Double) -> Double {
-    16 + 219 * (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255
+    16 + 219 * (0.299 * r + 0.587 * g + 0.114 * b) / 255
 }
 
 func exactChroma(_ r: Double, _ g: Double, _ b: Double) -> (cb: Double, cr: Double) {
-    let luma = 0.2126 * r + 0.7152 * g + 0.0722 * b
-    return (128 + 224 * (b - luma) / 1.8556 / 255, 128 + 224 * (r - luma) / 1.5748 / 255)
+    let luma = 0.299 * r + 0.587 * g + 0.114 * b
+    return (128 + 224 * (b - luma) / 1.772 / 255, 128 + 224 * (r - luma) / 1.402 / 255)
 }

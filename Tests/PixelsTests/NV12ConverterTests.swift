@@ -25,8 +25,8 @@ struct NV12ConverterTests {
     }
 
     @Test(arguments: [(2, 2), (34, 6), (101, 7), (1, 1), (64, 3)])
-    func followsTheDefinitionOfBT709(width: Int, height: Int) {
-        var generator = SplitMix(seed: 709)
+    func followsTheDefinitionOfBT601(width: Int, height: Int) {
+        var generator = SplitMix(seed: 601)
         let rowBytes = 4 * width
         let source = generator.bytes(rowBytes * height)
         let layout = NV12Layout(size: PixelSize(width: width, height: height).roundedUpToEven)

@@ -9,7 +9,8 @@ import Testing
         playoutDelay: 14,
         captureTime: 1,
         transportNumber: 7,
-        dependencyDescriptor: 2
+        dependencyDescriptor: 2,
+        colourSpace: 8
     )
 
     private func bytes(_ values: HeaderExtensionValues, _ identifiers: HeaderExtensions) -> [UInt8]? {
@@ -41,6 +42,9 @@ import Testing
             )
         )
         #expect(bytes(dependency, all) == [0xBE, 0xDE, 0, 1, 0x22, 0x81, 3, 4])
+        // https://webrtc.googlesource.com/src/+/refs/heads/main/docs/native-code/rtp-hdrext/color-space
+        let colour = HeaderExtensionValues(tellsColourSpace: true)
+        #expect(bytes(colour, all) == [0xBE, 0xDE, 0, 2, 0x83, 1, 1, 6, 0x1A, 0, 0, 0])
         let everything = HeaderExtensionValues(
             mid: "0",
             asksForImmediatePlayout: true,
@@ -92,7 +96,8 @@ import Testing
                 frameNumber: .max,
                 isKeyframe: true,
                 structure: (.max, .max)
-            )
+            ),
+            tellsColourSpace: true
         )
         let written = try #require(bytes(longest, all))
         #expect(written.count == HeaderExtensionValues.maximumSize)

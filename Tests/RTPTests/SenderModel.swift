@@ -68,7 +68,8 @@ struct SenderModel {
             extensions: HeaderExtensions(
                 mid: Bool.random(using: &random) ? 3 : nil,
                 playoutDelay: Bool.random(using: &random) ? 4 : nil,
-                captureTime: Bool.random(using: &random) ? 14 : nil
+                captureTime: Bool.random(using: &random) ? 14 : nil,
+                colourSpace: Bool.random(using: &random) ? 9 : nil
             ),
             mid: mid
         )

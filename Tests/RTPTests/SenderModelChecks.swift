@@ -62,6 +62,9 @@ extension SenderModel {
             let time = clock.ntpTime(at: record.capturedAt).rawValue
             elements[identifier] = withUnsafeBytes(of: time.bigEndian) { Array($0) }
         }
+        if let identifier = parameters.extensions.colourSpace, record.isLast, record.frame.keyframe != nil {
+            elements[identifier] = [1, 1, 6, 0x1A]
+        }
         #expect(extensionElements(of: bytes) == elements)
         sent[index] = bytes
         number = first &+ 1

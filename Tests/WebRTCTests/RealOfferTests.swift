@@ -21,8 +21,9 @@ import WebRTC
     private static let playoutURI = "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay"
     private static let numberURI =
         "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
-    private static let chromium = HeaderExtensions(mid: 9, playoutDelay: 5, transportNumber: 4)
-    private static let chromiumLines = ["4 \(numberURI)", "5 \(playoutURI)", "9 \(midURI)"]
+    private static let colourURI = "http://www.webrtc.org/experiments/rtp-hdrext/color-space"
+    private static let chromium = HeaderExtensions(mid: 9, playoutDelay: 5, transportNumber: 4, colourSpace: 8)
+    private static let chromiumLines = ["4 \(numberURI)", "5 \(playoutURI)", "8 \(colourURI)", "9 \(midURI)"]
     private static let firefox = HeaderExtensions(mid: 3, playoutDelay: 6, transportNumber: 7)
     private static let firefoxLines = ["3 \(midURI)", "6/sendonly \(playoutURI)", "7 \(numberURI)"]
 

@@ -311,7 +311,7 @@ static bool is_side(uint32_t side) {
 
 static void check_slot(const struct reader *reader, const struct oriel_bridge_slot *slot) {
     require(reader, is_side(slot->width) && is_side(slot->height), "a frame has a wrong size");
-    require(reader, slot->pixel_format == ORIEL_BRIDGE_NV12 && slot->matrix == ORIEL_BRIDGE_BT709
+    require(reader, slot->pixel_format == ORIEL_BRIDGE_NV12 && slot->matrix == ORIEL_BRIDGE_BT601
             && slot->range == ORIEL_BRIDGE_LIMITED && slot->orientation < 8, "a frame has an unknown kind of pixels");
     uint32_t columns = (slot->width - 1) / ORIEL_BRIDGE_TILE + 1, rows = (slot->height - 1) / ORIEL_BRIDGE_TILE + 1;
     require(reader, slot->tile_size == ORIEL_BRIDGE_TILE && slot->tile_columns == columns && slot->tile_rows == rows
@@ -424,13 +424,13 @@ static uint8_t clamp(int32_t value) {
     return value < 0 ? 0 : value > 255 ? 255 : (uint8_t)value;
 }
 
-/* BT.709, limited range, in 16 bits of fraction. */
+/* BT.601, limited range, in 16 bits of fraction. */
 static void convert_row(uint8_t *rgb, const uint8_t *luma, const uint8_t *chroma, uint32_t width) {
     for (uint32_t x = 0; x < width; x++, rgb += 3) {
         int32_t y = 76309 * (luma[x] - 16), cb = chroma[x & ~1U] - 128, cr = chroma[x | 1U] - 128;
-        rgb[0] = clamp(y + 117489 * cr);
-        rgb[1] = clamp(y - 13975 * cb - 34925 * cr);
-        rgb[2] = clamp(y + 138438 * cb);
+        rgb[0] = clamp(y + 104597 * cr);
+        rgb[1] = clamp(y - 25675 * cb - 53279 * cr);
+        rgb[2] = clamp(y + 132201 * cb);
     }
 }
 

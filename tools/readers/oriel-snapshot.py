@@ -167,7 +167,7 @@ class Frames:
         require(magic == b"ORIELFV1", damaged + "magic")
         require(order == 0x01020304, damaged + "byte order")
         require(crc == crc32c(header[:60]), damaged + "checksum of the header")
-        require(major == 1, f"{self.name} has format {major}.{minor}", "use the same version of Oriel on both sides")
+        require(major == 2, f"{self.name} has format {major}.{minor}", "use the same version of Oriel on both sides")
         require(slots == SLOTS, damaged + "number of slots")
         require(generation == self.generation, damaged + "generation")
         require(total <= size, damaged + "size")
@@ -206,7 +206,7 @@ class Frames:
         require(crc == crc32c(slot[8:120]), damaged + "checksum")
         require(number > 0, damaged + "frame number")
         require(all(side % 2 == 0 and 2 <= side <= 16384 for side in (width, height)), damaged + "size")
-        require((pixel_format, matrix, value_range) == (b"NV12", 1, 0) and stand < 8, damaged + "kind of pixels")
+        require((pixel_format, matrix, value_range) == (b"NV12", 6, 0) and stand < 8, damaged + "kind of pixels")
         require(min(luma_stride, chroma_stride) >= width, damaged + "row length")
         require((tile, across, down) == (64, (width + 63) // 64, (height + 63) // 64), damaged + "tiles")
         require(min(luma, chroma, tiles) >= PAGE and tiles % 4 == 0, damaged + "offsets")
@@ -319,11 +319,11 @@ def follow(reader: Reader, picture: Picture, seconds: float) -> Tuple[Picture, O
 
 
 def rgb_rows(picture: Picture) -> Iterator[bytes]:
-    """Rows of a PNG: a byte for "no filter", then red, green and blue (from BT.709, limited range)."""
+    """Rows of a PNG: a byte for "no filter", then red, green and blue (from BT.601, limited range)."""
     scale = 64
     luma = [round(scale * 255 / 219 * (y - 16)) for y in range(256)]
     red, green_cb, green_cr, blue = ([round(scale * 255 / 224 * factor * (c - 128)) for c in range(256)]
-                                     for factor in (1.5748, -0.1873242729, -0.4681242729, 1.8556))
+                                     for factor in (1.402, -0.3441362862, -0.7141362862, 1.772))
     clipped = [min(255, (value + scale // 2) // scale) for value in range(luma[255] + blue[255] + 1)]
     clipped += [0] * -(luma[0] + blue[0])  # sums below 0 index from the end
     slot, width = picture.slot, picture.width

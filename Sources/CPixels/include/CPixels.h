@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Converts two rows of BGRX to two rows of luma and one of interleaved chroma (Cb first): BT.709, limited range.
+/// Converts two rows of BGRX to two rows of luma and one of interleaved chroma (Cb first): BT.601, limited range.
 ///
 /// `width` is in pixels and at least 1. When it is odd the last pixel is repeated, so that `width + 1` bytes are
 /// written to each of the three outputs. The inputs may be the same row; the outputs overlap nothing.
@@ -51,7 +51,7 @@ typedef struct {
 /// Narrow channels are widened by repeating their bits, so that full scale stays full scale; wide ones are cut.
 void pixels_expand_to_bgrx(const uint8_t *packed, uint8_t *bgrx, ptrdiff_t width, const pixels_packed_format *format);
 
-/// Converts a row of NV12, BT.709 limited range, to bytes R, G, B. `width` is even.
+/// Converts a row of NV12, BT.601 limited range, to bytes R, G, B. `width` is even.
 void pixels_nv12_to_rgb(const uint8_t *luma, const uint8_t *chroma, uint8_t *rgb, ptrdiff_t width);
 
 /// The weighted sum of `taps` neighbouring rows. The weights add up to 256, so that nothing is rounded yet.

@@ -53,6 +53,7 @@ extension PlainRTPSession.Configuration {
         ]
         if let formatParameters { lines.append("a=fmtp:\(payloadType) \(formatParameters)") }
         lines += ["nack", "nack pli", "ccm fir"].map { "a=rtcp-fb:\(payloadType) \($0)" }
+        lines.append("a=extmap:\(Self.colourSpace) http://www.webrtc.org/experiments/rtp-hdrext/color-space")
         if let frameRate { lines.append("a=framerate:\(frameRate)") }
         lines.append("a=recvonly")
         if hasSound {
@@ -65,6 +66,9 @@ extension PlainRTPSession.Configuration {
         }
         return lines.map { $0 + "\r\n" }.joined()
     }
+
+    /// The identifier of the header extension that tells the matrix.
+    static let colourSpace: UInt8 = 1
 
     /// What stands in the `fmtp` line of sound (RFC 7587 §6.1).
     static let soundParameters = "sprop-stereo=1;stereo=1;useinbandfec=1"

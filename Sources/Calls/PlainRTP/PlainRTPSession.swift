@@ -20,6 +20,8 @@ struct PlainRTPSession {
 
     /// Bytes of an RTP packet with its header.
     private static let maximumPacketSize = 1200
+    /// Bytes that the header extension of the colour space takes.
+    private static let extensionSize = 12
     /// Packets that wait, or can be sent again: room for a keyframe of 4 MB.
     private static let capacity = 4096
 
@@ -45,12 +47,21 @@ struct PlainRTPSession {
         self.configuration = configuration
         history = PacketHistory(
             codec: configuration.codec,
-            maximumPayloadSize: Self.maximumPacketSize - RTPHeader.size,
+            maximumPayloadSize: Self.maximumPacketSize - RTPHeader.size - Self.extensionSize,
             capacity: Self.capacity,
             using: &random
         )
         bundle = StreamBundle(
-            [(.init(payloadType: configuration.payloadType, retransmissionPayloadType: nil), history)],
+            [
+                (
+                    .init(
+                        payloadType: configuration.payloadType,
+                        retransmissionPayloadType: nil,
+                        extensions: HeaderExtensions(colourSpace: Configuration.colourSpace)
+                    ),
+                    history
+                )
+            ],
             pace: configuration.pace,
             judgesReach: false,
             audience: isMulticast ? .multicast : .one,

@@ -50,8 +50,8 @@ public struct FrameInfo: Sendable, Equatable {
     }
 }
 
-/// Colour of all frames of this layout version: BT.709 (ITU-R BT.709-6 §3), limited range (luma 16-235).
+/// Colour of all frames of this layout version, by the numbers of ITU-T H.273: BT.601 (§8.3), limited range (luma 16-235).
 enum Colour {
-    static let bt709: UInt8 = 1
+    static let bt601: UInt8 = 6
     static let limited: UInt8 = 0
 }

@@ -6,8 +6,8 @@ import Time
 enum Layout {
     static let magic: UInt64 = 0x3156_464C_4549_524F  // "ORIELFV1"
     static let byteOrderMark: UInt32 = 0x0102_0304
-    static let major: UInt16 = 1
-    static let minor: UInt16 = 1
+    static let major: UInt16 = 2
+    static let minor: UInt16 = 0
     static let page = 4096
     static let slotCount = 3
     static let tileSize = 64

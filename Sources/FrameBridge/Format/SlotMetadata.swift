@@ -31,7 +31,7 @@ struct SlotMetadata: Equatable {
         put(UInt32(plan.lumaOffset), S.lumaOffset)
         put(UInt32(plan.chromaOffset), S.chromaOffset)
         put(Layout.nv12, S.fourCC)
-        put(Colour.bt709, S.matrix)
+        put(Colour.bt601, S.matrix)
         put(Colour.limited, S.range)
         put(info.orientation.code, S.orientation)
         put(Int32(clamping: info.source.x), S.sourceX)
@@ -62,7 +62,7 @@ struct SlotMetadata: Equatable {
         let sum = CRC32C.checksum(copy.extracting(S.frameNumber..<S.checksum))
         guard get(S.checksum, as: UInt32.self) == sum else { throw Malformed("slot checksum") }
         guard get(S.fourCC, as: UInt32.self) == Layout.nv12 else { throw Malformed("pixel format") }
-        guard get(S.matrix, as: UInt8.self) == Colour.bt709, get(S.range, as: UInt8.self) == Colour.limited else {
+        guard get(S.matrix, as: UInt8.self) == Colour.bt601, get(S.range, as: UInt8.self) == Colour.limited else {
             throw Malformed("colour")
         }
         guard let orientation = Orientation(code: get(S.orientation, as: UInt8.self)) else {

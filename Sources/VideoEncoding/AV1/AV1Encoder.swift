@@ -112,14 +112,14 @@ final class AV1Encoder {
         return nil
     }
 
-    /// A view of the planes. libaom reads them only.
+    /// A view of the planes. libaom reads them only, and knows interleaved chroma by a third plane that is nil.
     private static func image(_ luma: RawSpan, _ chroma: RawSpan, _ layout: NV12Layout) -> aom_image_t {
         let (luma, chroma) = (luma.libraryPointer, chroma.libraryPointer)
         var image = aom_image_t()
         let size = layout.size
         aom_img_wrap(&image, AOM_IMG_FMT_NV12, UInt32(size.width), UInt32(size.height), 1, luma)
-        image.planes = (luma, chroma, chroma + 1)
-        image.stride = (Int32(layout.lumaStride), Int32(layout.chromaStride), Int32(layout.chromaStride))
+        image.planes = (luma, chroma, nil)
+        image.stride = (Int32(layout.lumaStride), Int32(layout.chromaStride), 0)
         return image
     }
 }

@@ -49,7 +49,7 @@ extension VideoEncoderConfiguration {
             AV1E_SET_TRANSFER_CHARACTERISTICS,
             Int(AOM_CICP_TC_BT_709.rawValue)
         )
-        try context.set("AV1E_SET_MATRIX_COEFFICIENTS", AV1E_SET_MATRIX_COEFFICIENTS, Int(AOM_CICP_MC_BT_709.rawValue))
+        try context.set("AV1E_SET_MATRIX_COEFFICIENTS", AV1E_SET_MATRIX_COEFFICIENTS, Int(AOM_CICP_MC_BT_601.rawValue))
         try context.set("AV1E_SET_COLOR_RANGE", AV1E_SET_COLOR_RANGE, Int(AOM_CR_STUDIO_RANGE.rawValue))
         // As in libwebrtc: these tools cost time and gain nothing on screens.
         try context.set("AV1E_SET_COEFF_COST_UPD_FREQ", AV1E_SET_COEFF_COST_UPD_FREQ, 3)

@@ -179,8 +179,6 @@ final class VPXEncoder {
         vpx_img_wrap(&image, VPX_IMG_FMT_NV12, UInt32(size.width), UInt32(size.height), 1, luma)
         image.planes = (luma, chroma, chroma + 1, nil)
         image.stride = (Int32(layout.lumaStride), Int32(layout.chromaStride), Int32(layout.chromaStride), 0)
-        image.cs = VPX_CS_BT_709
-        image.range = VPX_CR_STUDIO_RANGE
         return image
     }
 }

@@ -76,6 +76,9 @@ extension VideoEncoderConfiguration {
         try context.set("VP9E_SET_ROW_MT", VP9E_SET_ROW_MT, 0)
         try context.set("VP9E_SET_TILE_COLUMNS", VP9E_SET_TILE_COLUMNS, 0)
         try context.set("VP9E_SET_FRAME_PARALLEL_DECODING", VP9E_SET_FRAME_PARALLEL_DECODING, 0)
+        // VP8 has this matrix by definition (RFC 6386 §9.2); without the tag, receivers guess by the size.
+        try context.set("VP9E_SET_COLOR_SPACE", VP9E_SET_COLOR_SPACE, Int(VPX_CS_BT_601.rawValue))
+        try context.set("VP9E_SET_COLOR_RANGE", VP9E_SET_COLOR_RANGE, Int(VPX_CR_STUDIO_RANGE.rawValue))
     }
 
     func setCyclicRefresh(_ isOn: Bool, of context: borrowing VPXContext) throws(VideoEncoderError) {

@@ -174,7 +174,8 @@ extension SessionDescription.Media {
                 let (slot, uri) = HeaderExtensions.uris.first(where: { $0.uri == words[1] }),
                 slot != \.dependencyDescriptor || codecs.contains(.video(.av1)), extensions[keyPath: slot] == nil,
                 slot != \.transportNumber || isNumbered,
-                slot != \.soundLevel || isReceived && codecs.contains(.opus)
+                slot != \.soundLevel || isReceived && codecs.contains(.opus),
+                slot != \.colourSpace || !codecs.contains(.opus)
             else { continue }
             extensions[keyPath: slot] = identifier
             let isPart = key.count == 2 && key[1] == "recvonly"
@@ -234,6 +235,7 @@ extension HeaderExtensions {
                 "https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension"
             ),
             (\.soundLevel, "urn:ietf:params:rtp-hdrext:ssrc-audio-level"),
+            (\.colourSpace, "http://www.webrtc.org/experiments/rtp-hdrext/color-space"),
         ]
     }
 }

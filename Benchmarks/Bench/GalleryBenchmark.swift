@@ -1,0 +1,94 @@
+import Glibc
+import Pixels
+import Posix
+import TestSupport
+import Time
+
+/// How near the colours of received pictures are to screens as people have them: each plane, soon after the screen has changed
+/// as a whole, and once it has stood still for a while.
+func gallerySection(_ options: RunOptions) -> Section {
+    let contenders = [Contender.oriel, .orielAV1, .ffmpegByArea]
+    var table = Table(["PSNR in dB: Y, U, V; median of \(GalleryPicture.names.count) screens"] + contenders.map(\.name))
+    var goals: [Goal] = []
+    var notes = [
+        "Each screen of `Tests/Gallery` stands for four seconds. It is grabbed, scaled by area and converted as each contender "
+            + "does, and compared with what that contender's receiver shows one second after the change, and at the end."
+    ]
+    var samples = contenders.map { _ in
+        (after: [Samples(), Samples(), Samples()], rest: [Samples(), Samples(), Samples()])
+    }
+    for _ in 0..<min(options.rounds, 3) {
+        for (index, contender) in contenders.enumerated() {
+            do {
+                let found = try galleryQuality(of: contender)
+                for plane in 0..<3 {
+                    samples[index].after[plane].record { [found.after[plane]] }
+                    samples[index].rest[plane].record { [found.rest[plane]] }
+                }
+            } catch {
+                notes.append("\(contender.name): \(error)")
+            }
+        }
+    }
+    for (name, planes) in [("one second after a change", samples.map(\.after)), ("at rest", samples.map(\.rest))] {
+        table.rows.append(
+            [name] + planes.map { $0.map { $0.median()?.text(1) ?? "failed" }.joined(separator: ", ") }
+        )
+        for (plane, letter) in ["Y", "U", "V"].enumerated() {
+            let gain = planes[0][plane].median().flatMap { ours in planes[2][plane].median().map { ours - $0 } }
+            goals.append(
+                Goal(
+                    "gallery, \(name): \(letter) above ffmpeg's",
+                    gain,
+                    atLeast: 0,
+                    unit: "dB",
+                    digits: 2,
+                    command: qualityCommand
+                )
+            )
+        }
+    }
+    return Section(title: "Colours of the gallery at 2.5 Mb/s", table: table, goals: goals, notes: notes)
+}
+
+/// The medians of all screens, of Y, U and V.
+private func galleryQuality(of contender: Contender) throws -> (after: [Double], rest: [Double]) {
+    let pictures = GalleryPicture.names.flatMap { ["--picture", GalleryPicture.path(of: $0)] }
+    let stage = try Stage("pictures", ["--rate", "0.25"] + pictures, capturingOutput: true)
+    let port = try freePortPair()
+    let control = try UDPSocket(family: AF_INET, port: contender.codec == "VP8" ? port + 1 : freePortPair())
+    defer { _ = control.raw }
+    let received = Received()
+    let receiver = try Receiver(port: port, codec: contender.codec) { received.note($0, $1) }
+    defer { receiver.stop() }
+    let broadcast = try contender.start(stage, port)
+    let painted = Sightings()
+    let output = stage.workload.outputDescriptor
+    _ = try Thread { readCounterLines(output, into: painted) }
+    var (after, rest) = ([[Double]](repeating: [], count: 3), [[Double]](repeating: [], count: 3))
+    for _ in GalleryPicture.names {
+        let known = painted.all.keys.max() ?? 0
+        try wait(until: "the next screen is there", timeout: .seconds(15)) { painted.all.keys.max() ?? 0 > known }
+        let changed: Instant = MonotonicClock.now()
+        let wanted = try wantedPicture(of: stage, for: contender)
+        sleep(seconds: max(0, 1 - secondsSince(changed)))
+        try note(received, wanted, in: &after)
+        sleep(seconds: max(0, 3.6 - secondsSince(changed)))
+        try note(received, wanted, in: &rest)
+    }
+    try broadcast.requireRunning()
+    return (after.map { $0.median! }, rest.map { $0.median! })
+}
+
+private func note(_ received: Received, _ wanted: Picture, in planes: inout [[Double]]) throws {
+    guard let last = received.all.last else { throw BenchError("no picture was received") }
+    for (plane, decibels) in wanted.planePSNR(of: last.picture).enumerated() { planes[plane].append(decibels) }
+}
+
+/// What the screen shows, scaled and converted as the contender does.
+private func wantedPicture(of stage: Stage, for contender: Contender) throws -> Picture {
+    if contender.isOurs { return try stage.wantedPicture() }
+    let wanted = Picture(size: EncoderSettings.size)
+    try stage.grabScaled(count: 1, rate: 30, to: EncoderSettings.size) { wanted.take($0) }
+    return wanted
+}
