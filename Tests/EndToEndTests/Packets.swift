@@ -8,13 +8,20 @@ struct RTPPacket {
     let payload: ArraySlice<UInt8>
 
     init?(_ bytes: [UInt8]) {
-        guard bytes.count > 12, bytes[0] == 0x80 else { return nil }
+        guard bytes.count > 12, bytes[0] & ~0x10 == 0x80 else { return nil }
+        var start = 12
+        if bytes[0] & 0x10 != 0 {
+            // RFC 3550 §5.3.1: the length of the extension in words, without its header.
+            guard bytes.count > 16 else { return nil }
+            start += 4 + 4 * (Int(bytes[14]) << 8 | Int(bytes[15]))
+            guard bytes.count > start else { return nil }
+        }
         marker = bytes[1] >> 7 == 1
         payloadType = bytes[1] & 0x7f
         sequenceNumber = UInt16(bytes[2]) << 8 | UInt16(bytes[3])
         timestamp = bytes[4..<8].reduce(0) { $0 << 8 | UInt32($1) }
         ssrc = bytes[8..<12].reduce(0) { $0 << 8 | UInt32($1) }
-        payload = bytes[12...]
+        payload = bytes[start...]
     }
 
     /// Whether a VP8 keyframe begins here: the P bit is clear (RFC 6386 section 9.1).
