@@ -14,6 +14,13 @@ struct RGBPicture {
         self.init(width: width, height: height, bytes: try pixels(ofPicture: path))
     }
 
+    func cropped(to columns: Range<Int>) -> RGBPicture {
+        let rows = (0..<height).map { row in
+            bytes[3 * (row * width + columns.lowerBound)..<3 * (row * width + columns.upperBound)]
+        }
+        return RGBPicture(width: columns.count, height: height, bytes: Array(rows.joined()))
+    }
+
     func channel(_ channel: Int, _ x: Int, _ y: Int) -> Int { Int(bytes[3 * (y * width + x) + channel]) }
 }
 

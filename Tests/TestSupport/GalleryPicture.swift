@@ -4,8 +4,7 @@ import CPNG
 package struct GalleryPicture: Sendable {
     package static let names = [
         "dashboard", "drawing", "editor-dark", "editor-light", "film", "game", "login", "map", "news", "pixels",
-        "scripts",
-        "slides", "spreadsheet", "terminal",
+        "scripts", "slides", "spreadsheet", "terminal",
     ]
 
     package let width: Int

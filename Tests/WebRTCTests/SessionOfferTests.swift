@@ -91,12 +91,12 @@ import Testing
         ]
         let screen =
             ["m=video 9 UDP/TLS/RTP/SAVPF 96 97 100 101", "c=IN IP4 0.0.0.0", "a=mid:0"] + transport
-            + uris.prefix(5).enumerated().map { "a=extmap:\($0 + 1) \($1)" }
+            + uris.prefix(5).enumerated().map { "a=extmap:\($0 + 1) \($1)" } + ["a=extmap:7 \(uris[6])"]
             + ["a=sendonly", "a=msid:oriel screen", "a=rtcp-mux", "a=rtcp-rsize", "a=rtpmap:96 VP8/90000"] + video(96)
             + ["a=rtpmap:100 AV1/90000", "a=fmtp:100 level-idx=8;profile=0;tier=0"] + video(100)
         let camera =
             ["m=video 9 UDP/TLS/RTP/SAVPF 96 97", "c=IN IP4 0.0.0.0", "a=mid:1"] + transport
-            + uris.prefix(4).enumerated().map { "a=extmap:\($0 + 1) \($1)" }
+            + uris.prefix(4).enumerated().map { "a=extmap:\($0 + 1) \($1)" } + ["a=extmap:7 \(uris[6])"]
             + ["a=sendonly", "a=msid:oriel camera", "a=rtcp-mux", "a=rtcp-rsize", "a=rtpmap:96 VP8/90000"] + video(96)
         let sound =
             ["m=audio 9 UDP/TLS/RTP/SAVPF 111", "c=IN IP4 0.0.0.0", "a=mid:2"] + transport + [
@@ -132,6 +132,7 @@ import Testing
             .replacing("m=", in: 0, with: "m=video 9 UDP/TLS/RTP/SAVPF 100")
             .replacing("a=extmap:2", in: 0, with: "a=extmap:6 \(HeaderExtensions.uris[1].uri)")
             .replacing("a=extmap:3", in: 0).replacing("a=extmap:4", in: 0).replacing("a=extmap:5", in: 0)
+            .replacing("a=extmap:7", in: 0)
             .replacing("m=", in: 1, with: "m=video 0 UDP/TLS/RTP/SAVPF 96 97")
             .replacing("a=group", with: "a=group:BUNDLE 0 2").replacing("v=0", with: "v=0", "a=ice-lite")
         let agreement = try agreement(answer)

@@ -113,13 +113,14 @@ extension Negotiation.Stream {
         captureTime: 3,
         transportNumber: 4,
         dependencyDescriptor: 5,
-        soundLevel: 6
+        soundLevel: 6,
+        colourSpace: 7
     )
 
     fileprivate init(offering local: LocalStream, in section: Int) {
         let codecs = Array(local.codecs.joined())
         var used = Self.extensions
-        if local.kind == "audio" { (used.playoutDelay, used.transportNumber) = (nil, nil) }
+        if local.kind == "audio" { (used.playoutDelay, used.transportNumber, used.colourSpace) = (nil, nil, nil) }
         if local.kind != "audio" || !local.receives { used.soundLevel = nil }
         if !codecs.contains(.video(.av1)) { used.dependencyDescriptor = nil }
         mid = "\(section)"
