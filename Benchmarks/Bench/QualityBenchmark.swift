@@ -89,17 +89,29 @@ final class Received: Sendable {
     var all: [(picture: [UInt8], time: Instant)] { pictures.withLock { $0 } }
 }
 
+/// A contender at work, and what its receiver shows.
+final class WatchedContender {
+    let received = Received()
+    let broadcast: Broadcast
+    private let receiver: Receiver
+    /// Takes, unread, what would otherwise be refused; ffmpeg takes it itself.
+    private let control: UDPSocket
+
+    init(_ contender: Contender, on stage: Stage) throws {
+        let port = try freePortPair()
+        control = try UDPSocket(family: AF_INET, port: contender.codec == "VP8" ? port + 1 : freePortPair())
+        receiver = try Receiver(port: port, codec: contender.codec) { [received] in received.note($0, $1) }
+        broadcast = try contender.start(stage, port)
+    }
+
+    deinit { receiver.stop() }
+}
+
 private func quality(of contender: Contender, on kind: String) throws -> Double {
     // A pointer that moves faster than anybody grabs is never at the same place for two.
     let stage = try Stage(kind, kind == "pointer" ? ["--rate", "15"] : [])
-    let port = try freePortPair()
-    // What nobody takes would be refused; ffmpeg takes it itself.
-    let control = try UDPSocket(family: AF_INET, port: contender.codec == "VP8" ? port + 1 : freePortPair())
-    defer { _ = control.raw }
-    let received = Received()
-    let receiver = try Receiver(port: port, codec: contender.codec) { received.note($0, $1) }
-    defer { receiver.stop() }
-    let broadcast = try contender.start(stage, port)
+    let watched = try WatchedContender(contender, on: stage)
+    let received = watched.received
     sleep(seconds: 4)
     received.keep()
     var wanted: [(picture: Picture, time: Instant)] = []
@@ -122,7 +134,7 @@ private func quality(of contender: Contender, on kind: String) throws -> Double 
         }
     }
     sleep(seconds: 0.5)
-    try broadcast.requireRunning()
+    try watched.broadcast.requireRunning()
     let pictures = received.all
     let best = wanted.compactMap { wanted in
         let shown = pictures.last { $0.time + .milliseconds(800) <= wanted.time }

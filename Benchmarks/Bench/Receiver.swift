@@ -44,7 +44,8 @@ final class Receiver: Sendable {
         return try ChildProcess(
             repositoryPath(".build/counterparts/bin/ffmpeg"),
             [
-                "-loglevel", "error", "-nostdin", "-protocol_whitelist", "file,udp,rtp", "-fpsprobesize", "0", "-i",
+                "-loglevel", "error", "-nostdin", "-flags", "low_delay", "-protocol_whitelist", "file,udp,rtp",
+                "-fpsprobesize", "0", "-i",
                 path, "-fps_mode",
                 "passthrough", "-enc_time_base", "1:90000", "-pix_fmt", "yuv420p", "-f", "rawvideo", "pipe:1",
             ],
