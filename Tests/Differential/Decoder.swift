@@ -13,6 +13,10 @@ package struct Decoder: ~Copyable {
     private let library: Library
     package private(set) var picture = PlanarPicture()
 
+    /// The matrix that the stream names for its newest picture; nil where it names none.
+    package enum Matrix { case bt601, bt709, other }
+    package private(set) var matrix: Matrix?
+
     package var size: PixelSize { picture.size }
     package var luma: [UInt8] { picture.y }
     package var u: [UInt8] { picture.u }
@@ -64,6 +68,12 @@ package struct Decoder: ~Copyable {
         let code = vpx_codec_decode(context, data.baseAddress, UInt32(data.count), nil, 0)
         var iterator: vpx_codec_iter_t?
         guard code == VPX_CODEC_OK, let image = vpx_codec_get_frame(context, &iterator)?.pointee else { return false }
+        switch image.cs {
+        case VPX_CS_UNKNOWN: matrix = nil
+        case VPX_CS_BT_601: matrix = .bt601
+        case VPX_CS_BT_709: matrix = .bt709
+        default: matrix = .other
+        }
         keep(
             PixelSize(width: Int(image.d_w), height: Int(image.d_h)),
             (image.planes.0!, image.planes.1!, image.planes.2!),
@@ -85,6 +95,12 @@ package struct Decoder: ~Copyable {
         let code = aom_codec_decode(context, data.baseAddress, data.count, nil)
         var iterator: aom_codec_iter_t?
         guard code == AOM_CODEC_OK, let image = aom_codec_get_frame(context, &iterator)?.pointee else { return false }
+        switch image.mc {
+        case AOM_CICP_MC_UNSPECIFIED: matrix = nil
+        case AOM_CICP_MC_BT_601: matrix = .bt601
+        case AOM_CICP_MC_BT_709: matrix = .bt709
+        default: matrix = .other
+        }
         keep(
             PixelSize(width: Int(image.d_w), height: Int(image.d_h)),
             (image.planes.0!, image.planes.1!, image.planes.2!),

@@ -39,6 +39,20 @@ struct VideoEncoderTests {
         }
     }
 
+    /// VP8 has no tag: it means BT.601 (RFC 6386 §9.2).
+    @Test(arguments: [VideoCodec.vp9, .av1])
+    func theStreamNamesItsMatrix(codec: VideoCodec) throws {
+        var encoder = try VideoEncoder(configuration(codec))
+        var decoder = Decoder(codec)
+        var picture = NV12Picture(size: Self.size)
+        Scene.draw(0, into: &picture)
+        try encoder.encode(picture, presentationTime: Self.instant(0)) { _, data in
+            let isDecoded = decoder.decode(data)
+            #expect(isDecoded)
+        }
+        #expect(decoder.matrix == .bt601)
+    }
+
     @Test(arguments: VideoCodec.allCases)
     func aPictureAtRestConverges(codec: VideoCodec) throws {
         var encoder = try VideoEncoder(configuration(codec))
