@@ -202,12 +202,12 @@ import Testing
             let frames = try Self.untouchedFrames(in: scene)
             let file = try FileDescriptor.open(try #require(scene.frames), O_RDWR)
             var header = try file.readBytes(64)
-            header[12] = 2
+            header[12] = 3
             withUnsafeBytes(of: crc32c(header[..<60])) { header.replaceSubrange(60..., with: $0) }
             #expect(pwrite(file.raw, header, 64, 0) == 64)
             let reader = try scene.peer("read", "frames=1", "seconds=2")
             #expect(try reader.wait(timeout: scene.patience) == .code(1))
-            #expect(reader.output.contains("has layout 2, and this program reads up to 1"))
+            #expect(reader.output.contains("has layout 3, and this program reads up to 2"))
             withExtendedLifetime(frames) {}
         }
     }

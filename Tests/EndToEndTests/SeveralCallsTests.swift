@@ -42,7 +42,7 @@ extension CallTests {
             let web = try WebBroadcast("rtp://\(Network.viewerAddress):5004")
             let counter = try draw("counter", on: web.server, "--fps", "30")
             let report = try web.view(.pion, "--codec", "VP8", "--frames", "60", "--seconds", "300")
-            #expect(report.error == nil && report.frames >= 60)
+            #expect(report.error == nil && report.frames >= 60, "\(report) \(web.sender.errorOutput)")
             counter.stop()
         }
 
