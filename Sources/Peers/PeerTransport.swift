@@ -256,14 +256,9 @@ final class PeerTransport {
         successor = nil
         // Where this side chooses a path, that is to be the only one: a check shows that it leads somewhere.
         let chooses = path != nil && !isControlling
-        var configuration = configuration
-        if chooses {
-            configuration.isRelayOnly = path?.local.kind == .relayed
-            if !configuration.isRelayOnly { configuration.servers = [] }
-        }
         let way = Self.way(
             in: loop,
-            configuration,
+            chooses ? configuration.leading(from: path?.local.kind) : configuration,
             isControlling: isControlling,
             credentials: credentials,
             addresses: addresses
@@ -306,7 +301,7 @@ final class PeerTransport {
 
     /// Uses the path that leads from here to where the peer was, as it may still be there.
     private func choose(_ path: (local: Candidate, remote: Candidate), _ successor: Way, at now: Instant) {
-        let isRelayed = path.local.kind == .relayed
+        let isRelayed = configuration.isRelayOnly || path.local.kind == .relayed
         let source = (try? SocketAddress.resolve(host: path.remote.address, port: path.remote.port))
             .flatMap { sourceAddress(toward: $0) }
         let local = successor.agent.candidates.first { candidate in
@@ -391,5 +386,16 @@ final class PeerTransport {
         return way.agent.withDirectPath {
             UDPSocket.send(bytes, starts: starts, ends: ends, by: $0, to: $1, size: $2)
         } ?? way.agent.send(batch)
+    }
+}
+
+extension ICEAgent.Configuration {
+    /// For a single path that begins as an earlier one did. Of a relay's path, the local candidate may also be peer-reflexive, as
+    /// where the relay is behind a NAT; so an agent that may use relays alone is followed by such a one whatever the path.
+    func leading(from kind: Candidate.Kind?) -> Self {
+        var configuration = self
+        configuration.isRelayOnly = isRelayOnly || kind == .relayed
+        if !configuration.isRelayOnly { configuration.servers = [] }
+        return configuration
     }
 }

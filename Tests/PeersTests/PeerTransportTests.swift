@@ -205,4 +205,19 @@ import WebRTC
         #expect(one.follow(addresses: ["192.0.2.1"], at: MonotonicClock.now()))
         #expect(!one.follow(addresses: ["127.0.0.1"], at: MonotonicClock.now()))
     }
+
+    /// Whatever the kind of the path that is followed: of a relay behind a NAT, the local candidate is peer-reflexive.
+    @Test(arguments: [.host, .serverReflexive, .peerReflexive, .relayed, nil] as [Candidate.Kind?])
+    func relaysAloneStayRelaysAlone(kind: Candidate.Kind?) {
+        let server = ICEServer.turn(
+            address: "127.0.0.1",
+            port: 3478,
+            .udp,
+            .password(username: "user", password: "word")
+        )
+        let followed = ICEAgent.Configuration(servers: [server], isRelayOnly: true).leading(from: kind)
+        #expect(followed.isRelayOnly && followed.servers == [server])
+        let free = ICEAgent.Configuration(servers: [server]).leading(from: kind)
+        #expect(free.isRelayOnly == (kind == .relayed))
+    }
 }
