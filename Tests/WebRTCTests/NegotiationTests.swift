@@ -58,7 +58,10 @@ import WebRTC
             ("m=video", "m=audio 9 UDP/TLS/RTP/SAVPF 96 97", .noVideo),
             ("m=video", "m=video 0 UDP/TLS/RTP/SAVPF 96 97", .noVideo),
             ("a=setup", "a=setup:holdconn", .incomplete("says a=setup:holdconn: offer actpass")),
-            ("a=rtcp-mux", "a=x", .incomplete("keeps RTCP on a port of its own: offer a=rtcp-mux")),
+            (
+                "a=rtcp-mux", "a=x",
+                .incomplete("lacks a=rtcp-mux (it is cut off, or keeps RTCP on a port of its own): offer a=rtcp-mux")
+            ),
             ("m=video", "m=video 9 RTP/AVP 96 97", .incomplete("wants RTP/AVP: offer UDP/TLS/RTP/SAVPF")),
             ("a=ice-ufrag", "a=ice-ufrag:abc", .incomplete("gives no valid ICE credentials")),
             ("a=ice-pwd", "a=x", .incomplete("gives no valid ICE credentials")),

@@ -166,7 +166,7 @@ import Testing
             (nil, "a=group", [], .incomplete("takes streams apart that were offered in one bundle")),
             (0, "a=setup", ["a=setup:actpass"], .incomplete("says a=setup:actpass instead of active or passive")),
             (0, "a=ice-pwd", ["a=ice-pwd:short"], .incomplete("gives no valid ICE credentials")),
-            (1, "a=rtcp-mux", [], .incomplete("keeps RTCP on a port of its own")),
+            (1, "a=rtcp-mux", [], .incomplete("lacks a=rtcp-mux (it is cut off, or keeps RTCP on a port of its own)")),
             (1, "m=", ["m=video 9 RTP/AVP 96"], .incomplete("wants RTP/AVP")),
             (1, "a=rtpmap:96", ["a=rtpmap:96 H264/90000"], .incomplete("takes video 1 in no format that was offered")),
             (2, "a=rtpmap:111", ["a=rtpmap:111 opus/8000"], .incomplete("takes audio 2 in no format that was offered")),

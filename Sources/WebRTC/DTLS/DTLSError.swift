@@ -4,7 +4,7 @@ internal import COpenSSL
 package enum DTLSError: Error, Equatable, CustomStringConvertible {
     /// OpenSSL refused; its words.
     case openSSL(call: String, reason: String)
-    /// The peer's certificate is not the one its session description named.
+    /// The peer's certificate does not match the fingerprint in its session description.
     case wrongFingerprint
     /// The peer speaks no SRTP profile that is spoken here.
     case noSRTPProfile
@@ -12,7 +12,7 @@ package enum DTLSError: Error, Equatable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .openSSL(let call, let reason): "the DTLS handshake failed (\(call): \(reason))"
-        case .wrongFingerprint: "the peer's certificate is not the one its session description named"
+        case .wrongFingerprint: "the peer's certificate does not match the fingerprint in its session description"
         case .noSRTPProfile: "the peer speaks no SRTP profile that is spoken here"
         }
     }

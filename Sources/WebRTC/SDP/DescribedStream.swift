@@ -33,7 +33,10 @@ extension SessionDescription.Media {
     ) throws(Shortcoming) -> Negotiation.Stream? {
         guard isProtectedRTP else { throw Shortcoming(what: "wants \(transport)", remedy: "UDP/TLS/RTP/SAVPF") }
         guard attributes.contains("rtcp-mux") else {
-            throw Shortcoming(what: "keeps RTCP on a port of its own", remedy: "a=rtcp-mux")
+            throw Shortcoming(
+                what: "lacks a=rtcp-mux (it is cut off, or keeps RTCP on a port of its own)",
+                remedy: "a=rtcp-mux"
+            )
         }
         let described = describedFormats
         var agreed = local.codecs.compactMap { group in
