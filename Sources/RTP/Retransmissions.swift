@@ -2,6 +2,13 @@ import Time
 
 /// Packets that a peer has lost and that wait to be sent again, by their numbers in the history.
 struct Retransmissions: Sendable {
+    /// A packet that waits, or that was sent again lately.
+    private struct Slot {
+        var index: UInt64 = 0
+        var isWaiting = false
+        var repeatedAt = Instant.start
+    }
+
     /// The most packets that wait.
     static let limit = 512
     /// A request for the same packet within this time is a repetition, whatever the round trip.
@@ -12,8 +19,8 @@ struct Retransmissions: Sendable {
     private static let packetSize = 1200
 
     private var waiting: [UInt64] = []
-    /// When packets were last sent again, by number modulo the count.
-    private var repeatedAt = [(index: UInt64, at: Instant)](repeating: (0, .start), count: 256)
+    /// By number modulo the count: a request takes as long however much waits.
+    private var slots = [Slot](repeating: Slot(), count: limit)
     /// Packets before this one are gone.
     private var start: UInt64 = 0
 
@@ -24,26 +31,33 @@ struct Retransmissions: Sendable {
         Pacer.Pace(rate: max(pace.rate / 10, 1), burst: max(pace.burst, keyframeSize))
     }
 
+    private func slot(of index: UInt64) -> Int { Int(index % UInt64(Self.limit)) }
+
     /// Notes a lost packet, unless it is gone, waits already, was sent again so lately that it may still be on its way, or
     /// is one too many.
     mutating func request(_ index: UInt64, roundTripTime: Duration?, budget: inout Pacer, now: Instant) {
         let patience = max(roundTripTime ?? .zero, Self.shortestPatience)
-        let last = repeatedAt[Int(index % 256)]
-        guard index >= start, last.index != index || now - last.at >= patience,
-            waiting.count < Self.limit, !waiting.contains(index), budget.earliest(forPacketOf: Self.packetSize) <= now
+        let slot = slots[slot(of: index)]
+        guard index >= start, !slot.isWaiting, slot.index != index || now - slot.repeatedAt >= patience,
+            budget.earliest(forPacketOf: Self.packetSize) <= now
         else { return }
         budget.note(packetOf: Self.packetSize, at: now)
-        waiting.append(index)
+        add(index)
     }
 
-    /// Notes a packet that is to be sent again, whether or not the peer asked for it.
-    mutating func add(_ index: UInt64) { if !waiting.contains(index) { waiting.append(index) } }
+    /// Notes a packet that is to be sent again, whether or not the peer asked for it, unless it waits already or is one too many.
+    mutating func add(_ index: UInt64) {
+        let slot = slot(of: index)
+        guard !slots[slot].isWaiting else { return }
+        slots[slot] = Slot(index: index, isWaiting: true)
+        waiting.append(index)
+    }
 
     /// Packets before `start` are gone.
     mutating func forget(before start: UInt64) {
         guard start != self.start else { return }
         self.start = start
-        waiting.removeAll { $0 < start }
+        drop { $0 < start }
     }
 
     /// The next packet that is still there.
@@ -51,9 +65,17 @@ struct Retransmissions: Sendable {
 
     /// The next packet, which `next` gave, is sent.
     mutating func noteSent(_ index: UInt64, at now: Instant) {
-        waiting.removeSubrange(...waiting.firstIndex(of: index)!)
-        repeatedAt[Int(index % 256)] = (index, now)
+        let count = waiting.firstIndex(of: index)! + 1
+        for gone in waiting.prefix(count) { slots[slot(of: gone)].isWaiting = false }
+        waiting.removeFirst(count)
+        slots[slot(of: index)] = Slot(index: index, repeatedAt: now)
     }
 
-    mutating func removeAll() { waiting.removeAll() }
+    mutating func removeAll() { drop { _ in true } }
+
+    private mutating func drop(_ isGone: (UInt64) -> Bool) {
+        if waiting.isEmpty { return }
+        for index in waiting where isGone(index) { slots[slot(of: index)].isWaiting = false }
+        waiting.removeAll(where: isGone)
+    }
 }

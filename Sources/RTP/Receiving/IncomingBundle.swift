@@ -61,6 +61,9 @@ package struct IncomingBundle {
         reports = ReportSchedule(seed: random.next())
     }
 
+    /// Whether pictures are taken.
+    package var takesVideo: Bool { media.contains { $0.description.codecs.values.contains { $0 != .opus } } }
+
     // MARK: - In
 
     /// Takes a packet of RTP. One that belongs to no media description is ignored.

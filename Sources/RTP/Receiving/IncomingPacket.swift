@@ -51,6 +51,8 @@ struct IncomingPacket: Equatable {
     }
 
     private mutating func readExtensions(_ reader: inout ByteReader, _ identifiers: HeaderExtensions) throws {
+        var name: ArraySlice<UInt8>?
+        defer { mid = name.map { String(decoding: $0, as: UTF8.self) } }
         while reader.count > 0 {
             let head = try reader.byte()
             // Zeros pad; an identifier of 15 ends the elements.
@@ -58,7 +60,7 @@ struct IncomingPacket: Equatable {
             if head >> 4 == 15 { return }
             let value = try reader.rest(Int(head & 0x0F) + 1)
             switch head >> 4 {
-            case identifiers.mid: mid = String(decoding: value, as: UTF8.self)
+            case identifiers.mid: name = value
             case identifiers.transportNumber where value.count == 2:
                 transportNumber = UInt16(value[value.startIndex]) << 8 | UInt16(value[value.startIndex + 1])
             case identifiers.soundLevel where value.count == 1: soundLevel = value[value.startIndex] & 0x7F

@@ -24,8 +24,6 @@ struct IncomingStream {
     let ssrc: UInt32
     private var numbers = SequenceUnwrapper()
     private var buffer = ReorderingBuffer()
-    /// The numbers of packets that wait and begin a keyframe, in their order. Those before the buffer's next one are over.
-    private var starts: [Int64] = []
     private var losses = PacketLosses()
     private(set) var statistics = ReceptionStatistics(clockRate: VideoCodec.clockRate)
     private var state = State.awaitingKeyframe(askAt: nil)
@@ -80,11 +78,11 @@ struct IncomingStream {
             isFirst = true
         }
         hasNews = true
-        switch buffer.insert(packet, number, mayBeginEarlier: !hasBegun) {
+        let beginsKeyframe = begins(packet, codec)
+        switch buffer.insert(packet, number, beginsKeyframe: beginsKeyframe, mayBeginEarlier: !hasBegun) {
         case .isOld: return
         case .isFarAhead:
             losses.forget(before: number)
-            starts.removeAll()
             loseFrames()
         case .isNew:
             losses.noteArrival(of: number)
@@ -92,25 +90,19 @@ struct IncomingStream {
                 giveUp(before: number)
             }
         }
-        if begins(packet, codec) { noteStart(at: number) }
         goOn(codec)
-        if !isAwaiting, packet.header.marker || number < before ?? number { goOnWithKeyframe(around: number, codec) }
+        guard !isAwaiting, packet.header.marker || number < before ?? number,
+            let start = buffer.keyframe(around: number)
+        else { return }
+        // Packets are missing, but none of a keyframe behind them.
+        begin(at: start)
+        goOn(codec)
     }
 
     private var isAwaiting: Bool { if case .awaitingKeyframe = state { true } else { false } }
 
     private func begins(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?) -> Bool {
         codec(packet.header.payloadType).map { FrameAssembly.beginsKeyframe(packet.payload, $0) } ?? false
-    }
-
-    private mutating func noteStart(at number: Int64) {
-        forgetStarts()
-        starts.insert(number, at: (starts.lastIndex { $0 < number } ?? -1) + 1)
-    }
-
-    private mutating func forgetStarts() {
-        let next = buffer.next ?? 0
-        starts.removeFirst(starts.prefix { $0 < next }.count)
     }
 
     /// What comes is of no use before the next keyframe.
@@ -136,8 +128,7 @@ struct IncomingStream {
     private mutating func goOn(_ codec: (UInt8) -> VideoCodec?) {
         while true {
             if isAwaiting {
-                forgetStarts()
-                guard let start = starts.first else { return }
+                guard let start = buffer.firstStart else { return }
                 begin(at: start)
             }
             guard let packet = buffer.takeNext() else { return }
@@ -174,25 +165,6 @@ struct IncomingStream {
         }
         frames.append(received)
         return true
-    }
-
-    /// Where packets are missing, looks whether a packet behind them makes a keyframe whole.
-    private mutating func goOnWithKeyframe(around number: Int64, _ codec: (UInt8) -> VideoCodec?) {
-        forgetStarts()
-        guard let start = starts.last(where: { $0 <= number }) else { return }
-        var first = number
-        while first > start {
-            guard let packet = buffer[first - 1], !packet.header.marker else { return }
-            first -= 1
-        }
-        var last = number
-        while let packet = buffer[last] {
-            if packet.header.marker {
-                begin(at: start)
-                return goOn(codec)
-            }
-            last += 1
-        }
     }
 
     // MARK: - Out

@@ -33,10 +33,23 @@ struct PacketLosses {
         return true
     }
 
-    mutating func noteArrival(of number: Int64) { losses.removeAll { $0.number == number } }
+    mutating func noteArrival(of number: Int64) {
+        let place = place(of: number)
+        if place < losses.count, losses[place].number == number { losses.remove(at: place) }
+    }
 
     /// What is before a number is not missed any more.
-    mutating func forget(before number: Int64) { losses.removeAll { $0.number < number } }
+    mutating func forget(before number: Int64) { losses.removeFirst(place(of: number)) }
+
+    /// The place of the first that is not before a number.
+    private func place(of number: Int64) -> Int {
+        var range = 0..<losses.count
+        while !range.isEmpty {
+            let middle = (range.lowerBound + range.upperBound) / 2
+            range = losses[middle].number < number ? middle + 1..<range.upperBound : range.lowerBound..<middle
+        }
+        return range.lowerBound
+    }
 
     /// The packets to ask for now. Each is asked for at intervals of a round trip.
     mutating func takeRequests(roundTripTime: Duration?, at now: Instant) -> [UInt16] {

@@ -27,10 +27,12 @@ struct ReorderingBuffer {
     }
 
     /// The most packets that wait: 2 s at 10 Mb/s.
-    static let capacity = 2048
+    static let capacity = SequenceSet.capacity
 
     /// By number, from the next one on.
     private var waiting: [Int64: IncomingPacket] = [:]
+    /// The numbers of those that wait; of those that end a frame; and of those that begin a keyframe.
+    private var (present, markers, starts) = (SequenceSet(), SequenceSet(), SequenceSet())
     /// The number of the packet that comes next; nil before the first.
     private(set) var next: Int64?
     /// One more than the highest number.
@@ -38,48 +40,77 @@ struct ReorderingBuffer {
 
     /// - Parameters:
     ///   - number: not negative.
+    ///   - beginsKeyframe: whether a keyframe begins with the packet.
     ///   - mayBeginEarlier: whether a packet before the next one moves that back.
-    mutating func insert(_ packet: IncomingPacket, _ number: Int64, mayBeginEarlier: Bool) -> Insertion {
+    mutating func insert(
+        _ packet: IncomingPacket,
+        _ number: Int64,
+        beginsKeyframe: Bool,
+        mayBeginEarlier: Bool
+    ) -> Insertion {
         var next = self.next ?? number
         if mayBeginEarlier, number < next, end - number < Self.capacity {
             next = number
             self.next = number
         }
-        if number < next || self[number] != nil { return .isOld }
         let isFarAhead = number - next >= Self.capacity
+        if number < next || !isFarAhead && present.contains(number) { return .isOld }
         if isFarAhead {
             waiting.removeAll()
+            (present, markers, starts) = (SequenceSet(), SequenceSet(), SequenceSet())
             self.next = number
         } else {
             self.next = next
         }
         end = max(end, number + 1)
         waiting[number] = packet
+        present.insert(number)
+        if packet.header.marker { markers.insert(number) }
+        if beginsKeyframe { starts.insert(number) }
         return isFarAhead ? .isFarAhead : .isNew
     }
 
-    /// A packet that waits.
-    subscript(number: Int64) -> IncomingPacket? { waiting[number] }
-
     /// The next packet, if it is there.
     mutating func takeNext() -> IncomingPacket? {
-        guard let number = next, let packet = waiting.removeValue(forKey: number) else { return nil }
+        guard let number = next, present.contains(number) else { return nil }
         next = number + 1
-        return packet
+        return remove(number)
     }
 
     /// Throws away what waits before a number, and does not wait for it any more.
     mutating func skip(to number: Int64) {
         guard let next, number > next else { return }
-        if waiting.count < number - next {
-            waiting = waiting.filter { $0.key >= number }
-        } else {
-            for skipped in next..<number { waiting[skipped] = nil }
-        }
+        while let first, first < number { remove(first) }
         self.next = number
         end = max(end, number)
     }
 
+    @discardableResult
+    private mutating func remove(_ number: Int64) -> IncomingPacket? {
+        present.remove(number)
+        markers.remove(number)
+        starts.remove(number)
+        return waiting.removeValue(forKey: number)
+    }
+
     /// The number of the first packet that waits.
-    var first: Int64? { next.flatMap { next in (next..<max(next, end)).first { self[$0] != nil } } }
+    var first: Int64? { first(of: present) }
+
+    /// The number of the first packet that begins a keyframe.
+    var firstStart: Int64? { first(of: starts) }
+
+    private func first(of set: SequenceSet) -> Int64? {
+        next.flatMap { next in
+            let number = set.first(from: next, before: end)
+            return number < end ? number : nil
+        }
+    }
+
+    /// Where a keyframe begins of which all packets are there, and this one is part.
+    func keyframe(around number: Int64) -> Int64? {
+        guard let next, let start = starts.last(through: number, from: next) else { return nil }
+        let last = markers.first(from: start, before: end)
+        let isWhole = last < present.first(from: start, before: end, isAbsent: true)
+        return isWhole && last >= number ? start : nil
+    }
 }

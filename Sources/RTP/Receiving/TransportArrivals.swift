@@ -39,19 +39,19 @@ struct TransportArrivals {
         guard let due = nextDeadline, due <= now, let highest = numbers.highest else { return nil }
         // Of a gap that is longer than that, the peer has other ways to know.
         let first = max(next, highest + 1 - Self.memory)
-        var times: [UInt32?] = []
-        var last: UInt32?
-        for number in first...highest where times.count < Self.longestReport {
-            let time = arrivals[number]
-            if let time {
-                guard last.map({ TransportFeedback.canTell(time, after: $0) }) ?? true else { break }
-                last = time
+        var end = min(highest + 1, first + Int64(Self.longestReport))
+        var told: [TransportFeedback.Arrival] = []
+        for number in first..<end {
+            guard let time = arrivals[number] else { continue }
+            if let last = told.last, !TransportFeedback.canTell(time, after: last.time) {
+                end = number
+                break
             }
-            times.append(time)
+            told.append(TransportFeedback.Arrival(number: UInt16(truncatingIfNeeded: number), time: time))
         }
         // A report begins with a packet that has come, or tells what is lost before one.
         defer { reportNumber &+= 1 }
-        next = first + Int64(times.count)
+        next = end
         if next > highest {
             nextDeadline = nil
             if arrivals.count > 2 * Self.memory { arrivals = arrivals.filter { $0.key > highest - Self.memory } }
@@ -61,7 +61,8 @@ struct TransportArrivals {
             media: media,
             number: reportNumber,
             first: UInt16(truncatingIfNeeded: first),
-            arrivals: times
+            count: Int(end - first),
+            arrivals: told
         )
     }
 }
