@@ -10,12 +10,17 @@ package enum MalformedRTCP: Error, Equatable {
 
 extension RTCPPacket {
     /// The packets of a datagram, compound or of reduced size (RFC 5506). Packets of unknown kinds are skipped.
-    package static func parse(_ datagram: [UInt8]) throws(MalformedRTCP) -> [RTCPPacket] {
+    ///
+    /// - Parameter takesTransportFeedback: whether packets have transport-wide numbers; feedback on them is skipped otherwise.
+    package static func parse(
+        _ datagram: [UInt8],
+        takesTransportFeedback: Bool = true
+    ) throws(MalformedRTCP) -> [RTCPPacket] {
         var reader = ByteReader(datagram)
         var packets: [RTCPPacket] = []
         do {
             repeat {
-                if let packet = try next(&reader) { packets.append(packet) }
+                if let packet = try next(&reader, takesTransportFeedback) { packets.append(packet) }
             } while reader.count > 0
         } catch let error as MalformedRTCP {
             throw error
@@ -32,7 +37,10 @@ extension RTCPPacket {
     /// |V=2|P|  count  |      PT       |  length in words, minus one   |
     /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
     /// ```
-    private static func next(_ reader: inout ByteReader) throws -> RTCPPacket? {
+    private static func next(
+        _ reader: inout ByteReader,
+        _ takesTransportFeedback: Bool
+    ) throws -> RTCPPacket? {
         let first = try reader.byte()
         guard first >> 6 == 2 else { throw MalformedRTCP.version }
         let kind = try reader.byte()
@@ -45,7 +53,7 @@ extension RTCPPacket {
         case (202, _): return .sourceDescription(try SourceDescription.chunks(&body, count))
         case (203, _): return .goodbye(Goodbye(ssrcs: try (0..<count).map { _ in try body.uint32() }))
         case (205, 1): return .genericNACK(try GenericNACK(&body))
-        case (205, 15): return .transportFeedback(try TransportFeedback(&body))
+        case (205, 15) where takesTransportFeedback: return .transportFeedback(try TransportFeedback(&body))
         case (206, 1): return .pictureLoss(PictureLossIndication(sender: try body.uint32(), media: try body.uint32()))
         case (206, 4): return .fullIntra(try FullIntraRequest(&body))
         case (206, 15): return try ReceiverEstimatedMaximumBitrate(&body).map { .maximumBitrate($0) }
@@ -102,12 +110,14 @@ extension SourceDescription {
         try (0..<count).map { _ in
             let before = reader.count
             var chunk = SourceDescription(ssrc: try reader.uint32(), canonicalName: nil)
+            var name: ArraySlice<UInt8>?
             while true {
                 let kind = try reader.byte()
                 if kind == 0 { break }
-                let text = try reader.array(Int(try reader.byte()))
-                if kind == 1 { chunk.canonicalName = String(decoding: text, as: UTF8.self) }
+                let text = try reader.rest(Int(try reader.byte()))
+                if kind == 1 { name = text }
             }
+            chunk.canonicalName = name.map { String(decoding: $0, as: UTF8.self) }
             // A chunk ends on a 32-bit boundary.
             try reader.skip((4 - (before - reader.count) % 4) % 4)
             return chunk

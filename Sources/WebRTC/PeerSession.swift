@@ -54,6 +54,7 @@ package struct PeerSession: ~Copyable {
     package var streams: StreamBundle
     /// What comes in; nil where nothing was asked for.
     private var incoming: IncomingBundle?
+    private var work: WorkBudget
     /// When keys must be there.
     private let setupEnd: Instant
     /// Protected packets that the system did not take yet.
@@ -78,6 +79,7 @@ package struct PeerSession: ~Copyable {
         dtls = try DTLSConnection(role, identity: identity, expected: fingerprints)
         self.streams = streams
         self.incoming = incoming
+        work = WorkBudget(sendsVideo: incoming?.takesVideo ?? false)
         setupEnd = now + Self.setupLimit
     }
 
@@ -130,9 +132,9 @@ package struct PeerSession: ~Copyable {
     /// ICE has given up, or the peer's consent has run out.
     package mutating func pathLost() { finish(.pathLost) }
 
-    /// Takes a datagram that is not STUN (RFC 7983).
+    /// Takes a datagram that is not STUN (RFC 7983), unless the peer has made too much work.
     package mutating func receive(_ datagram: UnsafeRawBufferPointer, now: Instant) {
-        guard datagram.count >= 2 else { return }
+        guard datagram.count >= 2, work.take(datagramOf: datagram.count, at: now) else { return }
         switch (datagram[0], datagram[1]) {
         case (20...63, _):
             dtls.receive(datagram)
@@ -140,7 +142,7 @@ package struct PeerSession: ~Copyable {
         // Other types of packet are RTP (RFC 5761 §4).
         case (128...191, 192...223):
             guard case .established(let session) = state, let (source, opened) = session.openRTCP(datagram),
-                let packets = try? RTCPPacket.parse(opened)
+                let packets = try? RTCPPacket.parse(opened, takesTransportFeedback: streams.estimator != nil)
             else { return }
             sources.insert(source)
             for packet in packets { take(packet, now: now) }

@@ -1,5 +1,7 @@
 import Testing
 
+@testable import RTP
+
 /// `#expect` for calls that change a value, which the macro cannot take.
 func expect(_ condition: Bool, location: SourceLocation = #_sourceLocation) {
     #expect(condition, sourceLocation: location)
@@ -23,4 +25,21 @@ func extensionElements(of packet: [UInt8]) -> [UInt8: [UInt8]] {
     }
     #expect(index == end)
     return elements
+}
+
+extension TransportFeedback {
+    /// - Parameter times: when each packet has arrived; nil if it has not.
+    init(sender: UInt32, media: UInt32, number: UInt8, first: UInt16, times: [UInt32?]) {
+        let arrivals = times.enumerated().compactMap { offset, time in
+            time.map { Arrival(number: first &+ UInt16(offset), time: $0) }
+        }
+        self.init(sender: sender, media: media, number: number, first: first, count: times.count, arrivals: arrivals)
+    }
+
+    /// When each packet has arrived; nil if it has not.
+    var times: [UInt32?] {
+        var times = [UInt32?](repeating: nil, count: count)
+        for arrival in arrivals { times[Int(arrival.number &- first)] = arrival.time }
+        return times
+    }
 }

@@ -1,8 +1,9 @@
 import Media
-import RTP
 import TestSupport
 import Testing
+import Time
 
+@testable import RTP
 @testable import WebRTC
 
 /// Text and datagrams that nobody honest sends. Nothing here may crash or hang.
@@ -108,6 +109,7 @@ import Testing
             var datagram = seeds.randomElement(using: &random)!
             datagram.damage(seeds, using: &random)
             if datagram != sealed { call.receive(datagram) }
+            call.now += .milliseconds(2)
         }
         #expect(call.end == nil)
         #expect(call.statistics.keyframeRequests == 0)
@@ -116,6 +118,23 @@ import Testing
         let before = call.viewer.packets.count
         _ = try call.append(500)
         #expect(call.viewer.packets.count == before + 1)
+    }
+
+    /// All peers share a thread: what one of them sends beyond its budget is not even decrypted. It is heard again once it is silent.
+    @Test func aFloodOfFeedbackIsNotReadBeyondTheBudget() throws {
+        let call = try Self.call("actpass")
+        try call.connect()
+        _ = try call.append(3000, isKeyframe: true)
+        let loss = Feedback.pictureLoss(call.viewer.packets[0].header.ssrc)
+        // The handshake takes the place of fewer than twenty.
+        let burst = 1_500_000 / (WorkBudget.overhead + loss.count + 14)
+        for _ in 0..<10_000 { call.receive(try call.viewer.protect(loss)) }
+        let read = call.statistics.keyframeRequests
+        #expect(UInt64(burst) - 40...UInt64(burst) + 10 ~= read, "\(read) of \(burst)")
+        call.now += .seconds(1)
+        call.receive(try call.viewer.protect(loss))
+        #expect(call.statistics.keyframeRequests == read + 1)
+        #expect(call.end == nil)
     }
 
     private static func call(_ setup: String) throws -> VirtualCall {

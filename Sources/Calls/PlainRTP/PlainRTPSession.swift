@@ -30,6 +30,7 @@ struct PlainRTPSession {
     private var bundle: StreamBundle
     private var keyframeRequests = KeyframeRequests()
     private var listener: ListenerWatch
+    private var work = WorkBudget(sendsVideo: false)
     private var counted = PlainRTPStatistics()
     private var hasEnded = false
 
@@ -100,9 +101,10 @@ struct PlainRTPSession {
         if history.forget(takenBefore: instant), isMissed { keyframeRequests.request() }
     }
 
-    /// Takes an RTCP datagram from the receiver. A malformed one is counted and has no effect.
+    /// Takes an RTCP datagram from the receiver, unless there are too many. A malformed one is counted and has no effect.
     mutating func receive(rtcp datagram: [UInt8], now: Instant) {
-        guard let packets = try? RTCPPacket.parse(datagram) else {
+        guard work.take(datagramOf: datagram.count, at: now) else { return }
+        guard let packets = try? RTCPPacket.parse(datagram, takesTransportFeedback: false) else {
             counted.malformedFeedback += 1
             return
         }

@@ -21,6 +21,7 @@ final class PlainRTPSound {
     private let ports: PortPair
     private let receiver: SocketAddress
     private let history = PacketHistory(soundOf: maximumPacketSize - RTPHeader.size, capacity: capacity)
+    private var work = WorkBudget(sendsVideo: false)
     private var bundle: StreamBundle
     private var (packets, reports) = (DatagramBatch(), DatagramBatch())
 
@@ -86,7 +87,10 @@ final class PlainRTPSound {
             let datagram = (try? ports.rtp.receive(into: &buffer)) ?? (try? ports.rtcp.receive(into: &buffer))
             guard let (count, source) = datagram else { break }
             guard receiver.isMulticast || source.bytes == receiver.bytes else { continue }
-            for packet in (try? RTCPPacket.parse(Array(buffer[..<count]))) ?? [] { bundle.receive(packet, now: now) }
+            guard work.take(datagramOf: count, at: now),
+                let packets = try? RTCPPacket.parse(Array(buffer[..<count]), takesTransportFeedback: false)
+            else { continue }
+            for packet in packets { bundle.receive(packet, now: now) }
         }
         flush(now: now)
     }

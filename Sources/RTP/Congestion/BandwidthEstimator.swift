@@ -212,16 +212,15 @@ package struct BandwidthEstimator: Sendable {
     /// The peer tells what has arrived.
     package mutating func receive(_ feedback: TransportFeedback, now: Instant) {
         var newest: SentPackets.Packet?
-        for (offset, ticks) in feedback.arrivals.enumerated() {
-            let number = feedback.first &+ UInt16(truncatingIfNeeded: offset)
-            guard let ticks, let packet = packets[number], packets.noteArrival(of: packet) else { continue }
+        for arrival in feedback.arrivals {
+            guard let packet = packets[arrival.number], packets.noteArrival(of: packet) else { continue }
             newest = packet
             if packet.fate == .lost { lossLimit.takeBackLoss() }
             lossLimit.noteArrival()
             if !isMeasured, trend.signal != .overuse {
                 firstGrowth = min(firstGrowth + packet.size, Self.largestGrowth)
             }
-            learn(from: packet, arrivedAt: clock.milliseconds(at: ticks), now: now)
+            learn(from: packet, arrivedAt: clock.milliseconds(at: arrival.time), now: now)
         }
         packets.giveUpOvertaken { _ in lossLimit.noteLoss() }
         if let newest { trips.add((now - newest.sentAt).milliseconds, at: Double(now.nanoseconds) / 1e6) }

@@ -7,22 +7,19 @@ extension TransportFeedback {
     /// Appends the packet. Each arrival can be told after the one before (`canTell`).
     package func write(to datagram: inout [UInt8]) {
         // The first step is from there, and of 8 bits.
-        let reference = (arrivals.lazy.compactMap(\.self).first ?? 0) & ~0xFF
+        let reference = (arrivals.first?.time ?? 0) & ~0xFF
         var time = reference
-        var statuses: [UInt8] = []
+        var statuses = [UInt8](repeating: 0, count: count)
         var deltas: [UInt8] = []
         for arrival in arrivals {
-            guard let arrival else {
-                statuses.append(0)
-                continue
-            }
-            let step = Int32(bitPattern: arrival &- time)
-            time = arrival
+            let place = Int(arrival.number &- first)
+            let step = Int32(bitPattern: arrival.time &- time)
+            time = arrival.time
             if let small = UInt8(exactly: step) {
-                statuses.append(1)
+                statuses[place] = 1
                 deltas.append(small)
             } else {
-                statuses.append(2)
+                statuses[place] = 2
                 deltas.append(bigEndian: UInt16(truncatingIfNeeded: step))
             }
         }
@@ -30,7 +27,7 @@ extension TransportFeedback {
             body.append(bigEndian: sender)
             body.append(bigEndian: media)
             body.append(bigEndian: first)
-            body.append(bigEndian: UInt16(arrivals.count))
+            body.append(bigEndian: UInt16(count))
             body.append(bigEndian: reference | UInt32(number))
             for chunk in Self.chunks(of: statuses) { body.append(bigEndian: chunk) }
             body += deltas

@@ -1,6 +1,14 @@
 /// Which packets of all streams to a receiver have arrived there, and when
 /// (draft-holmer-rmcat-transport-wide-cc-extensions-01 §3.1).
 package struct TransportFeedback: Equatable, Sendable {
+    /// A packet that has arrived.
+    package struct Arrival: Equatable, Sendable {
+        /// Transport-wide.
+        package var number: UInt16
+        /// In ticks of the receiver's clock, modulo 2³².
+        package var time: UInt32
+    }
+
     /// A tick of the arrival times, in microseconds.
     static let tick = 250
     /// The most packets that one report may cover. A receiver of 30 Mb/s, which reports every quarter of a second, covers 800.
@@ -12,8 +20,10 @@ package struct TransportFeedback: Equatable, Sendable {
     package var number: UInt8
     /// The transport-wide number of the first packet that the report covers.
     package var first: UInt16
-    /// When each packet from `first` on has arrived: in ticks of the receiver's clock, modulo 2³²; nil if it has not so far.
-    package var arrivals: [UInt32?]
+    /// How many packets the report covers.
+    package var count: Int
+    /// Those of them that have arrived, in the order of their numbers.
+    package var arrivals: [Arrival]
 }
 
 extension TransportFeedback {
@@ -29,51 +39,78 @@ extension TransportFeedback {
     /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
     /// |  chunks of 16 bits with a status for each packet, then deltas of 8 or 16 bits for those that have arrived
     /// ```
+    ///
+    /// A run of thousands of packets takes two bytes, so nothing is made of packets that have not arrived.
     init(_ reader: inout ByteReader) throws {
         sender = try reader.uint32()
         media = try reader.uint32()
         first = try reader.uint16()
-        let count = Int(try reader.uint16())
+        count = Int(try reader.uint16())
         guard count <= Self.limit else { throw MalformedRTCP.inconsistent }
         let reference = try reader.uint32()
         number = UInt8(truncatingIfNeeded: reference)
-        let statuses = try Self.statuses(of: count, &reader)
+        var chunks: [StatusChunk] = []
+        var covered = 0
+        while covered < count {
+            let chunk = StatusChunk(bits: try reader.uint16())
+            chunks.append(chunk)
+            covered += chunk.length
+        }
         // 64 ms are 256 ticks: without the report's number, the field is the reference time in ticks.
         var time = reference & ~0xFF
         arrivals = []
-        arrivals.reserveCapacity(count)
-        for status in statuses {
-            switch status {
-            case 1: time &+= UInt32(try reader.byte())
-            case 2: time &+= UInt32(bitPattern: Int32(Int16(bitPattern: try reader.uint16())))
-            default:
-                // 0 says that the packet has not arrived; 3 is reserved, and has no delta.
-                arrivals.append(nil)
-                continue
+        var start = 0
+        for chunk in chunks {
+            // The last chunk may cover more packets than there are.
+            let length = min(chunk.length, count - start)
+            for place in 0..<(chunk.hasArrivals ? length : 0) {
+                switch chunk.status(at: place) {
+                case .small: time &+= UInt32(try reader.byte())
+                case .large: time &+= UInt32(bitPattern: Int32(Int16(bitPattern: try reader.uint16())))
+                case .none: continue
+                }
+                arrivals.append(Arrival(number: first &+ UInt16(truncatingIfNeeded: start + place), time: time))
             }
-            arrivals.append(time)
+            start += length
+        }
+    }
+}
+
+/// The statuses of packets that follow each other: a run of one status (§3.1.3), or a vector (§3.1.4).
+private struct StatusChunk {
+    enum Status {
+        /// The packet has not arrived, or its status is reserved and has no delta.
+        case none
+        /// It has, and the step from the one before takes 8 bits, or 16.
+        case small, large
+
+        init(_ bits: UInt16) {
+            switch bits & 3 {
+            case 1: self = .small
+            case 2: self = .large
+            default: self = .none
+            }
         }
     }
 
-    /// The status of each packet, 0…3 (§3.1.2 to §3.1.4). The last chunk may cover more packets than there are.
-    private static func statuses(of count: Int, _ reader: inout ByteReader) throws -> [UInt8] {
-        var statuses: [UInt8] = []
-        statuses.reserveCapacity(count)
-        while statuses.count < count {
-            let chunk = try reader.uint16()
-            let left = count - statuses.count
-            switch chunk >> 14 {
-            case 0, 1:
-                let status = UInt8(truncatingIfNeeded: chunk >> 13) & 3
-                statuses.append(contentsOf: repeatElement(status, count: min(left, Int(chunk & 0x1FFF))))
-            case 2:
-                for bit in 0..<min(left, 14) { statuses.append(UInt8(truncatingIfNeeded: chunk >> (13 - bit)) & 1) }
-            default:
-                for pair in 0..<min(left, 7) {
-                    statuses.append(UInt8(truncatingIfNeeded: chunk >> (12 - 2 * pair)) & 3)
-                }
-            }
+    let bits: UInt16
+
+    /// How many packets the chunk covers.
+    var length: Int {
+        switch bits >> 14 {
+        case 0, 1: Int(bits & 0x1FFF)
+        case 2: 14
+        default: 7
         }
-        return statuses
+    }
+
+    var hasArrivals: Bool { bits >= 0x8000 || status(at: 0) != .none }
+
+    func status(at place: Int) -> Status {
+        switch bits >> 14 {
+        case 0, 1: Status(bits >> 13)
+        case 2: Status(bits >> (13 - place) & 1)
+        default: Status(bits >> (12 - 2 * place))
+        }
     }
 }

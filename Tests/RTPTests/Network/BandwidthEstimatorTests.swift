@@ -162,7 +162,7 @@ import Time
                     media: 2,
                     number: UInt8(report),
                     first: number,
-                    arrivals: Array(repeating: 1000 * UInt32(report), count: size / 1000)
+                    times: Array(repeating: 1000 * UInt32(report), count: size / 1000)
                 ),
                 now: now
             )
@@ -195,7 +195,7 @@ import Time
                     media: 2,
                     number: .random(in: 0 ... .max, using: &random),
                     first: .random(in: 0 ... .max, using: &random),
-                    arrivals: arrivals
+                    times: arrivals
                 ),
                 now: now
             )

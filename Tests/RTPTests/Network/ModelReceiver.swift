@@ -38,7 +38,7 @@ struct ModelReceiver {
             media: 2,
             number: reportCount,
             first: UInt16(truncatingIfNeeded: start),
-            arrivals: (start...newest).map { number in arrivals[number].map(ticks) }
+            times: (start...newest).map { number in arrivals[number].map(ticks) }
         )
     }
 

@@ -125,8 +125,10 @@ struct NetworkSimulation {
                 let delay = link.conditions.delay + flows[flow].extraDelay
                 flows[flow].seconds[last].queueDelays.append(event.at - sentAt - delay)
             case .report(let flow, var report):
-                if mistake == .wrongUnit { report.arrivals = report.arrivals.map { $0.map { $0 * 4 } } }
-                if mistake == .wrongPacket { report.first &-= 3 }
+                for index in report.arrivals.indices {
+                    if mistake == .wrongUnit { report.arrivals[index].time *= 4 }
+                    if mistake == .wrongPacket { report.arrivals[index].number &-= 3 }
+                }
                 flows[flow].estimator.receive(report, now: now)
                 flows[flow].highest = max(flows[flow].highest, flows[flow].estimator.estimate)
             }

@@ -96,7 +96,7 @@ import Time
                 }
             }
             guard arrivals.contains(where: { $0 != nil }) else { continue }
-            let feedback = TransportFeedback(sender: 1, media: 2, number: 3, first: 65_500, arrivals: arrivals)
+            let feedback = TransportFeedback(sender: 1, media: 2, number: 3, first: 65_500, times: arrivals)
             var bytes: [UInt8] = []
             feedback.write(to: &bytes)
             #expect(bytes.count % 4 == 0)
@@ -121,7 +121,7 @@ import Time
                 var bytes: [UInt8] = []
                 report.write(to: &bytes)
                 #expect(bytes.count < 600)
-                for (place, time) in report.arrivals.enumerated() where time != nil {
+                for (place, time) in report.times.enumerated() where time != nil {
                     told[report.first &+ UInt16(place)] = true
                 }
             }
@@ -129,7 +129,7 @@ import Time
         }
         now += .seconds(1)
         while let report = arrivals.takeReport(from: 1, on: 2, at: now) {
-            for (place, time) in report.arrivals.enumerated() where time != nil {
+            for (place, time) in report.times.enumerated() where time != nil {
                 told[report.first &+ UInt16(place)] = true
             }
         }
