@@ -57,7 +57,7 @@ extension SocketClient.Reason {
     /// - Parameter server: as people name it.
     func sentence(about server: String) -> String {
         switch self {
-        case .refused(let words): "\(server) does not let this side in: \(words)"
+        case .refused(let words): "\(server) does not let this side in: \(String(quoting: words))"
         case .sentAway: "\(server) has ended the connection"
         case .transport(.unreachable(let sentence)): sentence
         case .transport(.refused(let status)):

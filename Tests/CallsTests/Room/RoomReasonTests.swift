@@ -338,4 +338,15 @@ import WebRTC
         session.received(.message(room: "r", RoomMessage.offer(sdp: RoomMeeting.sdp(1)).data), now: .seconds(3))
         #expect(session.takeOutputs() == [.openPeer, .acceptOffer(sdp: RoomMeeting.sdp(1))])
     }
+
+    // MARK: - Servers
+
+    /// The words go to standard error, to the status and to the event file.
+    @Test func aLongRefusalIsCut() {
+        let words = "no \u{1B}[31mroom\nsecond line" + String(repeating: "x", count: 950_000)
+        let sentence = SocketClient.Reason.refused(words).sentence(about: "http://rooms.example:80")
+        #expect(sentence == "http://rooms.example:80 does not let this side in: no [31mroom")
+        let oneLine = SocketClient.Reason.refused(String(repeating: "x", count: 950_000))
+        #expect(oneLine.sentence(about: "S").utf8.count < 300)
+    }
 }
