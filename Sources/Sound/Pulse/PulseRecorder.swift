@@ -149,7 +149,7 @@ final class PulseRecorder {
     /// A microphone that is gone must not become something else that is heard.
     private func noteMove() {
         guard let name = pa_stream_get_device_name(stream).map({ String(cString: $0) }),
-            case .microphone(let wanted, _) = target, name != wanted, !name.contains("echo-cancel")
+            case .microphone(let wanted, _) = target, name != wanted, !name.isEchoCanceller(of: wanted)
         else { return }
         // Nothing of the other device is heard until the server has ended it.
         pa_stream_set_read_callback(stream, nil, nil)
@@ -194,5 +194,15 @@ final class PulseRecorder {
                 capturedAt: instant.advanced(byNanoseconds: -latency * 1000)
             )
         )
+    }
+}
+
+extension String {
+    /// Whether a source is the echo canceller of a microphone: PulseAudio names it MICROPHONE.echo-cancel, and adds a number if that
+    /// name is taken.
+    func isEchoCanceller(of microphone: String) -> Bool {
+        guard hasPrefix("\(microphone).echo-cancel") else { return false }
+        let rest = dropFirst(microphone.count + ".echo-cancel".count)
+        return rest.isEmpty || rest.first == "." && UInt32(rest.dropFirst()) != nil
     }
 }
