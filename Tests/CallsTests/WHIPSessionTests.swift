@@ -77,6 +77,23 @@ import Time
         #expect(requests(session.takeOutputs()) == ["DELETE https://whip2.example.com:443/session/id -"])
     }
 
+    /// No DELETE goes to a server that was not asked to publish, or out of TLS.
+    @Test(arguments: ["https://victim.example/x", "http://whip.example.com/session/id", "//victim.example/x"])
+    func noSessionIsOnAnotherServer(location: String) {
+        for isLeaving in [true, false] {
+            var (session, _) = posted()
+            if isLeaving { session.leave() }
+            session.answered(response(201, ["Location": location], "v=0"), now: now)
+            let outputs = session.takeOutputs()
+            if !isLeaving { session.leave() }
+            #expect(requests(outputs + session.takeOutputs()) == [])
+            let isTold = outputs.contains {
+                if case .unusable(let why) = $0 { why.contains("on another server") } else { false }
+            }
+            #expect(isTold == !isLeaving)
+        }
+    }
+
     @Test func theTokenFollowsAHostToTLS() {
         let endpoint = WebURL(parsing: "http://whip.example.com/x")!
         var session = WHIPSession(endpoint, hasToken: true)

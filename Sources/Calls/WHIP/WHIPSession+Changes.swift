@@ -14,7 +14,7 @@ extension WHIPSession {
             case restarting(fragment: String, isAgain: Bool)
         }
 
-        /// Where the session is; nil if the server did not say: then nothing is asked of it any more.
+        /// Where the session is; nil if it is not known (`sessionURL`): then nothing is asked of it any more.
         let url: WebURL?
         /// That of the generation of ICE, as it stands in the field; nil if the server gave none.
         var entityTag: String?
@@ -34,6 +34,15 @@ extension WHIPSession {
     static let silencesOfLoss = 3
 
     private static let fragmentType = "application/trickle-ice-sdpfrag"
+
+    /// The session's URL (RFC 9725 §4.2). It is nil if the response names another server: DELETE and PATCH requests go to the server
+    /// that has answered, or to the same host by TLS.
+    func sessionURL(in response: WebClient.Response, from url: WebURL) -> WebURL? {
+        guard let session = response.headers.first(name: "location").flatMap({ url.resolving($0) }),
+            url.origin.shares(secretsWith: session.origin)
+        else { return nil }
+        return session
+    }
 
     // MARK: - Whether it is there
 

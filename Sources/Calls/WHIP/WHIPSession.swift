@@ -182,8 +182,9 @@ package struct WHIPSession: Sendable {
     }
 
     private mutating func finishLeaving(_ response: WebClient.Response, from url: WebURL) {
-        let session = response.headers.first(name: "location").flatMap { url.resolving($0) }
-        if response.status == 201, let session { outputs.append(.farewell(request(.DELETE, session))) }
+        if response.status == 201, let session = sessionURL(in: response, from: url) {
+            outputs.append(.farewell(request(.DELETE, session)))
+        }
         finish(nil)
     }
 
@@ -252,7 +253,7 @@ package struct WHIPSession: Sendable {
 
     /// RFC 9725 §4.2: the answer, and where the session is, which some servers leave out.
     private mutating func take(_ response: WebClient.Response, from url: WebURL, now: Instant) {
-        let session = response.headers.first(name: "location").flatMap { url.resolving($0) }
+        let session = sessionURL(in: response, from: url)
         state = .published(Publication(url: session, entityTag: response.headers.first(name: "etag")))
         (wasPublished, refusedSince) = (true, nil)
         guard let sdp = String(validating: response.body, as: UTF8.self), !sdp.isEmpty else {
@@ -260,9 +261,12 @@ package struct WHIPSession: Sendable {
         }
         outputs.append(.accept(sdp: sdp))
         if session == nil {
+            let flaw =
+                response.headers.contains(name: "location")
+                ? "places the session on another server" : "does not say where the session is"
             outputs.append(
                 .unusable(
-                    "the server does not say where the session is (Location): it does not learn when this side leaves, "
+                    "the server \(flaw) (Location): it does not learn when this side leaves, "
                         + "and a path that is lost is not sought anew"
                 )
             )
