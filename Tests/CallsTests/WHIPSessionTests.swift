@@ -94,6 +94,17 @@ import Time
         }
     }
 
+    /// A server may echo a token with the escapes of its format.
+    @Test(arguments: [
+        "%54oken-0123456789", "Token%2D0123456789", "TOKEN-0123456789", "Token&#45;0123456789", "Token&#x2d;0123456789",
+        "Token\\u002d0123456789", "T o k e n - 0123456789",
+    ])
+    func anEscapedTokenIsHidden(echo: String) {
+        let answer = response(401, ["Content-Type": "text/plain"], "no \(echo) here")
+        #expect(answer.reason(hiding: ["Token-0123456789"]) == ": ***")
+        #expect(answer.reason(hiding: ["Token-9876543210"]).contains("here"))
+    }
+
     @Test func theTokenFollowsAHostToTLS() {
         let endpoint = WebURL(parsing: "http://whip.example.com/x")!
         var session = WHIPSession(endpoint, hasToken: true)

@@ -21,10 +21,11 @@ struct JanusFault: Sendable, Equatable {
     }
 
     let code: Int
+    /// In the server's words, as they came.
     let reason: String
 
     init(_ code: JSONText?, _ reason: JSONText?) {
-        (self.code, self.reason) = (code?.integer ?? 0, String(quoting: reason?.string ?? ""))
+        (self.code, self.reason) = (code?.integer ?? 0, reason?.string ?? "")
     }
 
     var meaning: Meaning {
@@ -47,7 +48,7 @@ struct JanusFault: Sendable, Equatable {
     ///   - server: for people.
     ///   - secrets: what was given.
     func end(at server: String, room: String, _ secrets: JanusSecrets) -> CallEnd {
-        let said = "(\(code): \(reason))"
+        let said = "(\(code): \(String(quoting: reason.hiding(secrets.hidden))))"
         let (kind, why): (CallEnd.Kind, String) =
             switch meaning {
             case .stale: (.failed, "has lost the session \(said)")

@@ -79,4 +79,7 @@ package struct JanusSecrets: Sendable, Equatable {
     package init(apiSecret: String? = nil, token: String? = nil, pin: String? = nil) {
         (self.apiSecret, self.token, self.pin) = (apiSecret, token, pin)
     }
+
+    /// Those that are left out of what the server says. Shorter ones are parts of common words.
+    var hidden: [String] { [apiSecret, token, pin].compactMap(\.self).filter { $0.utf8.count >= 4 } }
 }

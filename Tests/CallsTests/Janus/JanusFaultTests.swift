@@ -54,6 +54,15 @@ import Time
         #expect(try #require(ending(outputs)).description.contains("refuses the secret"))
     }
 
+    @Test func aSecretInARefusalIsLeftOut() throws {
+        for secrets in [JanusSecrets(apiSecret: "k3y-k3y"), .init(token: "k3y-k3y"), .init(pin: "k3y-k3y")] {
+            var bench = JanusBench(room: "1", secrets)
+            bench.join()
+            let outputs = bench.event("\"videoroom\":\"event\",\"error_code\":433,\"error\":\"wrong: k3y-k3y\"")
+            #expect(try #require(ending(outputs)).description.hasSuffix("(433: wrong: ***)"))
+        }
+    }
+
     /// What the server believes of this side has changed: it is begun anew.
     @Test(arguments: [424, 425, 434, 435, 436, 458, 459, 468, 471]) func staleStatesBeginAnew(code: Int) {
         var bench = JanusBench()
