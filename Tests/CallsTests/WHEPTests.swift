@@ -230,6 +230,20 @@ import WebRTC
         #expect(!web.call.kick(1) && web.peers.statuses.isEmpty)
     }
 
+    /// A page may be open in several windows of one browser.
+    @Test func allSessionsOfOneKeyAreKicked() throws {
+        let web = try WebFixture(viewerLimit: 5)
+        func join(_ key: String?) throws -> String {
+            let fields = [WebFixture.sdp] + (key.map { ["Oriel-Viewer: \($0)"] } ?? [])
+            let response = try web.request("POST", "/whep", fields, body: WebFixture.offer)
+            return "/\(try #require(response["location"]))"
+        }
+        let sessions = try ["0123456789abcdef", "0123456789abcdef", "fedcba9876543210", nil, nil].map(join)
+        #expect(web.call.kick(1))
+        let statuses = try sessions.map { try web.request("DELETE", $0).status }
+        #expect(statuses == [403, 403, 200, 200, 200])
+    }
+
     @Test func whereNothingIsBroadcastNobodyIsLetIn() throws {
         web.status.note(.stopped)
         let stopped = try web.join().response

@@ -63,8 +63,8 @@ struct WHEPEndpoint: Sendable {
         if status.isStopped {
             return completion(.sentence(.conflict, "nothing is broadcast now", ["Retry-After": "4"]))
         }
-        guard let lobby else { return admit(request, completion) }
         let key = request.viewerKey
+        guard let lobby else { return admit(request, key: key, completion) }
         if let visitor = lobby.visitor(key) { return admit(request, name: visitor.name, key: key, completion) }
         knock(request, at: lobby, key: key, completion)
     }
@@ -72,7 +72,7 @@ struct WHEPEndpoint: Sendable {
     private func admit(
         _ request: HTTPRequest,
         name: String = "",
-        key: String? = nil,
+        key: String?,
         _ completion: @escaping WebService.Completion
     ) {
         let offer = String(decoding: request.body, as: UTF8.self)

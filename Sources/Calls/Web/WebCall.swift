@@ -316,17 +316,25 @@ package final class WebCall: Sendable {
         if !isOpen { completion(false) }
     }
 
-    /// Sends a viewer away.
+    /// Sends a viewer away, with all sessions of its key: another window of its browser shows the same to the same person.
     ///
     /// - Parameter number: the peer's.
     /// - Returns: whether there is such a viewer.
     package func kick(_ number: Int) -> Bool {
-        let isThere = state.withLock { state in
-            guard let id = state.sessions.first(where: { $0.value.viewer.number == number })?.key else { return false }
-            state.sessions[id]?.isKicked = true
-            return true
+        let numbers = state.withLock { state -> [Int] in
+            guard let kicked = state.sessions.values.first(where: { $0.viewer.number == number }) else { return [] }
+            let ids = state.sessions.filter { _, session in
+                session.viewer.number == number || session.key != nil && session.key == kicked.key
+            }.keys
+            return ids.compactMap { id in
+                state.sessions[id]?.isKicked = true
+                return state.sessions[id]?.viewer.number
+            }
         }
-        return isThere && peers.perform { loop in if let peer = loop.peer(number) { loop.close(peer, .closed) } }
+        return !numbers.isEmpty
+            && peers.perform { loop in
+                for peer in numbers.compactMap({ loop.peer($0) }) { loop.close(peer, .closed) }
+            }
     }
 
     /// The name of a viewer, and by what it is known again; nil if there is no such viewer.
