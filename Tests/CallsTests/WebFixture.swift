@@ -54,7 +54,8 @@ final class WebFixture: Sendable {
         iceServers: [ICEServer] = [],
         limits: HTTPServer.Limits = HTTPServer.Limits(),
         proxies: [AddressRange] = [],
-        talkers: FakeTalkers? = nil
+        talkers: FakeTalkers? = nil,
+        lobby: Lobby? = nil
     ) throws {
         server = HTTPServer(limits: limits, proxies: proxies)
         let status = WebStatus(hearsViewers: talkers != nil)
@@ -97,7 +98,8 @@ final class WebFixture: Sendable {
                         return bytes.map { .success(WebService.Snapshot(png: $0, takenAt: takenAt)) }
                             ?? .failure(WebService.SnapshotFailure("there is no picture yet"))
                     }
-                }
+                },
+                lobby: lobby
             ),
             call: call,
             status: status

@@ -79,8 +79,7 @@ struct WHEPEndpoint: Sendable {
         call.join(offer: offer, from: request.client, name: name, key: key) { result in
             switch result {
             case .success(let admission): completion(created(admission))
-            case .failure(let refusal):
-                completion(.sentence(Self.status(of: refusal), "\(refusal)", Self.hints(refusal)))
+            case .failure(let refusal): completion(Self.response(to: refusal))
             }
         }
     }
@@ -100,6 +99,10 @@ struct WHEPEndpoint: Sendable {
             return completion(
                 .sentence(.preconditionRequired, "whoever shares this screen lets people in", ["Oriel-Reason": "knock"])
             )
+        }
+        let offer = String(decoding: request.body, as: UTF8.self)
+        if let refusal = call.refusal(of: offer, from: request.client, name: name ?? "") {
+            return completion(Self.response(to: refusal))
         }
         let number = lobby.knock(
             name: name ?? "",
@@ -129,6 +132,10 @@ struct WHEPEndpoint: Sendable {
         ]
         add(iceServersTo: &headers)
         return HTTPResponse(.created, headers, body: Array(admission.answer.utf8))
+    }
+
+    private static func response(to refusal: Refusal) -> HTTPResponse {
+        .sentence(status(of: refusal), "\(refusal)", hints(refusal))
     }
 
     private static func status(of refusal: Refusal) -> HTTPResponseStatus {

@@ -164,6 +164,15 @@ package final class WebCall: Sendable {
         add(remote.candidates, to: peer, of: id, at: loop.now)
     }
 
+    /// Why an offer would be refused now, as far as that shows without a peer; nil if it would not. Nobody needs to be asked about it.
+    func refusal(of offer: String, from address: String, name: String) -> Refusal? {
+        do throws(Refusal) { _ = try negotiate(offer) } catch { return error }
+        guard state.withLock({ $0.sessions.count >= viewerLimit }) else { return nil }
+        let refusal = Refusal.full(limit: viewerLimit)
+        _ = peers.perform { [self] loop in tell(refusal, from: address, name, at: loop.now) }
+        return refusal
+    }
+
     private func negotiate(_ offer: String) throws(Refusal) -> Negotiation {
         let description: SessionDescription
         do throws(MalformedSDP) { description = try SessionDescription(parsing: offer) } catch {
