@@ -44,4 +44,13 @@ import WebRTC
         #expect(lobby.waiting.isEmpty)
         try wait(until: "it is told") { web.log.all.contains { $0.contains("\"Eve\" from 127.0.0.1 was turned away") } }
     }
+
+    @Test(arguments: ["/snapshot.png", "/api/status", "/api/events"])
+    func whoIsNotLetInLearnsNothingOfTheBroadcast(path: String) throws {
+        for fields in [[], [Self.unknown]] {
+            let response = try web.request("GET", path, fields)
+            #expect(response.status == 403 && response["oriel-reason"] == "knock")
+        }
+        #expect(try web.request("GET", path, [Self.known]).status == 200)
+    }
 }

@@ -41,6 +41,8 @@ package final class WebService: Sendable {
 
     /// Before the name of a session.
     private static let viewerPrefix = "/api/viewers/"
+    /// What viewers get only when they are let in.
+    private static let admittedPaths: Set = ["/snapshot.png", "/api/status", "/api/events"]
 
     private let configuration: Configuration
     private let status: WebStatus
@@ -84,11 +86,9 @@ package final class WebService: Sendable {
         if let refusal = authorize(request) ?? refuse(request, unless: methods) { return completion(refusal) }
         switch request.path {
         case WHEPEndpoint.path: whep.join(request, completion)
-        case "/snapshot.png":
-            if let lobby = configuration.lobby, lobby.visitor(request.viewerKey) == nil {
-                return completion(.sentence(.forbidden, "only who was let in gets a picture"))
-            }
-            snapshot(completion)
+        case let path where Self.admittedPaths.contains(path) && !isLetIn(request):
+            completion(.sentence(.forbidden, "ask to be let in first", ["Oriel-Reason": "knock"]))
+        case "/snapshot.png": snapshot(completion)
         case "/api/status": completion(Self.json(status.json))
         case "/api/events": completion(eventStream)
         case _ where request.path.hasPrefix(Self.viewerPrefix):
@@ -97,6 +97,11 @@ package final class WebService: Sendable {
         case _ where WHEPEndpoint.talkingSession(of: request.path) != nil: whep.talk(request, completion)
         default: whep.change(request, completion)
         }
+    }
+
+    /// Whether the viewer needs not knock, or was let in.
+    private func isLetIn(_ request: HTTPRequest) -> Bool {
+        configuration.lobby.map { $0.visitor(request.viewerKey) != nil } ?? true
     }
 
     private static func json(_ text: String) -> HTTPResponse {
@@ -142,8 +147,7 @@ package final class WebService: Sendable {
             "Accept-Post": WHEPEndpoint.offerType,
             "Accept-Patch": WHEPEndpoint.fragmentType,
         ]
-        let isLetIn = configuration.lobby.map { $0.visitor(request.viewerKey) != nil } ?? true
-        if isKnown, isLetIn, request.path == WHEPEndpoint.path { whep.add(iceServersTo: &headers) }
+        if isKnown, isLetIn(request), request.path == WHEPEndpoint.path { whep.add(iceServersTo: &headers) }
         return HTTPResponse(.ok, headers)
     }
 
