@@ -4,6 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 import Time
+import WebRTC
 
 @testable import Calls
 
@@ -11,9 +12,12 @@ import Time
 final class FakeTalkers: SoundReceiver {
     let states = Mutex<[Int: TalkState]>([:])
     let answer = Mutex(TalkAnswer.asked)
+    let keys = Mutex<[Int: String]>([:])
 
     var desk: TalkDesk {
-        TalkDesk { [self] peer in
+        TalkDesk { [self] peer, key in
+            keys.withLock { $0[peer] = key }
+        } ask: { [self] peer in
             let answer = answer.withLock(\.self)
             switch answer {
             case .granted: states.withLock { $0[peer] = .granted }
@@ -43,6 +47,15 @@ final class FakeTalkers: SoundReceiver {
     private func state(of session: String) throws -> String? {
         let report = try web.request("GET", "/api/viewers/" + session.dropFirst("/whep/".count))
         return try #/"talk":"([a-z]+)"/#.firstMatch(in: report.text).map { String($0.1) }
+    }
+
+    /// By the secret that its browser keeps.
+    @Test func aViewerWhoMaySpeakIsKnownAgain() throws {
+        let known = [WebFixture.sdp, "Oriel-Viewer: 0123456789abcdef"]
+        for fields in [[WebFixture.sdp], known] {
+            _ = try web.request("POST", "/whep", fields, body: WebFixture.talkingOffer)
+        }
+        #expect(talkers.keys.withLock(\.self) == [2: sha256(of: "0123456789abcdef")])
     }
 
     @Test func aViewerAsksAndIsAnswered() throws {

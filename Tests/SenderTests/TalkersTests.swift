@@ -77,6 +77,34 @@ import Time
         expect(scene.talkers.takeEvents() == [.ended(1), .revoked(1)])
     }
 
+    /// A page is loaded again, or is open twice.
+    @Test(arguments: [TalkPolicy.ask, .on]) func whoMayNotSpeakDoesNotByComingAnew(policy: TalkPolicy) {
+        var scene = Scene(policy)
+        for peer in [1, 2] {
+            scene.talkers.identify(peer, by: "Ann")
+            scene.talkers.grant(peer)
+        }
+        scene.talkers.identify(3, by: "Bob")
+        scene.talkers.grant(3)
+        scene.talkers.revoke(1, at: scene.now)
+        expect(scene.say([1: 20, 2: 20], for: .seconds(1)).isEmpty)
+        scene.talkers.end(1, at: scene.now)
+        scene.talkers.begin(7)
+        scene.talkers.identify(7, by: "Ann")
+        expect(scene.say([7: 20], for: .seconds(1)).isEmpty)
+        expect(scene.talkers.ask(7, at: scene.now) == .refused(until: Self.start + Talkers.refusalTime))
+        scene.pass(Talkers.refusalTime)
+        expect(scene.talkers.ask(7, at: scene.now) == .asked)
+        expect(scene.say([3: 20], for: .seconds(1)) == [3])
+        // A grant forgets the refusal.
+        scene.pass(.seconds(3))
+        scene.talkers.grant(7)
+        scene.talkers.begin(8)
+        scene.talkers.identify(8, by: "Ann")
+        #expect(scene.talkers.state(of: 8) == (policy == .on ? .granted : .none))
+        expect(scene.talkers.ask(8, at: scene.now) == (policy == .on ? .granted : .asked))
+    }
+
     /// Programs have no other way.
     @Test func whoSendsAsksByThatOnce() {
         var scene = Scene(.ask)

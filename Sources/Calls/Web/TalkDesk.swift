@@ -3,20 +3,23 @@ import Time
 
 /// Whoever decides which viewers may speak. A viewer is named by its peer's number.
 package struct TalkDesk: Sendable {
+    let identify: @Sendable (Int, String) -> Void
     let ask: @Sendable (Int) -> TalkAnswer
     let withdraw: @Sendable (Int) -> Void
     let state: @Sendable (Int) -> TalkState
 
     /// - Parameters:
+    ///   - identify: takes the key of a viewer that has come, as `Visitor.key`.
     ///   - ask: takes a viewer's wish to speak.
     ///   - withdraw: hears that a viewer does not want to any more.
     ///   - state: what a viewer may say.
     package init(
+        identify: @escaping @Sendable (Int, String) -> Void,
         ask: @escaping @Sendable (Int) -> TalkAnswer,
         withdraw: @escaping @Sendable (Int) -> Void,
         state: @escaping @Sendable (Int) -> TalkState
     ) {
-        (self.ask, self.withdraw, self.state) = (ask, withdraw, state)
+        (self.identify, self.ask, self.withdraw, self.state) = (identify, ask, withdraw, state)
     }
 }
 

@@ -161,6 +161,7 @@ package final class WebCall: Sendable {
             completion: completion
         )
         state.withLock { $0.sessions[id] = session }
+        if let key, session.canSpeak { talk?.identify(peer.number, key) }
         add(remote.candidates, to: peer, of: id, at: loop.now)
     }
 

@@ -113,6 +113,9 @@ package final class TalkBack: SoundReceiver {
 
     // MARK: - Rights
 
+    /// A peer that has come is known again by a key.
+    package func identify(_ peer: Int, by key: String) { change { talkers, _ in talkers.identify(peer, by: key) } }
+
     /// A peer wants to speak.
     package func ask(_ peer: Int) -> TalkAnswer { change { $0.ask(peer, at: $1) } }
 

@@ -36,6 +36,8 @@ package struct Talkers {
 
     private struct Talker {
         var right: Right
+        /// By what it is known again; nil for nothing.
+        var key: String?
         /// Whether it says itself that it does not speak, whatever comes.
         var isClosed = false
         var askedAt: Instant?
@@ -53,6 +55,8 @@ package struct Talkers {
     static let newsInterval = Duration.seconds(60)
     /// How long somebody has peace who said no, and between two questions of the same peer.
     static let refusalTime = Duration.seconds(30), askingInterval = Duration.seconds(5)
+    /// Refusals that are remembered.
+    private static let mostRefusals = 1000
     /// RFC 6464: 50 dB below the loudest, a voice is not understood.
     private static let faintest: UInt8 = 50
 
@@ -61,6 +65,8 @@ package struct Talkers {
     /// Those who are there, by peers, as the places are.
     private var talkers: [Int: Talker] = [:]
     private var places: [Int: Place] = [:]
+    /// The keys of those who may not speak, and since when; the latest come last.
+    private var refusals: [(key: String, at: Instant)] = []
     private var events: [Event] = []
 
     /// - Parameter places: within `placeLimits`.
@@ -87,6 +93,12 @@ package struct Talkers {
 
     /// A peer has come.
     package mutating func begin(_ peer: Int) { talkers[peer] = Talker(right: policy == .on ? .granted : .none) }
+
+    /// A peer that has come is known again by a key. One that may not speak does not get around that by coming anew.
+    package mutating func identify(_ peer: Int, by key: String) {
+        talkers[peer]?.key = key
+        if let refusal = refusals.last(where: { $0.key == key }) { talkers[peer]?.right = .refused(at: refusal.at) }
+    }
 
     /// A peer wants to speak. One that has gone is not heard.
     package mutating func ask(_ peer: Int, at now: Instant) -> TalkAnswer {
@@ -121,19 +133,29 @@ package struct Talkers {
     @discardableResult
     package mutating func grant(_ peer: Int) -> Bool {
         guard let talker = talkers[peer] else { return false }
+        if let key = talker.key { refusals.removeAll { $0.key == key } }
         if talker.right == .granted { return true }
         talkers[peer]?.right = .granted
         events.append(.granted(peer))
         return true
     }
 
-    /// Somebody lets a peer not speak, or speak no more. Returns whether it is there.
+    /// Somebody lets a peer not speak, or speak no more, and with it all others of its key. Returns whether it is there.
     @discardableResult
     package mutating func revoke(_ peer: Int, at now: Instant) -> Bool {
-        leavePlace(peer, at: now)
         guard let talker = talkers[peer] else { return false }
-        if [.asked, .granted].contains(talker.right) { events.append(.revoked(peer)) }
-        talkers[peer]?.right = .refused(at: now)
+        var peers = [peer]
+        if let key = talker.key {
+            peers = talkers.filter { $0.value.key == key }.keys.sorted()
+            refusals.removeAll { $0.key == key }
+            refusals.append((key, now))
+            refusals.removeFirst(max(0, refusals.count - Self.mostRefusals))
+        }
+        for peer in peers {
+            leavePlace(peer, at: now)
+            if [.asked, .granted].contains(talkers[peer]?.right) { events.append(.revoked(peer)) }
+            talkers[peer]?.right = .refused(at: now)
+        }
         return true
     }
 

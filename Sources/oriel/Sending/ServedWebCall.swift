@@ -112,6 +112,8 @@ final class ServedWebCall {
 extension TalkDesk {
     fileprivate init(_ talk: TalkBack) {
         self.init {
+            talk.identify($0, by: $1)
+        } ask: {
             talk.ask($0)
         } withdraw: {
             talk.withdraw($0)
