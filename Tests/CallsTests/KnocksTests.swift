@@ -144,4 +144,25 @@ import Time
         for _ in 0..<2 { #expect(knock(from: "2001:db8::1") == nil) }
         #expect(log.all == ["192.0.2.9 room", "2001:db8::1 room"])
     }
+
+    /// Another thread may answer as soon as the knock waits.
+    @Test func aKnockIsToldBeforeItsAnswer() {
+        let (log, made) = (WebFixture.Log(), Made())
+        let lobby = Lobby(patience: .seconds(30)) { _, _ in
+            // The knock waits by now.
+            made.lobby.withLock { $0.take() }?.answer(1, .accepted)
+        } report: { event in
+            log.events.withLock { $0.append("\(event)") }
+        }
+        made.lobby.withLock { $0 = lobby }
+        _ = lobby.knock(name: "Ann", note: "", key: nil, from: "a") { _, _ in
+            log.events.withLock { $0.append("completed") }
+        }
+        let knocked = "\"Ann\" from a asks to look in: \"oriel accept 1\" or \"oriel reject 1\""
+        #expect(log.all == [knocked, "\"Ann\" from a is let in", "completed"])
+    }
+
+    private final class Made: Sendable {
+        let lobby = Mutex<Lobby?>(nil)
+    }
 }

@@ -32,6 +32,9 @@ package final class Lobby: Sendable {
         var completions: [Int: @Sendable (Knocks.Knock, Knocks.Answer) -> Void] = [:]
         var timerAt: Instant?
         var toldRefusals = NetworkAllowance.ofToldRefusals
+        /// What is yet to be reported, in order, and whether a thread does so.
+        var events: [Event] = []
+        var isReporting = false
     }
 
     private let state: Mutex<State>
@@ -70,19 +73,14 @@ package final class Lobby: Sendable {
         completion: @escaping @Sendable (Knocks.Knock, Knocks.Answer) -> Void
     ) -> Int? {
         var made: Knocks.Knock?
-        var isTold = true
         change { state, now in
             made = state.knocks.knock(name: name, note: note, key: key, from: address, in: call, now: now)
-            if let made {
-                state.completions[made.number] = completion
-            } else {
-                isTold = state.toldRefusals.take(from: address, now: now) == 1
+            guard let made else {
+                let isTold = state.toldRefusals.take(from: address, now: now) == 1
+                return isTold ? .turnedAway(address: address, call: call) : nil
             }
-        }
-        if let made {
-            report(.knocked(made))
-        } else if isTold {
-            report(.turnedAway(address: address, call: call))
+            state.completions[made.number] = completion
+            return .knocked(made)
         }
         return made?.number
     }
@@ -91,7 +89,10 @@ package final class Lobby: Sendable {
     @discardableResult
     package func answer(_ number: Int, _ answer: Knocks.Answer) -> Knocks.Knock? {
         var knock: Knocks.Knock?
-        change { state, _ in knock = state.knocks.answer(number, answer) }
+        change { state, _ in
+            knock = state.knocks.answer(number, answer)
+            return nil
+        }
         return knock
     }
 
@@ -106,25 +107,43 @@ package final class Lobby: Sendable {
     /// Has nobody wait any more.
     package func close() { for knock in waiting { answer(knock.number, .cancelled) } }
 
-    private func change(_ body: (inout State, Instant) -> Void) {
+    /// - Parameter body: returns what it has brought, beside answers.
+    private func change(_ body: (inout State, Instant) -> Event?) {
         let now: Instant = MonotonicClock.now()
         let (answers, timer) = state.withLock { state in
-            body(&state, now)
+            let event = body(&state, now)
             let answers = state.knocks.takeAnswers().map { knock, answer in
                 (knock, answer, state.completions.removeValue(forKey: knock.number))
             }
+            state.events += answers.map { .answered($0.0, $0.1) }
+            if let event { state.events.append(event) }
             let deadline = state.knocks.nextDeadline
             defer { state.timerAt = deadline }
             return (answers, deadline == state.timerAt ? nil : deadline)
         }
         if let timer {
             schedule(max(timer - now, .zero)) { [weak self] in
-                self?.change { state, now in state.knocks.tick(now: now) }
+                self?.change { state, now in
+                    state.knocks.tick(now: now)
+                    return nil
+                }
             }
         }
-        for (knock, answer, completion) in answers {
-            report(.answered(knock, answer))
-            completion?(knock, answer)
+        reportEvents()
+        for (knock, answer, completion) in answers { completion?(knock, answer) }
+    }
+
+    /// One thread reports at a time, whoever's events they are: an answer may come before its knock is reported.
+    private func reportEvents() {
+        while true {
+            let event = state.withLock { state -> Event? in
+                guard !state.isReporting, !state.events.isEmpty else { return nil }
+                state.isReporting = true
+                return state.events.removeFirst()
+            }
+            guard let event else { return }
+            report(event)
+            state.withLock { $0.isReporting = false }
         }
     }
 }
