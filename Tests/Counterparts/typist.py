@@ -1,5 +1,5 @@
 """Runs a command in the foreground of a terminal, as a shell with job control does, and types there: whenever the next text has come
-from it, a line (or ^C). Then prints how the command ended: "exit N", "signal N", or "stopped".
+from it, a line (or ^C or ^D). Then prints how the command ended: "exit N", "signal N", or "stopped".
 
 Usage: typist.py [TEXT LINE]... -- COMMAND..."""
 
@@ -26,7 +26,7 @@ def main():
                 text, line = steps.pop(0)
                 seen = seen[seen.index(text.encode()) + len(text.encode()) :]
                 time.sleep(1)  # as a person who reads
-                os.write(master, b"\x03" if line == "^C" else line.encode() + b"\n")
+                os.write(master, {"^C": b"\x03", "^D": b"\x04"}.get(line, line.encode() + b"\n"))
     except OSError:  # nobody has the other end any more
         pass
     _, status = os.waitpid(pid, os.WUNTRACED)

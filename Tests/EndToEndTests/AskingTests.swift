@@ -63,6 +63,18 @@ extension WebTests {
             #expect(terminal.output == "exit 0\n", "\(terminal.errorOutput)")
         }
 
+        /// Whoever ends the input of the terminal is told how to answer.
+        @Test func theEndOfInputIsTold() throws {
+            let terminal = try atTerminal(
+                share("--accept", "ask"),
+                typing: ["let in somebody", "^D", "input has ended: answer with oriel accept", "^C"]
+            )
+            let viewer = try view()
+            defer { viewer.kill(SIGKILL) }
+            #expect(try terminal.wait() == .code(0))
+            #expect(terminal.output == "exit 0\n", "\(terminal.errorOutput)")
+        }
+
         /// The command answers first; the question goes, and the next one comes.
         @Test func anAnswerFromElsewhereClosesTheQuestion() throws {
             let terminal = try atTerminal(

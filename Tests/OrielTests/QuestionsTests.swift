@@ -80,6 +80,25 @@ import Time
         }
     }
 
+    /// The process that asks may take nothing for a while.
+    @Test func noAnswerIsLostWhileQuestionsWait() {
+        var untold = UntoldQuestions()
+        untold.add(knock(1))
+        untold.removeFirst()
+        untold.add(.answered(id: 1, isAccepted: false))
+        for number in 2..<10_000 {
+            untold.add(knock(number))
+            untold.add(.answered(id: number, isAccepted: false))
+        }
+        untold.add(knock(10_000))
+        var told: [Question] = []
+        while let question = untold.first {
+            told.append(question)
+            untold.removeFirst()
+        }
+        #expect(told == [.answered(id: 1, isAccepted: false), knock(10_000)])
+    }
+
     /// What a viewer writes is text in a notification.
     @Test(arguments: [
         ("<b>Ann</b>", "&lt;b&gt;Ann&lt;/b&gt;"), ("a & b", "a &amp; b"), (#"\074i\076\n"#, "&#92;074i&#92;076&#92;n"),

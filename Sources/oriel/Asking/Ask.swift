@@ -145,6 +145,10 @@ private final class AskingDesk {
         guard terminal.isInForeground else { return earliest(reaping, now + Self.lookInterval) }
         if questions.isOpen {
             for line in terminal.read() { act(on: questions.typed(line, now: now)) }
+            if terminal.isOver {
+                Console.note("the terminal's input has ended: answer with oriel accept or oriel reject")
+                return reaping
+            }
         }
         if questions.isDue {
             terminal.forget()

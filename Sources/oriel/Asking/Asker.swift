@@ -15,9 +15,19 @@ final class Asker: Sendable {
     ]
     private static let longestLine = 4096
 
+    private struct State {
+        var untold = UntoldQuestions()
+        /// Whether this process ends.
+        var isClosed = false
+        /// Whether the other process has ended, and whether that was told.
+        var (hasEnded, isEndTold) = (false, false)
+    }
+
     private let questions: FileDescriptor
     private let answers: FileDescriptor
-    private let end: EventSignal
+    /// Set when the state has changed.
+    private let news: EventSignal
+    private let state = Mutex(State())
     private let thread = Mutex<Thread?>(nil)
 
     /// The process group whose terminal this process was started from; nil if a person cannot type there and read.
@@ -37,7 +47,7 @@ final class Asker: Sendable {
             answers = FileDescriptor(taking: hearing.reading)
             let answering = FileDescriptor(taking: hearing.writing)
             for raw in [questions.raw, answers.raw] { _ = fcntl(raw, F_SETFL, O_NONBLOCK) }
-            end = try EventSignal()
+            news = try EventSignal()
             _ = try ChildProcess(
                 "/proc/self/exe",
                 arguments: ["oriel", "ask"] + (group.map { ["--terminal-group=\($0)"] } ?? []),
@@ -53,44 +63,87 @@ final class Asker: Sendable {
         }
     }
 
-    /// Starts the thread that hears the answers. Call it once the sandbox is closed.
+    /// Starts the thread that passes questions and answers on. Call it once the sandbox is closed.
     func begin(_ take: @escaping @Sendable (_ knock: Int, Knocks.Answer) -> Void) throws(SystemError) {
-        try thread.withLock { thread throws(SystemError) in thread = try Thread { [self] in hear(take) } }
+        try thread.withLock { thread throws(SystemError) in thread = try Thread { [self] in run(take) } }
     }
 
-    /// Has a person asked, or not any more. While that process takes nothing, the person is not.
+    /// Has a person asked, or not any more.
     func tell(_ event: Lobby.Event) {
-        guard let line = try? Question(event)?.jsonLine() else { return }
-        // The kernel takes a line of less than 4096 bytes whole, or none of it (pipe(7), PIPE_BUF).
-        let bytes = Array((line + "\n").utf8)
-        _ = bytes.withUnsafeBytes { Glibc.write(questions.raw, $0.baseAddress, $0.count) }
+        guard let question = Question(event) else { return }
+        let isEndNews = state.withLock { state in
+            guard state.hasEnded else {
+                state.untold.add(question)
+                return false
+            }
+            defer { state.isEndTold = true }
+            return !state.isEndTold
+        }
+        if isEndNews {
+            Console.note("the process that asks who may come in has ended: answer with oriel accept or oriel reject")
+        }
+        news.set()
     }
 
     /// Ends the thread.
     func close() {
-        end.set()
+        state.withLock { $0.isClosed = true }
+        news.set()
         thread.withLock { $0.take() }?.join()
     }
 
-    private func hear(_ take: (Int, Knocks.Answer) -> Void) {
-        var (bytes, chunk) = ([UInt8](), [UInt8](repeating: 0, count: Self.longestLine))
-        while true {
-            waitReadable(answers.raw, end.raw, until: nil)
-            if waitReadable(end.raw, until: .start) { return }
-            let count = chunk.withUnsafeMutableBytes { buffer in
-                (try? readAvailable(from: answers.raw, into: buffer)) ?? 0
-            }
-            // At the end, or where no line ends, it is of no use any more.
-            if count == 0 || bytes.count > Self.longestLine { return }
-            bytes += chunk[..<count]
-            while let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
-                switch try? SenderRequest(jsonLine: String(decoding: bytes[..<end], as: UTF8.self)) {
-                case .accept(let knock): take(knock, .accepted)
-                case .reject(let knock): take(knock, .rejected)
-                default: break
-                }
-                bytes.removeSubrange(...end)
-            }
+    // MARK: - The thread
+
+    private func run(_ take: (Int, Knocks.Answer) -> Void) {
+        var bytes: [UInt8] = []
+        while let isWaiting = pass() {
+            var items = [PollItem(answers.raw), PollItem(news.raw)]
+            // It reads nothing for now.
+            if isWaiting { items.append(PollItem(questions.raw, wantsWrite: true)) }
+            do { try poll(&items, until: nil) } catch { break }
+            if items[1].isReadable { news.clear() }
+            if items[0].isReadable, !hear(&bytes, take) { break }
         }
+        state.withLock { $0.hasEnded = true }
+    }
+
+    /// Writes the questions that wait, as far as they are taken.
+    ///
+    /// - Returns: whether some wait still; nil at the end.
+    private func pass() -> Bool? {
+        state.withLock { state in
+            if state.isClosed { return nil }
+            while let question = state.untold.first {
+                // The kernel takes a line of less than 4096 bytes whole, or none of it (pipe(7), PIPE_BUF).
+                let bytes = Array(((try? question.jsonLine()) ?? "").utf8) + [UInt8(ascii: "\n")]
+                let count = bytes.withUnsafeBytes { Glibc.write(questions.raw, $0.baseAddress, $0.count) }
+                if count < 0 { return errno == EAGAIN ? true : nil }
+                state.untold.removeFirst()
+            }
+            return false
+        }
+    }
+
+    /// Returns whether more answers may come.
+    private func hear(_ bytes: inout [UInt8], _ take: (Int, Knocks.Answer) -> Void) -> Bool {
+        var chunk = [UInt8](repeating: 0, count: Self.longestLine)
+        do {
+            let count = try chunk.withUnsafeMutableBytes { try readAvailable(from: answers.raw, into: $0) }
+            guard let count else { return true }
+            // At the end, or where no line ends, it is of no use any more.
+            if count == 0 || bytes.count > Self.longestLine { return false }
+            bytes += chunk[..<count]
+        } catch {
+            return false
+        }
+        while let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
+            switch try? SenderRequest(jsonLine: String(decoding: bytes[..<end], as: UTF8.self)) {
+            case .accept(let knock): take(knock, .accepted)
+            case .reject(let knock): take(knock, .rejected)
+            default: break
+            }
+            bytes.removeSubrange(...end)
+        }
+        return true
     }
 }
