@@ -1,13 +1,13 @@
 /// Where a client is.
-struct ClientAddress: Sendable, CustomStringConvertible {
+package struct ClientAddress: Sendable, CustomStringConvertible {
     /// The address in numbers; an IPv4 address as such, though the socket is one for both families.
-    let description: String
+    package let description: String
 
-    init(_ description: String) { self.description = description }
+    package init(_ description: String) { self.description = description }
 
     /// The network of the address: an IPv4 address, or the first 64 bits of an IPv6 address, since a client with one such address
     /// has at least the 2⁶⁴ of its network.
-    var network: String {
+    package var network: String {
         guard let address = IPAddress(parsing: description) else { return description }
         guard address.bytes.count == 16 else { return address.description }
         return address.bytes.prefix(8).map { String($0, radix: 16) }.joined(separator: " ")

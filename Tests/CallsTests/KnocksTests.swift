@@ -114,6 +114,17 @@ import Time
         #expect(next != nil)
     }
 
+    /// Whoever has one address of IPv6 has all of its network.
+    @Test func fewWaitOfOneNetwork() {
+        var knocks = Knocks(patience: .seconds(600))
+        func knock(from address: String, at second: Int) -> Bool {
+            knocks.knock(name: "", note: "", key: nil, from: address, now: .seconds(Double(second))) != nil
+        }
+        for second in 0..<100 { #expect(knock(from: "2001:db8::\(second)", at: second) == (second < 4)) }
+        #expect(knock(from: "2001:db8:0:1::1", at: 100))
+        for second in 101..<105 { #expect(knock(from: "192.0.2.\(second)", at: second)) }
+    }
+
     /// Names go to terminals.
     @Test(arguments: [
         (" Ann \n Lee\t", "Ann Lee"), ("\u{1B}[31mred\u{7}", "[31mred"), ("a\u{202E}b\u{200B}c", "a b c"),

@@ -34,8 +34,8 @@ package struct Knocks: Sendable {
         case cancelled
     }
 
-    /// Those who wait at once, in all and of one address.
-    private static let (most, mostOfOneAddress) = (32, 4)
+    /// Those who wait at once, in all and of one network.
+    private static let (most, mostOfOneNetwork) = (32, 4)
     /// Those let in who are remembered.
     private static let mostKnown = 1000
     /// Unicode scalars of names and notes.
@@ -81,7 +81,9 @@ package struct Knocks: Sendable {
         now: Instant
     ) -> Knock? {
         if let key, let earlier = waiting.first(where: { $0.key == key }) { answer(earlier.number, .cancelled) }
-        guard waiting.count < Self.most, waiting.count(where: { $0.address == address }) < Self.mostOfOneAddress,
+        let network = ClientAddress(address).network
+        guard waiting.count < Self.most,
+            waiting.count(where: { ClientAddress($0.address).network == network }) < Self.mostOfOneNetwork,
             allowance.take(from: address, now: now) == 1
         else { return nil }
         lastNumber += 1
