@@ -6,8 +6,8 @@ import Time
 /// The certificate of `--https`: made once, signed by nobody else, and kept in a file of this user's, so that a browser that was told to
 /// trust it knows it again.
 struct OwnCertificate {
-    /// Seconds before its end at which it is replaced.
-    private static let renewalTime = 30 * 24 * 3600
+    /// Seconds before its end from which a start replaces it: a process serves it for as long as it runs, and has no files by then.
+    private static let renewalTime = 366 * 24 * 3600
 
     private let folder: StateFolder
     let path: String
@@ -18,7 +18,7 @@ struct OwnCertificate {
         path = "\(folder.path)/https.pem"
     }
 
-    /// The certificate in the file; another one if there is none, or if that ends within a month.
+    /// The certificate in the file; another one if there is none, or if that ends within a year.
     ///
     /// - Parameter now: seconds since 1970.
     /// - Throws: a sentence if the file is damaged or open to others, or none can be written. It stays as it was.
