@@ -2,6 +2,7 @@ import FrameBridge
 import Glibc
 import Posix
 import Sender
+import Synchronization
 import TestSupport
 import Testing
 import Time
@@ -59,6 +60,25 @@ import Time
         try senders.ask(getpid(), for: .kick(viewer: 7))
         control.close()
         for one in hanging { one.process.stop() }
+    }
+
+    /// Whoever is known comes in at every broadcast.
+    @Test func allBroadcastsForget() throws {
+        let scratch = try TemporaryDirectory()
+        _ = try BridgeDirectory(path: scratch.file("without a sender"), create: true)
+        let asked = Mutex<[String]>([])
+        let controls = try ["a", "b"].map { name in
+            let broadcast = try BridgeDirectory(path: scratch.file(name), create: true)
+            let folder = try SenderFolder(in: broadcast)
+            let control = try SenderControl(try folder.listen()) { request in
+                if case .forget(let visitor) = request { asked.withLock { $0.append("\(name) \(visitor ?? "")") } }
+                return name == "b" ? .done(visitor: SenderReply.Visitor(key: "k", name: "Ann")) : .done()
+            }
+            return (control, folder)
+        }
+        #expect(try Senders.forget("Ann", in: BridgeDirectory.all(in: scratch.path)))
+        #expect(asked.withLock(\.self) == ["a Ann", "b Ann"])
+        for (control, _) in controls { control.close() }
     }
 
     /// What is no call at all is not repeated, as it may be a secret.

@@ -35,6 +35,13 @@ public final class BridgeDirectory: Sendable {
         return "\(environment("TMPDIR") ?? "/tmp")/oriel-\(geteuid())/\(name)"
     }
 
+    /// The folders of this user's broadcasts in a folder.
+    package static func all(in parent: String) -> [BridgeDirectory] {
+        let folder = try? FileDescriptor.open(parent, O_RDONLY | O_DIRECTORY)
+        let names = folder?.entries().filter { !$0.hasPrefix(".") }.sorted() ?? []
+        return names.compactMap { try? BridgeDirectory(path: "\(parent)/\($0)", create: false) }
+    }
+
     /// Opens the folder.
     ///
     /// - Parameters:

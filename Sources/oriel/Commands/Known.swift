@@ -25,7 +25,10 @@ struct Known: ParsableCommand {
 struct Forget: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Have somebody ask again who comes in without asking.",
-        discussion: "Whoever looks in now stays: \"oriel kick\" ends that too. \"oriel known\" lists the names."
+        discussion: """
+            Whoever looks in now stays: "oriel kick" ends that too. All broadcasts that have names are told, and that of --dir. "oriel \
+            known" lists the names.
+            """
     )
 
     @Argument(help: "Name, as \"oriel known\" shows it; all of this name are forgotten.")
@@ -49,11 +52,7 @@ struct Forget: ParsableCommand {
             isDone = try known.remove { $0.name == visitor } > 0
         }
         // Senders that run know them too, and also those that were let in for this broadcast alone.
-        do {
-            if try Senders(of: try broadcast.directory()).ask(nil, for: .forget(name: visitor)) != nil { isDone = true }
-        } catch BridgeError.noBroadcast {
-        } catch let failure as Failure where failure.code == .tryAgain {
-        }
+        if try Senders.forget(visitor, in: try broadcast.directories()) { isDone = true }
         guard isDone else {
             throw Failure(.failed, "nobody is known as \(visitor ?? ""): \"oriel known\" lists who is")
         }

@@ -90,6 +90,20 @@ struct Senders {
         return try results.map { try $0.get() }.compactMap(\.self).first
     }
 
+    /// Has the senders of broadcasts forget somebody who comes in without asking.
+    ///
+    /// - Parameter name: nil for all.
+    /// - Returns: whether one knew somebody of that name.
+    /// - Throws: the first error, once all have been asked. Broadcasts without a sender do not count.
+    static func forget(_ name: String?, in broadcasts: [BridgeDirectory]) throws -> Bool {
+        let results = broadcasts.map { broadcast in
+            Result { try Senders(of: broadcast).ask(nil, for: .forget(name: name)) != nil }
+        }
+        return try results.map { result in
+            do { return try result.get() } catch let failure as Failure where failure.code == .tryAgain { return false }
+        }.contains(true)
+    }
+
     /// The one sender that has somebody. Each sender counts its own.
     ///
     /// - Parameters:

@@ -23,4 +23,12 @@ struct BroadcastOptions: ParsableArguments {
     func directory(create: Bool = false) throws -> BridgeDirectory {
         try BridgeDirectory(path: path, create: create)
     }
+
+    /// The broadcast's folder, if there is one, and those of this user's other broadcasts that have names.
+    func directories() throws -> [BridgeDirectory] {
+        let path = try path
+        let parent = try BridgeDirectory.defaultPath(name: "default").dropLast("/default".count)
+        let others = BridgeDirectory.all(in: String(parent)).filter { $0.path != path }
+        do { return [try directory()] + others } catch BridgeError.noBroadcast { return others }
+    }
 }
