@@ -90,6 +90,11 @@ package struct RoomServer: Sendable {
     // MARK: - Seats
 
     private mutating func join(_ room: String, _ id: String) {
+        guard room.utf8.count <= RoomEvent.longestRoom else {
+            outputs.append(.ignored(client: id, "it joins a room whose name is too long"))
+            // Clients know no other refusal.
+            return outputs.append(.send(.full(room: room, id: id), client: id))
+        }
         if state(of: id, in: room).isInRoom {
             return outputs.append(.send(.joined(room: room, id: id), client: id))
         }

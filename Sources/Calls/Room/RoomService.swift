@@ -113,7 +113,7 @@ struct Rooms: Sendable {
             switch event {
             case .joined(let room, _): note(.joined(room: room))
             case .leaved(let room, _): note(.left(room: room))
-            case .full(let room, _): note(.full(room: room))
+            case .full(let room, _) where room.utf8.count <= RoomEvent.longestRoom: note(.full(room: room))
             default: break
             }
         case .relay(let packet, let client): sockets.send(packet, to: client)

@@ -54,6 +54,21 @@ import Time
         #expect(bench.server.roomCount == 0)
     }
 
+    /// Whoever joins waits for an answer.
+    @Test func aRoomWithALongNameIsRefused() {
+        var bench = Bench()
+        let longest = String(repeating: "é", count: RoomEvent.longestRoom / 2)
+        #expect(bench.send(.join(room: longest), from: "a") == [.send(.joined(room: longest, id: "a"), client: "a")])
+        let longer = longest + "e"
+        #expect(
+            bench.send(.join(room: longer), from: "b") == [
+                .ignored(client: "b", "it joins a room whose name is too long"),
+                .send(.full(room: longer, id: "b"), client: "b"),
+            ]
+        )
+        #expect(bench.server.roomCount == 1)
+    }
+
     /// Whatever members say to each other passes as it was written, with what is attached.
     @Test func messagesPassUntouched() {
         var bench = Bench()

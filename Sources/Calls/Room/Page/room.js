@@ -15,6 +15,7 @@ function decoded(text) {
 }
 
 const room = decoded(location.pathname.split('/').pop());
+const hasLongName = new TextEncoder().encode(room).length > 128;      // no server takes that
 const url = new URL('socket.io/?EIO=4&transport=websocket', location.href);
 url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
 const session = new RoomSession(url, room);
@@ -94,6 +95,7 @@ $('screen').onclick = () => choose(() => navigator.mediaDevices.getDisplayMedia(
 $('camera').onclick = () => choose(() => navigator.mediaDevices.getUserMedia({ video: true }), 'motion');
 $('stop').onclick = () => show(null);
 $('leave').onclick = () => session.isInside ? session.leave() : session.join();
+$('leave').disabled = hasLongName;
 $('knock').onsubmit = event => {
   event.preventDefault();
   session.knock($('name').value.trim(), $('note').value.trim());
@@ -106,7 +108,8 @@ $('fullscreen').onclick = () => {
 for (const id of ['screen', 'camera']) $(id).disabled = !navigator.mediaDevices;
 
 addEventListener('pagehide', () => { if (session.isInside) session.leave(); });
-addEventListener('pageshow', event => { if (event.persisted && room) session.join(); });
+addEventListener('pageshow', event => { if (event.persisted && room && !hasLongName) session.join(); });
 document.title = `${room} – Oriel`;
-if (room) session.prepare().then(() => session.join());
+if (hasLongName) $('status').textContent = 'The name of this room is too long: choose one of 128 bytes at the most.';
+else if (room) session.prepare().then(() => session.join());
 else $('status').textContent = 'Add the name of a room to the address.';
