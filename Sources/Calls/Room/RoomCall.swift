@@ -141,6 +141,7 @@ package final class RoomCall: JoinedCall {
             web.schedule(in: Self.joinTimeout) { [weak self] in self?.giveUpUnlessJoined() }
         case .received(let packet):
             guard let event = RoomEvent(packet) else { return ignore("an event that is none of a room") }
+            if let flaw = flaw(of: event) { return ignore(flaw) }
             if case .joined(let room, _) = event, room == address.room {
                 state.withLock { $0.hasJoined = true }
                 report(.joined(room: room))
@@ -155,6 +156,23 @@ package final class RoomCall: JoinedCall {
             if retryAt == nil || !hasJoined { return end(CallEnd(.unavailable, sentence)) }
             if isFirst { report(.lost(reason: sentence)) }
             change { session, now in session.lost(now: now) }
+        }
+    }
+
+    /// What makes an offer useless; nil for none, and for all other events. Nobody is asked about such an offer, and no peer that stands
+    /// makes way for it.
+    private func flaw(of event: RoomEvent) -> String? {
+        guard case .message(_, let data) = event, case .offer(let sdp)? = RoomMessage(data) else { return nil }
+        do {
+            _ = try Negotiation(
+                offer: SessionDescription(parsing: sdp),
+                codecs: codecs,
+                receives: receiver != nil,
+                sound: .sound(receives: peers.takesVoices)
+            )
+            return nil
+        } catch {
+            return "an offer that cannot be answered: \(String(quoting: "\(error)"))"
         }
     }
 

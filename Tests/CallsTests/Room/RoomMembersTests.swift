@@ -191,37 +191,68 @@ import WebRTC
 
     // MARK: - Limits
 
+    /// A program in the room, which says something to the one who comes.
+    private final class Stranger: Sendable {
+        private let web: WebClient
+        private let connection = Mutex<SocketConnection?>(nil)
+        private let isThere = Mutex(false)
+
+        /// Waits until it is there.
+        init(of server: Server, saying messages: [RoomMessage]) throws {
+            web = WebClient(try TLSTrust())
+            web.perform { [self] in
+                let made = SocketConnection(
+                    to: server.origin,
+                    path: "/socket.io/",
+                    payload: JSONText(object: []),
+                    transports: [.webSocket],
+                    by: web
+                ) { [weak self] output, _ in self?.take(output, messages) }
+                connection.withLock { $0 = made }
+            }
+            try wait(until: "it is there") { isThere.withLock(\.self) }
+        }
+
+        private func take(_ output: SocketClient.Output, _ messages: [RoomMessage]) {
+            func send(_ event: RoomEvent) { connection.withLock(\.self)?.send(event.packet()) }
+            switch output {
+            case .connected: send(.join(room: "tea"))
+            case .received(let packet):
+                switch RoomEvent(packet) {
+                case .joined: isThere.withLock { $0 = true }
+                case .otherJoined: for message in messages { send(.message(room: "tea", message.data)) }
+                default: break
+                }
+            case .disconnected, .transport: break
+            }
+        }
+
+        func close() {
+            web.perform { [self] in connection.withLock { $0.take() }?.close() }
+            web.close()
+        }
+    }
+
+    /// Nobody is asked about it, and no peer makes way for it.
+    @Test func anOfferOfNoUseIsIgnored() throws {
+        let server = try Server()
+        let garbage = ["v=0", String(repeating: "x", count: 50_000), WebFixture.offer.replacing("VP8", with: "H264")]
+        let offers = (garbage + [WebFixture.offer]).map { RoomMessage.offer(sdp: $0) }
+        let stranger = try Stranger(of: server, saying: offers)
+        defer { stranger.close() }
+        let member = try Member(of: server, asks: true)
+        try member.wait(for: "asks to look in")
+        #expect(member.log.text.ranges(of: "an offer that cannot be answered").count == 3)
+        #expect(member.log.text.ranges(of: "asks to look in").count == 1)
+        #expect(member.log.text.utf8.count < 2000 && member.lobby?.waiting.count == 1)
+    }
+
     /// Each offer is a peer, which costs memory and packets.
     @Test func offersWithoutEndMakeFewPeers() throws {
         let server = try Server()
-        let web = WebClient(try TLSTrust())
-        defer { web.close() }
-        let connection = Mutex<SocketConnection?>(nil)
-        let isThere = Mutex(false)
-        web.perform {
-            let made = SocketConnection(
-                to: server.origin,
-                path: "/socket.io/",
-                payload: JSONText(object: []),
-                transports: [.webSocket],
-                by: web
-            ) { output, _ in
-                func send(_ event: RoomEvent) { connection.withLock(\.self)?.send(event.packet()) }
-                switch output {
-                case .connected: send(.join(room: "tea"))
-                case .received(let packet):
-                    switch RoomEvent(packet) {
-                    case .joined: isThere.withLock { $0 = true }
-                    case .otherJoined:
-                        for _ in 0..<30 { send(.message(room: "tea", RoomMessage.offer(sdp: WebFixture.offer).data)) }
-                    default: break
-                    }
-                case .disconnected, .transport: break
-                }
-            }
-            connection.withLock { $0 = made }
-        }
-        try wait(until: "it is there") { isThere.withLock(\.self) }
+        let offers = Array(repeating: RoomMessage.offer(sdp: WebFixture.offer), count: 30)
+        let stranger = try Stranger(of: server, saying: offers)
+        defer { stranger.close() }
         let member = try Member(of: server)
         try member.wait(for: "more offers than one call needs")
         // The next one made is the twenty-first.
@@ -234,7 +265,6 @@ import WebRTC
         }
         try wait(until: "it is made") { number.withLock { $0 != nil } }
         #expect(number.withLock(\.self) == 21)
-        web.perform { connection.withLock { $0.take() }?.close() }
     }
 
     /// A socket at an address that somebody names.
