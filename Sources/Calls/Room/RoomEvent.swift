@@ -12,6 +12,9 @@ package enum RoomEvent: Sendable, Equatable {
     // By the server, to the other one, with the id of the one that it is about.
     case otherJoined(room: String, id: String)
     case bye(room: String, id: String)
+    /// By a server with more than two seats in a room: the id of the one that has sent the message which comes next. Programs that do
+    /// not know this event pass over it.
+    case sender(room: String, id: String)
     /// By either: what the members tell each other, which the server passes on as it is.
     case message(room: String, JSONText)
 
@@ -44,6 +47,7 @@ package enum RoomEvent: Sendable, Equatable {
         case "leaved": self = .leaved(room: room, id: id ?? "")
         case "full": self = .full(room: room, id: id ?? "")
         case "bye": self = .bye(room: room, id: id ?? "")
+        case "from": self = .sender(room: room, id: id ?? "")
         case "message":
             guard let data else { return nil }
             self = .message(room: room, data)
@@ -66,6 +70,7 @@ package enum RoomEvent: Sendable, Equatable {
         case .full(let room, let id): event("full", room, id)
         case .otherJoined(let room, let id): event(name.rawValue, room, id)
         case .bye(let room, let id): event("bye", room, id)
+        case .sender(let room, let id): event("from", room, id)
         case .message(let room, let data): .event("message", [JSONText(string: room), data])
         }
     }

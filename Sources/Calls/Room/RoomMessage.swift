@@ -105,10 +105,12 @@ package struct RoomIntroduction: Sendable, Equatable {
 }
 
 extension Fingerprint {
-    /// The only one that a session description names; nil if there are none or several.
-    init?(onlyOneIn sdp: String) {
-        let values = sdp.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("a=fingerprint:") }
-        guard let first = values.first, values.allSatisfy({ $0 == first }) else { return nil }
-        self.init(parsing: String(first.dropFirst("a=fingerprint:".count)))
+    /// All that a session description names, each once: some programs name their certificate by several hashes.
+    static func all(in sdp: String) -> [Fingerprint] {
+        let name = "a=fingerprint:"
+        let lines = sdp.split(whereSeparator: \.isNewline).filter { $0.hasPrefix(name) }
+        return lines.compactMap { Fingerprint(parsing: String($0.dropFirst(name.count))) }.reduce(into: []) {
+            if !$0.contains($1) { $0.append($1) }
+        }
     }
 }

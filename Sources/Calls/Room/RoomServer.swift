@@ -82,7 +82,11 @@ package struct RoomServer: Sendable {
             var message = packet
             // Nobody waits for an acknowledgement that the other one would give.
             message.id = nil
-            for other in others(than: id, in: room) { outputs.append(.relay(message, client: other)) }
+            for other in others(than: id, in: room) {
+                // Of two members, each knows who has sent it.
+                if limits.capacity > 2 { outputs.append(.send(.sender(room: room, id: id), client: other)) }
+                outputs.append(.relay(message, client: other))
+            }
         default: outputs.append(.ignored(client: id, "an event that no client sends"))
         }
     }

@@ -5,23 +5,34 @@ extension RoomSession {
     // MARK: - Coming and going
 
     mutating func came(_ id: String, now: Instant) {
-        guard let other, other.isTalking, state == .connected else { return meet(id, now: now) }
+        guard let other, other.isTalking, state == .connected else { return meet(Comer(id: id, since: now), now: now) }
         comer = Comer(id: id, since: now)
     }
 
-    /// Another member has come.
-    mutating func meet(_ id: String, _ introduction: RoomIntroduction? = nil, now: Instant) {
+    /// Another member has come, or has offered in the place of the one before.
+    mutating func meet(_ comer: Comer, now: Instant) {
+        if let offer = comer.offer { return meet(comer, offering: offer, now: now) }
         guard state.transition(on: .otherJoined) != nil else { return change(.otherJoined) }
         if other?.isTalking ?? false { part(.lost) }
         forgetOther()
         wasFirst = true
-        other = newcomer(id, now: now)
-        emit(.hello(self.introduction))
-        if let introduction { introduced(introduction, now: now) }
+        other = newcomer(comer.id, now: now)
+        emit(.hello(introduction))
+        if let introduction = comer.introduction { introduced(introduction, now: now) }
         switch other?.admission {
         case .granted?: change(.otherJoined)
         default: if state == .connected { change(.bye) }
         }
+    }
+
+    private mutating func meet(_ comer: Comer, offering offer: String, now: Instant) {
+        if other?.isTalking ?? false { part(.lost) }
+        forgetOther()
+        wasFirst = false
+        other = newcomer(comer.id, now: now)
+        if state == .connected { change(.bye) }
+        if let introduction = comer.introduction { introduced(introduction, now: now) }
+        received(offer: offer, from: nil, now: now)
     }
 
     /// A member has gone.
@@ -31,27 +42,33 @@ extension RoomSession {
             thirds.remove(at: index)
             return
         }
+        // One who was there before, and said nothing.
+        if namesSenders, let known = other?.id, known != id { return }
         change(.bye)
         let comer = comer
         if let other {
             if let parting = other.parting { part(parting.reason, parting.why) }
             // Other programs do not say goodbye.
-            if other.isTalking { other.introduction == nil ? part(.hungUp, "has left") : part(.lost) }
+            if other.isTalking, !takeFarewell(now: now) {
+                other.introduction == nil ? part(.hungUp, "has left") : part(.lost)
+            }
         }
         forgetOther()
-        if let comer { meet(comer.id, comer.introduction, now: now) }
+        if let comer { meet(comer, now: now) }
     }
 
     /// Decides who it is that has come.
     mutating func judge(_ comer: Comer, now: Instant) {
         self.comer = nil
-        guard comer.isThird else { return meet(comer.id, comer.introduction, now: now) }
-        if thirds.count < Self.mostThirds { thirds.append(comer.id) }
-        emit(.end(.busy, to: comer.id))
+        guard comer.isThird else { return meet(comer, now: now) }
+        if let id = comer.id {
+            if thirds.count < Self.mostThirds { thirds.append(id) }
+            emit(.end(.busy, to: id))
+        }
         outputs.append(.turnedAway)
     }
 
-    private func newcomer(_ id: String?, now: Instant) -> OtherMember {
+    func newcomer(_ id: String?, now: Instant) -> OtherMember {
         OtherMember(id: id, introduction.asks ? .unknown(until: now + Self.introductionTime) : .granted)
     }
 
@@ -60,42 +77,18 @@ extension RoomSession {
         (other, comer) = (nil, nil)
     }
 
-    /// The call with the other member is over.
-    mutating func part(_ reason: EndReason, _ why: String? = nil) {
-        other?.part()
-        outputs.append(.parted(reason, why: why))
-    }
-
-    /// Has nothing to do with the other member until another one comes.
-    mutating func refuse(_ admission: OtherMember.Admission = .refused) {
-        if case .asked? = other?.admission { outputs.append(.askNoMore) }
-        other?.admission = admission
-        other?.offer = nil
-        other?.part()
-        offerAt = nil
-        if state == .connected { change(.bye) }
-    }
-
-    /// Tells the other member, if it is one that understands, why there is no call.
-    mutating func say(_ reason: EndReason) {
-        if other?.introduction != nil { emit(.end(reason, to: nil)) }
-    }
-
     // MARK: - What the other member says
 
-    mutating func received(_ message: RoomMessage, now: Instant) {
+    mutating func received(_ message: RoomMessage, from sender: String?, now: Instant) {
+        guard isTheOthers(message, from: sender, now: now) else { return }
         switch message {
         case .hello(let introduction): introduced(introduction, now: now)
-        case .end(let reason, let receiver): if receiver ?? ownID == ownID { ended(reason) }
+        case .end(let reason, let receiver):
+            if receiver ?? ownID == ownID { ended(reason, isItsOwn: sender != nil, now: now) }
         case .offer(let sdp):
             if other == nil { other = newcomer(nil, now: now) }
-            received(offer: sdp)
-        case .answer(let sdp):
-            guard case .offering = negotiation else { return outputs.append(.ignored("an answer without an offer")) }
-            guard other?.isItsOwn(sdp) ?? true else {
-                return outputs.append(.ignored("an answer of another than the one who was let in"))
-            }
-            change(.answer, sdp: sdp)
+            received(offer: sdp, from: sender, now: now)
+        case .answer(let sdp): received(answer: sdp)
         case .candidate(let line, let mid, let index): received(line, mid, index)
         }
     }
@@ -107,6 +100,10 @@ extension RoomSession {
         }
         if other == nil { other = newcomer(nil, now: now) }
         guard let other, !other.isTalking, thirds.isEmpty else { return }
+        // Whoever is let in is known by that from then on.
+        guard !self.introduction.asks || introduction.fingerprint != nil else {
+            return outputs.append(.ignored("an introduction that names no certificate"))
+        }
         let isFirst = other.introduction == nil
         self.other?.introduction = introduction
         guard self.introduction.receives || introduction.receives else {
@@ -127,14 +124,19 @@ extension RoomSession {
     /// Begins with one who is let in.
     mutating func admit() {
         other?.admission = .granted
-        if let offer = other?.offer.take() { received(offer: offer) } else if wasFirst { change(.otherJoined) }
+        if let offer = other?.offer.take() {
+            change(.offer, sdp: offer)
+        } else if wasFirst {
+            change(.otherJoined)
+        }
     }
 
     mutating func ask() {
         if let output = other?.ask() { outputs.append(output) }
     }
 
-    mutating func received(offer sdp: String) {
+    /// - Parameter sender: nil if the server does not say.
+    mutating func received(offer sdp: String, from sender: String?, now: Instant) {
         guard state.transition(on: .offer) != nil, let other else { return change(.offer, sdp: sdp) }
         switch other.admission {
         case .granted:
@@ -145,44 +147,42 @@ extension RoomSession {
             guard other.introduction == nil else {
                 return outputs.append(.ignored("an offer of another than the one who was let in"))
             }
-            // Other programs have another certificate each time.
+            // Other programs have another certificate each time. Where it is not known who offers, what stands goes on while it does.
+            if other.isTalking, sender == nil {
+                if comer == nil { comer = Comer(id: nil, since: now) }
+                comer?.offer = sdp
+                return
+            }
+            guard introduction.asks else { return change(.offer, sdp: sdp) }
             if state == .connected { change(.bye) }
             self.other?.offer = sdp
             ask()
+        case .nameless where other.isItsOwn(sdp): self.other?.offer = sdp
+        case .asked where other.isItsOwn(sdp) && !other.fingerprints.isEmpty: self.other?.offer = sdp
+        case .asked where other.fingerprints.isEmpty:
+            // Now it is known who is let in.
+            outputs.append(.askNoMore)
+            fallthrough
         case .unknown:
             // One that introduces itself does so before it offers.
             self.other?.offer = sdp
             ask()
-        case .nameless, .asked: self.other?.offer = sdp
+        case .nameless, .asked: outputs.append(.ignored("an offer of another than the one who asks"))
         case .refused: outputs.append(.ignored("an offer of one who is not let in"))
         case .pointless: break
         }
     }
 
-    /// The other member does not want the call, or not any more.
-    private mutating func ended(_ reason: EndReason) {
-        let isTalking = other?.isTalking ?? false || other?.parting != nil
-        switch reason {
-        case .hungUp:
-            // Whoever of several has said it, its going is told.
-            guard comer == nil, thirds.isEmpty else { return }
-            if isTalking { part(.hungUp) }
-            refuse()
-        case .kicked where isTalking || !wasFirst: dismiss(reason)
-        case .rejected, .noAnswer, .busy:
-            guard wasFirst else { return dismiss(reason) }
-            // It has come to this side, and may go.
-            refuse()
-            outputs.append(.parted(reason, why: nil))
-        case .kicked, .lost, .ended, .failed: break
+    private mutating func received(answer sdp: String) {
+        guard case .offering = negotiation else { return outputs.append(.ignored("an answer without an offer")) }
+        if other?.isItsOwn(sdp) ?? true { return change(.answer, sdp: sdp) }
+        guard other?.introduction == nil else {
+            return outputs.append(.ignored("an answer of another than the one who was let in"))
         }
-    }
-
-    /// Leaves at the other member's wish.
-    private mutating func dismiss(_ reason: EndReason) {
-        change(.leave)
-        forgetOther()
-        outputs.append(.ended(.dismissed(reason)))
+        // Other programs have another certificate each time.
+        guard introduction.asks else { return change(.answer, sdp: sdp) }
+        change(.bye)
+        ask()
     }
 
     // MARK: - The table
@@ -256,6 +256,7 @@ extension RoomSession {
 
     /// The other side has described itself: what was held belongs to that, or is old.
     private mutating func described(by sdp: String) {
+        other?.bind(to: sdp)
         remoteFragment = sdp.split(whereSeparator: \.isNewline).first { $0.hasPrefix("a=ice-ufrag:") }
             .map { String($0.dropFirst("a=ice-ufrag:".count)) }
         let candidates = held

@@ -67,6 +67,8 @@ package struct RoomSession: Sendable {
     private static let mostVainAttempts = 2
     /// How long one who comes may take to introduce itself, and one whose peer has ended to say why.
     static let (introductionTime, goodbyeTime) = (Duration.seconds(2), Duration.seconds(1))
+    /// How long the path may stand after somebody has said that the other member ends it.
+    static let farewellTime = Duration.seconds(10)
     /// Candidates that wait for the description that they belong to.
     static let mostHeld = 64
     /// Members of a room at the most: those beyond two are remembered.
@@ -84,6 +86,10 @@ package struct RoomSession: Sendable {
     var comer: Comer?
     /// Who else is in the room, where that has more than two seats.
     var thirds: [String] = []
+    /// Who has sent the next message; nil if the server does not say.
+    private var sender: String?
+    /// Whether the server says who sends what.
+    var namesSenders = false
     var held: [(line: String, mid: String?, index: Int?)] = []
     /// Of the other side's description.
     var remoteFragment: String?
@@ -195,6 +201,7 @@ package struct RoomSession: Sendable {
             ownID = id
             let isNew = !state.isInRoom
             if isNew { forgetOther() }
+            if isNew { (sender, namesSenders) = (nil, false) }
             change(.joined)
             if isNew { emit(.hello(introduction)) }
         case .otherJoined(room, let id): came(id, now: now)
@@ -203,11 +210,13 @@ package struct RoomSession: Sendable {
             change(.leaved)
             outputs.append(.ended(isEnding ? .left : .sentAway))
         case .full(room, _): full(now: now)
+        case .sender(room, let id): (sender, namesSenders) = (id, true)
         case .message(room, let data):
+            let sender = sender.take()
             guard let message = RoomMessage(data) else {
                 return outputs.append(.ignored("a message that is no offer, answer or candidate"))
             }
-            received(message, now: now)
+            received(message, from: sender, now: now)
         default: outputs.append(.ignored("an event of another room, or that no server sends"))
         }
     }
@@ -228,7 +237,9 @@ package struct RoomSession: Sendable {
     /// - Parameter isFinal: whether another attempt would end likewise.
     package mutating func peerEnded(_ reason: EndReason, _ why: String, isFinal: Bool, now: Instant) {
         change(.bye)
-        if let other, other.isTalking, other.introduction != nil, state == .unbound {
+        if takeFarewell(now: now) {
+            // It was said why.
+        } else if let other, other.isTalking, other.introduction != nil, state == .unbound {
             // Its words come by another way.
             self.other?.parting = (reason, why, now + Self.goodbyeTime)
         } else {
@@ -238,7 +249,7 @@ package struct RoomSession: Sendable {
         guard state == .unbound else { return }
         if let comer {
             self.comer = nil
-            return meet(comer.id, comer.introduction, now: now)
+            return meet(comer, now: now)
         }
         if isFinal { other?.vainAttempts += 1 }
         guard let other, case .granted = other.admission, other.vainAttempts < Self.mostVainAttempts else { return }

@@ -227,9 +227,10 @@ import WebRTC
         session.peerConnected()
         _ = session.takeOutputs()
         #expect(receive(.offer(sdp: one)) == [.closePeer, .openPeer, .acceptOffer(sdp: one)])
+        session.received(.sender(room: "r", id: "b"), now: .seconds(1))
         #expect(
             receive(.offer(sdp: two)) == [
-                .closePeer, .ask(name: "", note: "", certificate: RoomMeeting.fingerprint(2)),
+                .closePeer, .ask(name: "b", note: "", certificate: RoomMeeting.fingerprint(2)),
             ]
         )
         session.answered(.rejected)

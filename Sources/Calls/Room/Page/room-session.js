@@ -12,6 +12,7 @@ export class RoomSession {
   // Called with `connecting`, `waiting`, `knocking` (a name is wanted), `asking`, `talking`; or, when it is over, with `left`,
   // `ended`, `full`, `busy`, `rejected` or `kicked`.
   onstate = () => {};
+  onwithheld = () => {};    // called when the track is not shown, as another one is there than before
   onparted = () => {};      // called with why the other member is gone: `hung_up`, `lost`, or `no_answer`
   onstream = () => {};      // called with what the other member shows, or null
   onsound = () => {};       // and with what it sounds like
@@ -25,6 +26,9 @@ export class RoomSession {
   #certificate = null;      // by which this member is known again
   #fingerprint = null;
   #other = null;            // what is known of the other member: `{ isOriel, wasThere }`
+  #otherID = null;          // its connection to the server, if that is known
+  #sender = null;           // who has sent the next message, where the server says so: in a room with more than two seats
+  #shownTo = null;          // the certificate of the one to whom the track was shown first: nobody else gets it
   #thirds = new Set();      // the connections of those who found the two of them busy
   #form = null;
   #candidates = [];         // that came before the description that they belong to
@@ -113,6 +117,7 @@ export class RoomSession {
       case 'joined':
         this.#forget();
         this.#id = data;
+        this.#sender = null;
         this.#introduce();
         this.onstate('waiting');
         break;
@@ -120,10 +125,22 @@ export class RoomSession {
       case 'leaved': this.leave('ended'); break;
       case 'bye':
         if (this.#thirds.delete(data) || !(this.#other || this.pc)) break;
+        if (this.#isThird(data)) break;
         this.#part(this.#other?.isOriel ? 'lost' : 'hung_up');
         break;
-      case 'message': this.#hear(data); break;
+      case 'from': this.#sender = data; break;
+      case 'message': {
+        const sender = this.#sender;
+        this.#sender = null;
+        if (!this.#isThird(sender)) this.#hear(data, sender);
+        break;
+      }
     }
+  }
+
+  /// Whether a connection is that of a third member: it hears all, and what it says is for nobody while two are connected.
+  #isThird(id) {
+    return id !== null && this.#otherID !== null && id !== this.#otherID && this.pc !== null;
   }
 
   // -- Who is there
@@ -134,6 +151,7 @@ export class RoomSession {
       return this.#tell({ event: 'end', reason: 'busy', to: id });
     }
     this.#forget();
+    this.#otherID = id;
     this.#introduce();
     return this.#offer();
   }
@@ -150,6 +168,7 @@ export class RoomSession {
     clearTimeout(this.#form);
     this.#closePeer();
     this.#other = null;
+    this.#otherID = null;
   }
 
   #hearOfOriel({ event, asks, reason, to }) {
@@ -228,7 +247,7 @@ export class RoomSession {
 
   async #offer() {
     const pc = this.#openPeer();
-    pc.addTransceiver('video', { direction: 'sendrecv' }).sender.replaceTrack(this.track);
+    pc.addTransceiver('video', { direction: 'sendrecv' });
     pc.addTransceiver('audio', { direction: 'recvonly' });
     await this.#useServers(pc);
     if (pc !== this.pc) return;
@@ -236,9 +255,12 @@ export class RoomSession {
     if (pc === this.pc) this.#emit('message', this.room, { type: 'offer', sdp: pc.localDescription.sdp });
   }
 
-  async #answer(sdp) {
+  async #answer(sdp, sender) {
+    // Whoever offers beside the one who is connected is a third one.
+    if (this.pc?.connectionState === 'connected' && certificateIn(sdp) !== certificateOf(this.pc)) return;
     clearTimeout(this.#form);
     const pc = this.#openPeer();
+    this.#otherID = sender ?? this.#otherID;
     await this.#useServers(pc);
     if (pc !== this.pc) return;
     await pc.setRemoteDescription({ type: 'offer', sdp });
@@ -246,22 +268,23 @@ export class RoomSession {
       if (transceiver.receiver.track.kind !== 'video') continue;
       // The other member takes it, or it does not.
       transceiver.direction = 'sendrecv';
-      transceiver.sender.replaceTrack(this.track);
       break;
     }
+    this.#showTrack();
     await pc.setLocalDescription(hearing(await pc.createAnswer()));
     if (pc !== this.pc) return;
     this.#emit('message', this.room, { type: 'answer', sdp: pc.localDescription.sdp });
     await this.#addCandidates(pc);
   }
 
-  async #hear(message) {
+  async #hear(message, sender) {
     try {
       switch (message?.type) {
-        case 'offer': await this.#answer(message.sdp); break;
+        case 'offer': await this.#answer(message.sdp, sender); break;
         case 'answer':
           clearTimeout(this.#form);
           await this.pc?.setRemoteDescription({ type: 'answer', sdp: message.sdp });
+          this.#showTrack();
           await this.#addCandidates(this.pc);
           break;
         case 'candidate':
@@ -283,12 +306,34 @@ export class RoomSession {
     for (const candidate of this.#candidates.splice(0)) await pc.addIceCandidate(candidate).catch(() => {});
   }
 
-  /// Shows another track to the other member from now on; null for none.
+  /// Shows another track to the other member from now on; null for none. Where nobody is there, the first who comes gets it.
   show(track) {
     this.track = track;
+    this.#shownTo = null;
+    this.#showTrack();
+  }
+
+  /// The track is for the one who got it first. Another one gets it when the person shows it again.
+  #showTrack() {
+    const certificate = this.pc && certificateOf(this.pc);
+    if (!certificate) return;
+    if (this.track) this.#shownTo ??= certificate;
+    const isMeant = this.#shownTo === certificate;
+    if (this.track && !isMeant) this.onwithheld();
+    const track = isMeant ? this.track : null;
     const transceiver = this.pc?.getTransceivers().find(one => one.receiver.track.kind === 'video');
     transceiver?.sender.replaceTrack(track);
   }
+}
+
+/// The certificate that a description names, by all its hashes.
+function certificateIn(sdp) {
+  return [...new Set(sdp.match(/^a=fingerprint:[^\r\n]*/gm))].join(' ');
+}
+
+/// That of the other side of a connection; null as long as it has not described itself.
+function certificateOf(pc) {
+  return pc.remoteDescription && certificateIn(pc.remoteDescription.sdp);
 }
 
 /// Chromium makes one channel of two, and does not ask for what is lost of sound, unless its own description says so.

@@ -41,9 +41,11 @@ const reasons = {
   no_answer: 'Nobody has answered.',
 };
 let reason = null;      // why the other one is not there any more
+let isWithheld = false; // whether what was shown to one was stopped, as another one has come
 
 function tell() {
-  $('status').textContent = theirs.srcObject ? '' : reasons[reason] ?? words[root.dataset.state];
+  const withheld = isWithheld ? 'Somebody else is here now, so your sharing has stopped. ' : '';
+  $('status').textContent = theirs.srcObject ? '' : withheld + (reasons[reason] ?? words[root.dataset.state]);
 }
 
 session.onstate = state => {
@@ -55,6 +57,12 @@ session.onstate = state => {
 
 session.onparted = why => {
   reason = why;
+  tell();
+};
+
+session.onwithheld = () => {
+  show(null);
+  isWithheld = true;
   tell();
 };
 
@@ -73,6 +81,7 @@ session.onsound = stream => {
 // -- What is shown
 
 function show(stream) {
+  isWithheld = false;
   for (const track of own.srcObject?.getTracks() ?? []) track.stop();
   own.srcObject = stream;
   own.hidden = $('stop').hidden = stream === null;

@@ -1,0 +1,27 @@
+import Time
+
+/// Who has said something, where the server tells: in a room with more than two seats, a third member hears all, and may say all.
+extension RoomSession {
+    /// Whether a message is of the other member, and not of a third one.
+    mutating func isTheOthers(_ message: RoomMessage, from sender: String?, now: Instant) -> Bool {
+        guard let sender else { return true }
+        guard let id = other?.id else {
+            switch message {
+            case .hello, .offer: if other == nil { other = newcomer(sender, now: now) } else { other?.id = sender }
+            case .answer, .candidate, .end: break
+            }
+            return true
+        }
+        if id == sender { return true }
+        switch message {
+        case .hello(let introduction) where comer?.id == sender: comer?.introduction = introduction
+        case .hello, .offer:
+            guard case .none = negotiation, other?.givesWay ?? false else { break }
+            forgetOther()
+            other = newcomer(sender, now: now)
+            return true
+        case .answer, .candidate, .end: break
+        }
+        return false
+    }
+}
