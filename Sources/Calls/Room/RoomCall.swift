@@ -288,6 +288,7 @@ package final class RoomCall: JoinedCall {
         }
         guard mayOpen else {
             ignore("more offers than one call needs")
+            change { session, now in session.peerRefused(now: now) }
             return nil
         }
         let place = "room \(address.room)"

@@ -63,6 +63,8 @@ package struct RoomSession: Sendable {
     /// How long after the way to the other member was lost it is offered another one, if it is still there: the one who was there
     /// first offers earlier. Doubled each time.
     static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(30))
+    /// How long nothing is offered after no peer was made for an offer.
+    private static let refusalPause = Duration.seconds(10)
     /// After so many attempts in a row that ended as every other would, only the other member begins again.
     private static let mostVainAttempts = 2
     /// How long one who comes may take to introduce itself, and one whose peer has ended to say why.
@@ -255,6 +257,13 @@ package struct RoomSession: Sendable {
         guard let other, case .granted = other.admission, other.vainAttempts < Self.mostVainAttempts else { return }
         offerAt = now + (wasFirst ? pause : pause * 2)
         pause = min(pause * 2, Self.longestPause)
+    }
+
+    /// No peer was made, as too many were made lately. One is offered a little later.
+    package mutating func peerRefused(now: Instant) {
+        change(.bye)
+        if other?.isTalking ?? false { part(.lost, "has made more offers than one call needs") }
+        if case .granted? = other?.admission { offerAt = now + Self.refusalPause }
     }
 
     /// The peer is connected.

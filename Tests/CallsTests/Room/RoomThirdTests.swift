@@ -180,6 +180,22 @@ import WebRTC
         #expect(bench.session.isConnected)
     }
 
+    /// Nor does the one who is connected end it for good by offers without end.
+    @Test(arguments: [true, false]) func anotherPeerIsMadeAfterTooMany(isNewcomer: Bool) {
+        var bench = talking(isNamed: true, isNewcomer: isNewcomer)
+        let offer = RoomMessage.offer(sdp: RoomMeeting.sdp(1))
+        let made: [RoomSession.Output] = [.openPeer, .acceptOffer(sdp: RoomMeeting.sdp(1))]
+        #expect(bench.receive(offer, from: "b") == [.closePeer] + made)
+        bench.session.peerRefused(now: bench.now)
+        #expect(bench.take() == [.closePeer, .parted(.lost, why: "has made more offers than one call needs")])
+        // It goes on.
+        #expect(bench.receive(offer, from: "b") == made)
+        bench.session.peerRefused(now: bench.now)
+        #expect(bench.take() == [.closePeer])
+        #expect(bench.wait(.seconds(9)) == [])
+        #expect(bench.wait(.seconds(1)) == [.openPeer, .offer])
+    }
+
     /// A program was started again, and nobody has told its end.
     @Test func anOfferTakesThePlaceOfOneWhoIsSilent() {
         var bench = talking(isNamed: false, isNewcomer: true)
