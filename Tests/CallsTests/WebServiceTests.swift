@@ -166,7 +166,7 @@ import Testing
     @Test(arguments: [
         ("/", "text/html"), ("/index.html", "text/html"), ("/oriel.css", "text/css"), ("/oriel.js", "text/javascript"),
         ("/session.js", "text/javascript"), ("/ice-servers.js", "text/javascript"),
-        ("/controls.js", "text/javascript"), ("/icon.svg", "image/svg+xml"),
+        ("/picture.js", "text/javascript"), ("/controls.js", "text/javascript"), ("/icon.svg", "image/svg+xml"),
         ("/?query", "text/html"),
     ])
     func thePageNeedsNoTokenAndLoadsNothingFromElsewhere(path: String, type: String) throws {

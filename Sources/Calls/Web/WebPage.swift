@@ -18,6 +18,7 @@ enum WebPage {
         case "/session.js": file(PackageResources.session_js, "text/javascript")
         case "/ice-servers.js": file(PackageResources.ice_servers_js, "text/javascript")
         case "/controls.js": file(PackageResources.controls_js, "text/javascript")
+        case "/picture.js": file(PackageResources.picture_js, "text/javascript")
         case "/sound.js": file(PackageResources.sound_js, "text/javascript")
         case "/talk.js": file(PackageResources.talk_js, "text/javascript")
         case "/icon.svg": file(PackageResources.icon_svg, "image/svg+xml")

@@ -3,7 +3,7 @@
 // later.
 
 import { setUpControls } from './controls.js';
-import { Sender, Session, known } from './session.js';
+import { Sender, Session } from './session.js';
 import { hear as hearSound, showSound } from './sound.js';
 import { noteTalk, setUpTalk, stopTalk, talkIn, tickTalk } from './talk.js';
 
@@ -202,15 +202,12 @@ function followTheBrowser() {
 // and picture-in-picture over any number of reconnections.
 const stream = new MediaStream();
 let shown = null;           // the session whose picture is on the stage
-let pictureAge = null;      // milliseconds from the capture of the frame on display to its display
-const since1900 = Date.UTC(1970) - Date.UTC(1900);      // abs-capture-time counts from there, as NTP does
 
 /// The old track leaves the stage now that the new one has something to show.
 function present(presented) {
   for (const track of stream.getTracks()) stream.removeTrack(track);
   stream.addTrack(presented.receiver.track);
   video.srcObject ??= stream;           // not before there is a picture: the page counts as loading until it comes
-  pictureAge = null;
   play();
 
   // A hidden page is told of no frames, so the decoder's count is used there.
@@ -232,11 +229,9 @@ function begin(presented) {
   talkIn(presented);
 }
 
-function onFrame(now, { captureTime, expectedDisplayTime }) {
+function onFrame(_, metadata) {
   if (!session.firstFrameAt && stream.getTracks().includes(session.receiver?.track)) begin(session);
-  const captureTimestamp = shown?.receiver.getSynchronizationSources()[0]?.captureTimestamp;
-  if (captureTime) pictureAge = expectedDisplayTime - captureTime;
-  else if (captureTimestamp) pictureAge = Date.now() + since1900 + expectedDisplayTime - now - captureTimestamp;
+  shown?.picture.show(metadata, shown.receiver);
   video.requestVideoFrameCallback(onFrame);
 }
 
@@ -258,7 +253,7 @@ setInterval(() => {
 
 // -- For the controls, and for tests
 
-const stats = async () => ({ ...await session.stats(), pictureAgeMs: known(pictureAge) });
+const stats = () => session.stats();
 
 setUpControls({ say, request: path => sender.request(path), stats, link: () => session?.link(), viewers: () => viewers });
 

@@ -1,6 +1,7 @@
 // The sender as the page sees it: its requests, its events, and a session by WHEP (draft-ietf-wish-whep-04).
 
 import { iceServersOf } from './ice-servers.js';
+import { PictureWatch } from './picture.js';
 
 export class Refusal extends Error {
   constructor(response, sentence) {
@@ -63,7 +64,7 @@ function within(milliseconds, promise) {
 }
 
 /// A number that is one, or null.
-export const known = number => Number.isFinite(number) ? number : null;
+const known = number => Number.isFinite(number) ? number : null;
 
 /// By this header extension a browser can tell the age of a picture, as far as the two clocks agree.
 function offerCaptureTime(transceiver) {
@@ -78,6 +79,7 @@ export class Session {
   pc = new RTCPeerConnection({ bundlePolicy: 'max-bundle', iceCandidatePoolSize: 1 });
   firstFrameAt = null;
   onpicture = () => {};     // called when there is something to show
+  picture = new PictureWatch();
   candidates = [];
   sample = { timestamp: performance.timeOrigin + performance.now() };
   soundSample = this.sample;
@@ -161,7 +163,9 @@ export class Session {
     const watch = setInterval(async () => {
       if (this.left) return clearInterval(watch);
       const report = await this.receiver.getStats();
-      const received = [...report.values()].find(entry => entry.type === 'inbound-rtp')?.packetsReceived ?? 0;
+      const inbound = [...report.values()].find(entry => entry.type === 'inbound-rtp') ?? {};
+      this.picture.count(inbound);
+      const received = inbound.packetsReceived ?? 0;
       if (received !== packets || !this.firstFrameAt) [packets, since] = [received, performance.now()];
       else if (performance.now() - since > 5000) lost();
     }, 1000);
@@ -275,7 +279,8 @@ export class Session {
       ...recent,
       rttMs: known(1000 * pair.currentRoundTripTime),
       lossRatio: known(inbound.packetsLost / (inbound.packetsLost + inbound.packetsReceived)),
-      freezeCount: known(inbound.freezeCount),
+      freezeCount: this.picture.freezes,
+      pictureAgeMs: this.picture.age,
       framesDropped: known(inbound.framesDropped),
       nackCount: known(inbound.nackCount),
       pliCount: known(inbound.pliCount),
