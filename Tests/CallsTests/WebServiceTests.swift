@@ -164,9 +164,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("/", "text/html"), ("/index.html", "text/html"), ("/oriel.css", "text/css"), ("/oriel.js", "text/javascript"),
-        ("/session.js", "text/javascript"), ("/ice-servers.js", "text/javascript"),
-        ("/picture.js", "text/javascript"), ("/controls.js", "text/javascript"), ("/icon.svg", "image/svg+xml"),
+        ("/", "text/html"), ("/index.html", "text/html"), ("/common.css", "text/css"), ("/oriel.css", "text/css"),
+        ("/oriel.js", "text/javascript"), ("/session.js", "text/javascript"), ("/ice-servers.js", "text/javascript"),
+        ("/knock.js", "text/javascript"), ("/picture.js", "text/javascript"), ("/controls.js", "text/javascript"),
+        ("/statistics.js", "text/javascript"), ("/sound.js", "text/javascript"), ("/talk.js", "text/javascript"),
+        ("/icon.svg", "image/svg+xml"),
         ("/?query", "text/html"),
     ])
     func thePageNeedsNoTokenAndLoadsNothingFromElsewhere(path: String, type: String) throws {

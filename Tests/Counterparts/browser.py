@@ -263,7 +263,7 @@ def perform(browser, command):
             with open(command["path"], "wb") as file:
                 file.write(base64.b64decode(browser.screenshot()))
         case "size":
-            browser.size(command["width"], command["height"])
+            browser.size(int(command["width"]), int(command["height"]))
         case other:
             raise BrowserError(f"there is no command {other}")
 

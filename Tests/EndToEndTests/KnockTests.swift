@@ -80,6 +80,24 @@ extension ViewerTests {
             }
         }
 
+        @Test func whoCancelsCanAskAgain() throws {
+            let web = try WebBroadcast("--accept", "ask", "--answer-timeout", "600")
+            let browser = try web.open(.chromium)
+            try browser.knock(as: "Dan")
+            try wait(until: "it is told") { web.sender.errorOutput.contains("\"oriel accept 1\"") }
+            // Both before the sender can answer: the second wish is not lost with the first.
+            let again = """
+                (document.getElementById('cancel').click(), document.getElementById('knock').requestSubmit(), oriel.state)
+                """
+            #expect(try browser.evaluate(again, as: String.self) == "asking")
+            try wait(until: "both are told: \(web.sender.errorOutput)") {
+                let told = web.sender.errorOutput
+                return told.contains("waits no more") && told.contains("\"oriel accept 2\"")
+            }
+            #expect(try web.broadcast.run("accept", "2").code == 0)
+            try browser.wait(forState: "live")
+        }
+
         /// The page is closed before there is an answer.
         @Test func whoGoesWaitsNoMore() throws {
             let web = try WebBroadcast("--accept", "ask", "--answer-timeout", "600")

@@ -114,6 +114,16 @@ extension Browser {
     /// The state that the page shows.
     var state: String { get throws { try evaluate("oriel.state") } }
 
+    /// Whether an element of the page can be seen.
+    func isShown(_ id: String) throws -> Bool {
+        try evaluate("document.getElementById('\(id)').checkVisibility({visibilityProperty: true})", as: Bool.self)
+    }
+
+    /// As a mouse or the Enter key does.
+    func click(_ id: String) throws {
+        let _: Bool? = try evaluateOptional("(document.getElementById('\(id)').click(), true)")
+    }
+
     func wait(forState state: String) throws {
         do {
             try TestSupport.wait(until: "the page is \(state)") { try self.state == state }

@@ -85,6 +85,12 @@ package final class Browser {
         let _: Bool? = try command(["do": "screenshot", "path": path])
     }
 
+    /// Sizes the viewport, in CSS pixels.
+    package func size(_ width: Int, _ height: Int) throws {
+        let _: Bool? = try command(["do": "size", "width": "\(width)", "height": "\(height)"])
+        try TestSupport.wait(until: "the page is that large") { try evaluate("innerWidth", as: Int.self) == width }
+    }
+
     private func command<Value: Decodable>(_ fields: [String: String]) throws -> Value? {
         let line = String(decoding: try JSONEncoder().encode(fields), as: UTF8.self)
         try pipe.writing.write(line + "\n")

@@ -13,12 +13,15 @@ enum WebPage {
     static func response(to path: String) -> HTTPResponse? {
         switch path {
         case "/", "/index.html": file(PackageResources.index_html, "text/html")
+        case "/common.css": file(PackageResources.common_css, "text/css")
         case "/oriel.css": file(PackageResources.oriel_css, "text/css")
         case "/oriel.js": file(PackageResources.oriel_js, "text/javascript")
         case "/session.js": file(PackageResources.session_js, "text/javascript")
         case "/ice-servers.js": file(PackageResources.ice_servers_js, "text/javascript")
         case "/controls.js": file(PackageResources.controls_js, "text/javascript")
+        case "/knock.js": file(PackageResources.knock_js, "text/javascript")
         case "/picture.js": file(PackageResources.picture_js, "text/javascript")
+        case "/statistics.js": file(PackageResources.statistics_js, "text/javascript")
         case "/sound.js": file(PackageResources.sound_js, "text/javascript")
         case "/talk.js": file(PackageResources.talk_js, "text/javascript")
         case "/icon.svg": file(PackageResources.icon_svg, "image/svg+xml")

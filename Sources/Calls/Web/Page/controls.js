@@ -1,12 +1,13 @@
-// The buttons and keys, and the panel with statistics.
+// The buttons and keys, and the panels that they open.
 
 import { Refusal } from './session.js';
 import { listSpeakers, toggleSound } from './sound.js';
+import { toggleStatistics } from './statistics.js';
 import { listMicrophones, toggleTalk } from './talk.js';
 
 const root = document.documentElement;
 const $ = id => document.getElementById(id);
-const stage = $('stage'), video = $('video'), panel = $('panel'), controls = $('controls');
+const stage = $('stage'), video = $('video'), controls = $('controls');
 
 /// What the controls need of the page: `say`, `request`, `stats`, `link` and `viewers`.
 let page;
@@ -15,49 +16,9 @@ export function setUpControls(itsPage) {
   page = itsPage;
 }
 
-// -- Statistics
-
-const unit = (number, name, digits = 0) => number === null || number === undefined ? '–' : `${number.toFixed(digits)} ${name}`;
-const rows = {
-  'Frame rate': s => unit(s.fps, 'fps'),
-  'Resolution': s => s.frameWidth ? `${s.frameWidth} × ${s.frameHeight}` : '–',
-  'Codec': s => s.codec ?? '–',
-  'Bitrate': s => unit(s.bitrateBps && s.bitrateBps / 1e6, 'Mb/s', 2),
-  'Target': s => unit(s.target_bps && s.target_bps / 1e6, 'Mb/s', 2),
-  'Link': s => unit(s.estimate_bps && s.estimate_bps / 1e6, 'Mb/s', 2),
-  'Waiting': s => unit(s.queue_ms, 'ms'),
-  'Quantizer': s => s.quantizer ?? '–',
-  'Rendition': s => s.rendition ?? '–',
-  'Limit': s => s.limit ?? '–',
-  'Round trip': s => unit(s.rttMs, 'ms'),
-  'Loss': s => unit(s.lossRatio && s.lossRatio * 100, '%', 1),
-  'Picture age': s => unit(s.pictureAgeMs, 'ms'),
-  'Jitter buffer': s => unit(s.jitterBufferDelayMs, 'ms'),
-  'Freezes': s => s.freezeCount ?? '–',
-  'Sound': s => unit(s.soundPackets && s.soundBitrateBps && s.soundBitrateBps / 1e3, 'kb/s'),
-  'Sound level': s => unit(s.soundLevel > 0 ? 20 * Math.log10(s.soundLevel) : null, 'dB'),
-  'Sound buffer': s => unit(s.soundBufferMs, 'ms'),
-  'Sound loss': s => unit(s.soundLossRatio === null ? null : s.soundLossRatio * 100, '%', 1),
-  'Concealed': s => unit(s.soundConcealedRatio === null ? null : s.soundConcealedRatio * 100, '%', 1),
-  'Viewers': s => s.viewers ?? '–',
-};
-const cells = Object.keys(rows).map(name => {
-  const term = document.createElement('dt'), cell = document.createElement('dd');
-  term.textContent = name;
-  panel.firstElementChild.append(term, cell);
-  return cell;
-});
-let refresh;
-
-async function showStatistics() {
-  const [stats, link] = await Promise.all([page.stats(), page.link()]);
-  const current = { ...stats, ...link, viewers: page.viewers() };
-  Object.values(rows).forEach((format, index) => { cells[index].textContent = format(current); });
-}
-
-// -- Controls
-
 const press = (id, pressed) => $(id).setAttribute('aria-pressed', pressed);
+const panels = { statistics: $('panel'), devices: $('device-panel') };
+const expand = id => $(id).setAttribute('aria-expanded', !panels[id].hidden);
 
 // A film over a thin link is sent smaller for a while; it is shown as large as before.
 let full = { width: 0, height: 0 };
@@ -86,20 +47,19 @@ const actions = {
     else if (document.pictureInPictureEnabled) await video.requestPictureInPicture();
   },
   statistics() {
-    panel.hidden = !panel.hidden;
-    press('statistics', !panel.hidden);
-    clearInterval(refresh);
-    if (panel.hidden) return;
-    refresh = setInterval(showStatistics, 1000);
-    showStatistics();
+    const shown = toggleStatistics(async () => {
+      const [stats, link] = await Promise.all([page.stats(), page.link()]);
+      return { ...stats, ...link, viewers: page.viewers() };
+    });
+    expand('statistics');
+    return shown;
   },
   sound: toggleSound,
   talk: toggleTalk,
   async devices() {
-    const panel = $('device-panel');
-    panel.hidden = !panel.hidden;
-    press('devices', !panel.hidden);
-    if (panel.hidden) return;
+    panels.devices.hidden = !panels.devices.hidden;
+    expand('devices');
+    if (panels.devices.hidden) return;
     const devices = await navigator.mediaDevices?.enumerateDevices() ?? [];
     await Promise.all([listSpeakers(devices), listMicrophones(devices)]);
   },
@@ -124,9 +84,19 @@ async function perform(action) {
 const keys = { 1: 'scale', f: 'fullscreen', p: 'pip', s: 'statistics', c: 'snapshot', m: 'sound', t: 'talk' };
 addEventListener('keydown', event => {
   const action = keys[event.key.toLowerCase()];
+  if (event.key === 'Escape') closePanels();
   if (event.target.closest?.('input, select')) return;
   if (action && !$(action).hidden && !event.repeat && !event.ctrlKey && !event.metaKey && !event.altKey) perform(action);
 });
+
+function closePanels() {
+  for (const [id, panel] of Object.entries(panels)) {
+    if (panel.hidden) continue;
+    if (panel.contains(document.activeElement)) $(id).focus();
+    perform(id);
+  }
+}
+
 for (const button of controls.children) button.onclick = () => perform(button.id);
 stage.ondblclick = () => perform('fullscreen');
 video.onresize = resize;

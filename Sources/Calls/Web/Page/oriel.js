@@ -3,6 +3,7 @@
 // later.
 
 import { setUpControls } from './controls.js';
+import { setUpKnock } from './knock.js';
 import { Sender, Session } from './session.js';
 import { hear as hearSound, showSound } from './sound.js';
 import { noteTalk, setUpTalk, stopTalk, talkIn, tickTalk } from './talk.js';
@@ -16,16 +17,16 @@ const video = $('video'), status = $('status');
 const sentences = {
   connecting: 'Connecting…',
   live: 'You are watching live.',
-  paused: 'The broadcast is paused.',
+  paused: 'On hold for now. It goes on by itself.',       // the picture says "paused" already
   ended: 'The broadcast has ended.',
   reconnecting: 'The connection is lost. Reconnecting…',
   unable: 'This browser has no WebRTC, or it is switched off. Please open the link in another one.',
   denied: 'This link is wrong or no longer valid. Please ask for a new one.',
   busy: 'All places are taken. You will join as soon as one is free.',
   kicked: 'You were sent away.',
-  knocking: 'Whoever shares this screen lets people in.',
+  knocking: 'Ask to look in, and wait for an answer.',
   asking: 'Waiting to be let in…',
-  no_answer: 'Nobody has answered.',
+  no_answer: 'Nobody has answered. You can ask again.',
   rejected: 'You were not let in.',
 };
 
@@ -99,7 +100,7 @@ function sleep(milliseconds) {
 
 async function watch() {
   for (;;) {
-    if (link === 'kicked') await sleep(Infinity);
+    if (link === 'kicked' || link === 'knocking') await sleep(Infinity);
     connection = new AbortController();
     session = new Session(sender);
     session.onpicture = present.bind(null, session);
@@ -120,6 +121,7 @@ async function heed(leaving, failure) {
   const { sender: asked } = session;
   const reason = await leaving ?? failure.reason;
   if (reason !== 'kicked' || sender !== asked || link === 'kicked') return;
+  seen = false;
   become('kicked');
   connection.abort();
   shown?.pc.close();        // the sender would go on if the DELETE was lost too
@@ -186,10 +188,24 @@ function followTheBrowser() {
     if (link === 'asking') connection.abort();      // the request is lost with the network, and is made again
     if (!waits.includes(link)) wake();
   });
-  $('knock').onsubmit = event => {
-    event.preventDefault();
-    sender.knock = { name: $('name').value.trim(), note: $('note').value.trim() };
-    become('asking');
+  setUpKnock({
+    ask(knock) {
+      sender.knock = knock;
+      become('asking');
+      wake();
+    },
+    cancel() {
+      sender.knock = null;
+      become('knocking');
+      connection.abort();
+    },
+  });
+  $('again').onclick = () => {
+    if (link === 'rejected') {
+      become('knocking');
+      return $('name').focus();
+    }
+    become('connecting');
     wake();
   };
   addEventListener('pagehide', () => drop(session));

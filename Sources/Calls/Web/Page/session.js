@@ -81,6 +81,7 @@ export class Session {
   onpicture = () => {};     // called when there is something to show
   picture = new PictureWatch();
   candidates = [];
+  withdrawal = new AbortController();       // of the request of somebody who waits to be let in
   sample = { timestamp: performance.timeOrigin + performance.now() };
   soundSample = this.sample;
 
@@ -118,7 +119,8 @@ export class Session {
       headers['Oriel-Name'] = encodeURIComponent(knock.name);
       headers['Oriel-Note'] = encodeURIComponent(knock.note);
     }
-    const joining = this.sender.request('whep', { method: 'POST', headers, body: this.offer.sdp }).then(response => {
+    const request = { method: 'POST', headers, body: this.offer.sdp, signal: knock && this.withdrawal.signal };
+    const joining = this.sender.request('whep', request).then(response => {
       this.resource = new URL(response.headers.get('Location'), response.url);
       this.etag = response.headers.get('ETag');
       if (this.left) this.leave();      // the page had given up before the sender let it in
@@ -193,6 +195,7 @@ export class Session {
   /// picture. Resolves, however late, to why the sender had ended the session before; null if it had not or does not say why.
   leave() {
     this.left = true;
+    this.withdrawal.abort();
     const { resource } = this;
     this.resource = null;
     if (!resource) return Promise.resolve(null);

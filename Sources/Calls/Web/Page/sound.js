@@ -1,13 +1,14 @@
 // The sound of the broadcast. It has a stream and an element of its own, so that the picture never waits for it.
 
 const $ = id => document.getElementById(id);
-const button = $('sound'), element = $('heard'), speakers = $('speakers');
+const button = $('sound'), pill = $('hear'), element = $('heard'), speakers = $('speakers');
 
 // One stream for all sessions, in which only the track changes: a browser that has let it sound once asks for no second click.
 const stream = new MediaStream();
 let session = null;
 let wanted = true;          // whether the viewer wants to hear something
 let blocked = false;        // whether the browser waits for a click
+let audible = false;        // whether there was something to hear
 
 /// Goes on with the sound of another session.
 export function hear(another) {
@@ -37,19 +38,25 @@ export function toggleSound() {
 
 function render() {
   const on = wanted && !blocked;
-  button.setAttribute('aria-pressed', on);
-  button.toggleAttribute('data-blocked', wanted && blocked);
-  const label = on ? 'Turn the sound off' : 'Turn the sound on';
-  button.setAttribute('aria-label', label);
-  button.title = `${label} (m)`;
+  document.documentElement.dataset.sound = on ? 'on' : wanted ? 'blocked' : 'off';
+  button.hidden = !audible;
+  pill.hidden = !(audible && wanted && blocked);
+  button.lastElementChild.textContent = on ? 'Mute' : 'Unmute';
+  button.title = on ? 'Turn the sound off (m)' : 'Turn the sound on (m)';
 }
 
 /// Whether there is something to hear is known by the packets alone: a sender takes the stream in any case.
 export async function showSound() {
   const { soundPackets, soundLevel } = await session?.soundStats() ?? {};
-  if (soundPackets > 0) button.hidden = $('devices').hidden = false;
+  if (soundPackets > 0 && !audible) {
+    audible = true;
+    $('devices').hidden = false;
+    render();
+  }
   button.style.setProperty('--level', soundLevel ?? 0);
 }
+
+pill.onclick = play;
 
 // Any click will do for a browser that waits for one.
 for (const kind of ['pointerup', 'keyup']) {

@@ -5,7 +5,12 @@ import { fill } from './sound.js';
 const $ = id => document.getElementById(id);
 const button = $('talk'), microphones = $('microphones');
 
-const labels = { off: 'Speak', opening: 'Speak no more', asking: 'Take the request to speak back', on: 'Stop speaking' };
+const labels = {
+  off: ['Speak', 'Ask to be heard by the person who shares this screen (t)'],
+  opening: ['Cancel', 'Close the microphone (t)'],
+  asking: ['Cancel request', 'Take the request to speak back (t)'],
+  on: ['Stop speaking', 'Close the microphone (t)'],
+};
 const insecure = 'Your browser lends a microphone only to pages by HTTPS: ask for a link that begins with https.';
 const refusals = {
   NotAllowedError: 'Your browser does not lend the microphone to this page.',
@@ -29,9 +34,9 @@ export function setUpTalk(itsSay) {
 function become(next) {
   state = next;
   root.dataset.talk = next;
-  button.setAttribute('aria-pressed', next === 'on');
-  button.setAttribute('aria-label', labels[next]);
-  button.title = `${labels[next]} (t)`;
+  const [label, title] = labels[next];
+  button.lastElementChild.textContent = label;
+  button.title = title;
 }
 
 /// Hears of the events whether something has changed, for this viewer or another one.

@@ -1,0 +1,61 @@
+// The panel of statistics: five rows that everybody understands, and more for those who ask.
+
+const panel = document.getElementById('panel');
+
+const unit = (number, name, digits = 0) => Number.isFinite(number) ? `${number.toFixed(digits)} ${name}` : '–';
+const percent = ratio => unit(Number.isFinite(ratio) ? ratio * 100 : null, '%', 1);
+const mega = rate => unit(Number.isFinite(rate) ? rate / 1e6 : null, 'Mb/s', 2);
+
+const main = {
+  'Resolution': s => s.frameWidth ? `${s.frameWidth} × ${s.frameHeight}` : '–',
+  'Frame rate': s => unit(s.fps, 'fps'),
+  'Bitrate': s => mega(s.bitrateBps),
+  'Delay': s => unit(s.pictureAgeMs, 'ms'),
+  'Loss': s => percent(s.lossRatio),
+};
+const more = {
+  'Codec': s => s.codec ?? '–',
+  'Target': s => mega(s.target_bps),
+  'Link': s => mega(s.estimate_bps),
+  'Waiting': s => unit(s.queue_ms, 'ms'),
+  'Quantizer': s => s.quantizer ?? '–',
+  'Rendition': s => s.rendition ?? '–',
+  'Limit': s => s.limit ?? '–',
+  'Round trip': s => unit(s.rttMs, 'ms'),
+  'Jitter buffer': s => unit(s.jitterBufferDelayMs, 'ms'),
+  'Freezes': s => s.freezeCount ?? '–',
+  'Sound': s => unit(s.soundPackets ? s.soundBitrateBps / 1e3 : null, 'kb/s'),
+  'Sound level': s => unit(s.soundLevel > 0 ? 20 * Math.log10(s.soundLevel) : null, 'dB'),
+  'Sound buffer': s => unit(s.soundBufferMs, 'ms'),
+  'Sound loss': s => percent(s.soundLossRatio),
+  'Concealed': s => percent(s.soundConcealedRatio),
+  'Viewers': s => s.viewers ?? '–',
+};
+
+function fill(list, rows) {
+  return Object.entries(rows).map(([name, format]) => {
+    const term = document.createElement('dt'), cell = document.createElement('dd');
+    term.textContent = name;
+    list.append(term, cell);
+    return current => { cell.textContent = format(current); };
+  });
+}
+
+const lists = panel.querySelectorAll('dl');
+const cells = [...fill(lists[0], main), ...fill(lists[1], more)];
+let refresh;
+
+/// Shows or hides the panel, which is filled each second while it is shown.
+///
+/// - measure: the present figures.
+export function toggleStatistics(measure) {
+  panel.hidden = !panel.hidden;
+  clearInterval(refresh);
+  if (panel.hidden) return;
+  const show = async () => {
+    const current = await measure();
+    for (const cell of cells) cell(current);
+  };
+  refresh = setInterval(show, 1000);
+  return show();
+}
