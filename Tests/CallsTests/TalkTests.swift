@@ -103,6 +103,7 @@ final class FakeTalkers: SoundReceiver {
         talkers.answer.withLock { $0 = .refused(until: MonotonicClock.now() + .seconds(20)) }
         let refused = try web.request("POST", session + "/talk")
         #expect(refused.status == 403)
+        #expect(refused.text == "your request to speak was refused: ask again later\n")
         #expect(refused["oriel-reason"] == "talk_revoked")
         #expect(refused["retry-after"].flatMap { Int($0) }.map { 15...21 ~= $0 } ?? false)
         talkers.answer.withLock { $0 = .tooOften(until: .start) }

@@ -87,6 +87,21 @@ extension WebTests {
             try browser.wait(forState: "live")
         }
 
+        /// Nothing that the page says in passing hides why the picture went.
+        @Test func noRemarkHidesThatSomebodyWasSentAway() throws {
+            let web = try WebBroadcast("--talkback", "on")
+            let browser = try web.open(.chromium)
+            try browser.wait(forState: "live")
+            let status = "document.getElementById('status').textContent"
+            // A page without TLS says why it has no microphone.
+            let remark = "(document.getElementById('talk').click(), \(status))"
+            #expect(try browser.evaluate(remark, as: String.self).contains("only to pages by HTTPS"))
+            #expect(try web.broadcast.run("kick", "1").code == 0)
+            try browser.wait(forState: "kicked")
+            #expect(try browser.evaluate(status, as: String.self) == "You were sent away.")
+            #expect(try browser.evaluate(remark, as: String.self) == "You were sent away.")
+        }
+
         @Test func tooManyViewersAreTold() throws {
             let web = try WebBroadcast("--max-viewers", "1")
             let first = try web.open(.chromium)

@@ -34,7 +34,7 @@ final class Listener {
 }
 
 /// What `oriel status` tells of a viewer.
-private struct TalkStatus: Decodable {
+struct TalkStatus: Decodable {
     struct Viewer: Decodable {
         struct Voice: Decodable {
             let levelDb: Double?
@@ -52,14 +52,14 @@ private struct TalkStatus: Decodable {
 }
 
 extension Broadcast {
-    fileprivate func talkers() throws -> [TalkStatus.Viewer] {
+    func talkers() throws -> [TalkStatus.Viewer] {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         return try decoder.decode(TalkStatus.self, from: Data(run("status", "--json").output.utf8)).viewers
     }
 
     /// The number of the viewer who is in that state.
-    fileprivate func talker(_ state: String) throws -> Int {
+    func talker(_ state: String) throws -> Int {
         var number: Int?
         try wait(until: "a viewer is \(state)") {
             number = try talkers().first { $0.talk == state }?.id
@@ -68,7 +68,7 @@ extension Broadcast {
         return number!
     }
 
-    fileprivate func talk(_ number: Int, _ choice: String) throws {
+    func talk(_ number: Int, _ choice: String) throws {
         let result = try run("talk", "\(number)", choice)
         guard result.code == 0 else { throw Unexpected(result.errorOutput) }
     }
@@ -214,87 +214,6 @@ extension ViewerTests {
             #expect(web.sender.status() == nil)
             #expect(try web.broadcast.talkers().count == 3)
             for viewer in [hostile, other, good] { _ = try end(viewer) }
-        }
-
-        /// A sweep in each second, as browsers lend it to pages for a microphone.
-        private static let sweep = SoundClip.sweep(from: 300, to: 3000, lasting: 1, level: 0.4)
-
-        private func open(_ kind: Browser.Kind, of web: WebBroadcast, in folder: TemporaryDirectory) throws -> Browser {
-            let browser: Browser
-            switch kind {
-            case .chromium:
-                let (raw, wave) = (folder.file("sweep"), folder.file("sweep.wav"))
-                try FileDescriptor.open(raw, O_WRONLY | O_CREAT).write(Self.sweep.bytes, at: 0)
-                try Subprocess.run([
-                    "ffmpeg", "-v", "error", "-f", "s16le", "-ar", "48000", "-ac", "1", "-i", raw, wave,
-                ])
-                browser = try Browser(
-                    kind,
-                    in: web.network,
-                    "--arg=--disable-features=WebRtcHideLocalIpsWithMdns",
-                    "--arg=--use-fake-ui-for-media-stream",
-                    "--arg=--use-fake-device-for-media-stream",
-                    "--arg=--use-file-for-fake-audio-capture=\(wave)",
-                    // As if it was served by HTTPS.
-                    "--arg=--unsafely-treat-insecure-origin-as-secure=\(web.origin)"
-                )
-            case .firefox:
-                browser = try Browser(
-                    kind,
-                    in: web.network,
-                    "--pref=media.navigator.streams.fake=true",
-                    "--pref=media.navigator.permission.disabled=true",
-                    "--pref=media.devices.insecure.enabled=true",
-                    "--pref=media.getusermedia.insecure.enabled=true"
-                )
-            }
-            try browser.open(web.page)
-            try browser.wait(forState: "live")
-            return browser
-        }
-
-        @Test(arguments: Browser.Kind.allCases)
-        func aPageSpeaks(kind: Browser.Kind) throws {
-            let web = try WebBroadcast("--talkback", "ask")
-            let listener = try Listener(to: web.broadcast)
-            let folder = try TemporaryDirectory()
-            let browser = try open(kind, of: web, in: folder)
-            func press() throws {
-                _ = try browser.evaluate("(document.getElementById('talk').click(), true)", as: Bool.self)
-            }
-            func wait(forTalk state: String) throws {
-                try TestSupport.wait(until: "the page is \(state): \(web.sender.errorOutput)") {
-                    try browser.evaluate("document.documentElement.dataset.talk", as: String.self) == state
-                }
-            }
-            try press()
-            let number = try web.broadcast.talker("asked")
-            try wait(forTalk: "asking")
-            #expect(listener.seconds == 0)
-            try web.broadcast.talk(number, "on")
-            try wait(forTalk: "on")
-            _ = try listener.hear(2, web.sender)
-            let heard = try listener.hear(4, web.sender).clip.channel()
-            switch kind {
-            case .chromium:
-                let found = try #require(SoundAnalysis.find(Self.sweep.part(0.1..<0.9).channel(), in: heard))
-                #expect(found.correlation > 0.5, "\(found)")
-            // Firefox's own is a tone.
-            case .firefox: #expect(SoundAnalysis.level(in: heard) > -45)
-            }
-            #expect(try web.broadcast.talkers().first?.voice != nil)
-            // It closes its microphone, and opens it again without asking.
-            try press()
-            try wait(forTalk: "off")
-            try TestSupport.wait(until: "the sender knows") {
-                try web.broadcast.talkers().first?.talk == "granted"
-            }
-            try press()
-            try wait(forTalk: "on")
-            _ = try listener.hear(1, web.sender)
-            try web.broadcast.talk(number, "off")
-            try wait(forTalk: "off")
-            #expect(try web.broadcast.talkers().first?.talk == "none")
         }
     }
 }

@@ -190,7 +190,7 @@ struct WHEPEndpoint: Sendable {
                 completion(
                     .sentence(
                         .forbidden,
-                        "you may not speak now",
+                        "your request to speak was refused: ask again later",
                         ["Oriel-Reason": "talk_revoked", "Retry-After": "\(seconds)"]
                     )
                 )

@@ -41,10 +41,12 @@ const troubles = {
 let link = 'connecting';    // the state of the connection to the sender: connecting, live, reconnecting, or one of `stops`
 const waits = ['denied', 'kicked', 'knocking', 'no_answer', 'rejected'];      // for the viewer
 const stops = [...waits, 'unable', 'busy', 'asking'];
+const reasons = [...waits, 'unable', 'busy', 'ended'];      // why there is no picture; no remark hides these
 let source = null;          // the state of the broadcast itself, from the events
 let viewers = null;
 let seen = false;           // whether there ever was a picture
-let said = null;            // a passing remark that takes the place of the sentence
+let said = null;            // a passing remark that takes the place of the sentence, until the state changes
+let hush;
 
 function hear(event) {
   // A page that waits for a picture asks again as soon as there is one.
@@ -64,6 +66,7 @@ function render() {
     else if (source === 'paused' && link === 'live') state = 'paused';
     sentence = troubles[source] ?? sentences[state];
   }
+  if (state !== root.dataset.state || reasons.includes(state)) said = null;
   root.dataset.state = state;
   if (stops.includes(state) || state === 'ended') stopTalk();
   root.toggleAttribute('data-picture', seen && ['live', 'paused', 'reconnecting'].includes(state));
@@ -80,7 +83,8 @@ function become(state) {
 function say(sentence) {
   said = sentence;
   render();
-  setTimeout(() => { said = null; render(); }, 4000);
+  clearTimeout(hush);
+  hush = setTimeout(() => { said = null; render(); }, 4000);
 }
 
 // -- The connection
@@ -208,7 +212,10 @@ function followTheBrowser() {
     become('connecting');
     wake();
   };
-  addEventListener('pagehide', () => drop(session));
+  addEventListener('pagehide', () => {
+    stopTalk();
+    drop(session);
+  });
   addEventListener('pageshow', event => { if (event.persisted) connection.abort(); });
 }
 
@@ -264,7 +271,8 @@ $('play').onclick = play;
 
 setUpTalk(say);
 setInterval(() => {
-  if (link === 'live') Promise.all([showSound(), tickTalk()]).catch(() => {});      // the session may just have ended
+  const isLive = link === 'live';
+  Promise.all([isLive && showSound(), tickTalk(isLive)]).catch(() => {});      // the session may just have ended
 }, 1000);
 
 // -- For the controls, and for tests

@@ -59,7 +59,7 @@ export class Sender {
 
 function within(milliseconds, promise) {
   let timer;
-  const late = new Promise((_, reject) => { timer = setTimeout(reject, milliseconds, new Error('No answer.')); });
+  const late = new Promise((_, reject) => { timer = setTimeout(reject, milliseconds, new DOMException('No answer.', 'TimeoutError')); });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
@@ -223,7 +223,7 @@ export class Session {
   /// Asks the sender to let this viewer speak.
   async askToTalk() {
     await this.stopping;        // what is withdrawn first must come first
-    return (await this.sender.request(`${this.resource}/talk`, { method: 'POST' })).json();
+    return (await within(10_000, this.sender.request(`${this.resource}/talk`, { method: 'POST' }))).json();
   }
 
   stopTalking() {

@@ -11,12 +11,25 @@ const labels = {
   asking: ['Cancel request', 'Take the request to speak back (t)'],
   on: ['Stop speaking', 'Close the microphone (t)'],
 };
+const news = { off: '', opening: 'Opening the microphone…', asking: 'Asked to speak, waiting…', on: 'You can be heard.' };
+const unheard = 'The connection is lost. Your microphone is on, but nobody hears it.';
 const insecure = 'Your browser lends a microphone only to pages by HTTPS: ask for a link that begins with https.';
-const refusals = {
+const unanswered = 'Nobody answers, so your microphone is off.';
+const troubles = {
   NotAllowedError: 'Your browser does not lend the microphone to this page.',
   NotFoundError: 'There is no microphone.',
   NotReadableError: 'Another program holds the microphone.',
+  TimeoutError: unanswered,
+  TypeError: unanswered,        // the request did not reach the sender
 };
+const refusals = {
+  403: 'Your request to speak was refused.',
+  409: 'This connection carries no sound from you. Load the page again.',
+  429: 'You have asked too often.',
+};
+
+/// How long the microphone stays open while nobody can hear it, and while nobody answers.
+const longestGap = 15_000, longestWait = 120_000;
 
 const root = document.documentElement;
 let say;
@@ -25,7 +38,9 @@ let state = 'off';          // off, opening the microphone, asking the sender, o
 let microphone = null;      // its track, while it is open
 let turn = 0;               // counts the changes of mind
 let opening = 0;            // counts the microphones that were opened or closed
-let news;                   // a number of the events that changes with what viewers may say; undefined where none may say anything
+let number;                 // of the events; it changes with what viewers may say. Undefined where none may say anything
+let liveAt = 0;             // when the connection was there last, by the clock of the day, which goes on while a machine sleeps
+let askedAt = 0;
 
 export function setUpTalk(itsSay) {
   say = itsSay;
@@ -37,19 +52,20 @@ function become(next) {
   const [label, title] = labels[next];
   button.lastElementChild.textContent = label;
   button.title = title;
+  $('speech').textContent = news[next];
 }
 
 /// Hears of the events whether something has changed, for this viewer or another one.
-export function noteTalk(number) {
-  if (number === news) return;
-  news = number;
+export function noteTalk(another) {
+  if (another === number) return;
+  number = another;
   show();
-  tickTalk().catch(() => {});       // asks again soon
+  follow().catch(() => {});       // asks again soon
 }
 
 /// Where the browser lends no microphone, the button says so.
 function show() {
-  button.hidden = news === undefined || navigator.mediaDevices && !session?.canTalk();
+  button.hidden = number === undefined || navigator.mediaDevices && !session?.canTalk();
   if (!button.hidden) $('devices').hidden = false;
 }
 
@@ -57,7 +73,8 @@ function show() {
 export function talkIn(another) {
   session = another;
   show();
-  if (state !== 'off') ask().catch(end);
+  if (isForgotten()) giveUp();
+  else if (state !== 'off') ask().catch(fail);
 }
 
 export function toggleTalk() {
@@ -67,6 +84,7 @@ export function toggleTalk() {
 async function begin() {
   if (!navigator.mediaDevices) return say(insecure);
   const mine = ++turn;
+  liveAt = Date.now();
   become('opening');
   try {
     if (!await open() || mine !== turn) return;
@@ -78,7 +96,9 @@ async function begin() {
 
 function fail(failure) {
   end();
-  say(refusals[failure.name] ?? (failure.status ? failure.message : 'The microphone does not work.'));
+  const again = failure.retryAfter ? ` You can ask again in ${failure.retryAfter / 1000} s.` : '';
+  const sentence = failure.reason === 'talk_off' ? 'No viewer can speak here.' : refusals[failure.status];
+  say(sentence ? sentence + again : troubles[failure.name] ?? 'The microphone does not work.');
 }
 
 /// Tells whether it is open: meanwhile it may have been closed, or another one opened.
@@ -117,12 +137,17 @@ async function ask() {
   try {
     const { talk } = await asked.askToTalk();
     if (state !== 'opening' || asked !== session) return;
-    become('asking');
-    follow(talk);
+    wait();
+    heed(talk);
   } catch (failure) {
     // Another session asks for itself.
     if (asked === session) throw failure;
   }
+}
+
+function wait() {
+  askedAt = Date.now();
+  become('asking');
 }
 
 function end() {
@@ -143,33 +168,54 @@ function send() {
 }
 
 /// What the sender says of this viewer: `off`, `none`, `asked`, `granted` or `speaking`.
-function follow(talk) {
+function heed(talk) {
   const granted = talk === 'granted' || talk === 'speaking';
   if (state === 'asking' && granted) {
     become('on');
     send();
-    say('You can be heard.');
   } else if (state === 'on' && talk === 'asked') {
-    become('asking');
+    wait();
     session.sound.sender.replaceTrack(null).catch(() => {});
-  } else if (state !== 'off' && !granted && talk !== 'asked') {
+  } else if ((state === 'asking' || state === 'on') && !granted && talk !== 'asked') {
+    const sentence = state === 'on' ? 'You can no longer be heard.' : refusals[403];
     end();
-    say('You are not heard any more.');
+    say(sentence);
   }
 }
 
-async function showTalk() {
-  const asked = session;
+/// Looks whether the viewer may still speak. Without a wish to speak, the sender is not asked.
+async function follow() {
+  if (state !== 'asking' && state !== 'on') return;
+  const asked = session, mine = turn;
   const [link, level] = await Promise.all([asked.link(), state === 'on' ? asked.microphoneLevel() : 0]);
-  if (asked !== session) return;
-  if (link) follow(link.talk);
+  if (asked !== session || mine !== turn) return;
+  if (link) heed(link.talk);
   button.style.setProperty('--level', level ?? 0);
 }
 
-/// Looks whether the viewer may still speak. Without a wish to speak, the sender is not asked.
-export async function tickTalk() {
-  if (state === 'asking' || state === 'on') await showTalk();
+// -- How long it stays open
+
+const isForgotten = () => state !== 'off' && Date.now() - liveAt > longestGap;
+
+function giveUp() {
+  end();
+  say('The connection was lost, so your microphone is off.');
 }
+
+/// To be called each second, with whether the connection is there.
+export async function tickTalk(isLive) {
+  if (isForgotten()) return giveUp();
+  $('speech').textContent = isLive || state === 'off' ? news[state] : unheard;
+  if (!isLive) return;
+  liveAt = Date.now();
+  if (state === 'asking' && Date.now() - askedAt > longestWait) {
+    end();
+    return say(unanswered);
+  }
+  await follow();
+}
+
+// -- The device
 
 export async function listMicrophones(devices) {
   const inputs = devices.filter(({ kind }) => kind === 'audioinput');
