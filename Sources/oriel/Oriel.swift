@@ -22,31 +22,30 @@ struct Oriel: ParsableCommand {
     static func main() {
         // The parent may have closed the standard streams: the next three files would then take their numbers.
         for descriptor in 0...2 where fcntl(Int32(descriptor), F_GETFD) < 0 { _ = open("/dev/null", O_RDWR) }
+        var command: any ParsableCommand = Oriel()
         do {
-            var command = try parseAsRoot()
+            command = try parseAsRoot()
             try command.run()
         } catch {
-            guard let failure = Failure(describing: error) else { exit(sayingWhy: error) }
+            guard let failure = Failure(describing: error) else { exit(sayingWhy: error, of: type(of: command)) }
             Console.note(failure.sentence)
             Glibc.exit(failure.code.rawValue)
         }
     }
 
-    /// Ends as the parser of arguments does: with its help on standard output, or its error on standard error.
-    private static func exit(sayingWhy error: any Error) -> Never {
-        let code = exitCode(for: error)
-        let message = fullMessage(for: error).withoutMediaServers(of: CommandLine.arguments)
-        if !message.isEmpty { Console.relay(message + "\n", to: code.isSuccess ? 1 : 2) }
-        Glibc.exit(code.rawValue)
-    }
-}
-
-extension String {
-    /// Without the addresses of media servers that stand on the command line, as they may hold secrets.
-    fileprivate func withoutMediaServers(of arguments: [String]) -> String {
-        arguments.reduce(self) { text, argument in
-            let words = argument.hasPrefix("--also=") ? String(argument.dropFirst("--also=".count)) : argument
-            return words.lowercased().hasPrefix("whip+") ? text.replacing(words, with: "whip+…") : text
+    /// Ends as the parser of arguments says: with help on standard output, or a sentence on standard error.
+    private static func exit(sayingWhy error: any Error, of command: any ParsableCommand.Type) -> Never {
+        let code = command.exitCode(for: error)
+        let message = command.message(for: error)
+        if message.isEmpty {
+            // A child process has said it.
+        } else if code.isSuccess {
+            Console.relay(message + "\n", to: 1)
+        } else if code == .validationFailure {
+            Console.note(UsageSentence(error, of: command, arguments: CommandLine.arguments).text)
+        } else {
+            Console.note(message)
         }
+        Glibc.exit(code.rawValue)
     }
 }

@@ -17,7 +17,7 @@ import Testing
         (["start", "--name", "a/b"], 64, "a/b"),
         (["start", "--window", "0xg"], 64, "--window"), (["start", "--window", "1", "--monitor", "x"], 64, "exclude"),
         (["attach"], 64, "call"),
-        (["attach", "http://127.0.0.1:5004"], 64, "rtp://HOST:PORT"),
+        (["attach", "http://127.0.0.1:5004"], 64, "whip+"), (["attach", "foo"], 64, "foo is no call: write web"),
         (["attach", "rtp://127.0.0.1"], 64, "port"),
         (["attach", "rtp://127.0.0.1:0"], 64, "1…65534"),
         (["attach", "rtp://127.0.0.1:70000"], 64, "1…65534"),
@@ -66,6 +66,8 @@ import Testing
         )
         #expect(result.code == code)
         #expect(named.isEmpty || result.errorOutput.contains(named), "\(result.errorOutput)")
+        #expect(result.errorOutput.split(separator: "\n").count <= 1, "\(result.errorOutput)")
+        #expect(swiftWords(in: result.errorOutput) == [])
         #expect(access(runtime.file("oriel/default/writer.lock"), F_OK) != 0, "nothing was begun")
     }
 

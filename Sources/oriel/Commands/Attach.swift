@@ -21,7 +21,7 @@ struct Attach: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Where to: web, room+https://HOST/ROOM, whip+https://HOST/PATH, janus+ws://HOST:PORT/ROOM, or rtp://HOST:PORT; several may be given.",
+            "Where to: \(Call.forms); several may be given.",
             valueName: "call"
         ),
         transform: { try Call(parsing: $0) }
@@ -81,8 +81,9 @@ struct Attach: ParsableCommand {
         if !running, choice.pid == nil { return nil }
         if rtp.print != nil { throw ValidationError("--print hands nothing over: leave --running out.") }
         do { return try HandOver.parse(Array(CommandLine.arguments.dropFirst(2))) } catch {
-            let words = HandOver.message(for: error)
-            throw ValidationError("a sender that runs keeps the options of its start: \(words).")
+            // That it does not know an option: this command knew them all.
+            let option = HandOver.message(for: error).split(separator: "'").dropFirst().first ?? "the other options"
+            throw ValidationError("a sender that runs keeps the options of its start: leave \(option) out")
         }
     }
 

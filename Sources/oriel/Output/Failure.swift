@@ -8,7 +8,7 @@ import WebRTC
 import X11Capture
 
 /// Why a command ends without having done its work: an exit code and one sentence for a person.
-struct Failure: Error, Equatable {
+struct Failure: Error, Equatable, CustomStringConvertible {
     enum Code: Int32 {
         case failed = 1
         /// EX_USAGE of sysexits.h.
@@ -28,6 +28,9 @@ struct Failure: Error, Equatable {
         self.code = code
         self.sentence = sentence
     }
+
+    /// The parser of arguments shows this of what is thrown while it works.
+    var description: String { sentence }
 }
 
 extension Failure {

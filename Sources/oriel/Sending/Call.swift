@@ -30,10 +30,22 @@ enum Call: Equatable, CustomStringConvertible {
                 throw ValidationError("that is no endpoint of WHIP: write whip+https://HOST/PATH, and no login in it")
             }
             self = .whip(endpoint)
-        } else {
+        } else if text.lowercased().hasPrefix("rtp:") {
             self = .plainRTP(try RTPDestination(parsing: text))
+        } else if ["http:", "https:"].contains(where: text.lowercased().hasPrefix) {
+            // It may hold a secret.
+            throw ValidationError(
+                "a web address alone is no call: write whip+ before a media server's, room+ before a room's"
+            )
+        } else {
+            throw ValidationError("\(text) is no call: write \(Self.forms)")
         }
     }
+
+    /// How calls are written, for people.
+    static let forms = """
+        web, room+https://HOST/ROOM, whip+https://HOST/PATH, janus+ws://HOST:PORT/ROOM, or rtp://HOST:PORT
+        """
 
     /// Where a plain RTP call sends; nil for others.
     var destination: RTPDestination? { if case .plainRTP(let destination) = self { destination } else { nil } }
