@@ -73,7 +73,3 @@ final class ExchangeHandler: ChannelInboundHandler, RemovableChannelHandler {
         context.close(promise: nil)
     }
 }
-
-private struct Closed: Error, CustomStringConvertible {
-    var description: String { "the server closed it" }
-}

@@ -128,7 +128,7 @@ package final class HTTPServer: Sendable {
                 }
             }
         do { return Listener(try Self.bind(bootstrap, to: address)) } catch {
-            throw .cannotListen(address, reason: Self.reason(error))
+            throw .cannotListen(address, reason: reason(error))
         }
     }
 
@@ -151,9 +151,5 @@ package final class HTTPServer: Sendable {
             // The machine has no IPv6.
             return try bootstrap.bind(host: "0.0.0.0", port: Int(address.port)).wait()
         }
-    }
-
-    private static func reason(_ error: any Error) -> String {
-        (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
     }
 }

@@ -23,7 +23,7 @@ package struct TLSIdentity: Sendable {
     package init(certificate: String, key: String) throws(HTTPServerError) {
         let chain: [NIOSSLCertificate]
         do { chain = try NIOSSLCertificate.fromPEMFile(certificate) } catch {
-            throw .certificate(file: certificate, reason: "\(error)")
+            throw .certificate(file: certificate, reason: reasonNotToOpen(certificate) ?? "it holds no certificate")
         }
         do {
             let privateKey = try NIOSSLPrivateKey(file: key, format: .pem)
@@ -34,7 +34,7 @@ package struct TLSIdentity: Sendable {
             configuration.minimumTLSVersion = .tlsv12
             context = try NIOSSLContext(configuration: configuration)
         } catch {
-            throw .certificate(file: key, reason: "\(error)")
+            throw .certificate(file: key, reason: reasonNotToOpen(key) ?? "it holds no key of that certificate")
         }
         names = chain.first.map(Self.names) ?? []
         fingerprint = chain.first.flatMap { try? Self.fingerprint(of: $0.toDERBytes()) } ?? ""

@@ -14,7 +14,9 @@ package struct TrustedCertificates: Sendable {
     /// - Throws: `trust`.
     package init(in file: String) throws(WebClientError) {
         self.file = file
-        do { list = try NIOSSLCertificate.fromPEMFile(file) } catch { throw .trust(file: file, reason: "\(error)") }
+        do { list = try NIOSSLCertificate.fromPEMFile(file) } catch {
+            throw .trust(file: file, reason: reasonNotToOpen(file) ?? "it holds none")
+        }
     }
 }
 
@@ -49,7 +51,7 @@ package struct TLSTrust: Sendable {
         configuration.trustRoots = .certificates(certificates.list)
         configuration.additionalTrustRoots = []
         do { context = try NIOSSLContext(configuration: configuration) } catch {
-            throw .trust(file: certificates.file ?? "the system's store", reason: "\(error)")
+            throw .trust(file: certificates.file ?? "the system's store", reason: reason(error))
         }
     }
 

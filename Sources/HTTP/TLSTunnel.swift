@@ -38,7 +38,7 @@ package final class TLSTunnel: Sendable {
             listener = try bootstrap.bind(host: loopback, port: 0).wait()
         } catch {
             try? group.syncShutdownGracefully()
-            throw .cannotListen(ListenAddress(host: loopback, port: 0), reason: "\(error)")
+            throw .cannotListen(ListenAddress(host: loopback, port: 0), reason: reason(error))
         }
         self.group = group
         self.port = UInt16(listener.localAddress?.port ?? 0)

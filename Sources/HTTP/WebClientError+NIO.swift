@@ -10,13 +10,11 @@ extension WebClientError {
             switch error {
             case let error as WebClientError: error
             case let error as NIOConnectionError:
-                Self.isRefusal(error) ? .refused(origin) : .unreachable(origin, reason: Self.reason(error))
-            case ChannelError.connectTimeout: .unreachable(origin, reason: "no answer in time")
-            case let error as NIOSSLError:
-                Self.isDistrust(error) ? .untrusted(origin) : .broken(origin, reason: "\(error)")
+                Self.isRefusal(error) ? .refused(origin) : .unreachable(origin, reason: reason(error))
+            case ChannelError.connectTimeout: .unreachable(origin, reason: reason(error))
+            case let error as NIOSSLError where Self.isDistrust(error): .untrusted(origin)
             case let error as NIOSSLExtraError where error == .failedToValidateHostname: .untrusted(origin)
-            case let error as IOError: .broken(origin, reason: String(cString: strerror(error.errnoCode)))
-            default: .broken(origin, reason: "\(error)")
+            default: .broken(origin, reason: reason(error))
             }
     }
 
@@ -31,14 +29,5 @@ extension WebClientError {
     private static func isRefusal(_ error: NIOConnectionError) -> Bool {
         !error.connectionErrors.isEmpty
             && error.connectionErrors.allSatisfy { ($0.error as? IOError)?.errnoCode == ECONNREFUSED }
-    }
-
-    /// The sentence of the system, or why the host has no address.
-    private static func reason(_ error: NIOConnectionError) -> String {
-        if let failure = error.connectionErrors.first?.error as? IOError {
-            return String(cString: strerror(failure.errnoCode))
-        }
-        if error.connectionErrors.first?.error is ChannelError { return "no answer in time" }
-        return "its name has no address"
     }
 }

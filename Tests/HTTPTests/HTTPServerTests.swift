@@ -34,9 +34,16 @@ import Testing
         #expect("\(error)" == "cannot listen on 127.0.0.1:\(listener.port) (Address already in use)")
     }
 
+    @Test func aHostWithoutAnAddressIsNamed() throws {
+        let server = HTTPServer()
+        defer { server.close() }
+        let error = try #require(throws: HTTPServerError.self) { try listen(server, host: "nowhere.invalid", port: 80) }
+        #expect("\(error)" == "cannot listen on nowhere.invalid:80 (its name has no address)")
+    }
+
     /// Finds nothing at any path.
-    private func listen(_ server: HTTPServer, port: UInt16) throws -> HTTPServer.Listener {
-        try server.listen(on: ListenAddress(host: "127.0.0.1", port: port)) { _, completion in
+    private func listen(_ server: HTTPServer, host: String = "127.0.0.1", port: UInt16) throws -> HTTPServer.Listener {
+        try server.listen(on: ListenAddress(host: host, port: port)) { _, completion in
             completion(.sentence(.notFound, "there is nothing here"))
         }
     }

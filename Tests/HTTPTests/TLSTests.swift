@@ -43,16 +43,47 @@ private final class TLSClient {
 }
 
 @Suite struct TLSTests {
+    private let folder: TemporaryDirectory
     private let web: HTTPFixture
 
     init() throws {
-        let folder = try TemporaryDirectory()
-        let (key, certificate) = (folder.file("key.pem"), folder.file("certificate.pem"))
+        folder = try TemporaryDirectory()
+        let (certificate, key) = try Self.makeCertificate("one", in: folder)
+        web = try HTTPFixture(tls: TLSIdentity(certificate: certificate, key: key))
+    }
+
+    private static func makeCertificate(
+        _ name: String,
+        in folder: TemporaryDirectory
+    ) throws -> (certificate: String, key: String) {
+        let (key, certificate) = (folder.file("\(name).key"), folder.file("\(name).pem"))
         try Subprocess.run([
             "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
             "2", "-subj", "/CN=oriel.test", "-keyout", key, "-out", certificate,
         ])
-        web = try HTTPFixture(tls: TLSIdentity(certificate: certificate, key: key))
+        return (certificate, key)
+    }
+
+    /// Of files, by what is wrong with them.
+    @Test func filesThatAreOfNoUseAreNamed() throws {
+        let (one, other) = try (folder.file("one.pem"), Self.makeCertificate("two", in: folder).key)
+        let (none, empty) = (folder.file("none"), "/dev/null")
+        func sentence(_ certificate: String, _ key: String) throws -> String {
+            "\(try #require(throws: HTTPServerError.self) { try TLSIdentity(certificate: certificate, key: key) })"
+        }
+        let advice = "give PEM files of a certificate and its key"
+        let missing = "cannot use \(none) for TLS (No such file or directory): \(advice)"
+        #expect(try sentence(none, other) == missing)
+        #expect(try sentence(one, none) == missing)
+        #expect(try sentence(empty, other) == "cannot use \(empty) for TLS (it holds no certificate): \(advice)")
+        for key in [empty, one, other] {
+            let reason = "it holds no key of that certificate"
+            #expect(try sentence(one, key) == "cannot use \(key) for TLS (\(reason)): \(advice)")
+        }
+        for (file, reason) in [(none, "No such file or directory"), (empty, "it holds none")] {
+            let error = try #require(throws: WebClientError.self) { try TrustedCertificates(in: file) }
+            #expect("\(error)" == "cannot read a certificate from \(file) (\(reason)): give a PEM file")
+        }
     }
 
     @Test(arguments: [false, true])
