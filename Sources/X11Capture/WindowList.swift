@@ -13,7 +13,7 @@ package struct WindowInfo: Equatable, Sendable {
 extension XConnection {
     /// The windows of the window manager's client list; without one, the visible children of the root.
     package func listWindows() throws(X11Error) -> [WindowInfo] {
-        let managed = try property(root, named: "_NET_CLIENT_LIST", as: UInt32.self)
+        let managed = try hasWindowManager() ? property(root, named: "_NET_CLIENT_LIST", as: UInt32.self) : []
         var windows: [WindowInfo] = []
         for id in try managed.isEmpty ? childrenOfRoot() : managed {
             do throws(X11Error) {
@@ -25,6 +25,16 @@ extension XConnection {
             }
         }
         return windows
+    }
+
+    /// Whether a window manager lives. One that died leaves its properties, and a list to which nobody adds; but the window by which it
+    /// names itself is gone, or is another's (EWMH 1.5 §3, `_NET_SUPPORTING_WM_CHECK`).
+    private func hasWindowManager() throws(X11Error) -> Bool {
+        let check = "_NET_SUPPORTING_WM_CHECK"
+        guard let window = try property(root, named: check, as: UInt32.self).first else { return false }
+        do throws(X11Error) {
+            return try property(window, named: check, as: UInt32.self).first == window
+        } catch .requestFailed(_, .badWindow) { return false }
     }
 
     func parent(of window: xcb_window_t) throws(X11Error) -> xcb_window_t {

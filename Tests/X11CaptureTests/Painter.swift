@@ -125,6 +125,23 @@ extension Painter {
         try connection.synchronize()
     }
 
+    /// Sets a property whose values are windows.
+    func set(_ name: String, of window: UInt32, to windows: [UInt32]) throws {
+        let sequence = xcb_intern_atom(connection.raw, 0, UInt16(name.utf8.count), name).sequence
+        let atom: xcb_intern_atom_reply_t = try connection.value("InternAtom", sequence)
+        xcb_change_property(
+            connection.raw,
+            UInt8(XCB_PROP_MODE_REPLACE.rawValue),
+            window,
+            atom.atom,
+            XCB_ATOM_WINDOW.rawValue,
+            32,
+            UInt32(windows.count),
+            windows
+        )
+        try connection.synchronize()
+    }
+
     /// Puts a window into another one.
     func reparent(_ window: UInt32, into parent: UInt32, x: Int, y: Int) throws {
         xcb_reparent_window(connection.raw, window, parent, Int16(x), Int16(y))

@@ -77,4 +77,24 @@ import Testing
         let id = try painter.openWindow(title: "Café", at: region)
         #expect(try connection.listWindows() == [WindowInfo(id: id, title: "Café", region: region)])
     }
+
+    /// A window manager that died leaves its list.
+    @Test func aStaleListOfWindowsIsNotBelieved() throws {
+        let server = try XServer()
+        let connection = try XConnection(display: server.display)
+        let painter = try Painter(server)
+        let region = PixelRect(x: 20, y: 30, width: 200, height: 100)
+        let manager = try painter.openWindow(title: "manager", at: region)
+        let old = try painter.openWindow(title: "old", at: region)
+        let new = try painter.openWindow(title: "new", at: region)
+        let listed = { try connection.listWindows().map(\.id) }
+        try painter.set("_NET_CLIENT_LIST", of: connection.root, to: [old])
+        #expect(try listed() == [manager, old, new], "nobody keeps it")
+        try painter.set("_NET_SUPPORTING_WM_CHECK", of: connection.root, to: [manager])
+        #expect(try listed() == [manager, old, new], "another window has the identifier")
+        try painter.set("_NET_SUPPORTING_WM_CHECK", of: manager, to: [manager])
+        #expect(try listed() == [old])
+        try painter.destroy(manager)
+        #expect(try listed() == [old, new])
+    }
 }
