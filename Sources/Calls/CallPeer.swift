@@ -236,11 +236,11 @@ final class CallPeer: Sendable {
         }
     }
 
-    /// Tells on the network thread when the other side sent feedback last, if it is there and has.
-    func askWhenHeard(_ tell: @escaping @Sendable (Instant) -> Void) {
+    /// Tells on the network thread when the other side sent feedback last, if it is there; nil if it has sent none.
+    func askWhenHeard(_ tell: @escaping @Sendable (Instant?) -> Void) {
         perform { [self] loop in
             guard case .peer(let number, _) = stage.withLock(\.self) else { return }
-            if let heardAt = loop.peer(number)?.heardAt { tell(heardAt) }
+            if let peer = loop.peer(number) { tell(peer.heardAt) }
         }
     }
 

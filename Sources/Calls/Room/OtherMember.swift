@@ -99,13 +99,13 @@ struct Comer: Sendable {
     var offer: String?
     /// Whether it was asked when the connected one was heard.
     var isListening = false
-    /// When the connected one was heard last.
-    var heardAt: Instant?
+    /// Whether the connected one is there still.
+    private(set) var isThird = false
 
     init(id: String?, since: Instant) { (self.id, self.since) = (id, since) }
 
     var nextDeadline: Instant { since + Self.patience + (isListening ? Self.answerTime : .zero) }
 
-    /// The connected one is there still.
-    var isThird: Bool { heardAt.map { $0 > since } ?? false }
+    /// The connected one was heard last at an instant; nil if it has never said anything, which does not tell that it is gone.
+    mutating func note(heardAt: Instant?) { isThird = heardAt.map { $0 > since } ?? true }
 }

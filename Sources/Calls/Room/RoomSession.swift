@@ -272,6 +272,6 @@ package struct RoomSession: Sendable {
         other?.connect()
     }
 
-    /// When the peer was heard last.
-    package mutating func heard(at instant: Instant) { comer?.heardAt = instant }
+    /// When the peer was heard last; nil if it is there and was not heard yet.
+    package mutating func heard(at instant: Instant?) { comer?.note(heardAt: instant) }
 }

@@ -179,7 +179,8 @@ package final class WHIPCall: JoinedCall {
         state.withLock(\.peer)?.askWhenHeard { [self] heardAt in
             web.perform { [self] in
                 change { session, now in
-                    if heardAt > askedAt { session.heard() } else { session.probed(result, now: now) }
+                    if let heardAt, heardAt > askedAt { return session.heard() }
+                    session.probed(result, now: now)
                 }
             }
         }
@@ -196,7 +197,8 @@ package final class WHIPCall: JoinedCall {
     /// Looks now and then whether anything is heard of the server.
     private func watch(_ peer: CallPeer) {
         guard state.withLock({ $0.peer === peer }) else { return }
-        peer.askWhenHeard { [weak self] heardAt in self?.note(heardAt, of: peer) }
+        // The silence of one that has never said anything tells nothing.
+        peer.askWhenHeard { [weak self] heardAt in if let heardAt { self?.note(heardAt, of: peer) } }
         web.schedule(in: Self.watchInterval) { [weak self] in self?.watch(peer) }
     }
 

@@ -284,6 +284,20 @@ import WebRTC
         }
     }
 
+    /// Whoever asks when it was heard waits for an answer.
+    @Test func aPeerThatHasSaidNothingIsThere() throws {
+        let peers = try Self.peers()
+        defer { peers.close() }
+        let peer = CallPeer(peers, codecs: [[.vp8]], of: "room+http://h/tea", at: "here") { _, _ in }
+        peer.answer(WebFixture.offer)
+        let isSilent = Mutex(false)
+        try wait(until: "it is told") {
+            peer.askWhenHeard { instant in isSilent.withLock { $0 = instant == nil } }
+            return isSilent.withLock(\.self)
+        }
+        peer.close()
+    }
+
     /// Each candidate costs packets to an address that the other side names.
     @Test func ofManyCandidatesFewAreTried() throws {
         let peers = try Self.peers()

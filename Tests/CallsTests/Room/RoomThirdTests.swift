@@ -168,6 +168,16 @@ import WebRTC
         #expect(bench.take() == [.closePeer, .parted(.lost, why: "is lost")])
     }
 
+    /// Some programs send no feedback.
+    @Test func whoSaysNothingIsNotReplacedByAThird() {
+        var bench = talking(isNamed: true, isNewcomer: true)
+        #expect(bench.receive(.otherJoined(room: "r", id: "t")) == [])
+        #expect(bench.wait(.seconds(3)) == [.listen])
+        bench.session.heard(at: nil)
+        #expect(bench.wait(.seconds(1)) == [.turnedAway])
+        #expect(bench.session.isConnected)
+    }
+
     @Test(arguments: [true, false]) func aThirdsOfferCostsNoPicture(isNamed: Bool) {
         var bench = talking(isNamed: isNamed, isNewcomer: true)
         let other = RoomMeeting.sdp(9)
