@@ -76,6 +76,14 @@ import Time
         #expect(now > .seconds(100 * 3600))
     }
 
+    /// A sender that is started again numbers its knocks apart.
+    @Test func anAnswerOfTheRunBeforeIsForNobody() throws {
+        var knocks = Knocks(patience: .seconds(30), countingFrom: 701)
+        let made = (0..<2).map { _ in knocks.knock(name: "", note: "", key: nil, from: "a", now: .start)?.number }
+        #expect(made == [701, 702])
+        #expect(knocks.answer(1, .accepted) == nil && knocks.answer(702, .accepted)?.number == 702)
+    }
+
     @Test func patienceEnds() throws {
         var knocks = Knocks(patience: .seconds(30))
         for second in 1...3 {

@@ -55,6 +55,10 @@ struct Attach: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Wait for a broadcast if there is none; with --running, until the calls stand.")
     var wait = true
 
+    /// Whether "oriel share" starts it again after a crash.
+    @Flag(help: .hidden)
+    var again = false
+
     /// The process group of "oriel share", where a person can type there.
     @Option(help: .hidden)
     var terminalGroup: Int32?

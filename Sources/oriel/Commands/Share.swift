@@ -69,7 +69,12 @@ struct Share: ParsableCommand {
                 arguments: captureCommand,
                 laterArguments: captureCommand + ["--continue"]
             ),
-            SupervisedProcess("sender", arguments: senderCommand, environment: secrets),
+            SupervisedProcess(
+                "sender",
+                arguments: senderCommand,
+                laterArguments: laterSenderCommand,
+                environment: secrets
+            ),
             SupervisedProcess("sound process", arguments: soundCommand, laterArguments: soundCommand + ["--continue"]),
             until: signals
         )
@@ -79,6 +84,9 @@ struct Share: ParsableCommand {
 
     /// The command line of the capture process.
     var captureCommand: [String] { ["start"] + broadcast.arguments + source.arguments }
+
+    /// The command line of a sender that is started again.
+    var laterSenderCommand: [String] { senderCommand + ["--again"] }
 
     /// The command line of the sender, which learns the secrets of `WebOptions` by its environment.
     var senderCommand: [String] {

@@ -47,9 +47,21 @@ struct AcceptOptions: ParsableArguments {
     /// - Parameters:
     ///   - visitors: those who need not knock.
     ///   - asker: asks a person about the others; nil where only commands answer.
-    func lobby(_ transport: CallTransport, known visitors: [Visitor], _ events: EventLog, _ asker: Asker?) -> Lobby? {
+    ///   - number: of the first knock.
+    func lobby(
+        _ transport: CallTransport,
+        known visitors: [Visitor],
+        _ events: EventLog,
+        _ asker: Asker?,
+        countingFrom number: Int
+    ) -> Lobby? {
         guard accept != .all else { return nil }
-        return Lobby(patience: .seconds(answerTimeout), known: visitors, schedule: transport.schedule) { event in
+        return Lobby(
+            patience: .seconds(answerTimeout),
+            known: visitors,
+            countingFrom: number,
+            schedule: transport.schedule
+        ) { event in
             events.tell(CallEvent(event))
             asker?.tell(event)
         }

@@ -84,7 +84,9 @@ extension Attach {
         talkEvents.follow(transport)
         let codecs = video.codec.codecs
         let bitrate = video.bitrate.bitsPerSecond
-        let lobby = entry.lobby(transport, known: visitors, events, asker)
+        // A late answer to a knock of the run before must let in nobody else.
+        let number = again ? Int.random(in: 1...9999) * 100 + 1 : 1
+        let lobby = entry.lobby(transport, known: visitors, events, asker, countingFrom: number)
         try asker?.begin { knock, answer in lobby?.answer(knock, answer) }
         let running = SenderCalls(
             transport,

@@ -14,7 +14,7 @@ package struct Visitor: Sendable, Equatable {
 /// Viewers who ask to be let in, and what became of them. Sans-IO: call `tick` when `nextDeadline` comes.
 package struct Knocks: Sendable {
     package struct Knock: Sendable, Equatable {
-        /// Counted from 1.
+        /// Counted up.
         package let number: Int
         /// What the viewer says of itself; either may be empty.
         package let name: String
@@ -45,7 +45,7 @@ package struct Knocks: Sendable {
     /// Knocks are told, so they must not be many.
     private var allowance = NetworkAllowance(limit: 8, recovery: .seconds(5))
     private(set) package var waiting: [Knock] = []
-    private var lastNumber = 0
+    private var nextNumber: Int
     /// Those who were known at the beginning, and those let in since.
     private var (invited, known): ([Visitor], [Visitor])
     private var answers: [(Knock, Answer)] = []
@@ -53,8 +53,9 @@ package struct Knocks: Sendable {
     /// - Parameters:
     ///   - patience: how long a knock waits for an answer.
     ///   - known: those who need not knock.
-    package init(patience: Duration, known: [Visitor] = []) {
-        self.patience = patience
+    ///   - number: of the first knock.
+    package init(patience: Duration, known: [Visitor] = [], countingFrom number: Int = 1) {
+        (self.patience, nextNumber) = (patience, number)
         (invited, self.known) = (known, [])
     }
 
@@ -86,9 +87,9 @@ package struct Knocks: Sendable {
             waiting.count(where: { ClientAddress($0.address).network == network }) < Self.mostOfOneNetwork,
             allowance.take(from: address, now: now) == 1
         else { return nil }
-        lastNumber += 1
+        defer { nextNumber += 1 }
         let knock = Knock(
-            number: lastNumber,
+            number: nextNumber,
             name: Self.line(name, Self.longestName),
             note: Self.line(note, Self.longestNote),
             address: address,

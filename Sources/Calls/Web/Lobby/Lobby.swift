@@ -44,15 +44,17 @@ package final class Lobby: Sendable {
     /// - Parameters:
     ///   - patience: how long a viewer waits for an answer.
     ///   - known: those who need not knock.
+    ///   - number: of the first knock.
     ///   - schedule: calls back after a while, on any thread.
     ///   - report: gets the events, on any thread.
     package init(
         patience: Duration,
         known: [Visitor] = [],
+        countingFrom number: Int = 1,
         schedule: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void,
         report: @escaping @Sendable (Event) -> Void
     ) {
-        state = Mutex(State(knocks: Knocks(patience: patience, known: known)))
+        state = Mutex(State(knocks: Knocks(patience: patience, known: known, countingFrom: number)))
         (self.schedule, self.report) = (schedule, report)
     }
 
