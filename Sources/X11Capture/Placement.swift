@@ -42,6 +42,7 @@ extension XConnection {
             throw .extensionMissing(name: "Composite", version: "0.2")
         }
         do throws(X11Error) {
+            try requirePixmapSize(of: window)
             var mask = XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue
             try check(
                 "ChangeWindowAttributes",
@@ -49,10 +50,25 @@ extension XConnection {
             )
             let way = UInt8(XCB_COMPOSITE_REDIRECT_AUTOMATIC.rawValue)
             try check("CompositeRedirectWindow", xcb_composite_redirect_window_checked(raw, window, way))
-        } catch .requestFailed(_, .badWindow) {
+        } catch .requestFailed(_, .badWindow), .requestFailed(_, .badDrawable) {
             throw .noWindow(window)
         }
     }
+
+    /// Throws for a window that no pixmap can hold. X.Org's server crashes when such a window is redirected.
+    private func requirePixmapSize(of window: xcb_window_t) throws(X11Error) {
+        let geometry = try geometry(of: window)
+        let border = 2 * Int(geometry.border_width)
+        let (width, height) = (Int(geometry.width) + border, Int(geometry.height) + border)
+        guard max(width, height) <= Self.longestPixmapSide, width * height <= Self.mostPixmapPixels else {
+            throw .windowTooLarge(window, PixelSize(width: Int(geometry.width), height: Int(geometry.height)))
+        }
+    }
+
+    /// What X.Org's server allows (`ProcCreatePixmap`).
+    private static let longestPixmapSide = 32_767
+    /// Of 1 GiB: this process holds three times as much.
+    private static let mostPixmapPixels = 1 << 28
 
     /// Where a source is now. Throws as `region(of:)` does.
     func place(_ source: CaptureSource) throws(X11Error) -> Placement {

@@ -13,6 +13,8 @@ package enum X11Error: Error, Equatable, Sendable {
     case noMonitor(String, available: [String])
     case noWindow(UInt32)
     case windowHidden(UInt32)
+    /// No server can keep its pixels apart from the screen's.
+    case windowTooLarge(UInt32, PixelSize)
     case badRegion(String)
     case regionOutside(PixelRect, screen: PixelRect)
     case regionPartlyOutside(PixelRect, visible: PixelRect)
@@ -46,6 +48,8 @@ extension X11Error: CustomStringConvertible {
             "there is no window 0x\(String(id, radix: 16)): \"oriel list\" shows those that can be shared"
         case .windowHidden(let id):
             "the window 0x\(String(id, radix: 16)) is not shown: open it and try again"
+        case .windowTooLarge(let id, let size):
+            "the window 0x\(String(id, radix: 16)) is too large to be shared (\(size.width)x\(size.height)): make it smaller"
         case .badRegion(let text):
             "\"\(text)\" is not a region: write WIDTHxHEIGHT+X+Y, such as 1280x720+100+50"
         case .regionOutside(let region, let screen):

@@ -136,6 +136,23 @@ import Testing
         #expect(grabber.firstDifference { _, _ in 0x070809 } == nil)
     }
 
+    /// The X server would crash, and take all windows with it.
+    @Test(arguments: [
+        PixelSize(width: 40_000, height: 50), PixelSize(width: 50, height: 32_768),
+        PixelSize(width: 32_000, height: 32_000),
+    ])
+    func aWindowThatNoPixmapHoldsIsRefused(size: PixelSize) throws {
+        let server = try XServer()
+        let region = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
+        let painter = try Painter(server)
+        let window = try painter.openWindow(title: "it", at: region)
+        let connection = try XConnection(display: server.display)
+        let error = X11Error.windowTooLarge(window, size)
+        #expect(throws: error) { try ScreenGrabber(connection: connection, source: .window(window)) }
+        #expect("\(error)".contains("too large to be shared (\(size.width)x\(size.height))"))
+        #expect(try connection.screenRegion().width == 640, "the server lives")
+    }
+
     @Test func saysWhatIsWrongWithAWindow() throws {
         let server = try XServer()
         let painter = try Painter(server)
