@@ -2,7 +2,7 @@
 /// types and cases, such as `oriel.Failure` and `failedToLoadCertificate`.
 package func swiftWords(in text: String) -> [String] {
     let patterns = [
-        #/\w+\(\w*:?/#, #/\b[a-z]+[A-Z][a-z]\w*/#, #/\b\w+Error\b/#,
+        #/\w+\(\w*:?/#, #/\b[a-z]+(?:[A-Z][a-z]+)+\b/#, #/\b\w+Error\b/#,
         #/\b(?:oriel|NIO\w*|Calls|FrameBridge|HTTP|Peers|Posix|Sender|Sound|Swift|WebRTC|X11Capture)\.[A-Z]\w*/#,
     ]
     return patterns.flatMap { text.matches(of: $0).map { String($0.output) } }
