@@ -101,7 +101,7 @@ import Time
         }
         for text in [
             #"["join"]"#, #"["join",""]"#, #"["join",1]"#, #"["join",{}]"#, "[1]", #"["else","r"]"#,
-            #"["join","\#(String(repeating: "r", count: 129))"]"#,
+            #"["leave","\#(String(repeating: "r", count: 129))"]"#,
         ] {
             let packet = SocketPacket(.event, data: JSONText(text.utf8))
             #expect(bench.send(packet, from: "b") == [.ignored(client: "b", "an event that no client sends")])
