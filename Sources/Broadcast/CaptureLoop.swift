@@ -161,7 +161,8 @@ package struct CaptureLoop: ~Copyable {
         let start = MonotonicClock.now()
         do throws(X11Error) {
             switch try session.look(look) {
-            case .sourceLost: handle(.sourceAbsent(look, from: start, reason: "\(settings.source) is gone"))
+            case .sourceLost:
+                handle(.sourceAbsent(look, from: start, reason: "\(settings.source) is \(session.absence)"))
             case .seen(let sight): handle(.looked(look, from: start, sight))
             }
         } catch {
@@ -216,7 +217,8 @@ package struct CaptureLoop: ~Copyable {
             var schedule = session.schedule(at: start)
             if looking {
                 switch try session.look(.atAll) {
-                case .sourceLost: return handle(.notOpened("\(source) is gone, or changes too fast: try again"))
+                case .sourceLost:
+                    return handle(.notOpened("\(source) is \(session.absence), or changes too fast: try again"))
                 case .seen(let sight): schedule.note(.atAll, at: start, sight)
                 }
             }

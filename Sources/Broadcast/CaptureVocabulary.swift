@@ -121,7 +121,7 @@ enum CaptureNote: Equatable {
         case .writable: "pictures can be written again"
         case .missedDamage:
             "the X server does not tell of all drawing: I compare the whole screen while this lasts"
-        case .sourceLost(let reason): "\(reason); the last picture stays while I look for it"
+        case .sourceLost(let reason): "\(reason); the last picture stays until it is back"
         case .sourceBack: "\(source) is back: \(place)"
         case .sourceGone: "\(source) is gone for good: choose what to show with \"oriel source\""
         case .sourceChanged: "sharing \(source) (\(place)) now"

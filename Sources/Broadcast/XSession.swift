@@ -73,6 +73,8 @@ final class XSession {
     var source: CaptureSource { grabber.source }
     var fileDescriptor: Int32 { connection.fileDescriptor }
     var region: PixelRect { grabber.region }
+    /// Why a look has found no source, in words for people.
+    var absence: String { grabber.isHidden ? "hidden" : "gone" }
 
     init(_ settings: CaptureSettings) throws(X11Error) {
         // The tiles of the comparison are those of the bridge.

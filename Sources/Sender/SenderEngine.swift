@@ -143,7 +143,7 @@ struct SenderEngine {
         switch (before, found) {
         case (_, .dead): "the capture process died; the last picture stays until it is started again"
         case (_, .stalled): "the capture process does not get to run; the last picture stays"
-        case (_, .live(.sourceLost)): "the screen is gone; the last picture stays until it is back"
+        case (_, .live(.sourceLost)): "what is shared is not there; the last picture stays until it is back"
         case (_, .live(.paused)): "the broadcast is paused"
         case (_, .live(.error)): "the capture process cannot write new pictures; the last picture stays"
         case (.dead?, .live), (.stalled?, .live), (.live(.sourceLost)?, .live), (.live(.paused)?, .live),

@@ -327,6 +327,26 @@ import Time
         for program in [capture, second] { program.stop() }
     }
 
+    /// It is there, and may come back.
+    @Test func aWindowThatIsHiddenIsNotCalledGone() throws {
+        let server = try XServer()
+        let logo = try openLogo(on: server)
+        let id = try identifier(ofLogoOn: server)
+        let broadcast = try Broadcast(on: server.display)
+        let capture = try broadcast.start("--window", id)
+        let sender = try broadcast.attach(toPort: Ports.free())
+        _ = try server.xdotool("windowunmap", id)
+        try wait(until: "it says so: \(capture.errorOutput)") {
+            capture.errorOutput.contains(" is hidden; the last picture stays until it is back")
+        }
+        try wait(until: "the sender says so: \(sender.errorOutput)") {
+            sender.errorOutput.contains("what is shared is not there; the last picture stays until it is back")
+        }
+        _ = try server.xdotool("windowmap", id)
+        try wait(until: "it is back: \(capture.errorOutput)") { capture.errorOutput.contains(" is back: ") }
+        for program in [sender, capture, logo] { program.stop() }
+    }
+
     @Test func aMonitorThatGoesLeavesItsPictureAndIsFoundAgain() throws {
         let server = try XServer(.dummy)
         try server.xrandr("--addmode", "DUMMY1", "1280x720")

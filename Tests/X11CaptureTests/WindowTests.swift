@@ -75,12 +75,14 @@ import Testing
         try painter.hide(window)
         #expect(try look(grabber, connection) == .sourceLost)
         #expect(try look(grabber, connection) == .sourceLost)
+        #expect(grabber.isHidden)
         try painter.show(window)
         #expect(try look(grabber, connection) == .geometryChanged)
         #expect(try look(grabber, connection) == .grabbed)
 
         try painter.destroy(window)
         #expect(try look(grabber, connection) == .sourceLost)
+        #expect(!grabber.isHidden)
         // Another one that has got its identifier is not it.
         #expect(try painter.openWindow(title: "another", at: place, id: window) == window)
         #expect(try look(grabber, connection) == .sourceLost)
