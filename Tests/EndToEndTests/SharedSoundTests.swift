@@ -21,7 +21,7 @@ extension ProgramTests {
             }
             // What is wished for and not there is told at once.
             let missing = try run("sound", "mic", "--microphone", "nosuch")
-            #expect(missing.code == 0 && missing.errorOutput.contains("there is no microphone nosuch"))
+            #expect(missing.code == 69 && missing.errorOutput.contains("there is no microphone nosuch"))
             #expect(try run("sound", "--microphone", "").errorOutput == "")
             // What was changed and muted since the start stays so.
             #expect(try run("sound", "mic").code == 0 && run("mute").code == 0)

@@ -51,7 +51,8 @@ struct Share: ParsableCommand {
         // Ctrl-Z would stop this process alone, and leave the screen shared with nobody to end it.
         signal(SIGTSTP, SIG_IGN)
         let signals = try TerminationSignals()
-        // Both processes would say the same about a broadcast that is there already.
+        // All processes would say the same about a file that cannot be written, or a broadcast that is there already.
+        try sending.requireFiles()
         let directory = try broadcast.directory(create: true)
         if try directory.hasWriter() {
             throw BridgeError.alreadyRunning(path: directory.path, pid: try directory.status()?.pid)

@@ -57,8 +57,12 @@ struct SoundCommand: ParsableCommand {
             return
         }
         try connection.ask(for: .change(change))
-        // What is wished for may not be there yet.
-        for problem in (try? connection.status())?.problems ?? [] { Console.note(problem) }
+        let problems = (try? connection.status())?.problems ?? []
+        for problem in problems.dropLast() { Console.note(problem) }
+        guard let problem = problems.last else { return }
+        // The wish is kept, and what is wished for may not be there yet. A volume has nothing to do with that.
+        if SoundChange(volume: volume) != change { throw Failure(.unavailable, problem) }
+        Console.note(problem)
     }
 
     private func deviceLines() throws -> [String] {

@@ -117,6 +117,11 @@ struct SenderOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Take a new frame at once instead of at the next tick.")
     var wake = true
 
+    /// Throws the sentence for a file that cannot be written, before anything is waited for or started.
+    func requireFiles() throws(Failure) {
+        for file in [stats, events].compactMap(\.self) { try OutputFile.requireWritable(file) }
+    }
+
     /// The same options for a child process.
     var arguments: [String] {
         [wake ? "--wake" : "--no-wake"] + (stats.map { ["--stats=\($0)"] } ?? [])

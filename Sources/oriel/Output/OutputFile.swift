@@ -28,6 +28,14 @@ enum OutputFile {
         FileDescriptor(taking: try check("open") { Glibc.open(path, flags | O_WRONLY | O_CREAT | O_CLOEXEC, 0o600) })
     }
 
+    /// Throws the sentence for a file that cannot be appended to. A pipe is not looked at: its reader would take this for all that
+    /// comes.
+    static func requireWritable(_ path: String) throws(Failure) {
+        var info = stat()
+        if stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFIFO { return }
+        do throws(SystemError) { _ = try open(path, O_APPEND) } catch { throw failure(path, error.reason) }
+    }
+
     /// The sentence for a file that could not be written.
     static func failure(_ path: String, _ reason: String) -> Failure {
         Failure(.failed, "cannot write \(path) (\(reason)): choose another file")
