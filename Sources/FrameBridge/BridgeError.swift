@@ -1,3 +1,4 @@
+import Glibc
 public import Posix
 
 /// Why the bridge could not do what was asked. The description is one sentence for a person: what failed, on what,
@@ -54,6 +55,8 @@ public enum BridgeError: Error, Equatable, CustomStringConvertible {
             "\(path) has layout \(found), and this program reads up to \(supported): use the same version of Oriel on both sides"
         case .invalidSize(let width, let height):
             "a picture of \(width)x\(height) does not fit the bridge: use even sizes from 2x2 to 16384x16384"
+        case .system(let path, let error) where error.code == EFBIG:
+            "\(path) may not be as large as pictures need (\(error.reason)): raise the limit of files' size (ulimit -f)"
         case .system(let path, let error):
             "\(error.call) failed on \(path) (\(error.reason)): see whether its file system is in order"
         }

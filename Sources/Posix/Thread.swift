@@ -32,6 +32,18 @@ package struct Thread: ~Copyable, Sendable {
         discard self
     }
 
+    /// Throws if so many threads more cannot run at once.
+    package static func require(_ count: Int) throws(SystemError) {
+        guard count > 0 else { return }
+        let bell = Bell()
+        let rings = bell.count
+        let thread = try Thread { bell.wait(while: rings) }
+        let others = Result { () throws(SystemError) in try require(count - 1) }
+        bell.ring()
+        thread.join()
+        try others.get()
+    }
+
     private final class Body: Sendable {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }

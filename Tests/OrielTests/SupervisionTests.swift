@@ -54,12 +54,39 @@ import Time
     @Test(arguments: Supervision.Process.allCases)
     func aCrashIsFollowedByAnotherStartEverLater(process: Supervision.Process) throws {
         let virtual = running()
-        for delay in [0.25, 0.5, 1, 2, 4, 8, 8, 8] {
-            #expect(virtual.end(process, by: .signal(9), after: .seconds(1)))
+        for (number, delay) in [0.25, 0.5, 1, 2, 4, 8, 8, 8].enumerated() {
+            #expect(virtual.end(process, by: .signal(number % 2 == 0 ? 9 : 11), after: .seconds(1)))
             let (time, actions) = try #require(virtual.wait())
             #expect(time == .seconds(delay))
             #expect(actions == [.start(process, isFirst: false)])
         }
+    }
+
+    /// As by SIGXFSZ, where a limit of the system lets it write no more.
+    @Test(
+        arguments: [Supervision.Process.capture, .sender],
+        [ChildProcess.Exit.signal(25), .signal(4), .unknown]
+    )
+    func fiveEndsInTheSameWayEndAll(process: Supervision.Process, exit: ChildProcess.Exit) {
+        let virtual = running()
+        #expect(virtual.end(process, by: .signal(9), after: .seconds(1)))
+        for _ in 1..<Supervision.mostRepeats {
+            _ = virtual.wait()
+            #expect(virtual.end(process, by: exit, after: .seconds(1)))
+        }
+        _ = virtual.wait()
+        #expect(!virtual.end(process, by: exit, after: .seconds(1)))
+        #expect(virtual.supervision.outcome == .givenUp(process, exit))
+        #expect(virtual.actions() == [.terminate(process == .capture ? .sender : .sound)])
+    }
+
+    @Test func theSoundProcessIsGivenUpByNobodyAndNotToldOfForEver() {
+        let virtual = running()
+        for number in 1...20 {
+            #expect(virtual.end(.sound, by: .signal(25), after: .seconds(1)) == (number < Supervision.mostRepeats))
+            #expect(virtual.wait()?.1 == [.start(.sound, isFirst: false)])
+        }
+        #expect(virtual.supervision.outcome == nil)
     }
 
     @Test func aProcessThatRanForLongIsStartedAgainWithoutMuchDelay() throws {

@@ -58,7 +58,7 @@ final class Asker: Sendable {
         } catch {
             throw Failure(
                 .failed,
-                "cannot start the process that asks who may come in (\(error)): close other programs"
+                "cannot start the process that asks who may come in (\(error.reason)): \(error.advice)"
             )
         }
     }

@@ -102,6 +102,7 @@ struct Attach: ParsableCommand {
         }
         let signals = try TerminationSignals()
         try sender.requireFiles()
+        try requireThreads()
         guard let reader = try AttachedReader.open(broadcast, waits: wait, until: signals) else { return }
         let log = try sender.stats.map { try StatisticsLog(path: $0) }
         let events = try EventLog(path: sender.events)

@@ -41,6 +41,7 @@ struct Rooms: ParsableCommand {
 
     func run() throws {
         let signals = try TerminationSignals()
+        try requireThreads()
         let tls = try server.tls()
         let iceServerLinks = try iceServers.links()
         // Netlink tells the machine's addresses, for the links.

@@ -145,6 +145,10 @@ struct Share: ParsableCommand {
             waitReadable(descriptors.span, until: deadline)
         }
         if let problem { throw problem }
-        if case .failed(let code) = supervision.outcome { throw ExitCode(code) }
+        switch supervision.outcome {
+        case .failed(let code): throw ExitCode(code)
+        case .givenUp(let one, let exit): throw process(one).failure(by: exit, times: Supervision.mostRepeats)
+        case .done, nil: break
+        }
     }
 }

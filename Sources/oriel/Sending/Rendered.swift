@@ -66,7 +66,7 @@ struct PreparedRendering: ~Copyable {
             )
             return writing
         } catch {
-            throw Failure(.failed, "cannot start a window (\(error)): close other programs, or leave it out")
+            throw Failure(.failed, "cannot start a window (\(error.reason)): \(error.advice)")
         }
     }
 

@@ -43,7 +43,7 @@ final class WHIPToken: Sendable {
             try check("fcntl") { fcntl(questions.raw, F_SETFL, O_NONBLOCK) }
             state = Mutex(State(questions: questions, answers: answers, token: token))
         } catch {
-            throw Failure(.failed, "cannot start what reads the token (\(error)): close other programs")
+            throw Failure(.failed, "cannot start what reads the token (\(error.reason)): \(error.advice)")
         }
     }
 

@@ -38,10 +38,7 @@ final class SupervisedProcess {
                 tie: .child
             )
         } catch {
-            throw Failure(
-                .failed,
-                "cannot start the \(name) (\(error)): close other programs or raise the limits of processes and files"
-            )
+            throw Failure(.failed, "cannot start the \(name) (\(error.reason)): \(error.advice)")
         }
     }
 
@@ -61,6 +58,12 @@ final class SupervisedProcess {
     }
 
     func tellOfCrash(_ exit: ChildProcess.Exit) { Console.note("the \(name) ended by \(exit): starting it again") }
+
+    /// Why it is not started again after that many runs that ended soon.
+    func failure(by exit: ChildProcess.Exit, times: Int) -> Failure {
+        let advice = "see whether a limit of the system is too low (ulimit -a)"
+        return Failure(.failed, "the \(name) ended by \(exit) \(times) times in a row, soon after its start: \(advice)")
+    }
 
     /// Readable when the process has ended or printed something; none while it does not run.
     var descriptors: [Int32] { child.map { [$0.descriptor.raw, results.reading.raw] } ?? [] }

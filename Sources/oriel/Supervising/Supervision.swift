@@ -25,6 +25,8 @@ struct Supervision {
         case done
         /// A process failed at its first start, or again and again soon after one, with this exit code.
         case failed(Int32)
+        /// A process ended in the same way again and again soon after its start, by a signal, say: nobody has said why.
+        case givenUp(Process, ChildProcess.Exit)
     }
 
     static let shortestDelay = Duration.milliseconds(250)
@@ -33,6 +35,9 @@ struct Supervision {
     static let trialTime = Duration.seconds(10)
     /// How often in a row a process may give up soon after its start: an obstacle, such as a port still in use, may pass.
     static let mostFailures = 3
+    /// How often in a row a process may end in the same way soon after its start, whatever the way: a limit of the system (SIGXFSZ), or
+    /// a mistake of ours, stays.
+    static let mostRepeats = 5
     /// How long a process may take to end when it is asked to, and when it is killed.
     static let patience = Duration.seconds(3)
 
@@ -50,6 +55,9 @@ struct Supervision {
         var hasRun = false
         /// Runs in a row that gave up soon.
         var failures = 0
+        /// Runs in a row that ended soon, and all by `lastExit`.
+        var repeats = 0
+        var lastExit: ChildProcess.Exit?
     }
 
     private var capture: Course
@@ -125,7 +133,7 @@ struct Supervision {
             self[process].state = .ended
             return false
         }
-        let outcome = judge(exit, after: now - start, &self[process])
+        let outcome = judge(process, exit, after: now - start)
         if let outcome, process != .sound {
             self.outcome = outcome
             self[process].state = .ended
@@ -135,20 +143,27 @@ struct Supervision {
         self[process].state = .waiting(until: now + self[process].delay)
         self[process].delay = min(self[process].delay * 2, Self.longestDelay)
         // The sound process ends well with the broadcast, which is told; of one that never does, enough was told.
-        return process != .sound || exit != .code(0) && self[process].failures <= Self.mostFailures
+        return process != .sound
+            || exit != .code(0) && self[process].failures <= Self.mostFailures
+                && self[process].repeats < Self.mostRepeats
     }
 
     /// Nil if the process is to be started again.
-    private func judge(_ exit: ChildProcess.Exit, after lived: Duration, _ course: inout Course) -> Outcome? {
+    private mutating func judge(_ process: Process, _ exit: ChildProcess.Exit, after lived: Duration) -> Outcome? {
         if exit == .code(0) { return .done }
+        var course = self[process]
+        defer { self[process] = course }
         if lived >= Self.trialTime {
-            course.delay = Self.shortestDelay
-            course.failures = 0
-        } else if case .code(let code) = exit {
+            (course.delay, course.failures, course.repeats, course.lastExit) = (Self.shortestDelay, 0, 0, nil)
+            return nil
+        }
+        course.repeats = exit == course.lastExit ? course.repeats + 1 : 1
+        course.lastExit = exit
+        if case .code(let code) = exit {
             course.failures += 1
             if !course.hasRun || course.failures == Self.mostFailures { return .failed(code) }
         }
-        return nil
+        return course.repeats >= Self.mostRepeats ? .givenUp(process, exit) : nil
     }
 
     private subscript(process: Process) -> Course {

@@ -1,0 +1,21 @@
+import Glibc
+import Posix
+
+extension SystemError {
+    /// What to do where a process or a thread cannot be started.
+    var advice: String {
+        switch code {
+        case EMFILE: "raise the limit of open files (ulimit -n)"
+        case EAGAIN: "raise the limit of processes (ulimit -u), or close other programs"
+        case ENOMEM: "raise the limit of memory (ulimit -v), or close other programs"
+        default: "close other programs"
+        }
+    }
+}
+
+/// Throws a sentence where threads can hardly be started any more: SwiftNIO would trap.
+func requireThreads() throws(Failure) {
+    do throws(SystemError) { try Thread.require(8) } catch {
+        throw Failure(.failed, "cannot start threads (\(error.reason)): \(error.advice)")
+    }
+}
