@@ -160,9 +160,15 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let isLast = !request.isKeepAlive || request.headers.contains(name: "upgrade") || request.method == .CONNECT
         if isLast { headers.add(name: "Connection", value: "close") }
         let head = HTTPResponseHead(version: .http1_1, status: response.status, headers: headers)
+        guard !bytes.isEmpty, request.method != .HEAD else {
+            // The end lets the next request in: a client that asks and asks, and never reads, gets no further.
+            setTimer(context)
+            return context.writeAndFlush(wrapOutboundOut(.head(head))).assumeIsolated().whenSuccess { [self] in
+                writeRest(of: [], while: nil, isLast: isLast, context)
+            }
+        }
         context.write(wrapOutboundOut(.head(head)), promise: nil)
-        let body = request.method == .HEAD ? [] : bytes[...]
-        writeRest(of: body, while: response.isInSight, isLast: isLast, context)
+        writeRest(of: bytes[...], while: response.isInSight, isLast: isLast, context)
     }
 
     /// Writes a body piece by piece, each once the one before has left, which renews the timer. After the last piece comes the

@@ -111,7 +111,7 @@ package final class HTTPServer: Sendable {
             // A client may close its sending half and still receive the responses.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             // A small send queue in the kernel shows the write timer sooner whether bytes leave.
-            .childChannelOption(.tcpOption(NIOBSDSocket.Option(rawValue: TCP_NOTSENT_LOWAT)), value: 128 * 1024)
+            .childChannelOption(.tcpOption(.sendQueue), value: sendQueueSize)
             .childChannelInitializer { [limits, connections] channel in
                 channel.eventLoop.makeCompletedFuture {
                     guard connections.add(channel) else { throw ChannelError.ioOnClosedChannel }
@@ -153,3 +153,10 @@ package final class HTTPServer: Sendable {
         }
     }
 }
+
+extension NIOBSDSocket.Option {
+    /// Bytes that the kernel takes and has not sent yet: what a peer does not read waits in the process, where it is counted.
+    static var sendQueue: NIOBSDSocket.Option { NIOBSDSocket.Option(rawValue: TCP_NOTSENT_LOWAT) }
+}
+
+let sendQueueSize: ChannelOptions.Types.SocketOption.Value = 128 * 1024

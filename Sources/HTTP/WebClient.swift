@@ -205,6 +205,7 @@ package final class WebClient: Sendable {
         let connection = ClientBootstrap(group: group)
             .connectTimeout(Self.connectTimeout)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelOption(.tcpOption(.sendQueue), value: sendQueueSize)
             .channelInitializer { [trust] channel in
                 channel.eventLoop.makeCompletedFuture {
                     if origin.scheme == .https {

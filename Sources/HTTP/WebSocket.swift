@@ -60,6 +60,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     /// Bytes that wait for the other end at the most.
     private static let mostWaiting = 2_000_000
+    /// What a frame takes in memory beside its payload.
+    private static let frameCost = 256
     /// How long the other end may take to answer a close frame.
     private static let closeTimeout = TimeAmount.seconds(3)
 
@@ -68,6 +70,11 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private let messageLimit: Int
     private var state = State.open
     private var message: (opcode: WebSocketOpcode, bytes: [UInt8])?
+    /// Bytes that were written and have not left.
+    private var waiting = 0
+    private var isPongWaiting = false
+    /// The payload of the newest ping, which is answered when the pong before it has left (RFC 6455 §5.5.3).
+    private var nextPong: [UInt8]?
 
     /// - Parameters:
     ///   - isClient: whether its frames are masked (§5.3).
@@ -108,7 +115,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         if let key = frame.maskKey { frame.data.webSocketUnmask(key) }
         switch frame.opcode {
         case .text, .binary, .continuation: receive(frame, context)
-        case .ping: if case .open = state { write(.pong, Array(frame.data.readableBytesView), context) }
+        case .ping: answer(ping: Array(frame.data.readableBytesView), context)
         case .connectionClose:
             // The other end asked for it, or has answered.
             if case .open = state { write(.connectionClose, Array(frame.data.readableBytesView.prefix(2)), context) }
@@ -149,11 +156,6 @@ final class WebSocketHandler: ChannelDuplexHandler {
             case .text(let bytes): write(.text, bytes, context)
             case .binary(let bytes): write(.binary, bytes, context)
             }
-            let waiting = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)
-            if waiting ?? 0 > Self.mostWaiting {
-                end()
-                context.close(promise: nil)
-            }
         case .close: close(with: .normalClosure, context)
         }
     }
@@ -161,8 +163,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private func close(with code: WebSocketErrorCode, _ context: ChannelHandlerContext) {
         guard case .open = state else { return }
         let number = UInt16(webSocketErrorCode: code)
-        write(.connectionClose, [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)], context)
         state = .closing
+        write(.connectionClose, [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)], context)
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: Self.closeTimeout) { bound.value.close(promise: nil) }
     }
@@ -173,9 +175,28 @@ final class WebSocketHandler: ChannelDuplexHandler {
         owner.closed()
     }
 
+    /// Answers the newest ping alone while a pong waits: an end that never reads may send any number of them.
+    private func answer(ping payload: [UInt8], _ context: ChannelHandlerContext) {
+        guard case .open = state else { return }
+        if isPongWaiting { return nextPong = payload }
+        isPongWaiting = true
+        write(.pong, payload, context)
+    }
+
     private func write(_ opcode: WebSocketOpcode, _ bytes: [UInt8], _ context: ChannelHandlerContext) {
         let key = isClient ? WebSocketMaskingKey.random() : nil
         let frame = WebSocketFrame(fin: true, opcode: opcode, maskKey: key, data: ByteBuffer(bytes: bytes))
-        context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
+        let cost = bytes.count + Self.frameCost
+        waiting += cost
+        context.writeAndFlush(wrapOutboundOut(frame)).assumeIsolated().whenComplete { [self] _ in
+            waiting -= cost
+            guard opcode == .pong else { return }
+            isPongWaiting = false
+            if let payload = nextPong.take() { answer(ping: payload, context) }
+        }
+        if waiting > Self.mostWaiting {
+            end()
+            context.close(promise: nil)
+        }
     }
 }

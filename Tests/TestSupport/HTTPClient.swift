@@ -23,24 +23,37 @@ package final class HTTPClient {
     package let descriptor: FileDescriptor
     private var buffer: [UInt8] = []
 
-    package init(port: UInt16) throws {
+    /// - Parameter network: the client's address, any that begins with 127: each is a network of its own to a server.
+    package convenience init(port: UInt16, from network: String = "127.0.0.1") throws {
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
-        descriptor = FileDescriptor(taking: try check("socket") { socket(AF_INET, kind, 0) })
-        // Only keeps a broken test from hanging.
-        var limit = timeval(tv_sec: Int(patience.components.seconds), tv_usec: 0)
-        setsockopt(descriptor.raw, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let descriptor = FileDescriptor(taking: try check("socket") { socket(AF_INET, kind, 0) })
         let raw = descriptor.raw
-        try check("connect") {
-            withUnsafePointer(to: address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    connect(raw, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        func call(_ name: String, _ address: sockaddr_in, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) throws
+        {
+            try check(name) {
+                withUnsafePointer(to: address) {
+                    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                        body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                    }
                 }
             }
         }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr(network)
+        try call("bind", address) { bind(raw, $0, $1) }
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        try call("connect", address) { connect(raw, $0, $1) }
+        self.init(descriptor)
+    }
+
+    /// - Parameter descriptor: a socket that is connected.
+    package init(_ descriptor: consuming FileDescriptor) {
+        self.descriptor = descriptor
+        // Only keeps a broken test from hanging.
+        var limit = timeval(tv_sec: Int(patience.components.seconds), tv_usec: 0)
+        setsockopt(self.descriptor.raw, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
     /// Sends bytes as they are. A server that has hung up already is none of the sender's business.
