@@ -161,6 +161,27 @@ extension RoomTests {
             try wait(for: "rejected", of: browser)
         }
 
+        @Test func whoCancelsHasLeft() throws {
+            let scene = try RoomScene()
+            let asker = try scene.first.attach("--accept", "ask", "--answer-timeout", "600")
+            try wait(for: "in room", in: asker)
+            let browser = try scene.open(.chromium)
+            try wait(for: "knocking", of: browser)
+            #expect(try browser.audit() == [])
+            let knock = """
+                (document.getElementById('name').value = 'Ann', document.getElementById('knock').requestSubmit(), true)
+                """
+            let _: Bool? = try browser.evaluateOptional(knock)
+            try wait(for: "asking", of: browser)
+            #expect(try browser.audit() == [])
+            try wait(for: "\"Ann\" from room tea asks to look in", in: asker)
+            try click("cancel", in: browser)
+            try wait(for: "left", of: browser)
+            // The button leads back.
+            try click("leave", in: browser)
+            try wait(for: "knocking", of: browser)
+        }
+
         @Test func pageAndSenderTellEachOtherThatTheyLeave() throws {
             let scene = try RoomScene()
             let sender = try scene.first.attach()

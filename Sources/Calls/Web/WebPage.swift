@@ -34,6 +34,8 @@ enum WebPage {
     /// - Parameter iceServerLinks: `Link` values for whoever is in a room.
     static func roomResponse(to path: String, _ iceServerLinks: () -> [String]) -> HTTPResponse? {
         switch path {
+        case "/common.css": file(PackageResources.common_css, "text/css")
+        case "/knock.js": file(PackageResources.knock_js, "text/javascript")
         case "/room.css": file(PackageResources.room_css, "text/css")
         case "/room.js": file(PackageResources.room_js, "text/javascript")
         case "/room-session.js": file(PackageResources.room_session_js, "text/javascript")

@@ -1,5 +1,6 @@
 // The page of a room: the other member's picture, and what is shown to it.
 
+import { count } from './knock.js';
 import { RoomSession } from './room-session.js';
 
 const root = document.documentElement;
@@ -21,12 +22,19 @@ url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
 const session = new RoomSession(url, room);
 window.oriel = session;
 
+const canShareScreen = Boolean(navigator.mediaDevices?.getDisplayMedia), canShareCamera = Boolean(navigator.mediaDevices);
+
 const words = {
+  choosing: 'Name a room. You meet whoever enters the same name.',
   connecting: 'Connecting…',
   waiting: 'Nobody else is in the room yet.',
-  knocking: 'The other one lets people in one by one.',
+  knocking: 'Ask to be let in, and wait for an answer.',
   asking: 'Waiting to be let in…',
-  talking: 'The other one shows nothing yet.',
+  get talking() {
+    if (own.srcObject) return 'You share. The other one shares nothing yet.';
+    if (canShareCamera) return 'Nobody shares yet. Share your screen or camera, or wait for the other one.';
+    return 'The other one is here, and shares nothing yet.';
+  },
   full: 'This room is full.',
   busy: 'Those in this room have a call already.',
   rejected: 'You were not let in.',
@@ -51,7 +59,12 @@ function tell() {
 session.onstate = state => {
   root.dataset.state = state;
   reason = null;
-  $('leave').textContent = session.isInside ? 'Leave' : 'Join again';
+  const { isInside } = session;
+  if (!isInside) show(null);      // a camera goes on for nobody
+  $('leave').textContent = isInside ? 'Leave' : 'Join again';
+  $('leave').classList.toggle('primary', !isInside);
+  for (const id of ['screen', 'camera', 'fullscreen']) $(id).hidden = !isInside;
+  $('why').hidden = !isInside || !$('why').textContent;
   tell();
 };
 
@@ -74,9 +87,17 @@ session.onstream = stream => {
 
 session.onsound = stream => {
   heard.srcObject = stream;
-  // Some browsers let a page sound only after a click.
-  if (stream) heard.play().catch(() => addEventListener('pointerup', () => heard.play().catch(() => {}), { once: true }));
+  $('hear').hidden = true;
+  if (stream) hear();
 };
+
+/// Some browsers let a page sound only after a click; any click will do.
+function hear() {
+  heard.play().then(() => { $('hear').hidden = true; }, ({ name }) => { $('hear').hidden = name !== 'NotAllowedError'; });
+}
+
+for (const kind of ['pointerup', 'keyup']) addEventListener(kind, () => { if (!$('hear').hidden) hear(); });
+$('hear').onclick = hear;
 
 // -- What is shown
 
@@ -88,13 +109,17 @@ function show(stream) {
   const track = stream?.getVideoTracks()[0] ?? null;
   if (track) track.onended = () => show(null);
   session.show(track);
+  tell();
 }
 
 async function choose(ask, hint) {
+  if (!session.isInside) return;
   try {
     const stream = await ask();
     stream.getVideoTracks()[0].contentHint = hint;
-    show(stream);
+    // The person may have left meanwhile.
+    if (session.isInside) show(stream);
+    else for (const track of stream.getTracks()) track.stop();
   } catch (error) {
     if (error.name !== 'NotAllowedError') $('status').textContent = `That cannot be shared: ${error.message}`;
   }
@@ -108,17 +133,43 @@ $('leave').disabled = hasLongName;
 $('knock').onsubmit = event => {
   event.preventDefault();
   session.knock($('name').value.trim(), $('note').value.trim());
+  count($('name').value.trim());
+  $('cancel').focus();
 };
+$('cancel').onclick = () => session.leave();
 $('fullscreen').onclick = () => {
   if (document.fullscreenElement) document.exitFullscreen();
   else root.requestFullscreen?.();
 };
-// Browsers give pages without TLS neither.
-for (const id of ['screen', 'camera']) $(id).disabled = !navigator.mediaDevices;
+
+$('screen').disabled = !canShareScreen;
+$('camera').disabled = !canShareCamera;
+if (!canShareCamera) $('why').textContent = 'To share, open this room by a link that begins with https.';
+else if (!canShareScreen) $('why').textContent = 'This browser shares no screen, only a camera.';
+
+// -- The room's name
+
+$('title').textContent = `Room “${room}”`;
+$('title').hidden = !room || hasLongName;
+$('link').value = location.href;
+$('copy').onclick = async () => {
+  $('link').select();
+  try {
+    await navigator.clipboard.writeText($('link').value);
+  } catch {
+    if (!document.execCommand('copy')) return;      // pages without TLS have no clipboard; what is selected can be copied by hand
+  }
+  $('copy').textContent = 'Copied';
+  setTimeout(() => { $('copy').textContent = 'Copy link'; }, 2000);
+};
+$('entry').onsubmit = event => {
+  event.preventDefault();
+  location.assign(encodeURIComponent($('room').value.trim()));
+};
 
 addEventListener('pagehide', () => { if (session.isInside) session.leave(); });
 addEventListener('pageshow', event => { if (event.persisted && room && !hasLongName) session.join(); });
-document.title = `${room} – Oriel`;
+document.title = room ? `${room} – Oriel` : 'Oriel';
+if (!room || hasLongName) session.onstate('choosing');
 if (hasLongName) $('status').textContent = 'The name of this room is too long: choose one of 128 bytes at the most.';
 else if (room) session.prepare().then(() => session.join());
-else $('status').textContent = 'Add the name of a room to the address.';

@@ -19,8 +19,8 @@ export function setUpKnock({ ask, cancel }) {
   };
 }
 
-/// Tells how long somebody has waited.
-function count(name) {
+/// Tells how long somebody has waited, as long as the page's state is `asking`.
+export function count(name) {
   const since = Date.now();
   const tell = () => {
     const seconds = Math.round((Date.now() - since) / 1000);
