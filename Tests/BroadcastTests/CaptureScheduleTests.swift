@@ -153,22 +153,3 @@ import Time
         #expect(waits == [100, 200, 400, 500, 500, 500].map { .milliseconds($0) })
     }
 }
-
-@Suite struct PlacardTests {
-    @Test(arguments: [(2, 2), (64, 36), (640, 480), (1920, 1080), (1080, 1920)])
-    func theWordIsInTheMiddleAndTheBorderIsPlain(size: (Int, Int)) {
-        let (width, height) = size
-        let rows = (0..<height).map { y in
-            (0..<width).map { x in Placard.luma(x: x, y: y, width: width, height: height) }
-        }
-        if width >= 64 {
-            #expect(rows[0].allSatisfy { $0 == rows[0][0] })
-            #expect(rows[height - 1].allSatisfy { $0 == rows[0][0] })
-            let ink = rows.joined().count { $0 != rows[0][0] }
-            #expect(ink > 0 && ink < width * height / 4)
-            // As much ink left of the middle as right of it, within a letter.
-            let left = rows.map { $0[..<(width / 2)].count { $0 != rows[0][0] } }.reduce(0, +)
-            #expect(left > ink / 4 && left < ink * 3 / 4)
-        }
-    }
-}
