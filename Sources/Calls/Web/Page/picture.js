@@ -6,7 +6,7 @@ const lateness = 150;       // ms by which a frame is late, as in the freezeCoun
 
 export class PictureWatch {
   age = null;               // ms from capture to display; null while nothing tells, or where the two clocks disagree
-  freezes = null;
+  freezes = 0;
   #last = null;             // the frame before
   #isLate = false;          // whether a frame was late since the last count
   #counted = null;
@@ -34,7 +34,6 @@ export class PictureWatch {
   count({ freezeCount, pliCount }) {
     if (!Number.isFinite(freezeCount)) return;
     const before = this.#counted ?? { freezeCount, pliCount };
-    this.freezes ??= 0;
     if (this.#isLate || pliCount > before.pliCount) this.freezes += freezeCount - before.freezeCount;
     this.#counted = { freezeCount, pliCount };
     this.#isLate = false;
