@@ -146,10 +146,11 @@ let package = Package(
         .systemLibrary(name: "CSRTP", pkgConfig: "libsrtp2", providers: [.apt(["libsrtp2-dev"])]),
         .systemLibrary(name: "COrielBridge"),
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
+        .systemLibrary(name: "CFreeType", pkgConfig: "freetype2", providers: [.apt(["libfreetype-dev"])]),
 
         .executableTarget(
             name: "workload",
-            dependencies: ["CXCB", "CXTest", "Posix", "TestSupport", "Time"],
+            dependencies: ["CFreeType", "CXCB", "CXTest", "Posix", "TestSupport", "Time"],
             path: "Benchmarks/Workload",
             swiftSettings: swift
         ),

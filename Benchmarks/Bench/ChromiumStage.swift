@@ -33,8 +33,9 @@ final class ChromiumStage: SharedScreen {
     private let servers: [ChildProcess]
     private let sender: Browser
 
-    init(_ kind: String, rate: Double?, link: Link?, capturingOutput: Bool) throws {
-        stage = try Stage(kind, rate.map { ["--rate", "\($0)"] } ?? [], capturingOutput: capturingOutput)
+    /// - Parameter options: of the workload.
+    init(_ kind: String, _ options: [String] = [], link: Link?, capturingOutput: Bool) throws {
+        stage = try Stage(kind, options, capturingOutput: capturingOutput)
         let network = try Network(isParted: link != nil)
         self.network = network
         wire = try link.map { try WireProcess($0, in: network) }

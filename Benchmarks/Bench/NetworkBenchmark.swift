@@ -5,12 +5,13 @@ let networkCommand = "tools/bench network"
 /// The way from the screen to Chromium over links that are thin, lossy or change, by the viewer's own decoder. Each is printed as
 /// soon as it is measured.
 func networkSections(_ options: RunOptions, only name: String) -> [Section] {
-    let sections: [(String, (RunOptions) -> Section)] = [
-        ("thin", thinSection), ("switch", switchSection), ("far", farSection), ("lossy", lossySection),
-        ("drop", dropSection), ("film", filmSection), ("typing", typingSection), ("shared", sharedSection),
-        ("bulk", bulkSection),
-        ("bad", badSection), ("join", joinSection), ("receivers", receiversSection),
-    ]
+    let sections: [(String, (RunOptions) -> Section)] =
+        [
+            ("thin", thinSection), ("switch", switchSection), ("far", farSection), ("lossy", lossySection),
+            ("drop", dropSection), ("film", filmSection), ("typing", typingSection), ("shared", sharedSection),
+            ("bulk", bulkSection),
+            ("bad", badSection), ("join", joinSection), ("receivers", receiversSection),
+        ] + smoothSections
     return sections.filter { name.isEmpty || $0.0.contains(name) }.map { _, measure in
         let section = measure(options)
         section.print()
@@ -19,16 +20,18 @@ func networkSections(_ options: RunOptions, only name: String) -> [Section] {
 }
 
 /// The sender that is measured: Oriel with a codec, or Chromium's own share.
+///
+/// - Parameter options: of the workload.
 func share(
     _ kind: String,
-    rate: Double? = nil,
+    _ options: [String] = [],
     by sender: String,
     over link: Link,
     capturingOutput: Bool = false
 ) throws -> any SharedScreen {
     sender == chromium
-        ? try ChromiumStage(kind, rate: rate, link: link, capturingOutput: capturingOutput)
-        : try WebStage(kind, rate: rate, codec: sender, link: link, capturingOutput: capturingOutput)
+        ? try ChromiumStage(kind, options, link: link, capturingOutput: capturingOutput)
+        : try WebStage(kind, options, codec: sender, link: link, capturingOutput: capturingOutput)
 }
 
 let chromium = "chromium"

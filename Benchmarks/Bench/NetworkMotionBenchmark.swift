@@ -83,7 +83,7 @@ func dropSection(_ options: RunOptions) -> Section {
 
 private func drop(_ codec: String) throws -> [Double] {
     let link = Link(rate: 5_000_000, roundTrip: .milliseconds(40))
-    let scene = try CountedScene(of: share("film", rate: 20, by: codec, over: link, capturingOutput: true))
+    let scene = try CountedScene(of: share("film", ["--rate", "20"], by: codec, over: link, capturingOutput: true))
     sleep(seconds: 20)
     try scene.web.wire!.setRate(500_000)
     let dropAt: Instant = MonotonicClock.now()
@@ -133,7 +133,7 @@ func filmSection(_ options: RunOptions) -> Section {
 
 private func film(_ codec: String, over rate: Int) throws -> [Double] {
     let link = Link(rate: Double(rate), roundTrip: .milliseconds(50))
-    let scene = try CountedScene(of: share("film", rate: 20, by: codec, over: link, capturingOutput: true))
+    let scene = try CountedScene(of: share("film", ["--rate", "20"], by: codec, over: link, capturingOutput: true))
     sleep(seconds: 15)
     let from: Instant = MonotonicClock.now()
     sleep(seconds: 20)
@@ -220,7 +220,7 @@ func typingSection(_ options: RunOptions) -> Section {
         samples.record {
             let link = Link(rate: 2_000_000, roundTrip: .milliseconds(40), loss: 0.02, burst: 10)
             let scene = try CountedScene(
-                of: share("counter", rate: 7, by: "vp8", over: link, capturingOutput: true)
+                of: share("counter", ["--rate", "7"], by: "vp8", over: link, capturingOutput: true)
             )
             sleep(seconds: 5)
             let from: Instant = MonotonicClock.now()

@@ -101,7 +101,7 @@ private func chart(_ title: String, _ codecs: [String], _ samples: [Samples]) ->
 /// Medians of the times to 30 and 36 dB, the longest time to 36 dB, the median quality in the end, and the longest time without
 /// a new picture before 36 dB.
 private func turnPages(over link: Link, _ codec: String, count: Int) throws -> [Double] {
-    let web = try share("pages", rate: 0.1, by: codec, over: link, capturingOutput: true)
+    let web = try share("pages", ["--rate", "0.1"], by: codec, over: link, capturingOutput: true)
     let painted = Sightings()
     let output = web.stage.workload.outputDescriptor
     _ = try Thread { readCounterLines(output, into: painted) }
@@ -151,7 +151,7 @@ func joinSection(_ options: RunOptions) -> Section {
 }
 
 private func join(over link: Link, _ codec: String) throws -> [Double] {
-    let web = try WebStage("pages", rate: 0.001, codec: codec, link: link)
+    let web = try WebStage("pages", ["--rate", "0.001"], codec: codec, link: link)
     let wanted = try web.stage.wantedPicture()
     let browser = try web.browser(.chromium)
     try browser.open(web.page)

@@ -16,7 +16,7 @@ func sharedSection(_ options: RunOptions) -> Section {
     var samples = Samples()
     for _ in 0..<options.rounds {
         samples.record {
-            let web = try WebStage("film", rate: 20, link: Link(rate: 3_000_000, roundTrip: .milliseconds(40)))
+            let web = try WebStage("film", ["--rate", "20"], link: Link(rate: 3_000_000, roundTrip: .milliseconds(40)))
             let browsers = try (0..<3).map { _ in try web.viewer() }
             sleep(seconds: 15)
             let before = try browsers.map(bytesReceived)
@@ -50,7 +50,7 @@ func bulkSection(_ options: RunOptions) -> Section {
     var samples = Samples()
     for _ in 0..<options.rounds {
         samples.record {
-            let web = try WebStage("film", rate: 20, link: Link(rate: 4_000_000, roundTrip: .milliseconds(40)))
+            let web = try WebStage("film", ["--rate", "20"], link: Link(rate: 4_000_000, roundTrip: .milliseconds(40)))
             let browser = try web.viewer()
             sleep(seconds: 8)
             let sink = """
@@ -132,7 +132,7 @@ func badSection(_ options: RunOptions) -> Section {
 private func beside(badViewers count: Int) throws -> [Double] {
     let ports: ClosedRange<UInt16> = 20_000...20_099
     let link = Link(rate: 500_000, roundTrip: .milliseconds(50), ports: ports)
-    let web = try WebStage("film", rate: 20, codec: "vp8", link: link, capturingOutput: true)
+    let web = try WebStage("film", ["--rate", "20"], codec: "vp8", link: link, capturingOutput: true)
     let scene = try CountedScene(of: web)
     func load(_ viewers: Int, _ ports: [String]) throws -> Subprocess {
         let arguments = [Counterparts.load, "\(web.origin)/whep", WebStage.token, "\(viewers)", "40", "VP8"]

@@ -31,7 +31,7 @@ func lateSection(_ options: RunOptions) -> Section {
 }
 
 private func late(_ codec: String, count: Int) throws -> [Double] {
-    let web = try WebStage("pages", rate: 0.001, codec: codec)
+    let web = try WebStage("pages", ["--rate", "0.001"], codec: codec)
     let wanted = try web.stage.wantedPicture()
     let first = try web.viewer()
     let second = try web.viewer()
@@ -140,7 +140,7 @@ func sharpSection(_ options: RunOptions) -> Section {
 }
 
 private func sharpness(_ codec: String, flips: Int) throws -> [Double] {
-    let web = try WebStage("pages", rate: 0.25, codec: codec, capturingOutput: true)
+    let web = try WebStage("pages", ["--rate", "0.25"], codec: codec, capturingOutput: true)
     let painted = Sightings()
     let output = web.stage.workload.outputDescriptor
     _ = try Thread { readCounterLines(output, into: painted) }

@@ -18,17 +18,18 @@ final class WebStage {
     var bridge: String { folder.path + "/bridge" }
 
     /// - Parameters:
+    ///   - workload: the options of the workload.
     ///   - link: what lies between the sender and its viewers; nil for nothing but a wire.
     ///   - options: of the sender, beside those that all have.
     init(
         _ kind: String,
-        rate: Double? = nil,
+        _ workload: [String] = [],
         codec: String = "vp8",
         link: Link? = nil,
         options: [String] = [],
         capturingOutput: Bool = false
     ) throws {
-        stage = try Stage(kind, rate.map { ["--rate", "\($0)"] } ?? [], capturingOutput: capturingOutput)
+        stage = try Stage(kind, workload, capturingOutput: capturingOutput)
         network = try Network(isParted: link != nil)
         let network = network
         wire = try link.map { try WireProcess($0, in: network) }

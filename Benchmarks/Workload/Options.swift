@@ -1,13 +1,14 @@
 /// What to draw.
 enum Scene: String {
-    case still, typing, scrolling, motion, window, pointer, area, counter, news, pattern, pages, film, demo, chart,
+    case still, typing, scrolling, motion, window, pointer, area, counter, news, pattern, pages, smooth, film, demo,
+        chart,
         pictures
 
     /// Changes a second, unless told otherwise.
     var defaultRate: Double {
         switch self {
         case .still, .chart, .pictures: 1
-        case .pages: 0.25
+        case .pages, .smooth: 0.25
         case .film: 20
         case .typing: 16
         case .counter, .news: 7
@@ -26,6 +27,9 @@ struct Options {
     private(set) var share = 0.01
     /// Files to show.
     private(set) var pictures: [String] = []
+    /// A file of a scalable font, and the height of its em square in pixels.
+    private(set) var font = SmoothFont.usual
+    private(set) var fontSize = 15
 
     init(_ arguments: some Sequence<String>) throws(WorkloadError) {
         var rest = Array(arguments)
@@ -42,6 +46,8 @@ struct Options {
             case "--fps", "--rate": rate = try Self.positive(value, name)
             case "--share": share = min(1, try Self.positive(value, name))
             case "--picture": pictures.append(value)
+            case "--font": font = value
+            case "--font-size": fontSize = Int(min(try Self.positive(value, name), 200))
             case "--seconds": seconds = try Self.positive(value, name)
             default: throw .usage("unknown option \(name)")
             }

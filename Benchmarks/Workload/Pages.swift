@@ -41,6 +41,44 @@ func drawNews(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
     } while pace.wait()
 }
 
+/// The same as pages, in two columns of a scalable font.
+func drawSmoothPages(in font: SmoothFont, on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
+    let picture = screen.makePixmap(width: screen.width, height: screen.height)
+    var text = ProgramText()
+    var number = 0
+    repeat {
+        let page = smoothPage(number, of: &text, in: font, width: screen.width, height: screen.height)
+        picture.paint(0, 0, page.width, page.height) { page[$0, $1] }
+        try screen.synchronize()
+        let asked: Instant = MonotonicClock.now()
+        screen.window.copy(from: picture, 0, 0, screen.width, screen.height, toX: 0, toY: 0)
+        try screen.synchronize()
+        printLine("\(number) \(asked.nanoseconds)")
+        number += 1
+    } while pace.wait()
+}
+
+private func smoothPage(
+    _ number: Int,
+    of text: inout ProgramText,
+    in font: SmoothFont,
+    width: Int,
+    height: Int
+) -> SmoothPicture {
+    let isDark = !number.isMultiple(of: 2)
+    var page = SmoothPicture(width: width, height: height, ground: isDark ? 0x1b1f27 : 0xfafafa)
+    let margin = 12
+    for column in 0..<2 {
+        let (start, end) = (column * width / 2 + margin, (column + 1) * width / 2 - margin)
+        for row in 0..<height / font.lineHeight {
+            let line = text.next()
+            let colour = ProgramText.colour(of: line, dark: isDark)
+            font.draw(line, on: &page, start, row * font.lineHeight, end: end, colour)
+        }
+    }
+    return page
+}
+
 private func turnPage(_ number: Int, of text: inout ProgramText, on picture: Canvas) {
     let font = picture.screen.font
     let isDark = !number.isMultiple(of: 2)

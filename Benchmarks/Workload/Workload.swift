@@ -4,8 +4,9 @@ import Glibc
 @main
 enum Workload {
     static let usage = """
-        usage: workload still|typing|scrolling|motion|window|pointer|area|counter|news|pattern|pages|film|demo|chart|pictures \
-        [--display :0] [--fps N | --rate N] [--seconds N] [--share 0.01] [--picture FILE.png]…
+        usage: workload still|typing|scrolling|motion|window|pointer|area|counter|news|pattern|pages|smooth|film|demo|chart|pictures \
+        [--display :0] [--fps N | --rate N] [--seconds N] [--share 0.01] [--picture FILE.png]… \
+        [--font FILE.ttf] [--font-size 15]
         """
 
     static func main() {
@@ -25,6 +26,8 @@ enum Workload {
             case .news: try drawNews(on: screen, &pace)
             case .pattern: try drawPattern(on: screen, &pace)
             case .pages: try drawPages(on: screen, &pace)
+            case .smooth:
+                try drawSmoothPages(in: SmoothFont(options.font, size: options.fontSize), on: screen, &pace)
             case .film: try drawFilm(on: screen, &pace)
             case .demo: try drawDemo(on: screen, &pace)
             case .chart: try drawChart(on: screen, &pace)
@@ -45,6 +48,7 @@ enum WorkloadError: Error, CustomStringConvertible {
     case noFont
     case unsupportedScreen(depth: UInt8)
     case unreadablePicture(String)
+    case unreadableFont(String)
 
     var description: String {
         switch self {
@@ -54,6 +58,7 @@ enum WorkloadError: Error, CustomStringConvertible {
         case .noFont: "the X server has none of the fonts 9x15 and fixed"
         case .unsupportedScreen(let depth): "cannot draw on a screen of depth \(depth)"
         case .unreadablePicture(let path): "cannot read \(path) as PNG"
+        case .unreadableFont(let path): "cannot read the font \(path)"
         }
     }
 
