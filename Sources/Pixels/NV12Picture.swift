@@ -1,3 +1,5 @@
+import Glibc
+
 /// A picture in memory of its own, 64-byte aligned: BT.601, limited range (luma 16...235, chroma 16...240).
 package struct NV12Picture: ~Copyable, @unchecked Sendable {  // the memory has one owner
     package let layout: NV12Layout
@@ -54,5 +56,35 @@ package struct NV12Picture: ~Copyable, @unchecked Sendable {  // the memory has 
             .initializeMemory(as: UInt8.self, repeating: luma)
         UnsafeMutableRawBufferPointer(rebasing: memory[chromaStart...])
             .initializeMemory(as: UInt8.self, repeating: chroma)
+    }
+
+    /// Takes over rows of a picture of the same width.
+    ///
+    /// - Parameters:
+    ///   - rows: even, within that picture.
+    ///   - row: where they go; even, so that all are within this picture.
+    package mutating func copy(rows: Range<Int>, of source: borrowing NV12Picture, to row: Int) {
+        precondition(source.size.width == size.width && rows.lowerBound % 2 == 0 && rows.count % 2 == 0 && row % 2 == 0)
+        precondition(rows.upperBound <= source.size.height && row + rows.count <= size.height, "beyond the picture")
+        let (from, to) = (source.planes, mutablePlanes)
+        to.luma[row].update(from: from.luma[rows.lowerBound], count: rows.count * layout.lumaStride)
+        to.chroma[row / 2].update(from: from.chroma[rows.lowerBound / 2], count: rows.count / 2 * layout.chromaStride)
+    }
+
+    /// The peak signal-to-noise ratio of the luma of a picture of the same size, in dB; 99 if it is the same.
+    package func lumaPSNR(of other: PlanarPicture) -> Double {
+        precondition(other.size == size)
+        let luma = planes.luma
+        let squares = other.y.withUnsafeBufferPointer { other in
+            var sum = 0
+            for row in 0..<size.height {
+                for x in 0..<size.width {
+                    let difference = Int(luma[row][x]) - Int(other[row * size.width + x])
+                    sum += difference * difference
+                }
+            }
+            return sum
+        }
+        return squares == 0 ? 99 : 10 * log10(255 * 255 * Double(size.width * size.height) / Double(squares))
     }
 }

@@ -19,6 +19,8 @@ struct LinkBudget {
     private static let quiet = Duration.milliseconds(200)
     /// How long a part of a refinement may take: news waits for it.
     private static let partTime = Duration.milliseconds(100)
+    /// Of what is kept free for headers and repair, refinements use most: where that is needed, what waits keeps them back.
+    private static let refinementUse = 1.12
     /// How long a patch may take to send.
     private static let patchTime = Duration.milliseconds(50)
     /// On a link that carries this many times the bitrate, refinement needs no care.
@@ -41,6 +43,9 @@ struct LinkBudget {
     private var quiet = Duration.zero
     /// When the link has carried what was sent.
     private var busyUntil = Instant.start
+    /// With which the picture can be read, and is clear.
+    private var readableQuantizer: Int
+    private var clearQuantizer: Int
     /// Bytes of macroblocks, in proportion to those of dense text: of news, and of refinements.
     private var density = 1.0
     private var refinedDensity = Self.refinedShare
@@ -50,6 +55,7 @@ struct LinkBudget {
         self.codec = codec
         usualBitrate = Double(bitrate)
         self.bitrate = Double(bitrate)
+        (readableQuantizer, clearQuantizer) = (codec.readableQuantizer, codec.clearQuantizer)
     }
 
     mutating func setBitrate(_ bitrate: Int) { self.bitrate = Double(bitrate) }
@@ -67,6 +73,17 @@ struct LinkBudget {
     /// The largest patch, in bytes: a larger one is better encoded less finely. Nil for no limit.
     var patchLimit: Int? { isThin ? linkRate.map { Int($0 / 8 * Self.patchTime.seconds) } : nil }
 
+    /// Whether it pays to find out what news needs: it is read at once, and the link carries little.
+    func asksForNeed(_ blocks: Int, of all: Int, at now: Instant) -> Bool {
+        isThin && blocks * 2 > all && (newsAt.map { now - $0 >= Self.rest } ?? true)
+    }
+
+    mutating func setNeed(_ need: ContentProbe.Need) {
+        readableQuantizer = max(need.readable, codec.sharpQuantizer)
+        clearQuantizer = max(need.clear, codec.sharpQuantizer)
+        density = min(max(need.bytes / codec.textBytes(need.readable), 0.05), 8)
+    }
+
     /// The quantizer of a picture of which so many macroblocks are new; nil leaves it to rate control.
     mutating func newsQuantizer(_ blocks: Int, at now: Instant) -> Int? {
         guard linkRate != nil, blocks > 0 else { return nil }
@@ -77,9 +94,11 @@ struct LinkBudget {
         // Where news follows news, what is sent must not grow behind.
         if !isAfterRest { bytes = min(bytes, Self.steadyShare * bitrate / 8 * rest.seconds) }
         bytes /= Double(blocks) * density
-        let coarsest = isAfterRest ? codec.readableQuantizer : 63
-        let finest = isAfterRest ? codec.sharpQuantizer : codec.clearQuantizer
-        if let fitting = (finest...coarsest).first(where: { codec.textBytes($0) <= bytes }) { return fitting }
+        let coarsest = isAfterRest ? readableQuantizer : 63
+        let finest = isAfterRest ? codec.sharpQuantizer : clearQuantizer
+        if let fitting = (min(finest, coarsest)...coarsest).first(where: { codec.textBytes($0) <= bytes }) {
+            return fitting
+        }
         return isThin ? coarsest : nil
     }
 
@@ -88,7 +107,7 @@ struct LinkBudget {
     /// - Parameter coarsest: the quantizer of the coarsest macroblock.
     func refinement(of coarsest: Int, at now: Instant) -> (quantizer: Int, blocks: Int)? {
         guard let linkRate, now >= busyUntil - Self.partTime / 2, now >= (newsAt ?? .start) + quiet else { return nil }
-        let quantizer = coarsest > codec.clearQuantizer ? codec.clearQuantizer : codec.sharpQuantizer
+        let quantizer = coarsest > clearQuantizer ? clearQuantizer : codec.sharpQuantizer
         let bytes = linkRate / 8 * Self.partTime.seconds
         return (quantizer, max(Int(bytes / (codec.textBytes(quantizer) * refinedDensity)), 1))
     }
@@ -101,7 +120,9 @@ struct LinkBudget {
     mutating func note(_ byteCount: Int, quantizer: Int, blocks: Int?, isNews: Bool, at now: Instant) {
         update(now)
         credit = max(credit - Double(byteCount), -most)
-        if let linkRate { busyUntil = max(busyUntil, now) + .seconds(Double(byteCount) * 8 / linkRate) }
+        if let linkRate {
+            busyUntil = max(busyUntil, now) + .seconds(Double(byteCount) * 8 / linkRate / Self.refinementUse)
+        }
         let isAfterRest = newsAt.map { now - $0 >= Self.rest } ?? true
         if isNews {
             quiet = isAfterRest ? .zero : Self.quiet

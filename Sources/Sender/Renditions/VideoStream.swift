@@ -30,6 +30,8 @@ package final class VideoStream {
     private var sharpness: Sharpness
     private var patchBudget: PatchBudget
     private var linkBudget: LinkBudget
+    /// Made when a link is thin.
+    private var probe: ContentProbe?
     private var pictureIsNew = true
     /// Whether the next frames show what the links carry.
     private var measuresLink = false
@@ -239,6 +241,7 @@ package final class VideoStream {
                     sharpness.chooseRefinement()
                 }
             }
+            noteNeed(of: picture, action, at: now)
             ownQuantizer = quantizer(for: choice, action, at: now)
             delivery = try encoder.encode(
                 picture,
@@ -329,6 +332,14 @@ package final class VideoStream {
             return sharpness.active.count < sharpness.coarseCount ? .part : .all
         }
         return .all
+    }
+
+    /// Finds out what a page needs that a thin link is about to carry.
+    private func noteNeed(of picture: borrowing NV12Picture, _ action: Cadence.Action, at now: Instant) {
+        let blocks = action == .keyframe ? sharpness.count : pictureIsNew ? sharpness.active.count : 0
+        guard !measuresLink, linkBudget.asksForNeed(blocks, of: sharpness.count, at: now) else { return }
+        probe = probe ?? ContentProbe(rendition.codec, rendition.size)
+        if let need = probe?.need(of: picture) { linkBudget.setNeed(need) }
     }
 
     /// The quantizer of a frame of the encoder's own; nil leaves it to rate control.
