@@ -282,7 +282,7 @@ export class Session {
       ...recent,
       rttMs: known(1000 * pair.currentRoundTripTime),
       lossRatio: known(inbound.packetsLost / (inbound.packetsLost + inbound.packetsReceived)),
-      freezeCount: known(inbound.freezeCount) === null ? null : this.picture.freezes,
+      freezeCount: this.picture.freezes,
       pictureAgeMs: this.picture.age,
       framesDropped: known(inbound.framesDropped),
       nackCount: known(inbound.nackCount),
