@@ -35,7 +35,11 @@ static void become(const struct posix_program *program, pid_t parent) {
     for (int index = 0; index < program->count; index++) {
         int source = program->descriptors[index] < 0 ? null : program->descriptors[index];
         moved[index] = fcntl(source, F_DUPFD_CLOEXEC, FIRST_FREE);
-        if (moved[index] < 0) return;
+        if (moved[index] < 0) {
+            // The limit of open files is below FIRST_FREE.
+            if (errno == EINVAL) errno = EMFILE;
+            return;
+        }
     }
     for (int index = 0; index < program->count; index++)
         if (dup2(moved[index], index) < 0) return;

@@ -10,6 +10,15 @@ import Testing
         return "\(Programs.oriel[..<Programs.oriel.lastIndex(of: "/")!])/bin/oriel"
     }
 
+    @Test(arguments: [9, 14])
+    func descriptorsThatRunOutAreTold(limit: Int) throws {
+        let folder = try TemporaryDirectory(of: .shared)
+        let result = try run("--nofile=\(limit)", ["share", "--display", ":4711", "--dir", folder.file("bridge")])
+        #expect(result.code == 1)
+        #expect(result.errorOutput.contains("raise the limit of open files (ulimit -n)"), "\(result.errorOutput)")
+        #expect(result.errorOutput.split(separator: "\n").count == 1, "\(result.errorOutput)")
+    }
+
     private func run(_ limit: String, _ arguments: [String]) throws -> CommandResult {
         try CommandResult(OrdinaryUser.shared.running(["prlimit", limit, Self.oriel] + arguments))
     }
@@ -22,12 +31,16 @@ import Testing
         #expect(result.errorOutput.split(separator: "\n").count == 1, "\(result.errorOutput)")
     }
 
-    @Test func filesThatMayNotGrowAreTold() throws {
+    /// Of the memory that the X server shares, and of the bridge.
+    @Test(arguments: [100_000, 1_300_000])
+    func filesThatMayNotGrowAreTold(limit: Int) throws {
         let server = try XServer()
         let broadcast = try Broadcast(on: server.display)
-        let result = try run("--fsize=100000", ["start", "--display", server.display, "--dir", broadcast.directory])
+        let result = try run(
+            "--fsize=\(limit)",
+            ["start", "--display", server.display, "--dir", broadcast.directory]
+        )
         #expect(result.code == 1)
-        #expect(result.errorOutput.contains("ulimit -f"), "\(result.errorOutput)")
-        #expect(result.errorOutput.split(separator: "\n").count == 1, "\(result.errorOutput)")
+        #expect(result.errorOutput.split(separator: "\n").last?.contains("ulimit -f") ?? false, "\(result.errorOutput)")
     }
 }

@@ -67,8 +67,9 @@ extension Failure {
             case HTTPServerError.cannotListen: (.failed, ": choose another address or port with --listen")
             case is SenderControlError: (.tryAgain, "")
             case is UnresolvedHost: (.unavailable, "")
-            case is X11Error, is BridgeError, is PlainRTPError, is HTTPServerError, is DTLSError, is VideoEncoderError,
-                is SystemError:
+            case let error as SystemError: (.failed, error.limitAdvice.map { ": \($0)" } ?? "")
+            case X11Error.system(let error): (.failed, error.limitAdvice.map { ": \($0)" } ?? "")
+            case is X11Error, is BridgeError, is PlainRTPError, is HTTPServerError, is DTLSError, is VideoEncoderError:
                 (.failed, "")
             default: nil
             }

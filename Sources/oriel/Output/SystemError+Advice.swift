@@ -3,12 +3,16 @@ import Posix
 
 extension SystemError {
     /// What to do where a process or a thread cannot be started.
-    var advice: String {
+    var advice: String { limitAdvice ?? "close other programs" }
+
+    /// What to do where a limit of the system is met; nil for any other problem.
+    var limitAdvice: String? {
         switch code {
+        case EFBIG: "raise the limit of files' size (ulimit -f)"
         case EMFILE: "raise the limit of open files (ulimit -n)"
         case EAGAIN: "raise the limit of processes (ulimit -u), or close other programs"
         case ENOMEM: "raise the limit of memory (ulimit -v), or close other programs"
-        default: "close other programs"
+        default: nil
         }
     }
 }
