@@ -90,6 +90,7 @@ export class RoomSession {
     this.#socket = null;
     socket?.close();
     this.#forget();
+    this.#introduction = {};      // whoever comes back knocks anew
     this.onstate(state);
   }
 
