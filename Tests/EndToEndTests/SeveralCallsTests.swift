@@ -51,7 +51,7 @@ extension CallTests {
             (["rtp://h:5004", "rtp://h:5004"], "rtp://h:5004 is given twice"),
             (["rtp://h:5004", "rtp://i:5004", "--sdp", "file"], "--sdp takes the description of one"),
             (["rtp://h:5004", "rtp://i:5004", "--local-port", "5000"], "--local-port is for one"),
-            ([], "Missing expected argument"),
+            ([], "missing expected argument"),
         ])
         func callsThatDoNotGoTogetherAreRefused(calls: [String], sentence: String) throws {
             let result = try CommandResult([Programs.oriel, "attach"] + calls)
