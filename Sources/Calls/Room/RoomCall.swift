@@ -171,9 +171,6 @@ package final class RoomCall: JoinedCall {
                 sound: .sound(receives: peers.takesVoices)
             )
             return nil
-        } catch UnacceptableOffer.noVideo {
-            // Of two who show nothing: the session rests.
-            return nil
         } catch {
             return "an offer that cannot be answered: \(String(quoting: "\(error)"))"
         }
