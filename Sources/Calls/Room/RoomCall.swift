@@ -141,7 +141,7 @@ package final class RoomCall: JoinedCall {
             web.schedule(in: Self.joinTimeout) { [weak self] in self?.giveUpUnlessJoined() }
         case .received(let packet):
             guard let event = RoomEvent(packet) else { return ignore("an event that is none of a room") }
-            if let flaw = flaw(of: event) { return ignore(flaw) }
+            if let flaw = flaw(of: event) { return change { session, _ in session.received(uselessOffer: flaw) } }
             if case .joined(let room, _) = event, room == address.room {
                 state.withLock { $0.hasJoined = true }
                 report(.joined(room: room))

@@ -88,9 +88,9 @@ package struct RoomSession: Sendable {
     var comer: Comer?
     /// Who else is in the room, where that has more than two seats.
     var thirds: [String] = []
-    /// Who has sent the next message; nil if the server does not say.
+    /// The sender of the next message; nil if the server does not tell it.
     private var sender: String?
-    /// Whether the server says who sends what.
+    /// Whether the server tells the sender of each message.
     var namesSenders = false
     var held: [(line: String, mid: String?, index: Int?)] = []
     /// Of the other side's description.
@@ -232,6 +232,16 @@ package struct RoomSession: Sendable {
             emit(.answer(sdp: sdp))
         case .none, .settled: break
         }
+    }
+
+    /// A message with an offer that cannot be answered. It changes nothing, and of two that show nothing it is not told: each has
+    /// offered before it knew of the other.
+    ///
+    /// - Parameter flaw: why, for people.
+    package mutating func received(uselessOffer flaw: String) {
+        sender = nil
+        if case .pointless? = other?.admission { return }
+        outputs.append(.ignored(flaw))
     }
 
     /// The peer has ended by itself: no path was found, or it is lost.

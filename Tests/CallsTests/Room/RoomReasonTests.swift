@@ -324,6 +324,18 @@ import WebRTC
         #expect(areConnected(meeting, 0, 2))
     }
 
+    /// Each of them has offered before it knew of the other.
+    @Test(arguments: [true, false]) func anOfferOfNoUseIsIgnoredAndToldUnlessTheTwoRest(receives: Bool) {
+        var meeting = RoomMeeting()
+        meeting.add(receives: receives)
+        meeting.add(receives: false)
+        #expect(areConnected(meeting, 0, 1) == receives)
+        _ = meeting.members[0].session.takeOutputs()
+        meeting.members[0].session.received(uselessOffer: "an offer of no use")
+        #expect(meeting.members[0].session.takeOutputs() == (receives ? [.ignored("an offer of no use")] : []))
+        #expect(areConnected(meeting, 0, 1) == receives)
+    }
+
     /// A program of others that can be offered nothing is not offered it for ever.
     @Test func vainAttemptsEnd() {
         var session = RoomSession(room: "r")
