@@ -9,11 +9,7 @@ func drawPages(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
     var number = 0
     repeat {
         turnPage(number, of: &text, on: picture)
-        try screen.synchronize()
-        let asked: Instant = MonotonicClock.now()
-        screen.window.copy(from: picture, 0, 0, screen.width, screen.height, toX: 0, toY: 0)
-        try screen.synchronize()
-        printLine("\(number) \(asked.nanoseconds)")
+        try show(picture, number, on: screen)
         number += 1
     } while pace.wait()
 }
@@ -49,13 +45,17 @@ func drawSmoothPages(in font: SmoothFont, on screen: Screen, _ pace: inout Pace)
     repeat {
         let page = smoothPage(number, of: &text, in: font, width: screen.width, height: screen.height)
         picture.paint(0, 0, page.width, page.height) { page[$0, $1] }
-        try screen.synchronize()
-        let asked: Instant = MonotonicClock.now()
-        screen.window.copy(from: picture, 0, 0, screen.width, screen.height, toX: 0, toY: 0)
-        try screen.synchronize()
-        printLine("\(number) \(asked.nanoseconds)")
+        try show(picture, number, on: screen)
         number += 1
     } while pace.wait()
+}
+
+private func show(_ page: Canvas, _ number: Int, on screen: Screen) throws(WorkloadError) {
+    try screen.synchronize()
+    let asked: Instant = MonotonicClock.now()
+    screen.window.copy(from: page, 0, 0, screen.width, screen.height, toX: 0, toY: 0)
+    try screen.synchronize()
+    printLine("\(number) \(asked.nanoseconds)")
 }
 
 private func smoothPage(

@@ -20,7 +20,7 @@ struct Oriel: ParsableCommand {
     )
 
     static func main() {
-        // What is larger than `ulimit -f` allows is an error that can be told (EFBIG).
+        // A write beyond `ulimit -f` fails with EFBIG then, which can be told.
         signal(SIGXFSZ, SIG_IGN)
         // The parent may have closed the standard streams: the next three files would then take their numbers.
         for descriptor in 0...2 where fcntl(Int32(descriptor), F_GETFD) < 0 { _ = open("/dev/null", O_RDWR) }

@@ -2,7 +2,7 @@
 (() => {
   const smallest = 43.9;      // CSS pixels for a finger, less what rounding takes
   const complaints = [];
-  // What fades has its own colours in the end.
+  // A transition ends in the colours of the state.
   for (const animation of document.getAnimations()) if (animation instanceof CSSTransition) animation.finish();
   const told = element => `${element.tagName.toLowerCase()}#${element.id} "${(element.innerText ?? '').slice(0, 30)}"`;
   const isVisible = element =>

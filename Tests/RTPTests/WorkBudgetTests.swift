@@ -49,7 +49,7 @@ import Time
         let burst = sendsVideo ? 8_000_000 : 1_500_000
         #expect(read <= 5 * bytesPerSecond + burst)
         #expect(read >= 5 * bytesPerSecond + burst - 2000)
-        // Who has waited is read again.
+        // A peer that has been silent for a while is read again.
         now += .seconds(1)
         expect(budget.take(datagramOf: 500, at: now))
     }

@@ -38,7 +38,7 @@ package enum RoomEvent: Sendable, Equatable {
         if let object = arguments.first, object.isObject {
             (room, id, data) = (object["room"]?.string, object["id"]?.string, object["data"])
         }
-        // Who joins a room with a longer name is to be told that there is none.
+        // A member that joins a room with a longer name is told that there is none.
         guard let room, !room.isEmpty, name == "join" || room.utf8.count <= Self.longestRoom else { return nil }
         switch name {
         case "join": self = .join(room: room)

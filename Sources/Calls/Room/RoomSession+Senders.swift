@@ -1,6 +1,6 @@
 import Time
 
-/// Who has said something, where the server tells: in a room with more than two seats, a third member hears all, and may say all.
+/// The sender of each message, where the server tells it: in a room with more than two seats, a third member hears all, and may say all.
 extension RoomSession {
     /// Whether a message is of the other member, and not of a third one.
     mutating func isTheOthers(_ message: RoomMessage, from sender: String?, now: Instant) -> Bool {

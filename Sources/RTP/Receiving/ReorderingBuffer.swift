@@ -57,7 +57,9 @@ struct ReorderingBuffer {
         if number < next || !isFarAhead && present.contains(number) { return .isOld }
         if isFarAhead {
             waiting.removeAll()
-            (present, markers, starts) = (SequenceSet(), SequenceSet(), SequenceSet())
+            present.removeAll()
+            markers.removeAll()
+            starts.removeAll()
             self.next = number
         } else {
             self.next = next

@@ -2,10 +2,10 @@ import Glibc
 import Posix
 
 extension SystemError {
-    /// What to do where a process or a thread cannot be started.
+    /// Advice where a process or a thread cannot be started.
     var advice: String { limitAdvice ?? "close other programs" }
 
-    /// What to do where a limit of the system is met; nil for any other problem.
+    /// Advice where a limit of the system is met; nil for any other problem.
     var limitAdvice: String? {
         switch code {
         case EFBIG: "raise the limit of files' size (ulimit -f)"
