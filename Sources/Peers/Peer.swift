@@ -232,6 +232,9 @@ package final class Peer {
         deadline = .start
     }
 
+    /// Leaves out sound that comes from now on, as the peer has as much in its buffer.
+    package func skipSound(_ length: Duration, at now: Instant) { session.skipSound(length, at: now) }
+
     func setPace(_ pace: Pacer.Pace) {
         session.streams.setPace(pace)
         deadline = .start

@@ -122,6 +122,14 @@ package struct OutgoingStream {
         return index
     }
 
+    /// Leaves out packets of sound, as the peer has as much in its buffer that it will not get rid of.
+    ///
+    /// - Parameter length: how much of what is appended from now on.
+    mutating func skip(_ length: Duration, at now: Instant) {
+        guard !isVideo, numbers.packetCount > 0 else { return }
+        pause(until: now + length)
+    }
+
     /// Leaves out what is appended before an instant.
     private mutating func pause(until instant: Instant) {
         guard case .at(let index) = position else { return }

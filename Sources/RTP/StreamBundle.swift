@@ -305,6 +305,12 @@ package struct StreamBundle {
         followEstimate()
     }
 
+    /// Leaves out sound that comes from now on, as the peer has as much in its buffer. Sequence numbers go on, so that it asks for
+    /// nothing of it again.
+    package mutating func skipSound(_ length: Duration, at now: Instant) {
+        for index in streams.indices { streams[index].skip(length, at: now) }
+    }
+
     // MARK: - In
 
     /// Takes a packet of RTCP from the peer.

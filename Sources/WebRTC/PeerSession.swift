@@ -114,6 +114,9 @@ package struct PeerSession: ~Copyable {
         streams.notePacketsDropped()
     }
 
+    /// Leaves out sound that comes from now on, as the peer has as much in its buffer.
+    package mutating func skipSound(_ length: Duration, at now: Instant) { streams.skipSound(length, at: now) }
+
     // MARK: - In
 
     /// ICE has a path that datagrams may take.

@@ -208,6 +208,30 @@ import Time
         #expect(peer.bundle["sound"]!.statistics.skips == 0)
     }
 
+    /// As much is left out as was asked for. Its numbers are used for what follows, so the peer does not take it for lost.
+    @Test(arguments: [20, 240, 5000]) func whatHasPiledUpIsLeftOut(milliseconds: Int) throws {
+        let peer = Peer()
+        var heard: [RTPPacket] = []
+        func hear(_ packets: Int) throws {
+            for _ in 0..<packets {
+                peer.hear()
+                heard += try peer.play(for: 20).map(\.packet)
+            }
+        }
+        try hear(5)
+        peer.bundle.skipSound(.milliseconds(milliseconds), at: peer.now)
+        try hear(milliseconds / 20 + 5)
+        let headers = heard.map(\.header)
+        #expect(headers.count == 10)
+        #expect(zip(headers, headers.dropFirst()).allSatisfy { $1.sequenceNumber == $0.sequenceNumber &+ 1 })
+        let steps = zip(headers, headers.dropFirst()).map { $1.timestamp &- $0.timestamp }
+        #expect(steps.enumerated().allSatisfy { $1 == ($0 == 4 ? UInt32(milliseconds + 20) * 48 : 960) })
+        // Pictures go on.
+        peer.show(1, in: peer.screen)
+        peer.bundle.skipSound(.seconds(1), at: peer.now)
+        #expect(try peer.play(for: 100).count == 1)
+    }
+
     @Test func soundNeedsNoKeyframeAndGoesOnWithTheLatest() throws {
         let peer = Peer(rate: 100_000_000, burst: 100_000)
         for _ in 0..<30 {

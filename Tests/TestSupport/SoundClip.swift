@@ -41,6 +41,16 @@ package struct SoundClip: Sendable, Equatable {
         }
     }
 
+    /// White noise, the same in each channel and at each call.
+    package static func noise(lasting seconds: Double, level: Double = 0.25, rate: Int = 48_000, channels: Int = 1)
+        -> SoundClip
+    {
+        var random = SplitMix64(seed: 7)
+        return SoundClip(lasting: seconds, rate: rate, channels: channels) { _ in
+            level * Double.random(in: -1...1, using: &random)
+        }
+    }
+
     package static func silence(lasting seconds: Double, rate: Int = 48_000, channels: Int = 1) -> SoundClip {
         SoundClip(lasting: seconds, rate: rate, channels: channels) { _ in 0 }
     }

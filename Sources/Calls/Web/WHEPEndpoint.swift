@@ -11,10 +11,15 @@ struct WHEPEndpoint: Sendable {
     static let sessionMethods: [HTTPMethod] = [.PATCH, .DELETE]
     /// Of the path below a session's by which its viewer asks to speak.
     static let talkMethods: [HTTPMethod] = [.POST, .DELETE]
+    /// Of the path below a session's by which its viewer has sound left out.
+    static let skipMethods: [HTTPMethod] = [.POST]
     static let offerType = "application/sdp"
     static let fragmentType = "application/trickle-ice-sdpfrag"
     private static let sessionPrefix = path + "/"
     private static let talkSuffix = "/talk"
+    private static let skipSuffix = "/skip"
+    /// How much sound a viewer may have left out at once, in milliseconds: a frame, up to what browsers keep at the most.
+    private static let skipLengths = 20...5000
 
     let call: WebCall
     let status: WebStatus
@@ -34,8 +39,17 @@ struct WHEPEndpoint: Sendable {
         return session(of: String(path.dropLast(talkSuffix.count)))
     }
 
+    /// The name of the session whose viewer has sound left out by a path; nil for any other path.
+    static func skippingSession(of path: String) -> String? {
+        guard path.hasSuffix(skipSuffix) else { return nil }
+        return session(of: String(path.dropLast(skipSuffix.count)))
+    }
+
     /// Whether a request changes or ends a session that there is.
     func isForSession(_ request: HTTPRequest) -> Bool {
+        if let session = Self.skippingSession(of: request.path) {
+            return Self.skipMethods.contains(request.method) && call.hasSession(session)
+        }
         if let session = Self.talkingSession(of: request.path) {
             return Self.talkMethods.contains(request.method) && call.hasSession(session)
         }
@@ -198,6 +212,21 @@ struct WHEPEndpoint: Sendable {
                 completion(.sentence(.tooManyRequests, "you ask too often", ["Retry-After": "\(seconds)"]))
             case .unknownViewer: completion(Self.unknown)
             }
+        }
+    }
+
+    /// Leaves out as much sound as the viewer's buffer has too much: the body is a number of milliseconds.
+    func skip(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
+        let session = Self.skippingSession(of: request.path) ?? ""
+        if let refusal = refuse(ended: session) { return completion(refusal) }
+        guard let length = Int(String(decoding: request.body, as: UTF8.self)), Self.skipLengths ~= length else {
+            let (least, most) = (Self.skipLengths.lowerBound, Self.skipLengths.upperBound)
+            return completion(
+                .sentence(.badRequest, "sound to leave out is a number of milliseconds, \(least) to \(most)")
+            )
+        }
+        call.skipSound(session, .milliseconds(length)) { isThere in
+            completion(isThere ? HTTPResponse(.noContent) : Self.unknown)
         }
     }
 

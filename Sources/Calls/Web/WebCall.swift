@@ -312,6 +312,19 @@ package final class WebCall: Sendable {
         return wait.map { .tooOften(seconds: $0) } ?? TalkOutcome(talk.ask(number), at: loop.now)
     }
 
+    // MARK: - Hearing
+
+    /// Leaves out sound for a viewer that has as much in its buffer. The completion gets whether there is such a viewer, on any
+    /// thread.
+    func skipSound(_ id: String, _ length: Duration, completion: @escaping @Sendable (Bool) -> Void) {
+        let isOpen = peers.perform { [self] loop in
+            let peer = state.withLock { $0.sessions[id] }.flatMap { loop.peer($0.viewer.number) }
+            peer?.skipSound(length, at: loop.now)
+            completion(peer != nil)
+        }
+        if !isOpen { completion(false) }
+    }
+
     // MARK: - Leaving
 
     /// Ends a viewer's session. The completion gets whether there was one, on any thread.

@@ -95,6 +95,7 @@ package final class WebService: Sendable {
             let report = whep.call.report(on: String(request.path.dropFirst(Self.viewerPrefix.count)), status.work)
             completion(report.map { Self.json($0.json) } ?? .sentence(.notFound, "there is no such session"))
         case _ where WHEPEndpoint.talkingSession(of: request.path) != nil: whep.talk(request, completion)
+        case _ where WHEPEndpoint.skippingSession(of: request.path) != nil: whep.skip(request, completion)
         default: whep.change(request, completion)
         }
     }
@@ -117,6 +118,7 @@ package final class WebService: Sendable {
         case _ where path.hasPrefix(viewerPrefix): [.GET, .HEAD]
         case "*": []
         case _ where WHEPEndpoint.talkingSession(of: path) != nil: WHEPEndpoint.talkMethods
+        case _ where WHEPEndpoint.skippingSession(of: path) != nil: WHEPEndpoint.skipMethods
         case _ where WHEPEndpoint.session(of: path) != nil: WHEPEndpoint.sessionMethods
         default: WebPage.response(to: path) == nil ? nil : [.GET, .HEAD]
         }

@@ -237,6 +237,12 @@ export class Session {
     return [...report.values()].find(entry => entry.type === 'media-source')?.audioLevel ?? 0;
   }
 
+  /// Has the sender leave out sound, as that much has piled up here.
+  skipSound(milliseconds) {
+    const request = { method: 'POST', headers: { 'Content-Type': 'text/plain' }, body: `${Math.round(milliseconds)}` };
+    return this.sender.request(`${this.resource}/skip`, request);
+  }
+
   async soundStats() {
     const report = await this.sound.receiver.getStats();
     const inbound = [...report.values()].find(entry => entry.type === 'inbound-rtp') ?? {};
@@ -244,6 +250,7 @@ export class Session {
     const recent = {
       soundBitrateBps: known(8000 * since('bytesReceived') / since('timestamp')),
       soundBufferMs: known(1000 * since('jitterBufferDelay') / since('jitterBufferEmittedCount')),
+      soundTargetMs: known(1000 * since('jitterBufferTargetDelay') / since('jitterBufferEmittedCount')),
       soundConcealedRatio: known(since('concealedSamples') / since('totalSamplesReceived')),
     };
     if (since('timestamp') >= 500) this.soundSample = inbound;

@@ -9,6 +9,7 @@ let session = null;
 let wanted = true;          // whether the viewer wants to hear something
 let blocked = false;        // whether the browser waits for a click
 let audible = false;        // whether there was something to hear
+let skippedUntil = 0;       // until when what was left out has not yet shown in the buffer
 
 /// Goes on with the sound of another session.
 export function hear(another) {
@@ -47,13 +48,26 @@ function render() {
 
 /// Whether there is something to hear is known by the packets alone: a sender takes the stream in any case.
 export async function showSound() {
-  const { soundPackets, soundLevel } = await session?.soundStats() ?? {};
+  const { soundPackets, soundLevel, soundBufferMs, soundTargetMs } = await session?.soundStats() ?? {};
   if (soundPackets > 0 && !audible) {
     audible = true;
     $('devices').hidden = false;
     render();
   }
   button.style.setProperty('--level', soundLevel ?? 0);
+  skipExcess(soundBufferMs, soundTargetMs ?? usualBuffer);
+}
+
+// In milliseconds: the buffer that a browser wants which does not tell, and what is too little to be left out.
+const usualBuffer = 60, bearableExcess = 80;
+
+/// Has left out what has piled up in the browser's buffer: browsers shorten speech and silence, and never music or noise.
+function skipExcess(buffer, target) {
+  const excess = Math.min(buffer - target, 5000), now = performance.now();
+  if (!(excess > bearableExcess) || now < skippedUntil) return;
+  // What the buffer holds is played first, and the figure is that of a second.
+  skippedUntil = now + buffer + 2000;
+  session.skipSound(excess).catch(() => {});      // the session may just have ended
 }
 
 pill.onclick = play;
