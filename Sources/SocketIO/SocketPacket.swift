@@ -76,6 +76,8 @@ package struct SocketPacketReader: Sendable {
 
     private var packet: SocketPacket?
     private var missing = 0
+    /// Bytes that are kept of a packet of which attachments are due.
+    private(set) var size = 0
 
     package init() {}
 
@@ -85,7 +87,7 @@ package struct SocketPacketReader: Sendable {
         case .text(let text):
             guard packet == nil, let (head, count) = Self.head(text) else { return .invalid }
             if count == 0 { return .packet(head) }
-            (packet, missing) = (head, count)
+            (packet, missing, size) = (head, count, text.count)
             return .incomplete
         case .binary(let bytes):
             guard var packet else { return .invalid }
@@ -93,8 +95,12 @@ package struct SocketPacketReader: Sendable {
             packet.attachments.append(bytes)
             missing -= 1
             guard packet.attachments.reduce(0, { $0 + $1.count }) <= sizeLimit else { return .invalid }
-            if missing == 0 { return .packet(packet) }
+            if missing == 0 {
+                size = 0
+                return .packet(packet)
+            }
             self.packet = packet
+            size += bytes.count
             return .incomplete
         }
     }

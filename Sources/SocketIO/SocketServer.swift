@@ -1,4 +1,3 @@
-import DequeModule
 package import Time
 
 /// A server of Socket.IO on top of one of Engine.IO. Sans-IO: after each call, do what `takeOutputs` says, and call `tick` when
@@ -18,6 +17,8 @@ package struct SocketServer: Sendable {
         var reader = SocketPacketReader()
         /// The ids of the client in its namespaces.
         var clients: [String: String] = [:]
+        /// Whether the client was ever in one.
+        var hasConnected = false
     }
 
     private struct Client: Sendable {
@@ -29,34 +30,35 @@ package struct SocketServer: Sendable {
     private let namespaces: Set<String>
     private let connectTimeout: Duration
     private let maxPayload: Int
+    private let refusal: @Sendable (_ payload: JSONText?) -> String?
     private let makeID: @Sendable () -> String
     private var sessions: [String: Session] = [:]
     private var clients: [String: Client] = [:]
-    /// When sessions must have connected to some namespace, the first first.
-    private var connectDeadlines = Deque<(at: Instant, sid: String)>()
     private var now = Instant.start
     private var outputs: [Output] = []
 
     /// - Parameters:
     ///   - namespaces: those that clients may connect to.
-    ///   - mostSessions: at once.
-    ///   - connectTimeout: a session that connects to no namespace in this time is closed.
+    ///   - connectTimeout: a session that is in no namespace for this time is closed.
+    ///   - refusal: the sentence with which a client is refused that sends along a payload; nil for one that may come.
     ///   - makeID: makes a name that nobody can guess.
     package init(
         namespaces: Set<String> = ["/"],
         settings: EngineSession.Settings = .init(),
-        mostSessions: Int,
-        connectTimeout: Duration = .seconds(45),
+        limits: EngineLimits,
+        connectTimeout: Duration = .seconds(10),
+        refusal: @escaping @Sendable (_ payload: JSONText?) -> String? = { _ in nil },
         makeID: @escaping @Sendable () -> String
     ) {
-        engine = EngineServer(settings: settings, mostSessions: mostSessions, makeSID: makeID)
+        engine = EngineServer(settings: settings, limits: limits, makeSID: makeID)
         (self.namespaces, self.connectTimeout, self.makeID) = (namespaces, connectTimeout, makeID)
+        self.refusal = refusal
         maxPayload = settings.maxPayload
     }
 
     package var sessionCount: Int { engine.sessionCount }
 
-    package var nextDeadline: Instant? { earliest(engine.nextDeadline, connectDeadlines.first?.at) }
+    package var nextDeadline: Instant? { engine.nextDeadline }
 
     package mutating func takeOutputs() -> [Output] {
         defer { outputs = [] }
@@ -93,13 +95,7 @@ package struct SocketServer: Sendable {
 
     package mutating func lost(socket: UInt64, now: Instant) { change(at: now) { $0.lost(socket: socket, now: now) } }
 
-    package mutating func tick(now: Instant) {
-        change(at: now) { $0.tick(now: now) }
-        while let first = connectDeadlines.first, first.at <= now {
-            connectDeadlines.removeFirst()
-            if sessions[first.sid]?.clients.isEmpty ?? false { change(at: now) { $0.close(first.sid) } }
-        }
-    }
+    package mutating func tick(now: Instant) { change(at: now) { $0.tick(now: now) } }
 
     // MARK: - What the server does
 
@@ -113,8 +109,8 @@ package struct SocketServer: Sendable {
 
     /// Ends a client's connection to its namespace, and tells it so.
     package mutating func disconnect(_ id: String) {
-        guard let client = clients.removeValue(forKey: id) else { return }
-        sessions[client.sid]?.clients[client.namespace] = nil
+        guard let client = clients[id] else { return }
+        remove(id, of: client.sid, from: client.namespace)
         write(SocketPacket(.disconnect, in: client.namespace), to: client.sid)
         outputs.append(.disconnected(client: id, .closedByServer))
     }
@@ -138,7 +134,7 @@ package struct SocketServer: Sendable {
             case .transport(let action): outputs.append(.transport(action))
             case .opened(let sid):
                 sessions[sid] = Session()
-                connectDeadlines.append((now + connectTimeout, sid))
+                engine.expire(sid, at: now + connectTimeout)
             case .received(let message, let sid): receive(message, of: sid)
             case .ended(let sid, let end):
                 for id in sessions.removeValue(forKey: sid)?.clients.values.sorted() ?? [] {
@@ -150,48 +146,66 @@ package struct SocketServer: Sendable {
     }
 
     private mutating func receive(_ message: EngineMessage, of sid: String) {
-        switch sessions[sid]?.reader.read(message, sizeLimit: maxPayload) {
+        let kept = sessions[sid]?.reader.size
+        let outcome = sessions[sid]?.reader.read(message, sizeLimit: maxPayload)
+        if let size = sessions[sid]?.reader.size, size != kept {
+            engine.setKept(size, for: sid)
+            takeEngineOutputs()
+        }
+        switch outcome {
         case .packet(let packet):
-            if !receive(packet, of: sid) { close(sid) }
-        case .invalid: close(sid)
+            if let end = receive(packet, of: sid) { close(sid, end) }
+        case .invalid: close(sid, .protocolViolated)
         case .incomplete, nil: break
         }
     }
 
-    private mutating func close(_ sid: String) {
-        engine.close(sid, .protocolViolated)
+    private mutating func close(_ sid: String, _ end: EngineSession.End) {
+        engine.close(sid, end)
         takeEngineOutputs()
     }
 
-    /// Returns whether the packet has a place in the session.
-    private mutating func receive(_ packet: SocketPacket, of sid: String) -> Bool {
+    /// Returns why the session is over; nil if the packet has a place in it.
+    private mutating func receive(_ packet: SocketPacket, of sid: String) -> EngineSession.End? {
         let id = sessions[sid]?.clients[packet.namespace]
         switch packet.kind {
         case .connect:
-            guard id == nil else { return false }
-            connect(sid, packet)
+            guard id == nil else { return .protocolViolated }
+            return connect(sid, packet)
         case .disconnect:
-            guard let id else { return true }
-            clients[id] = nil
-            sessions[sid]?.clients[packet.namespace] = nil
+            guard let id else { return nil }
+            remove(id, of: sid, from: packet.namespace)
             outputs.append(.disconnected(client: id, .closedByClient))
         case .event, .binaryEvent, .acknowledgement, .binaryAcknowledgement:
-            guard let id else { return false }
+            guard let id else { return .protocolViolated }
             outputs.append(.received(client: id, packet))
-        case .connectError: return false
+        case .connectError: return .protocolViolated
         }
-        return true
+        return nil
     }
 
-    private mutating func connect(_ sid: String, _ packet: SocketPacket) {
-        guard namespaces.contains(packet.namespace) else {
-            let reason = JSONText(#"{"message":"Invalid namespace"}"#.utf8)
-            return write(SocketPacket(.connectError, in: packet.namespace, data: reason), to: sid)
+    private mutating func remove(_ id: String, of sid: String, from namespace: String) {
+        clients[id] = nil
+        sessions[sid]?.clients[namespace] = nil
+        if sessions[sid]?.clients.isEmpty ?? false { engine.expire(sid, at: now + connectTimeout) }
+    }
+
+    private mutating func connect(_ sid: String, _ packet: SocketPacket) -> EngineSession.End? {
+        let reason = namespaces.contains(packet.namespace) ? refusal(packet.data) : "Invalid namespace"
+        if let reason {
+            let data = JSONText(object: [("message", JSONText(string: reason))])
+            write(SocketPacket(.connectError, in: packet.namespace, data: data), to: sid)
+            return nil
         }
+        // The first belongs to the session's begin.
+        guard sessions[sid]?.hasConnected == false || engine.begin(sid, now: now) else { return .flooded }
         let id = makeID()
         clients[id] = Client(sid: sid, namespace: packet.namespace)
         sessions[sid]?.clients[packet.namespace] = id
+        sessions[sid]?.hasConnected = true
+        engine.expire(sid, at: nil)
         write(SocketPacket(.connect, in: packet.namespace, data: JSONText(#"{"sid":"\#(id)"}"#.utf8)), to: sid)
         outputs.append(.connected(client: id, namespace: packet.namespace, packet.data))
+        return nil
     }
 }

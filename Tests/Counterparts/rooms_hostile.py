@@ -1,5 +1,5 @@
-"""Clients that a server of rooms must bear, one after the other: one floods, one joins a thousand rooms, and one never polls.
-Meanwhile two others talk. Prints one line of JSON.
+"""Clients that a server of rooms must bear, one after the other: one floods, one joins a thousand rooms, one never polls,
+and one connects thousands of times in a request. Meanwhile two others talk. Prints one line of JSON.
 
 Usage: rooms_hostile.py HOST PORT
 """
@@ -73,12 +73,17 @@ async def join_many():
     return {"joined": told.count("joined"), "full": told.count("full")}
 
 
-def request(method, sid="", body=None):
+def respond(method, sid="", body=None):
     connection = http.client.HTTPConnection(host, port)
     connection.request(method, f"/socket.io/?EIO=4&transport=polling{sid}", body)
-    text = connection.getresponse().read().decode()
+    response = connection.getresponse()
+    text = response.read().decode()
     connection.close()
-    return text
+    return response.status, text
+
+
+def request(*arguments):
+    return respond(*arguments)[1]
 
 
 async def never_poll():
@@ -92,9 +97,16 @@ async def never_poll():
     while "bye" not in told and sent < 1000:
         await other.emit("message", ("deaf", {"p": "x" * 50_000}))
         sent += 1
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)      # no faster than is allowed
     await other.disconnect()
     return {"sent": sent, "gone": "bye" in told}
+
+
+def renew():
+    """Connects and disconnects as often as a request can hold."""
+    sid = "&sid=" + json.loads(request("GET")[1:])["sid"]
+    status, text = respond("POST", sid, "\x1e".join(["40", "41"] * 20_000))
+    return {"status": status, "bytes": len(text), "rest": len(request("GET", sid))}
 
 
 async def main():
@@ -104,6 +116,7 @@ async def main():
     result["many"] = await join_many()
     quiet.append(await talk())
     result["deaf"] = await never_poll()
+    result["renewals"] = renew()
     quiet.append(await talk())
     print(json.dumps({**result, "quiet": all(quiet)}), flush=True)
 

@@ -53,14 +53,16 @@ import Testing
             let sent: Int
             let gone: Bool
         }
+        struct Renewals: Decodable { let status, bytes, rest: Int }
         let flood: Flood
         let many: Many
         let deaf: Deaf
+        let renewals: Renewals
         /// Whether others could talk all the while.
         let quiet: Bool
     }
 
-    /// One floods, one joins a thousand rooms, and one never polls: each is bounded, and others notice nothing.
+    /// One floods, one joins a thousand rooms, one never polls, and one connects again and again: each is bounded, and others notice nothing.
     @Test func hostileClientsTakeNothingFromOthers() throws {
         let server = try Server()
         let clients = try Subprocess(
@@ -74,6 +76,7 @@ import Testing
         #expect(told.many.joined == 4 && told.many.full == 996)
         // 1 MB waits for it at the most.
         #expect(told.deaf.gone && told.deaf.sent < 100)
+        #expect(told.renewals.status == 429 && told.renewals.bytes + told.renewals.rest < 1000)
         let statistics = try #require(ProcessStatistics(of: server.process.pid))
         #expect(statistics.residentBytes < 100_000_000)
         server.process.kill(SIGTERM)

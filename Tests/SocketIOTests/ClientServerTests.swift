@@ -26,7 +26,8 @@ import Time
         mostSessions: Int = 100
     ) -> SocketServer {
         let count = Mutex(0)
-        return SocketServer(namespaces: namespaces, settings: settings, mostSessions: mostSessions) {
+        let limits = EngineLimits(sessions: mostSessions)
+        return SocketServer(namespaces: namespaces, settings: settings, limits: limits) {
             count.withLock { count in
                 count += 1
                 return "id\(count)"

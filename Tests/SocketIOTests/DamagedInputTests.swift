@@ -30,7 +30,7 @@ import Time
     @Test(arguments: 1...4) func theServerGoesOn(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         let count = Mutex(0)
-        var server = SocketServer(namespaces: ["/", "/custom"], mostSessions: 50) {
+        var server = SocketServer(namespaces: ["/", "/custom"], limits: EngineLimits(sessions: 50)) {
             count.withLock { count in
                 count += 1
                 return "s\(count)"

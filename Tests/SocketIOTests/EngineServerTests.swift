@@ -18,7 +18,7 @@ import Time
             settings.pingTimeout = .milliseconds(200)
             settings.mostWaiting = 1000
             let count = Mutex(0)
-            server = EngineServer(settings: settings, mostSessions: mostSessions) {
+            server = EngineServer(settings: settings, limits: EngineLimits(sessions: mostSessions)) {
                 count.withLock { count in
                     count += 1
                     return "s\(count)"

@@ -13,7 +13,11 @@ import Time
 
         init() {
             let count = Mutex(0)
-            server = SocketServer(namespaces: ["/", "/custom"], mostSessions: 10, connectTimeout: .seconds(1)) {
+            server = SocketServer(
+                namespaces: ["/", "/custom"],
+                limits: EngineLimits(sessions: 10),
+                connectTimeout: .seconds(1)
+            ) {
                 count.withLock { count in
                     count += 1
                     return "id\(count)"
@@ -67,6 +71,33 @@ import Time
         var bench = Bench()
         bench.server.tick(now: bench.now + .milliseconds(999))
         #expect(bench.server.takeOutputs() == [])
+        bench.server.tick(now: bench.now + .seconds(1))
+        #expect(bench.server.takeOutputs() == [closed])
+    }
+
+    /// As often as it was in one before.
+    @Test func whoIsInNoNamespaceAnyMoreIsClosed() {
+        var bench = Bench()
+        for _ in 0..<3 {
+            _ = bench.send("0")
+            bench.now = bench.now + .seconds(5)
+            bench.server.tick(now: bench.now)
+            #expect(bench.server.takeOutputs() == [])
+            _ = bench.send("1")
+            bench.now = bench.now + .milliseconds(999)
+            bench.server.tick(now: bench.now)
+            #expect(bench.server.takeOutputs() == [])
+        }
+        bench.now = bench.now + .milliseconds(1)
+        bench.server.tick(now: bench.now)
+        #expect(bench.server.takeOutputs() == [closed])
+    }
+
+    @Test func whoTheServerSendsAwayIsClosed() {
+        var bench = Bench()
+        _ = bench.send("0")
+        bench.server.disconnect("id2")
+        _ = bench.server.takeOutputs()
         bench.server.tick(now: bench.now + .seconds(1))
         #expect(bench.server.takeOutputs() == [closed])
     }

@@ -29,7 +29,7 @@ let http = HTTPServer(limits: limits)
 
 /// Sends each message back.
 let engine = SocketService(
-    EngineServer(settings: settings, mostSessions: 1000, makeSID: makeName),
+    EngineServer(settings: settings, limits: EngineLimits(sessions: 1000), makeSID: makeName),
     at: "/engine.io/",
     of: http
 ) { server, output, _ in
@@ -41,7 +41,7 @@ let sockets: SocketService<SocketServer> = SocketService(
     SocketServer(
         namespaces: ["/", "/custom"],
         settings: settings,
-        mostSessions: 1000,
+        limits: EngineLimits(sessions: 1000),
         connectTimeout: .seconds(1),
         makeID: makeName
     ),

@@ -1,5 +1,4 @@
 package import SocketIO
-package import Time
 
 /// The rooms of a server: who is in which, and who is told what. Sans-IO.
 ///
@@ -11,9 +10,6 @@ package struct RoomServer: Sendable {
         /// Rooms that one client may be in.
         package var roomsOfOneClient = 4
         package var rooms = 10_000
-        /// Events of one client: so many at once, and so many a second.
-        package var burst = 500.0
-        package var eventsPerSecond = 200.0
 
         package init() {}
     }
@@ -22,7 +18,7 @@ package struct RoomServer: Sendable {
         case send(RoomEvent, client: String)
         /// Passes a message on as it is.
         case relay(SocketPacket, client: String)
-        /// The client floods the server, or has come again.
+        /// The client has come again.
         case disconnect(client: String)
         /// An event that did nothing, and why.
         case ignored(client: String, String)
@@ -31,9 +27,10 @@ package struct RoomServer: Sendable {
     private struct Client: Sendable {
         var token: String?
         var states: [String: RoomState] = [:]
-        var credit: Double
-        var at: Instant
     }
+
+    /// Bytes of a token at the most.
+    static let longestToken = 1024
 
     private let limits: Limits
     private var clients: [String: Client] = [:]
@@ -55,10 +52,19 @@ package struct RoomServer: Sendable {
 
     // MARK: - What clients do
 
-    /// - Parameter payload: what the client sent along; its `token`, if any, tells who it is.
-    package mutating func connected(_ id: String, _ payload: JSONText?, now: Instant) {
-        let token = payload?["token"]?.string.flatMap { $0.isEmpty ? nil : $0 }
-        clients[id] = Client(token: token, credit: limits.burst, at: now)
+    /// The sentence with which a client is refused that sends along a payload; nil for one that may come.
+    package static func refusal(of payload: JSONText?) -> String? {
+        guard let token = token(in: payload), token.utf8.count > longestToken else { return nil }
+        return "the token is longer than \(longestToken) bytes: give a shorter one"
+    }
+
+    private static func token(in payload: JSONText?) -> String? {
+        payload?["token"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// - Parameter payload: what the client sent along, which was not refused; its `token`, if any, tells who it is.
+    package mutating func connected(_ id: String, _ payload: JSONText?) {
+        clients[id] = Client(token: Self.token(in: payload))
     }
 
     package mutating func disconnected(_ id: String) {
@@ -66,12 +72,8 @@ package struct RoomServer: Sendable {
         for room in client.states.filter(\.value.isInRoom).keys.sorted() { giveUpSeat(of: id, in: room) }
     }
 
-    package mutating func received(_ packet: SocketPacket, from id: String, now: Instant) {
+    package mutating func received(_ packet: SocketPacket, from id: String) {
         guard clients[id] != nil else { return }
-        guard takeCredit(of: id, now: now) else {
-            outputs.append(.disconnect(client: id))
-            return disconnected(id)
-        }
         switch RoomEvent(packet) {
         case .join(let room): join(room, id)
         case .leave(let room): leave(room, id)
@@ -147,13 +149,5 @@ package struct RoomServer: Sendable {
 
     private mutating func change(_ id: String, in room: String, by event: RoomState.Event) {
         if let next = state(of: id, in: room).transition(on: event)?.next { clients[id]?.states[room] = next }
-    }
-
-    private mutating func takeCredit(of id: String, now: Instant) -> Bool {
-        guard var client = clients[id] else { return false }
-        client.credit = min(client.credit + (now - client.at).seconds * limits.eventsPerSecond, limits.burst) - 1
-        client.at = now
-        clients[id] = client
-        return client.credit >= 0
     }
 }

@@ -2,7 +2,6 @@ package import HTTP
 import NIOHTTP1
 import SocketIO
 import Synchronization
-import Time
 
 /// One-to-one rooms for whoever speaks Socket.IO with an HTTP server. Close that server before the service is let go.
 package final class RoomService: Sendable {
@@ -11,6 +10,8 @@ package final class RoomService: Sendable {
         package var otherJoinedName = RoomEvent.OtherJoinedName.otherjoin
         /// Clients at once.
         package var mostClients = 4096
+        /// Requests of one network that wait for something to tell, at once.
+        package var mostHeldGets = 4096
         /// `Link` values of a room's page, such as `<stun:stun.example.net>; rel="ice-server"`; on the server's thread.
         package var iceServerLinks: @Sendable () -> [String] = { [] }
 
@@ -49,7 +50,9 @@ package final class RoomService: Sendable {
         // An offer of a browser has 10 kB at the most.
         settings.maxPayload = 100_000
         settings.mostWaiting = 1_000_000
-        let server = SocketServer(settings: settings, mostSessions: configuration.mostClients) { randomID() }
+        var limits = EngineLimits(sessions: configuration.mostClients)
+        limits.heldGets = configuration.mostHeldGets
+        let server = SocketServer(settings: settings, limits: limits, refusal: RoomServer.refusal) { randomID() }
         let rooms = Mutex(
             Rooms(
                 server: RoomServer(limits: configuration.limits),
@@ -57,8 +60,8 @@ package final class RoomService: Sendable {
                 note: note
             )
         )
-        sockets = SocketService(server, at: Self.path, of: http) { server, output, now in
-            rooms.withLock { $0.react(to: output, of: &server, now) }
+        sockets = SocketService(server, at: Self.path, of: http) { server, output, _ in
+            rooms.withLock { $0.react(to: output, of: &server) }
         }
     }
 
@@ -90,15 +93,15 @@ struct Rooms: Sendable {
         (self.server, self.otherJoinedName, self.note) = (server, otherJoinedName, note)
     }
 
-    mutating func react(to output: SocketServer.Output, of sockets: inout SocketServer, _ now: Instant) {
+    mutating func react(to output: SocketServer.Output, of sockets: inout SocketServer) {
         switch output {
         case .transport: break
-        case .connected(let client, _, let payload): server.connected(client, payload, now: now)
+        case .connected(let client, _, let payload): server.connected(client, payload)
         case .received(let client, let packet):
             if let id = packet.id, packet.kind == .event || packet.kind == .binaryEvent {
                 sockets.send(.acknowledgement(of: id, []), to: client)
             }
-            server.received(packet, from: client, now: now)
+            server.received(packet, from: client)
         case .disconnected(let client, _):
             blamed.remove(client)
             server.disconnected(client)

@@ -169,7 +169,12 @@ package final class SocketService<Server: SocketTransport>: Sendable {
     }
 
     private static func refusal(_ refusal: EngineServer.Refusal) -> HTTPResponse {
-        let status: HTTPResponseStatus = refusal == .tooManySessions ? .serviceUnavailable : .badRequest
+        let status: HTTPResponseStatus =
+            switch refusal {
+            case .tooManySessions: .serviceUnavailable
+            case .tooManyPackets: .tooManyRequests
+            default: .badRequest
+            }
         return HTTPResponse(status, ["Content-Type": "application/json"], body: refusal.body)
     }
 
@@ -187,7 +192,8 @@ package final class SocketService<Server: SocketTransport>: Sendable {
         EngineServer.Query(
             revision: request.queryValue("EIO"),
             transport: request.queryValue("transport"),
-            sid: request.queryValue("sid")
+            sid: request.queryValue("sid"),
+            network: ClientAddress(request.client).network
         )
     }
 }

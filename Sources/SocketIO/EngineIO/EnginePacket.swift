@@ -45,6 +45,14 @@ package enum EnginePacket: Sendable, Equatable {
         return .text([kind] + rest)
     }
 
+    /// Whether a client sends such packets in an open session.
+    var isOfClient: Bool {
+        switch self {
+        case .message, .pong, .close: true
+        case .open, .ping, .upgrade, .noop: false
+        }
+    }
+
     private var kind: UInt8 {
         switch self {
         case .open: UInt8(ascii: "0")
@@ -129,6 +137,9 @@ package struct EngineHandshake: Sendable, Equatable {
 package enum EnginePayload {
     private static let separator: UInt8 = 0x1E
     private static let binaryMark = UInt8(ascii: "b")
+
+    /// How many packets a body holds, if it holds packets.
+    static func packetCount(of body: [UInt8]) -> Int { body.reduce(1) { $1 == separator ? $0 + 1 : $0 } }
 
     /// The packets of a body, at least one; nil for a body that holds something else.
     package static func packets(of body: [UInt8]) -> [EnginePacket]? {

@@ -1,17 +1,18 @@
-import HeapModule
 package import Time
 
 /// All sessions of a server of Engine.IO, and the rules for requests that open or continue one. Sans-IO: after each call, do
 /// what `takeOutputs` says, and call `tick` when `nextDeadline` comes.
 package struct EngineServer: Sendable {
-    /// What a request or a WebSocket says of itself in its query.
+    /// What a request or a WebSocket says of itself in its query, and where it comes from.
     package struct Query: Sendable {
         package var revision: String?
         package var transport: String?
         package var sid: String?
+        /// A name of the network that the client is in: all clients of one share its limits.
+        package var network: String
 
-        package init(revision: String?, transport: String?, sid: String?) {
-            (self.revision, self.transport, self.sid) = (revision, transport, sid)
+        package init(revision: String?, transport: String?, sid: String?, network: String = "") {
+            (self.revision, self.transport, self.sid, self.network) = (revision, transport, sid, network)
         }
     }
 
@@ -26,8 +27,10 @@ package struct EngineServer: Sendable {
         case wrongMethod = 2
         case badRequest = 3
         case unsupportedRevision = 5
-        /// Its HTTP status is 503.
+        /// There are too many, or the client's network begins too many. Its HTTP status is 503.
         case tooManySessions = 6
+        /// The session has sent more than it may, and is over. Its HTTP status is 429. Node's server has no such refusal.
+        case tooManyPackets = 7
 
         package var body: [UInt8] {
             let message =
@@ -38,6 +41,7 @@ package struct EngineServer: Sendable {
                 case .badRequest: "Bad request"
                 case .unsupportedRevision: "Unsupported protocol version"
                 case .tooManySessions: "Too many sessions"
+                case .tooManyPackets: "Too many packets"
                 }
             return Array(#"{"code":\#(rawValue),"message":"\#(message)"}"#.utf8)
         }
@@ -58,45 +62,30 @@ package struct EngineServer: Sendable {
         case ended(sid: String, EngineSession.End)
     }
 
-    private struct Timer: Comparable, Sendable {
-        var at: Instant
-        var sid: String
-
-        static func < (left: Timer, right: Timer) -> Bool { left.at < right.at }
-    }
-
-    private struct Entry: Sendable {
-        var session: EngineSession
-        /// The one timer that counts: it is no later than the session's deadline.
-        var timerAt: Instant
-    }
-
     private let settings: EngineSession.Settings
-    private let mostSessions: Int
+    let limits: EngineLimits
     private let makeSID: @Sendable () -> String
-    private var sessions: [String: Entry] = [:]
-    /// Which session a request that is held, or a WebSocket, belongs to.
-    private var polls: [UInt64: String] = [:]
+    var sessions = EngineSessions()
+    var networks: NetworkUse
+    private var gets = HeldGets()
+    /// Which session a WebSocket belongs to.
     private var sockets: [UInt64: String] = [:]
-    /// One that counts for each session, and old ones.
-    private var timers = Heap<Timer>()
     private var outputs: [Output] = []
 
-    /// - Parameters:
-    ///   - mostSessions: at once.
-    ///   - makeSID: makes a name that nobody can guess.
+    /// - Parameter makeSID: makes a name that nobody can guess.
     package init(
         settings: EngineSession.Settings = .init(),
-        mostSessions: Int,
+        limits: EngineLimits,
         makeSID: @escaping @Sendable () -> String
     ) {
-        (self.settings, self.mostSessions, self.makeSID) = (settings, mostSessions, makeSID)
+        (self.settings, self.limits, self.makeSID) = (settings, limits, makeSID)
+        networks = NetworkUse(limits)
     }
 
     package var sessionCount: Int { sessions.count }
 
     /// When `tick` may have something to do; nil while there is no session.
-    package var nextDeadline: Instant? { timers.min?.at }
+    package var nextDeadline: Instant? { sessions.nextDeadline }
 
     package mutating func takeOutputs() -> [Output] {
         defer { outputs = [] }
@@ -111,31 +100,45 @@ package struct EngineServer: Sendable {
         guard query.transport == "polling" else { return act(.refuse(request: request, .badRequest)) }
         guard let sid = query.sid else {
             guard method == .get else { return act(.refuse(request: request, .wrongMethod)) }
-            guard sessions.count < mostSessions else {
+            guard mayOpen(from: query.network, now: now) else {
                 return act(.refuse(request: request, .tooManySessions))
             }
             let sid = makeSID()
-            polls[request] = sid
-            return open(EngineSession(sid: sid, settings: settings, poll: request, now: now))
+            gets.add(request, of: sid, from: query.network)
+            let session = EngineSession(sid: sid, settings: settings, poll: request, now: now)
+            return open(session, from: query.network, now: now)
         }
         guard sessions[sid]?.session.isPolling ?? false, method != .other else {
             return act(.refuse(request: request, .badRequest))
         }
         if method == .get {
-            polls[request] = sid
+            gets.add(request, of: sid, from: query.network)
             change(sid) { $0.poll(request) }
+            if gets.count(of: query.network) > limits.heldGets, let oldest = gets.oldestSID(of: query.network) {
+                change(oldest) { $0.releasePoll() }
+            }
         } else {
-            let isInOrder = change(sid) { $0.post(body, now: now) }
-            act(
-                isInOrder ?? false
-                    ? .answer(request: request, body: Array("ok".utf8)) : .refuse(request: request, .badRequest)
-            )
+            receive(body, postedTo: sid, request: request, now: now)
         }
+    }
+
+    private mutating func receive(_ body: [UInt8], postedTo sid: String, request: UInt64, now: Instant) {
+        let cost = EngineLimits.cost(ofPackets: EnginePayload.packetCount(of: body), size: body.count)
+        guard pay(cost, by: sid, now: now) else {
+            close(sid, .flooded)
+            return act(.refuse(request: request, .tooManyPackets))
+        }
+        let isInOrder = change(sid) { $0.post(body, now: now) }
+        act(
+            isInOrder ?? false
+                ? .answer(request: request, body: Array("ok".utf8)) : .refuse(request: request, .badRequest)
+        )
     }
 
     /// A GET that is held will not be read.
     package mutating func abort(request: UInt64, now: Instant) {
-        guard let sid = polls.removeValue(forKey: request) else { return }
+        guard let sid = gets.sid(of: request) else { return }
+        gets.remove(request)
         change(sid) { $0.abort(poll: request) }
     }
 
@@ -143,24 +146,29 @@ package struct EngineServer: Sendable {
     package func refusal(ofSocket query: Query) -> Refusal? {
         if let refusal = refusal(of: query) { return refusal }
         if query.transport != "websocket" { return .badRequest }
-        return query.sid == nil && sessions.count >= mostSessions ? .tooManySessions : nil
+        return query.sid == nil && !hasRoom(for: query.network) ? .tooManySessions : nil
     }
 
-    /// A WebSocket that was not refused is open.
+    /// A WebSocket that was not refused is open. It is closed if the client's network begins too many sessions.
     package mutating func open(socket: UInt64, _ query: Query, now: Instant) {
         if let sid = query.sid {
             guard sessions[sid] != nil else { return act(.close(socket: socket)) }
             sockets[socket] = sid
             change(sid) { $0.open(socket: socket, now: now) }
         } else {
+            guard mayOpen(from: query.network, now: now) else { return act(.close(socket: socket)) }
             let sid = makeSID()
             sockets[socket] = sid
-            open(EngineSession(sid: sid, settings: settings, socket: socket, now: now))
+            let session = EngineSession(sid: sid, settings: settings, socket: socket, now: now)
+            open(session, from: query.network, now: now)
         }
     }
 
     package mutating func receive(_ frame: EngineMessage, on socket: UInt64, now: Instant) {
         guard let sid = sockets[socket] else { return }
+        guard pay(EngineLimits.cost(ofPackets: 1, size: frame.size), by: sid, now: now) else {
+            return close(sid, .flooded)
+        }
         change(sid) { $0.receive(frame, on: socket, now: now) }
     }
 
@@ -177,51 +185,41 @@ package struct EngineServer: Sendable {
 
     // MARK: - What the server does
 
-    package mutating func send(_ message: EngineMessage, to sid: String) { change(sid) { $0.send(message) } }
+    package mutating func send(_ message: EngineMessage, to sid: String) {
+        change(sid) { $0.send(message) }
+        boundKept()
+    }
 
     package mutating func close(_ sid: String, _ reason: EngineSession.End = .closedByServer) {
         change(sid) { $0.close(reason) }
     }
 
     package mutating func tick(now: Instant) {
-        while let timer = timers.min, timer.at <= now {
-            timers.removeMin()
-            guard sessions[timer.sid]?.timerAt == timer.at else { continue }
-            change(timer.sid) { $0.tick(now: now) }
-            if let deadline = sessions[timer.sid]?.session.nextDeadline { setTimer(of: timer.sid, at: deadline) }
+        while let sid = sessions.takeDue(now: now) {
+            change(sid) { $0.tick(now: now) }
+            sessions.setTimer(of: sid)
         }
     }
 
     private mutating func act(_ action: Action) { outputs.append(.transport(action)) }
 
-    private mutating func open(_ session: EngineSession) {
-        guard let deadline = session.nextDeadline else { return }
-        sessions[session.sid] = Entry(session: session, timerAt: deadline)
-        setTimer(of: session.sid, at: deadline)
+    private mutating func open(_ session: EngineSession, from network: String, now: Instant) {
+        sessions.add(session, from: network, limits, now: now)
+        networks.sessionBegan(network, now: now)
         outputs.append(.opened(sid: session.sid))
         change(session.sid) { _ in }
     }
 
-    private mutating func setTimer(of sid: String, at deadline: Instant) {
-        sessions[sid]?.timerAt = deadline
-        timers.insert(Timer(at: deadline, sid: sid))
-    }
-
     @discardableResult
-    private mutating func change<Result>(_ sid: String, _ body: (inout EngineSession) -> Result) -> Result? {
-        guard let slot = sessions.index(forKey: sid) else { return nil }
-        // In place, so that nothing that waits is copied.
-        let result = body(&sessions.values[slot].session)
-        let outputs = sessions.values[slot].session.takeOutputs()
-        let entry = sessions.values[slot]
-        if let deadline = entry.session.nextDeadline, deadline < entry.timerAt { setTimer(of: sid, at: deadline) }
+    mutating func change<Result>(_ sid: String, _ body: (inout EngineSession) -> Result) -> Result? {
+        guard let (result, outputs) = sessions.change(sid, body) else { return nil }
         for output in outputs {
             switch output {
             case .answer(let poll, let body):
-                polls[poll] = nil
+                gets.remove(poll)
                 act(.answer(request: poll, body: body))
             case .refuse(let poll):
-                polls[poll] = nil
+                gets.remove(poll)
                 act(.refuse(request: poll, .badRequest))
             case .send(let message, let socket): act(.send(message, socket: socket))
             case .close(let socket):
@@ -229,7 +227,7 @@ package struct EngineServer: Sendable {
                 act(.close(socket: socket))
             case .received(let message): self.outputs.append(.received(message, sid: sid))
             case .ended(let end):
-                sessions[sid] = nil
+                if let network = sessions.remove(sid) { networks.sessionEnded(network) }
                 self.outputs.append(.ended(sid: sid, end))
             }
         }

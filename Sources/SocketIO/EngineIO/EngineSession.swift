@@ -39,6 +39,10 @@ package struct EngineSession: Sendable {
         case silent
         /// Too much waited for the client.
         case slow
+        /// The client sent more than it may.
+        case flooded
+        /// The client made nothing of the session in time.
+        case unused
     }
 
     private enum Transport {
@@ -70,9 +74,9 @@ package struct EngineSession: Sendable {
     private let settings: Settings
     private var transport: Transport
     private var heartbeat: Heartbeat
-    /// For the next poll, or the WebSocket that takes over.
-    private var waiting: [EnginePacket] = []
-    private var waitingSize = 0
+    private var waiting = WaitingPackets()
+    /// The session ends then.
+    private var expiry: Instant?
     private var outputs: [Output] = []
 
     /// A session that a GET opens: the handshake waits for it.
@@ -100,6 +104,9 @@ package struct EngineSession: Sendable {
         send(.open(handshake))
     }
 
+    /// Bytes that are kept until the client takes them.
+    var waitingSize: Int { waiting.size }
+
     package var isEnded: Bool {
         if case .ended = transport { true } else { false }
     }
@@ -111,11 +118,8 @@ package struct EngineSession: Sendable {
 
     /// When `tick` has something to do; nil when the session is over.
     package var nextDeadline: Instant? {
-        switch transport {
-        case .ended: nil
-        case .polling(_, let candidate?): min(heartbeat.deadline, candidate.deadline)
-        case .polling, .webSocket: heartbeat.deadline
-        }
+        let candidate: Instant? = if case .polling(_, let candidate?) = transport { candidate.deadline } else { nil }
+        return isEnded ? nil : earliest(heartbeat.deadline, candidate, expiry)
     }
 
     package mutating func takeOutputs() -> [Output] {
@@ -130,14 +134,20 @@ package struct EngineSession: Sendable {
         switch transport {
         case .polling(nil, let candidate):
             transport = .polling(poll: poll, candidate: candidate)
-            if waiting.isEmpty, candidate?.isProbed ?? false { waiting = [.noop] }
-            flush()
+            if waiting.isEmpty, candidate?.isProbed ?? false { releasePoll() } else { flush() }
         case .polling:
             outputs.append(.refuse(poll: poll))
             end(.protocolViolated)
         case .webSocket, .ended:
             outputs.append(.refuse(poll: poll))
         }
+    }
+
+    /// Answers the GET that is held with nothing.
+    package mutating func releasePoll() {
+        guard case .polling(let poll?, let candidate) = transport else { return }
+        outputs.append(.answer(poll: poll, body: EnginePayload.body(of: [.noop])))
+        transport = .polling(poll: nil, candidate: candidate)
     }
 
     /// The client gives up a GET that is held.
@@ -149,8 +159,8 @@ package struct EngineSession: Sendable {
 
     /// A POST comes. Returns whether it is in order; else the session is over.
     package mutating func post(_ body: [UInt8], now: Instant) -> Bool {
-        guard case .polling = transport, let packets = EnginePayload.packets(of: body),
-            packets.allSatisfy(\.isOfClient)
+        guard case .polling = transport, body.count <= settings.maxPayload,
+            let packets = EnginePayload.packets(of: body), packets.allSatisfy(\.isOfClient)
         else {
             end(.protocolViolated)
             return false
@@ -228,7 +238,11 @@ package struct EngineSession: Sendable {
 
     package mutating func close(_ reason: End = .closedByServer) { end(reason) }
 
+    /// The session ends at an instant, unless another one is set before, or none.
+    package mutating func expire(at instant: Instant?) { expiry = instant }
+
     package mutating func tick(now: Instant) {
+        if let expiry, expiry <= now { return end(.unused) }
         if case .polling(let poll, let candidate?) = transport, candidate.deadline <= now {
             transport = .polling(poll: poll, candidate: nil)
             outputs.append(.close(socket: candidate.socket))
@@ -247,9 +261,8 @@ package struct EngineSession: Sendable {
         case .webSocket(let socket): outputs.append(.send(packet.frame, socket: socket))
         case .polling:
             waiting.append(packet)
-            waitingSize += EnginePayload.size(of: packet)
             flush()
-            if waitingSize > settings.mostWaiting { end(.slow) }
+            if waiting.size > settings.mostWaiting { end(.slow) }
         case .ended: break
         }
     }
@@ -258,13 +271,12 @@ package struct EngineSession: Sendable {
         guard !waiting.isEmpty else { return }
         switch transport {
         case .polling(let poll?, let candidate):
-            outputs.append(.answer(poll: poll, body: EnginePayload.body(of: waiting)))
+            outputs.append(.answer(poll: poll, body: EnginePayload.body(of: waiting.takeAnswer())))
             transport = .polling(poll: nil, candidate: candidate)
         case .webSocket(let socket):
-            for packet in waiting { outputs.append(.send(packet.frame, socket: socket)) }
+            for packet in waiting.takeAll() { outputs.append(.send(packet.frame, socket: socket)) }
         case .polling, .ended: return
         }
-        (waiting, waitingSize) = ([], 0)
     }
 
     /// Ends the session; the client learns it by whatever it can be told by.
@@ -273,24 +285,14 @@ package struct EngineSession: Sendable {
         case .polling(let poll, let candidate):
             if let poll {
                 let last: EnginePacket = reason == .closedByClient ? .noop : .close
-                outputs.append(.answer(poll: poll, body: EnginePayload.body(of: waiting + [last])))
+                outputs.append(.answer(poll: poll, body: EnginePayload.body(of: waiting.takeAll() + [last])))
             }
             if let candidate { outputs.append(.close(socket: candidate.socket)) }
         case .webSocket(let socket): outputs.append(.close(socket: socket))
         case .ended: return
         }
         transport = .ended
-        waiting = []
+        waiting = WaitingPackets()
         outputs.append(.ended(reason))
-    }
-}
-
-extension EnginePacket {
-    /// Whether a client sends such packets in an open session.
-    fileprivate var isOfClient: Bool {
-        switch self {
-        case .message, .pong, .close: true
-        case .open, .ping, .upgrade, .noop: false
-        }
     }
 }

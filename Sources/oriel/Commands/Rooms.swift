@@ -58,6 +58,9 @@ struct Rooms: ParsableCommand {
         configuration.otherJoinedName = otherJoined
         configuration.mostClients = maxClients
         configuration.iceServerLinks = iceServerLinks
+        let limits = limits
+        // The other half remains for those who come from elsewhere.
+        configuration.mostHeldGets = limits.connections / 2
         let http = HTTPServer(limits: limits)
         defer { http.close() }
         let rooms = RoomService(configuration, of: http) { Console.note("\($0)") }

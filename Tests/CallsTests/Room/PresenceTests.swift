@@ -44,7 +44,7 @@ import Time
 
         private static func makeServer(_ number: Int) -> SocketServer {
             let count = Mutex(0)
-            return SocketServer(mostSessions: 100) {
+            return SocketServer(limits: EngineLimits(sessions: 100)) {
                 count.withLock { count in
                     count += 1
                     return "\(number)-\(count)"
@@ -116,7 +116,7 @@ import Time
                 let outputs = simulation.takeServerOutputs()
                 for output in outputs {
                     var rooms = rooms
-                    simulation.changeServer { server, now in rooms.react(to: output, of: &server, now) }
+                    simulation.changeServer { server, _ in rooms.react(to: output, of: &server) }
                     self.rooms = rooms
                 }
                 var isQuiet = outputs.isEmpty

@@ -64,7 +64,7 @@ struct RoomMeeting {
     mutating func connect(_ member: Int) {
         connections += 1
         members[member].id = "\(member)-\(connections)"
-        server.connected(members[member].id, nil, now: now)
+        server.connected(members[member].id, nil)
         change(member) { session, _ in session.connected() }
     }
 
@@ -84,7 +84,7 @@ struct RoomMeeting {
     }
 
     mutating func say(_ message: RoomMessage, by member: Int) {
-        server.received(RoomEvent.message(room: "r", message.data).packet(), from: members[member].id, now: now)
+        server.received(RoomEvent.message(room: "r", message.data).packet(), from: members[member].id)
         deliver()
     }
 
@@ -135,7 +135,7 @@ struct RoomMeeting {
     private mutating func perform(_ output: RoomSession.Output, of member: Int) {
         switch output {
         case .emit(let event):
-            server.received(event.packet(), from: members[member].id, now: now)
+            server.received(event.packet(), from: members[member].id)
             deliver()
         case .openPeer: members[member].hasPeer = true
         case .closePeer: closePeer(of: member)

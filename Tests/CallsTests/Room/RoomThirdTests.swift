@@ -229,17 +229,17 @@ import WebRTC
         limits.capacity = capacity
         var server = RoomServer(limits: limits)
         for client in ["a", "b"] {
-            server.connected(client, nil, now: .seconds(1))
-            server.received(RoomEvent.join(room: "r").packet(), from: client, now: .seconds(1))
+            server.connected(client, nil)
+            server.received(RoomEvent.join(room: "r").packet(), from: client)
         }
         _ = server.takeOutputs()
         let message = RoomEvent.message(room: "r", JSONText(1)).packet()
-        server.received(message, from: "a", now: .seconds(1))
+        server.received(message, from: "a")
         let named: [RoomServer.Output] = [.send(.sender(room: "r", id: "a"), client: "b")]
         #expect(server.takeOutputs() == (capacity > 2 ? named : []) + [.relay(message, client: "b")])
         #expect(RoomEvent(RoomEvent.sender(room: "r", id: "a").packet()) == .sender(room: "r", id: "a"))
         // No client may say so.
-        server.received(RoomEvent.sender(room: "r", id: "b").packet(), from: "a", now: .seconds(1))
+        server.received(RoomEvent.sender(room: "r", id: "b").packet(), from: "a")
         #expect(server.takeOutputs() == [.ignored(client: "a", "an event that no client sends")])
     }
 

@@ -1,0 +1,61 @@
+import Time
+
+/// How much clients may ask of a server: each session, all sessions of one network, and all clients together.
+///
+/// Work is counted in credits. A packet costs one, and one more for each 2,048 bytes: what a server does for a packet grows with
+/// both. Whoever begins anew has the credits of its session again, but not those of its network.
+package struct EngineLimits: Sendable {
+    /// A token bucket: so many credits at once, and so many more each second.
+    package struct Rate: Sendable {
+        package var burst: Double
+        package var perSecond: Double
+
+        package init(burst: Double, perSecond: Double) { (self.burst, self.perSecond) = (burst, perSecond) }
+    }
+
+    /// Sessions at once.
+    package var sessions: Int
+    /// Sessions that a network may begin. Each connect to a namespace but a session's first counts as one.
+    package var begins: Rate
+    /// Packets of a session. One that sends more is ended.
+    package var packets = Rate(burst: 500, perSecond: 200)
+    /// Packets of a session that cost its network nothing.
+    package var quietPackets = Rate(burst: 16, perSecond: 2)
+    /// All other packets of a network's sessions together.
+    package var packetsOfNetwork = Rate(burst: 4000, perSecond: 2000)
+    /// GETs of a network that are held at once, at least 1. For one more, the one that has been held longest is answered.
+    package var heldGets: Int
+    /// Bytes kept for all sessions together: those that wait for a client's next request, and packets that lack a part.
+    package var keptBytes = 4_000_000
+
+    package init(sessions: Int) {
+        self.sessions = sessions
+        begins = Rate(burst: max(16, Double(sessions) / 2), perSecond: 50)
+        heldGets = max(1, sessions)
+    }
+
+    private static let bytesOfOneCredit = 2048
+
+    /// - Parameter size: bytes of all packets together.
+    static func cost(ofPackets count: Int, size: Int) -> Double { Double(count + size / bytesOfOneCredit) }
+}
+
+/// Credits that are spent, and come back with time.
+struct CreditBudget: Sendable {
+    private let rate: EngineLimits.Rate
+    private var credits: Double
+    private var at: Instant
+
+    init(_ rate: EngineLimits.Rate, now: Instant) {
+        (self.rate, credits, at) = (rate, rate.burst, now)
+    }
+
+    /// Takes credits if there are as many, and tells whether.
+    mutating func take(_ cost: Double, now: Instant) -> Bool {
+        credits = min(credits + (max(now, at) - at).seconds * rate.perSecond, rate.burst)
+        at = max(now, at)
+        guard cost <= credits else { return false }
+        credits -= cost
+        return true
+    }
+}

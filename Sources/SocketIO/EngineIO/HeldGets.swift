@@ -1,0 +1,51 @@
+import DequeModule
+
+/// The GETs that a server holds until there is something to tell, and in which order those of each network came.
+struct HeldGets: Sendable {
+    private struct Owner: Sendable {
+        var sid: String
+        var network: String
+    }
+
+    private struct Line: Sendable {
+        var count = 0
+        /// The oldest first. Some of them are held no more.
+        var requests = Deque<UInt64>()
+    }
+
+    private var owners: [UInt64: Owner] = [:]
+    private var lines: [String: Line] = [:]
+
+    /// The session of a GET that is held.
+    func sid(of request: UInt64) -> String? { owners[request]?.sid }
+
+    /// How many GETs of a network are held.
+    func count(of network: String) -> Int { lines[network]?.count ?? 0 }
+
+    mutating func add(_ request: UInt64, of sid: String, from network: String) {
+        owners[request] = Owner(sid: sid, network: network)
+        lines[network, default: Line()].count += 1
+        lines[network]?.requests.append(request)
+    }
+
+    mutating func remove(_ request: UInt64) {
+        guard let network = owners.removeValue(forKey: request)?.network, let count = lines[network]?.count else {
+            return
+        }
+        if count == 1 { return lines[network] = nil }
+        lines[network]?.count = count - 1
+        if let waiting = lines[network]?.requests.count, waiting > 2 * count + 32 {
+            let owners = owners
+            lines[network]?.requests.removeAll { owners[$0] == nil }
+        }
+    }
+
+    /// The session of the GET of a network that has been held longest.
+    mutating func oldestSID(of network: String) -> String? {
+        while let first = lines[network]?.requests.first {
+            if let owner = owners[first] { return owner.sid }
+            lines[network]?.requests.removeFirst()
+        }
+        return nil
+    }
+}
