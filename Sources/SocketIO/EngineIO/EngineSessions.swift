@@ -77,7 +77,7 @@ struct EngineSessions: Sendable {
 
     /// Takes credits of a session.
     ///
-    /// - Returns: Of which the session's network must pay as many; nil if the session has spent too many.
+    /// - Returns: The credits that the session's network pays for it, and that network; nil if the session has too few.
     mutating func pay(_ cost: Double, by sid: String, now: Instant) -> (cost: Double, network: String)? {
         guard let slot = entries.index(forKey: sid), entries.values[slot].packets.take(cost, now: now) else {
             return nil

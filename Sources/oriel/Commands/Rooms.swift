@@ -59,8 +59,8 @@ struct Rooms: ParsableCommand {
         configuration.mostClients = maxClients
         configuration.iceServerLinks = iceServerLinks
         let limits = limits
-        // The other half remains for those who come from elsewhere.
-        configuration.mostHeldGets = limits.connections / 2
+        // Clients that poll send by other connections, and networks beside this one have some, too.
+        configuration.mostHeldGets = max(limits.connections / 4, 16)
         let http = HTTPServer(limits: limits)
         defer { http.close() }
         let rooms = RoomService(configuration, of: http) { Console.note("\($0)") }
