@@ -106,7 +106,7 @@ struct KnownVisitors {
         var entries = try load()
         body(&entries)
         let text = try entries.map { try json($0) + "\n" }.joined()
-        try OutputFile.replace(path) { try OutputFile.open($0, O_TRUNC).write(text) }
+        try OutputFile.replace(path) { file in try file.write(text) }
     }
 
     /// Makes the folder of the file, unless it is there.

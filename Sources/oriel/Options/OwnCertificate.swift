@@ -59,7 +59,7 @@ struct OwnCertificate {
         let part = "\(path).\(getpid()).part"
         defer { unlink(part) }
         do throws(SystemError) {
-            try OutputFile.open(part, O_TRUNC).write(made.pem)
+            try OutputFile.openNew(part).write(made.pem)
             try check("rename") { place(part) }
         } catch {
             throw OutputFile.failure(path, error.reason)

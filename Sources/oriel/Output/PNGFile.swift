@@ -1,6 +1,7 @@
 import CPNG
 import Glibc
 import Pixels
+import Posix
 
 /// Writes pictures as PNG, by libpng's simplified interface.
 enum PNGFile {
@@ -9,10 +10,16 @@ enum PNGFile {
     ///   - path: replaced in one step if it is there.
     static func write(rgb: [UInt8], size: PixelSize, to path: String) throws {
         var image = image(rgb, size)
-        try OutputFile.replace(path) { target in
-            if png_image_write_to_file(&image, target, 0, rgb, 0, nil) == 0 {
-                throw OutputFile.failure(path, message(of: image))
+        try OutputFile.replace(path) { file in
+            let raw = file.raw
+            guard let stream = fdopen(try check("dup") { fcntl(raw, F_DUPFD_CLOEXEC, 3) }, "wb") else {
+                throw SystemError("fdopen")
             }
+            let isWritten = png_image_write_to_stdio(&image, stream, 0, rgb, 0, nil) != 0
+            // The last bytes leave its buffer now.
+            let isClosed = fclose(stream) == 0
+            guard isWritten else { throw OutputFile.failure(path, message(of: image)) }
+            guard isClosed else { throw SystemError("fclose") }
         }
     }
 

@@ -118,7 +118,7 @@ enum SessionDescriptionFile {
             Console.emit(description + "\n")
             return
         }
-        try OutputFile.replace(path) { try OutputFile.open($0, O_TRUNC).write(description) }
+        try OutputFile.replace(path) { file in try file.write(description) }
         Console.note("watch it with: ffplay -protocol_whitelist file,udp,rtp -flags low_delay -fpsprobesize 0 \(path)")
     }
 }
