@@ -32,6 +32,7 @@ static void become(const struct posix_program *program, pid_t parent) {
     int moved[FIRST_FREE];
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0) return;
+    if (program->rules >= 0 && posix_landlock_enter(program->rules) != 0) return;
     for (int index = 0; index < program->count; index++) {
         int source = program->descriptors[index] < 0 ? null : program->descriptors[index];
         moved[index] = fcntl(source, F_DUPFD_CLOEXEC, FIRST_FREE);

@@ -49,13 +49,15 @@ package final class ChildProcess {
     ///   - inherited: the names of this program's variables that the program gets; nil for all.
     ///   - environment: variables on top of those.
     ///   - descriptors: the descriptors that the program gets as 0, 1, and so on, 16 at the most; nil for `/dev/null`.
+    ///   - rules: those of `Sandbox.fileRules`, by which the program is bound beside those of this process; nil for no others.
     package init(
         _ path: String,
         arguments: [String],
         inheriting inherited: Set<String>? = nil,
         environment: [String: String] = [:],
         descriptors: [Int32?],
-        tie: Tie
+        tie: Tie,
+        boundBy rules: Int32? = nil
     ) throws(SystemError) {
         var argv = arguments.map { strdup($0) } + [nil]
         var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0)=\($1)") }
@@ -79,7 +81,8 @@ package final class ChildProcess {
                             variables: variables.baseAddress!,
                             descriptors: raw.baseAddress,
                             count: Int32(raw.count),
-                            tie: tie.raw
+                            tie: tie.raw,
+                            rules: rules ?? -1
                         )
                         return posix_start(&child, &program)
                     }

@@ -3,7 +3,7 @@ import Glibc
 
 /// Gives up for ever the rights that a process does not need: an attacker who takes it over gains little.
 package struct Sandbox: Sendable {
-    /// The only folder below which files may be written; nil for none.
+    /// The only folder below which files may be written, and no symbolic links made; nil for none.
     package var writable: String?
     /// The paths below which files may be read, beside `writable` and those of the system; nil for all paths.
     package var readable: [String]?
@@ -56,16 +56,31 @@ package struct Sandbox: Sendable {
     package func restrictFiles(report: (String) -> Void) throws(SystemError) {
         // Where this is refused, so are the calls below.
         _ = posix_no_new_privileges()
+        guard let rules = try fileRules(report: report) else { return }
+        if posix_landlock_enter(rules.raw) != 0 { try tolerate("landlock", errno, report) }
+    }
+
+    /// The rules by which `restrictFiles` binds this process, for a program that `ChildProcess` starts.
+    ///
+    /// - Parameter report: gets a sentence if the kernel, or the container around it, offers no Landlock.
+    /// - Returns: nil in that case.
+    package func fileRules(report: (String) -> Void) throws(SystemError) -> FileDescriptor? {
         let version = posix_landlock_version()
-        guard version > 0 else { return try tolerate("landlock", version == 0 ? ENOSYS : errno, report) }
+        guard version > 0 else {
+            try tolerate("landlock", version == 0 ? ENOSYS : errno, report)
+            return nil
+        }
         var files: LandlockFiles = startsPrograms ? .changing : [.changing, .execute]
         if readable != nil { files.insert(.reading) }
         let (network, scopes) = unused(version)
         let raw = posix_landlock_create(files.intersection(.known(version)).rawValue, network, scopes)
-        guard raw >= 0 else { return try tolerate("landlock", errno, report) }
+        guard raw >= 0 else {
+            try tolerate("landlock", errno, report)
+            return nil
+        }
         let rules = FileDescriptor(taking: raw)
         if let writable {
-            let allowed = files.intersection(.known(version)).subtracting([.execute, .devices])
+            let allowed = files.intersection(.known(version)).subtracting([.execute, .devices, .symbolicLinks])
             try allow(allowed, below: try open(writable), in: rules)
         }
         // What programs are given for what they need not hear or say.
@@ -76,7 +91,7 @@ package struct Sandbox: Sendable {
                 if let place = try? open(path) { try allow(.reading, below: place, in: rules) }
             }
         }
-        if posix_landlock_enter(raw) != 0 { try tolerate("landlock", errno, report) }
+        return rules
     }
 
     /// Refuses by seccomp, for all threads, what Landlock does not: to start programs and touch other processes, to open sockets
@@ -147,6 +162,8 @@ private struct LandlockFiles: OptionSet {
     static let reading: Self = [Self(rawValue: 1 << 2), .readFolder]
     static let truncate = Self(rawValue: 1 << 14)
     static let ioctlDevice = Self(rawValue: 1 << 15)
+    /// Making symbolic links, which would lead other processes of this user elsewhere.
+    static let symbolicLinks = Self(rawValue: 1 << 12)
     /// Making device files, and asking something of devices.
     static let devices: Self = [Self(rawValue: 1 << 6), Self(rawValue: 1 << 11), .ioctlDevice]
     /// Writing a file, removing folders and files, making anything, and what later kernels added.

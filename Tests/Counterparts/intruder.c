@@ -218,11 +218,23 @@ static void miss_network(void) {
     TRY("netlink", "", socket(AF_NETLINK, SOCK_RAW, 0));
 }
 
-/* One that asks a person has the bus and the terminal, and a file of those who are known. */
+/* One that may write a folder: nothing in it leads elsewhere. */
+static void use_folder(const char *own, const char *outside) {
+    char *file = path(own, "file"), *link = path(own, "link");
+    TRY("own:write", "", open(file, O_RDWR | O_CREAT, 0600));
+    TRY("own:remove", "", unlink(file));
+    TRY("symlink", "own", symlink(outside, link));
+}
+
+/* One that asks a person has the bus and the terminal, and the folder of those who are known. */
 static void intrude_asker(const char *outside, const char *own) {
     TRY("own:unix", "", socket(AF_UNIX, SOCK_STREAM, 0));
-    TRY("own:read", "", open(outside, O_RDONLY));
-    if (own) TRY("own:write", "", open(path(own, "file"), O_WRONLY | O_CREAT, 0600));
+    TRY("read", "outside", open(outside, O_RDONLY));
+    TRY("list", "shared-memory", opendir("/dev/shm") ? 0 : -1);
+    /* The key of TLS stands beside that folder. */
+    TRY("read", "key", open(path(own, "../https.pem"), O_RDONLY));
+    TRY("write", "key", open(path(own, "../https.pem"), O_WRONLY));
+    TRY("create", "state", open(path(own, "../file"), O_WRONLY | O_CREAT, 0600));
     char *beside;
     if (asprintf(&beside, "%s.beside", outside) < 0) abort();
     TRY("create", "beside", open(beside, O_WRONLY | O_CREAT, 0600));
@@ -255,9 +267,11 @@ static void intrude(void) {
     if (folder || getenv("ORIEL_INTRUDER_LISTENS") || shows || (reads && !asks)) intrude_sender(outside);
     if (folder) use_network();
     bool hears = getenv("ORIEL_INTRUDER_HEARS");
+    const char *own = getenv("ORIEL_INTRUDER_OWN");
     if (hears) intrude_hearer(outside);
     if (shows || reads || hears) miss_network();
-    if (asks) intrude_asker(outside, getenv("ORIEL_INTRUDER_OWN"));
+    if (asks && own) intrude_asker(outside, own);
+    if (own) use_folder(own, outside);
     dprintf(2, "intruder done 0\n");
 }
 

@@ -84,14 +84,57 @@ extension ProgramTests {
             let state = try TemporaryDirectory()
             let environment = [
                 "ORIEL_INTRUDER_MINE": folder.file("mine"), "ORIEL_INTRUDER_READS": "1", "ORIEL_INTRUDER_ASKS": "1",
-                "ORIEL_INTRUDER_OWN": state.file("oriel"), "XDG_STATE_HOME": state.path, "DBUS_SESSION_BUS_ADDRESS": "",
-                "XDG_RUNTIME_DIR": "",
+                "ORIEL_INTRUDER_OWN": state.file("oriel/visitors"), "XDG_STATE_HOME": state.path,
+                "DBUS_SESSION_BUS_ADDRESS": "", "XDG_RUNTIME_DIR": "",
             ]
+            try makeKey(in: state)
             let input = try Pipe()
             try Posix.write("\n", to: input.writing.raw)
             let tries = try intrude(["ask"], environment, input: input.reading.raw)
-            #expect(tries.contains("own:write") && tries.contains("end:parent") && tries.count > 35)
-            #expect(access(state.file("oriel/file"), F_OK) == 0)
+            #expect(tries.contains("own:write") && tries.contains("end:parent") && tries.count > 40)
+            #expect(tries.contains("read:key"))
+        }
+
+        /// A program that passes for notify-send has the click of a person, but no file of theirs.
+        @Test func whatShowsNotificationsReachesLess() throws {
+            let (state, programs) = (try TemporaryDirectory(), try TemporaryDirectory())
+            try makeKey(in: state)
+            let visitors = state.file("oriel/visitors")
+            let script = """
+                #!/bin/sh
+                verdict=accept
+                (cat "$0" /etc/passwd > /dev/null) || verdict=reject
+                for file in \(folder.file("outside")) \(state.file("oriel/https.pem")); do
+                    if (: < $file) || (: >> $file); then verdict=reject; fi
+                done
+                if (: > \(visitors)/known) || [ ! -d \(visitors) ]; then verdict=reject; fi
+                echo $verdict
+                """
+            try FileDescriptor.open(programs.file("notify-send"), O_WRONLY | O_CREAT).write(script)
+            chmod(programs.file("notify-send"), 0o755)
+            let input = try Pipe()
+            let process = try Subprocess(
+                [Programs.orielOfTests, "ask"],
+                environment: [
+                    "PATH": "\(programs.path):/usr/bin:/bin", "XDG_STATE_HOME": state.path,
+                    "DBUS_SESSION_BUS_ADDRESS": "unix:path=/none",
+                ],
+                input: input.reading.raw
+            )
+            let knock = #"{"knocked":{"_0":{"id":7,"name":"Ann","note":"","address":"192.0.2.1"}}}"#
+            try Posix.write(knock + "\n", to: input.writing.raw)
+            try wait(until: "it answers: \(process.errorOutput)") {
+                if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
+                return process.output.contains("7")
+            }
+            #expect(process.output.contains("accept"), "\(process.output)")
+            process.stop()
+        }
+
+        /// The key of TLS, where Oriel keeps it.
+        private func makeKey(in state: TemporaryDirectory) throws {
+            mkdir(state.file("oriel"), 0o700)
+            try FileDescriptor.open(state.file("oriel/https.pem"), O_WRONLY | O_CREAT).write("a secret")
         }
 
         @Test func aCaptureProcessReachesNothingElse() throws {

@@ -30,7 +30,7 @@ import Testing
         #expect(try known.remove { _ in true } == 0)
         #expect(access(home.file(".local"), F_OK) != 0, "nothing is made in vain")
         for (key, name) in zip(Self.keys, ["Ann", "\u{1B}\"Bob\n", "Ann"]) { try known.add(key: key, name: name) }
-        #expect(known.path == home.file(".local/state/oriel/known"))
+        #expect(known.path == home.file(".local/state/oriel/visitors/known"))
         #expect(try known.load().map(\.name) == ["Ann", "\u{1B}\"Bob\n", "Ann"])
         #expect(try known.load().map(\.key) == Self.keys)
         #expect(try text().split(separator: "\n").count == 3)
@@ -93,10 +93,47 @@ import Testing
         #expect(try Set(known.load().map(\.name)) == Set((0..<20).map { "\($0)" }))
     }
 
+    /// The file of earlier versions stands beside the certificate's key.
+    @Test func theFileOfEarlierVersionsIsMoved() throws {
+        let former = home.file(".local/state/oriel/known")
+        func makeFormer(name: String) throws {
+            try FileDescriptor.open(former, O_WRONLY | O_CREAT | O_EXCL)
+                .write("{\"key\":\"\(Self.keys[1])\",\"name\":\"\(name)\",\"since\":\"2026-01-01T00:00:00Z\"}\n")
+        }
+        try known.add(key: Self.keys[0], name: "Ann")
+        try known.removeAll()
+        try makeFormer(name: "Bob")
+        #expect(try known.load().map(\.name) == ["Bob"])
+        #expect(access(former, F_OK) != 0 && access(known.path, F_OK) == 0)
+        // One that is made later does not count, and does not come back when all are forgotten.
+        try makeFormer(name: "Eve")
+        try known.add(key: Self.keys[0], name: "Ann")
+        #expect(try known.load().map(\.name) == ["Bob", "Ann"])
+        try known.removeAll()
+        #expect(try known.load().isEmpty && access(former, F_OK) != 0)
+        // The process that asks cannot move it from within its sandbox.
+        try makeFormer(name: "Bob")
+        #expect(known.makeFolder() == home.file(".local/state/oriel/visitors"))
+        #expect(access(former, F_OK) != 0)
+        #expect(try known.remove { $0.name == "Bob" } == 1)
+    }
+
+    /// The process that asks may write there, and must not have a command write elsewhere.
+    @Test func nothingIsWrittenThroughLinks() throws {
+        try known.add(key: Self.keys[0], name: "Ann")
+        symlink(home.file("profile"), "\(known.path).\(getpid()).part")
+        try known.add(key: Self.keys[1], name: "Bob")
+        #expect(try known.load().map(\.name) == ["Ann", "Bob"])
+        let lock = home.file(".local/state/oriel/visitors/lock")
+        #expect(unlink(lock) == 0 && symlink(home.file("profile"), lock) == 0)
+        #expect(throws: Failure.self) { try known.add(key: Self.keys[2], name: "Eve") }
+        #expect(access(home.file("profile"), F_OK) != 0)
+    }
+
     @Test func theFolderIsThatOfTheState() throws {
         let variables = ["XDG_STATE_HOME": "/s", "HOME": "/h"]
-        #expect(try KnownVisitors { variables[$0] }.path == "/s/oriel/known")
-        #expect(try KnownVisitors { $0 == "HOME" ? "/h" : "relative" }.path == "/h/.local/state/oriel/known")
+        #expect(try KnownVisitors { variables[$0] }.path == "/s/oriel/visitors/known")
+        #expect(try KnownVisitors { $0 == "HOME" ? "/h" : "relative" }.path == "/h/.local/state/oriel/visitors/known")
         #expect(throws: Failure.self) { try KnownVisitors { _ in nil } }
     }
 }

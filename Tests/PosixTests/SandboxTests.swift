@@ -28,6 +28,7 @@ import Testing
             expectRefused { chroot("/") }
             expectRefused { kill(getppid(), SIGCONT) }
             expectRefused { open(outside.file("new"), O_WRONLY | O_CREAT, 0o600) }
+            expectRefused { symlink(outside.file("old"), folder.file("link")) }
             expectRefused { open(outside.file("old"), O_WRONLY) }
             expectRefused { open(outside.file("old"), O_RDONLY) }
             expectRefused { truncate(outside.file("old"), 0) }
@@ -124,6 +125,41 @@ import Testing
             waitReadable(child.descriptor.raw, until: nil)
             let exited = child.takeExit()
             exit(count == 1 && exited == .signal(SIGINT) ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
+    /// Rules of its own take from a program what its starter has.
+    @Test func aProgramMayHaveLessThanItsStarter() async {
+        await #expect(processExitsWith: .success) {
+            let (folder, own) = (try TemporaryDirectory(), try TemporaryDirectory())
+            for path in [folder.file("old"), own.file("old")] {
+                try FileDescriptor.open(path, O_WRONLY | O_CREAT).write("old")
+            }
+            let sandbox = Sandbox(writable: nil, readable: [own.path], socketFamilies: [], startsPrograms: true)
+            guard let rules = try sandbox.fileRules(report: { Issue.record("\($0)") }) else { exit(EXIT_FAILURE) }
+            try Sandbox(writable: folder.path, readable: [own.path], socketFamilies: [], startsPrograms: true)
+                .enter { Issue.record("\($0)") }
+
+            let script = """
+                exec 2> /dev/null
+                (: < \(own.file("old"))) || exit 2
+                (: < \(folder.file("old"))) && exit 3
+                (: >> \(folder.file("old"))) && exit 4
+                (: > \(folder.file("new"))) && exit 5
+                exit 0
+                """
+            let child = try ChildProcess(
+                "sh",
+                arguments: ["sh", "-c", script],
+                descriptors: [nil, nil, 2],
+                tie: .child,
+                boundBy: rules.raw
+            )
+            waitReadable(child.descriptor.raw, until: nil)
+            let ended = child.takeExit()
+            try Posix.write("\(ended?.description ?? "")\n", to: 2)
+            try check("open") { open(folder.file("old"), O_RDWR) }
+            exit(ended == .code(0) ? EXIT_SUCCESS : EXIT_FAILURE)
         }
     }
 

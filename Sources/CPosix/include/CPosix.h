@@ -87,6 +87,8 @@ struct posix_program {
     const int *descriptors;
     int count;
     enum posix_tie tie;
+    /// Rules of Landlock that bind the program (posix_landlock_create); -1 for none.
+    int rules;
 };
 
 /// Starts a program with no signal blocked, and returns when it runs: 0 or an errno value.

@@ -5,7 +5,8 @@ import Sender
 import Time
 
 /// Asks a person who may come in, at the terminal and by notifications of the desktop: a process beside a sender, which has neither
-/// network nor broadcast. It writes nothing but who is known, and the programs that it starts have its sandbox.
+/// network nor broadcast. It writes nothing but who is known; the programs that it starts write nothing, and both read only the files of
+/// the system and of these programs.
 ///
 /// Questions come from standard input, and it ends with that; answers go to standard output.
 struct Ask: ParsableCommand {
@@ -17,11 +18,18 @@ struct Ask: ParsableCommand {
     func run() throws {
         let signals = try TerminationSignals()
         let questions = QuestionPipe(try descriptor(of: 0))
-        let desk = AskingDesk(terminalGroup.flatMap { Terminal(ofGroup: $0) }) { request in
+        let notifySend = try NotifySend()
+        let desk = AskingDesk(terminalGroup.flatMap { Terminal(ofGroup: $0) }, notifySend) { request in
             if let line = try? request.jsonLine() { try? write(line + "\n", to: 1) }
         }
         // The sender has said what the kernel does not offer.
-        try enterSandbox { _ throws(SystemError) in try Self.sandbox.enter { _ in } }
+        let sandbox = Sandbox(
+            writable: (try? KnownVisitors())?.makeFolder(),
+            readable: notifySend.files,
+            socketFamilies: [AF_UNIX],
+            startsPrograms: true
+        )
+        try enterSandbox { _ throws(SystemError) in try sandbox.enter { _ in } }
         while !signals.take(), !questions.isOver {
             for question in questions.read() { desk.take(question) }
             let deadline = desk.turn(at: MonotonicClock.now())
@@ -29,16 +37,6 @@ struct Ask: ParsableCommand {
             waitReadable(descriptors.span, until: deadline)
         }
         desk.close()
-    }
-
-    private static var sandbox: Sandbox {
-        Sandbox(
-            writable: (try? KnownVisitors())?.makeFolder(),
-            // What shows notifications reads where libraries have their files, and some of those are this user's.
-            readable: nil,
-            socketFamilies: [AF_UNIX],
-            startsPrograms: true
-        )
     }
 
     private func descriptor(of number: Int32) throws(SystemError) -> FileDescriptor {
@@ -94,6 +92,7 @@ private final class AskingDesk {
     private static let reapInterval = Duration.milliseconds(100)
 
     private let terminal: Terminal?
+    private let notifySend: NotifySend
     private let tell: (SenderRequest) -> Void
     private var questions = Questions()
     private var notifications: [Notification] = []
@@ -103,8 +102,8 @@ private final class AskingDesk {
     private var always: [Int: Question.Knock] = [:]
     private var waiting: [Int: Question.Knock] = [:]
 
-    init(_ terminal: Terminal?, tell: @escaping (SenderRequest) -> Void) {
-        (self.terminal, self.tell) = (terminal, tell)
+    init(_ terminal: Terminal?, _ notifySend: NotifySend, tell: @escaping (SenderRequest) -> Void) {
+        (self.terminal, self.notifySend, self.tell) = (terminal, notifySend, tell)
     }
 
     /// What may have news: the terminal only while a question is open there.
@@ -118,7 +117,9 @@ private final class AskingDesk {
         switch question {
         case .knocked(let knock):
             waiting[knock.id] = knock
-            if Notification.isPossible, let notification = Notification(knock) { notifications.append(notification) }
+            if Notification.isPossible, let notification = Notification(knock, by: notifySend) {
+                notifications.append(notification)
+            }
         case .answered(let id, let isAccepted):
             waiting[id] = nil
             for notification in notifications where notification.knock == id {

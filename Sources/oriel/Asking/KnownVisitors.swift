@@ -6,7 +6,7 @@ import Time
 
 /// Those who come in without asking where a sender has `--accept known`: a file of this user's, with one JSON object a line.
 ///
-/// It holds nothing by which somebody else could come in: of the secret that a browser keeps, only its SHA-256.
+/// The file has a folder to itself, the only one that the process which asks may write. It holds nothing by which somebody else could come in: of the secret that a browser keeps, only its SHA-256.
 struct KnownVisitors {
     struct Entry: Codable {
         /// As `Visitor.key`.
@@ -21,18 +21,23 @@ struct KnownVisitors {
     private static let patience = Duration.seconds(2)
 
     let path: String
+    /// Where earlier versions had the file.
+    private let formerPath: String
     private let folder: StateFolder
 
     /// - Parameter environment: finds a variable.
     init(environment: (String) -> String? = { getenv($0).map { String(cString: $0) } }) throws {
-        folder = try StateFolder(for: "who is known", environment: environment)
+        let state = try StateFolder(for: "who is known", environment: environment)
+        folder = state.folder("visitors")
         path = "\(folder.path)/known"
+        formerPath = "\(state.path)/known"
     }
 
     /// Those who are known.
     ///
     /// - Throws: a sentence if the file is damaged, or cannot be read.
     func load() throws(Failure) -> [Entry] {
+        try moveFormerFile()
         let bytes: [UInt8]
         do throws(SystemError) {
             let file = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK)
@@ -75,6 +80,7 @@ struct KnownVisitors {
     /// Has them ask again. Returns how many.
     @discardableResult
     func remove(where isMeant: (Entry) -> Bool) throws -> Int {
+        try moveFormerFile()
         if access(path, F_OK) != 0 { return 0 }
         var count = 0
         try change { entries in
@@ -86,7 +92,21 @@ struct KnownVisitors {
 
     /// Removes the file, damaged or not.
     func removeAll() throws {
-        if unlink(path) != 0, errno != ENOENT { throw OutputFile.failure(path, SystemError("unlink").reason) }
+        for path in [path, formerPath] where unlink(path) != 0 && errno != ENOENT {
+            throw OutputFile.failure(path, SystemError("unlink").reason)
+        }
+    }
+
+    /// Gives the file its present place. One that is there already counts.
+    private func moveFormerFile() throws(Failure) {
+        guard access(formerPath, F_OK) == 0, access(path, F_OK) != 0 else { return }
+        folder.make()
+        // Unlike a rename, this replaces no file that another process has just written.
+        guard link(formerPath, path) == 0 || errno == EEXIST || errno == ENOENT else {
+            let reason = SystemError("link").reason
+            throw Failure(.failed, "cannot move \(formerPath) to \(path) (\(reason)): move it there")
+        }
+        unlink(formerPath)
     }
 
     /// Changes the file in one step, one process after the other.
@@ -109,10 +129,14 @@ struct KnownVisitors {
         try OutputFile.replace(path) { file in try file.write(text) }
     }
 
-    /// Makes the folder of the file, unless it is there.
+    /// Makes the folder of the file, unless it is there, and moves the file of earlier versions into it.
     ///
     /// - Returns: its path; nil if it cannot be made.
-    func makeFolder() -> String? { folder.make() ? folder.path : nil }
+    func makeFolder() -> String? {
+        // A file that cannot be moved is told of when it is read.
+        try? moveFormerFile()
+        return folder.make() ? folder.path : nil
+    }
 }
 
 extension Visitor {

@@ -20,7 +20,7 @@ final class Notification {
     }
 
     /// Nil where there is no notify-send.
-    init?(_ knock: Question.Knock) {
+    init?(_ knock: Question.Knock, by notifySend: NotifySend) {
         self.knock = knock.id
         do throws(SystemError) {
             let clicks = try openPipe()
@@ -28,14 +28,15 @@ final class Notification {
             let writing = FileDescriptor(taking: clicks.writing)
             _ = fcntl(output.raw, F_SETFL, O_NONBLOCK)
             program = try ChildProcess(
-                "notify-send",
+                notifySend.path,
                 arguments: [
                     "notify-send", "--app-name=Oriel", "--action=\(Self.accept)=Accept",
                     "--action=\(Self.reject)=Reject",
                     "--", "Somebody asks to look in", Self.body(knock),
                 ],
                 descriptors: [nil, writing.raw, nil],
-                tie: .child
+                tie: .child,
+                boundBy: notifySend.rules
             )
         } catch {
             return nil

@@ -19,6 +19,11 @@ struct StateFolder {
         path = "\(state)/oriel"
     }
 
+    private init(path: String) { self.path = path }
+
+    /// A folder in it.
+    func folder(_ name: String) -> StateFolder { StateFolder(path: "\(path)/\(name)") }
+
     /// Makes the folder, unless it is there.
     ///
     /// - Returns: whether files can be made in it.
