@@ -79,6 +79,7 @@ final class XSession {
     init(_ settings: CaptureSettings) throws(X11Error) {
         // The tiles of the comparison are those of the bridge.
         precondition(FramePlanes.tileSide == BlockSet.tile)
+        settings.willConnect()
         connection = try XConnection(display: settings.display, timeout: .seconds(1))
         interval = .seconds(1) / settings.framesPerSecond
         grabber = try ScreenGrabber(connection: connection, source: settings.source)

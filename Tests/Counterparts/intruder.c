@@ -7,6 +7,7 @@
    ORIEL_INTRUDER_SHOWS    set for a window, in which it begins with the first picture
    ORIEL_INTRUDER_READS    set for a process that hears what to do on a pipe, in which it begins with the first word
    ORIEL_INTRUDER_ASKS     set for one of these that starts programs
+   ORIEL_INTRUDER_CAPTURES set for a capture process
    ORIEL_INTRUDER_HEARS    set for a process that has the sound server
    ORIEL_INTRUDER_ACCEPTS  set for a sender that takes connections
    ORIEL_INTRUDER_OWN      the folder that such a process may write, if it may write one
@@ -245,6 +246,17 @@ static void intrude_asker(const char *outside, const char *own) {
     TRY("listen", "", listen(socket(AF_UNIX, SOCK_STREAM, 0), 1));
 }
 
+/* One that has the X server, by Unix sockets and shared segments. */
+static void intrude_capture(const char *outside) {
+    TRY("own:unix", "", socket(AF_UNIX, SOCK_STREAM, 0));
+    TRY("own:segment", "", shmctl(shmget(IPC_PRIVATE, 4096, 0600), IPC_RMID, NULL));
+    TRY("read", "outside", open(outside, O_RDONLY));
+    TRY("list", "shared-memory", opendir("/dev/shm") ? 0 : -1);
+    TRY("open", "terminal", open("/dev/tty", O_RDWR));
+    TRY("open", "terminals", open("/dev/ptmx", O_RDWR));
+    TRY("list", "devices", opendir("/sys/class") ? 0 : -1);
+}
+
 /* One that has the sound server, by Unix sockets. */
 static void intrude_hearer(const char *outside) {
     TRY("own:unix", "", socket(AF_UNIX, SOCK_STREAM, 0));
@@ -266,10 +278,11 @@ static void intrude(void) {
     bool reads = getenv("ORIEL_INTRUDER_READS"), asks = getenv("ORIEL_INTRUDER_ASKS"), shows = getenv("ORIEL_INTRUDER_SHOWS");
     if (folder || getenv("ORIEL_INTRUDER_LISTENS") || shows || (reads && !asks)) intrude_sender(outside);
     if (folder) use_network();
-    bool hears = getenv("ORIEL_INTRUDER_HEARS");
+    bool hears = getenv("ORIEL_INTRUDER_HEARS"), captures = getenv("ORIEL_INTRUDER_CAPTURES");
     const char *own = getenv("ORIEL_INTRUDER_OWN");
     if (hears) intrude_hearer(outside);
-    if (shows || reads || hears) miss_network();
+    if (captures) intrude_capture(outside);
+    if (shows || reads || hears || captures) miss_network();
     if (asks && own) intrude_asker(outside, own);
     if (own) use_folder(own, outside);
     dprintf(2, "intruder done 0\n");

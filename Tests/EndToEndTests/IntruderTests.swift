@@ -65,15 +65,15 @@ extension ProgramTests {
             return UInt16(bigEndian: address.sin_port)
         }
 
-        /// The process that reads the token of a WHIP server, which has the folder of that.
-        @Test func whatReadsATokenReachesNothingElse() throws {
+        /// The processes that read the token of a WHIP server, and the authority file of an X server. They have its folder.
+        @Test(arguments: ["token", "authority"]) func whatReadsAFileReachesNothingElse(command: String) throws {
             let tokens = try TemporaryDirectory(of: .shared)
             try FileDescriptor.open(tokens.file("token"), O_WRONLY | O_CREAT).write("a.secret\n")
             chmod(tokens.file("token"), 0o644)
             let environment = ["ORIEL_INTRUDER_MINE": folder.file("mine"), "ORIEL_INTRUDER_READS": "1"]
             let input = try Pipe()
             try Posix.write("\n", to: input.writing.raw)
-            let tries = try intrude(["token", "--", tokens.file("token")], environment, input: input.reading.raw)
+            let tries = try intrude([command, "--", tokens.file("token")], environment, input: input.reading.raw)
             #expect(
                 tries.contains("tcp") && tries.contains("unix") && tries.contains("read:outside") && tries.count > 35
             )
@@ -139,8 +139,12 @@ extension ProgramTests {
 
         @Test func aCaptureProcessReachesNothingElse() throws {
             let command = ["start", "--display", server.display, "--dir", broadcast.directory]
-            let tries = try intrude(command, ["ORIEL_INTRUDER_MINE": folder.file("mine")])
-            #expect(tries.count > 25)
+            let environment = [
+                "ORIEL_INTRUDER_MINE": folder.file("mine"), "ORIEL_INTRUDER_CAPTURES": "1",
+                "ORIEL_INTRUDER_OWN": broadcast.directory,
+            ]
+            let tries = try intrude(command, environment)
+            #expect(tries.contains("own:write") && tries.contains("tcp") && tries.count > 40)
         }
 
         @Test func aSoundProcessReachesNothingElse() throws {

@@ -33,6 +33,8 @@ struct Start: ParsableCommand {
         // "oriel source" may have changed the source since the first start. Words with a mark mean that very window.
         if goesOn, let shown = try directory.shownSource().flatMap({ CaptureSource($0) }) { settings.source = shown }
         let log = try stats.map { try StatisticsFile(path: $0) }
+        let authority = try XAuthority()
+        settings.willConnect = { authority?.renew() }
         try enterSandbox(by: sandbox(directory.path).enter)
         do {
             let loop = try CaptureLoop(settings, in: directory, report: Console.note)
@@ -48,8 +50,7 @@ struct Start: ParsableCommand {
         let display = source.display ?? getenv("DISPLAY").map { String(cString: $0) } ?? ""
         let isLocal = [":", "unix:", "unix/", "/"].contains { display.hasPrefix($0) }
         let families = isLocal ? [AF_UNIX] : [AF_UNIX, AF_INET, AF_INET6]
-        // Each connection to an X server that comes back reads its authority file, which may have been replaced.
-        return Sandbox(writable: folder, readable: nil, socketFamilies: families, sharesSegments: true)
+        return Sandbox(writable: folder, readable: [], socketFamilies: families, sharesSegments: true)
     }
 }
 
