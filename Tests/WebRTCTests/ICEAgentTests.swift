@@ -1,3 +1,4 @@
+import Posix
 import Testing
 
 @testable import WebRTC
@@ -17,5 +18,24 @@ import Testing
         candidate.port = 9
         candidate.transport = "tcp"
         #expect(!ICEAgent.canTry(candidate))
+    }
+
+    /// Some servers make a pattern of them, in which "+" and "/" stand for something else.
+    @Test func credentialsAreLettersAndDigitsInEachGeneration() throws {
+        let loop = ICELoop()
+        var agent = ICEAgent(in: loop, .init(addresses: ["127.0.0.1"]), isControlling: true) { _ in }
+        var passwords: Set<String> = []
+        for _ in 0..<40 {
+            let credentials = try #require(agent?.credentials)
+            let characters = credentials.fragment + credentials.password
+            #expect(characters.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }, "\(characters)")
+            // Of 62 characters each, for 24 and 128 bits (RFC 8445 §5.3).
+            #expect(credentials.fragment.utf8.count >= 5 && credentials.password.utf8.count >= 22)
+            passwords.insert(credentials.password)
+            agent?.restart()
+        }
+        #expect(passwords.count == 40)
+        agent = nil
+        loop.finish(from: MonotonicClock.now())
     }
 }

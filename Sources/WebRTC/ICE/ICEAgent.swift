@@ -82,9 +82,7 @@ package final class ICEAgent {
         if let ports = configuration.ports {
             nice_agent_set_port_range(agent, stream, Self.component, UInt32(ports.lowerBound), UInt32(ports.upperBound))
         }
-        if let credentials {
-            nice_agent_set_local_credentials(agent, stream, credentials.fragment, credentials.password)
-        }
+        set(credentials ?? Self.newCredentials())
         for server in configuration.servers { add(server) }
         connectEvents()
         if nice_agent_gather_candidates(agent, stream) == 0 { return nil }
@@ -213,6 +211,16 @@ package final class ICEAgent {
     /// Begins a new generation with new credentials (RFC 8445 §9). The path in use stays until a new one is found.
     package func restart() {
         nice_agent_restart_stream(agent, stream)
+        set(Self.newCredentials())
+    }
+
+    private func set(_ credentials: ICECredentials) {
+        nice_agent_set_local_credentials(agent, stream, credentials.fragment, credentials.password)
+    }
+
+    private static func newCredentials() -> ICECredentials {
+        var random = SystemRandomNumberGenerator()
+        return ICECredentials(using: &random)
     }
 
     /// Uses a path without waiting for checks, and for the peer to choose one. Further checks end by that.

@@ -19,6 +19,18 @@ package struct ICECredentials: Equatable, Sendable {
         self.fragment = fragment
         self.password = password
     }
+
+    /// New ones of letters and digits alone: some servers take "+" and "/" for operators of a pattern. The fragment has 47 random bits
+    /// and the password 142, of which RFC 8445 §5.3 asks for 24 and 128.
+    init(using random: inout some RandomNumberGenerator) {
+        fragment = Self.text(8, using: &random)
+        password = Self.text(24, using: &random)
+    }
+
+    private static func text(_ length: Int, using random: inout some RandomNumberGenerator) -> String {
+        let characters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+        return String((0..<length).map { _ in characters[Int.random(in: 0..<characters.count, using: &random)] })
+    }
 }
 
 /// The hash of a certificate (RFC 8122 §5).
