@@ -35,6 +35,13 @@ package struct NetworkAllowance: Sendable {
         return taken
     }
 
+    /// Whether the network of an address may have no more for now.
+    package mutating func isSpent(by address: String, now: Instant) -> Bool {
+        let network = ClientAddress(address).network
+        forgive(network, now: now)
+        return (uses[network]?.count ?? 0) >= limit
+    }
+
     /// Whole seconds until the network of an address may have one more, at least 1.
     package func wait(of address: String, now: Instant) -> Int {
         guard let use = uses[ClientAddress(address).network] else { return 1 }

@@ -33,4 +33,23 @@ import Time
         let starts = (0..<2 * viewerLimit).map { _ in limits.mayStart("192.0.2.1", now: .seconds(0)) }
         #expect(!starts.contains(false))
     }
+
+    @Test func whatIsOfNoUseIsReadOnceASecondInTheLongRun() {
+        var limits = ViewerLimits(viewerLimit: 50)
+        var read = 0
+        for tick in 0..<6000 {
+            let now = Instant.start + .milliseconds(10) * tick
+            if limits.waitToBeRead("192.0.2.1", now: now) == nil {
+                limits.noteUseless("192.0.2.1", now: now)
+                read += 1
+            }
+            // Others, and those whose offers are of use, notice nothing.
+            #expect(limits.waitToBeRead("192.0.2.2", now: now) == nil)
+        }
+        #expect(20...80 ~= read)
+        let now = Instant.start + .seconds(60)
+        limits.noteUseless("192.0.2.1", now: now)
+        #expect(limits.waitToBeRead("192.0.2.1", now: now) != nil)
+        #expect(limits.waitToBeRead("192.0.2.1", now: now + .seconds(1)) == nil)
+    }
 }

@@ -108,16 +108,20 @@ final class WebFixture: Sendable {
         status.note(.active)
     }
 
-    func connect() throws -> HTTPClient { try HTTPClient(port: listener.port) }
+    /// - Parameter network: the client's address, any that begins with 127.
+    func connect(from network: String = "127.0.0.1") throws -> HTTPClient {
+        try HTTPClient(port: listener.port, from: network)
+    }
 
     /// One request on a connection of its own, with the token.
     func request(
         _ method: String,
         _ path: String,
         _ fields: [String] = [],
-        body: String? = nil
+        body: String? = nil,
+        from network: String = "127.0.0.1"
     ) throws -> ReceivedResponse {
-        try connect().request(method, path, [Self.authorization] + fields, body: body)
+        try connect(from: network).request(method, path, [Self.authorization] + fields, body: body)
     }
 
     /// Lets a viewer in. Returns the answer's response, with the path of its session and its entity tag.

@@ -17,6 +17,8 @@ package enum Refusal: Error, Equatable, CustomStringConvertible {
     case tooMany
     case malformed(MalformedSDP)
     case unacceptable(UnacceptableOffer)
+    /// So many offers of one network were of no use that this one was not read; seconds until one is.
+    case unread(retryAfter: Int)
     /// No UDP port is free, or the machine has no address.
     case noTransport
     /// The viewer was sent away before it was let in.
@@ -29,6 +31,7 @@ package enum Refusal: Error, Equatable, CustomStringConvertible {
         case .tooMany: "too many viewers came from there: try again later"
         case .malformed(let error): "\(error)"
         case .unacceptable(let error): "\(error)"
+        case .unread: "too many requests from there made no sense: try again later"
         case .noTransport: "no UDP port is free for another one: try again later"
         case .kicked: "this viewer was sent away"
         case .closed: "the broadcast is ending"

@@ -77,6 +77,7 @@ struct WHEPEndpoint: Sendable {
         if status.isStopped {
             return completion(.sentence(.conflict, "nothing is broadcast now", ["Retry-After": "4"]))
         }
+        if let refusal = call.refusalToRead(from: request.client) { return completion(Self.response(to: refusal)) }
         let key = request.viewerKey
         guard let lobby else { return admit(request, key: key, completion) }
         if let visitor = lobby.visitor(key) { return admit(request, name: visitor.name, key: key, completion) }
@@ -155,7 +156,7 @@ struct WHEPEndpoint: Sendable {
     private static func status(of refusal: Refusal) -> HTTPResponseStatus {
         switch refusal {
         case .full, .noTransport, .closed: .serviceUnavailable
-        case .tooMany: .tooManyRequests
+        case .tooMany, .unread: .tooManyRequests
         case .kicked: .forbidden
         case .malformed: .badRequest
         case .unacceptable(.noCommonCodec): .notAcceptable
@@ -170,6 +171,7 @@ struct WHEPEndpoint: Sendable {
         switch refusal {
         case .full: ["Retry-After": "5", "Oriel-Reason": EndReason.busy.rawValue]
         case .noTransport, .closed, .tooMany: ["Retry-After": "5"]
+        case .unread(let seconds): ["Retry-After": "\(seconds)"]
         case .kicked: hint(.kicked)
         case .malformed, .unacceptable: [:]
         }
@@ -241,6 +243,7 @@ struct WHEPEndpoint: Sendable {
             let type = Self.fragmentType
             return completion(.sentence(.unsupportedMediaType, "a change is \(type)", ["Accept-Patch": type]))
         }
+        if let refusal = call.refusalToRead(from: request.client) { return completion(Self.response(to: refusal)) }
         let fragment = String(decoding: request.body, as: UTF8.self)
         let condition = FragmentCondition(request.headers.first(name: "if-match"))
         call.trickle(fragment, to: session, condition) { outcome in

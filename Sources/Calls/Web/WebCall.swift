@@ -1,49 +1,17 @@
 import HTTP
 package import Media
 package import Peers
+import Posix
 import RTP
 import Synchronization
 import Time
-package import WebRTC
+import WebRTC
 
 /// Lets viewers in: each makes an offer, which is answered, and may change or end its session later. `PeerGroup` sends to the
 /// viewers.
 ///
 /// Any thread may ask; all is done on the network thread of the peers.
 package final class WebCall: Sendable {
-    /// Somebody who looks in, for people and programs.
-    package struct Viewer: Sendable {
-        /// The peer's.
-        package let number: Int
-        package let address: String
-        /// What it said of itself; empty if it did not.
-        package let name: String
-
-        fileprivate var description: String { "viewer \(number)" + (name.isEmpty ? "" : " (\"\(name)\")") }
-    }
-
-    package enum Event: Sendable, CustomStringConvertible {
-        /// The codec is that of the picture; nil for one who only listens.
-        case joined(Viewer, VideoCodec?)
-        case left(Viewer, PeerSession.End, EndReason)
-        /// Somebody was not let in, as all places are taken; told for each network once in a while.
-        case turnedAway(address: String, name: String, Refusal)
-
-        package var description: String {
-            switch self {
-            case .joined(let viewer, let codec):
-                if let codec {
-                    "\(viewer.description) looks in from \(viewer.address), \(codec.rawValue)"
-                } else {
-                    "\(viewer.description) listens from \(viewer.address)"
-                }
-            case .left(let viewer, let end, _): "\(viewer.description) from \(viewer.address) \(end)"
-            case .turnedAway(let address, let name, let refusal):
-                "\(Knocks.Knock.who(name: name, note: "", address: address)) was turned away: \(refusal)"
-            }
-        }
-    }
-
     /// One viewer, from the negotiation to its end.
     private struct Session {
         let viewer: Viewer
@@ -54,7 +22,8 @@ package final class WebCall: Sendable {
         var credentials: ICECredentials
         /// How many of the viewer's candidates were given to its peer, over all restarts.
         var candidateCount = 0
-        var isKicked = false
+        /// Why this side ends it; nil if it does not.
+        var reason: EndReason?
         /// Gets the answer, or why there is none; nil once it has been called.
         var completion: (@Sendable (Result<Admission, Refusal>) -> Void)?
 
@@ -67,6 +36,7 @@ package final class WebCall: Sendable {
         var sessions: [String: Session] = [:]
         /// The sessions that ended last without their viewers' doing, in order.
         var ended: [(id: String, reason: EndReason)] = []
+        var places: ViewerPlaces
         var limits: ViewerLimits
         var toldRefusals = NetworkAllowance.ofToldRefusals
 
@@ -104,7 +74,7 @@ package final class WebCall: Sendable {
         self.viewerLimit = viewerLimit
         self.talk = talk
         self.report = report
-        state = Mutex(State(limits: ViewerLimits(viewerLimit: viewerLimit)))
+        state = Mutex(State(places: ViewerPlaces(limit: viewerLimit), limits: ViewerLimits(viewerLimit: viewerLimit)))
     }
 
     // MARK: - Joining
@@ -143,15 +113,14 @@ package final class WebCall: Sendable {
         in loop: PeerLoop,
         _ completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) throws(Refusal) {
-        let negotiation = try negotiate(offer)
-        try state.withLock { state throws(Refusal) in
-            guard state.sessions.count < viewerLimit else { throw .full(limit: viewerLimit) }
-            guard state.limits.mayStart(address, now: loop.now) else { throw .tooMany }
-        }
+        let negotiation = try negotiate(offer, from: address, at: loop.now)
+        let vacancy = try vacancy(for: address, at: loop.now)
+        guard state.withLock({ $0.limits.mayStart(address, now: loop.now) }) else { throw .tooMany }
         var random = SystemRandomNumberGenerator()
         let id = randomName(digits: 32, using: &random)
         let peer = loop.add(negotiation.agreement, of: "web", from: address) { [self] signal in take(signal, of: id) }
         guard let peer else { throw .noTransport }
+        if case .insteadOf(let other) = vacancy { end(other, in: loop) }
         let remote = negotiation.agreement.remote
         let session = Session(
             viewer: Viewer(number: peer.number, address: address, name: name),
@@ -160,18 +129,60 @@ package final class WebCall: Sendable {
             credentials: remote.credentials,
             completion: completion
         )
-        state.withLock { $0.sessions[id] = session }
+        state.withLock { state in
+            state.sessions[id] = session
+            state.places.take(id, from: address, now: loop.now)
+        }
         if let key, session.canSpeak { talk?.identify(peer.number, key) }
         add(remote.candidates, to: peer, of: id, at: loop.now)
     }
 
+    /// The place that somebody gets who comes now.
+    private func vacancy(for address: String, at now: Instant) throws(Refusal) -> ViewerPlaces.Vacancy {
+        let vacancy = state.withLock { $0.places.vacancy(for: address, now: now) }
+        switch vacancy {
+        case .free, .insteadOf: return vacancy
+        case .none: throw .full(limit: viewerLimit)
+        case .crowded: throw .tooMany
+        }
+    }
+
+    /// Ends the session of a viewer that has not connected, as its place is another one's.
+    private func end(_ id: String, in loop: PeerLoop) {
+        let number = state.withLock { state in
+            state.places.leave(id)
+            state.sessions[id]?.reason = .busy
+            return state.sessions[id]?.viewer.number
+        }
+        if let peer = number.flatMap({ loop.peer($0) }) { loop.close(peer, .closed) }
+    }
+
+    /// Why nothing is read that comes from an address; nil if it is.
+    func refusalToRead(from address: String) -> Refusal? {
+        let now: Instant = MonotonicClock.now()
+        return state.withLock { $0.limits.waitToBeRead(address, now: now) }.map { .unread(retryAfter: $0) }
+    }
+
     /// Why an offer would be refused now, as far as that shows without a peer; nil if it would not. Nobody needs to be asked about it.
     func refusal(of offer: String, from address: String, name: String) -> Refusal? {
-        do throws(Refusal) { _ = try negotiate(offer) } catch { return error }
-        guard state.withLock({ $0.sessions.count >= viewerLimit }) else { return nil }
-        let refusal = Refusal.full(limit: viewerLimit)
-        _ = peers.perform { [self] loop in tell(refusal, from: address, name, at: loop.now) }
-        return refusal
+        let now: Instant = MonotonicClock.now()
+        do throws(Refusal) {
+            _ = try negotiate(offer, from: address, at: now)
+            _ = try vacancy(for: address, at: now)
+            return nil
+        } catch {
+            if case .full = error {
+                _ = peers.perform { [self] loop in tell(error, from: address, name, at: loop.now) }
+            }
+            return error
+        }
+    }
+
+    private func negotiate(_ offer: String, from address: String, at now: Instant) throws(Refusal) -> Negotiation {
+        do throws(Refusal) { return try negotiate(offer) } catch {
+            state.withLock { $0.limits.noteUseless(address, now: now) }
+            throw error
+        }
     }
 
     private func negotiate(_ offer: String) throws(Refusal) -> Negotiation {
@@ -208,18 +219,32 @@ package final class WebCall: Sendable {
         // Viewers choose when.
         case .proposed, .migrating: break
         case .connected(let status):
-            if let session = state.withLock({ $0.sessions[id] }) { report(.joined(session.viewer, status.codec)) }
+            let session = state.withLock { state in
+                if state.sessions[id] != nil { state.places.connect(id) }
+                return state.sessions[id]
+            }
+            if let session { report(.joined(session.viewer, status.codec)) }
         case .ended(let end, let status):
             // At no instant is the session unknown while its viewer does not know why.
             let ended = state.withLock { state -> (session: Session, reason: EndReason)? in
                 guard let session = state.sessions.removeValue(forKey: id) else { return nil }
-                let reason = session.isKicked ? .kicked : EndReason(end)
+                state.places.leave(id)
+                let reason = session.reason ?? EndReason(end)
                 if reason != .hungUp { state.note(reason, forEndOf: id) }
                 return (session, reason)
             }
             guard let (session, reason) = ended else { return }
-            session.completion?(.failure(session.isKicked ? .kicked : end == .pathLost ? .noTransport : .closed))
+            session.completion?(.failure(refusal(after: end, reason)))
             if status.isConnected { report(.left(session.viewer, end, reason)) }
+        }
+    }
+
+    /// Why a viewer gets no answer whose session has ended.
+    private func refusal(after end: PeerSession.End, _ reason: EndReason) -> Refusal {
+        switch reason {
+        case .kicked: .kicked
+        case .busy: .full(limit: viewerLimit)
+        default: end == .pathLost ? .noTransport : .closed
         }
     }
 
@@ -249,6 +274,7 @@ package final class WebCall: Sendable {
         do throws(MalformedSDP) {
             fragment = try TrickleFragment(parsing: text, mids: session.negotiation.bundledMids)
         } catch {
+            state.withLock { $0.limits.noteUseless(session.viewer.address, now: loop.now) }
             return .malformed(error)
         }
         let isRestart = fragment.credentials.map { $0 != session.credentials } ?? false
@@ -350,7 +376,7 @@ package final class WebCall: Sendable {
                 session.viewer.number == number || session.key != nil && session.key == kicked.key
             }.keys
             return ids.compactMap { id in
-                state.sessions[id]?.isKicked = true
+                state.sessions[id]?.reason = .kicked
                 return state.sessions[id]?.viewer.number
             }
         }
@@ -386,7 +412,7 @@ package final class WebCall: Sendable {
     /// Why a session ended lately without its viewer's doing, or is about to; nil if it did not.
     package func reasonForEnd(of id: String) -> EndReason? {
         state.withLock { state in
-            state.sessions[id]?.isKicked ?? false ? .kicked : state.ended.first { $0.id == id }?.reason
+            state.sessions[id]?.reason ?? state.ended.first { $0.id == id }?.reason
         }
     }
 }

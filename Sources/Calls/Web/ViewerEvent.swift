@@ -1,0 +1,37 @@
+package import Media
+package import WebRTC
+
+extension WebCall {
+    /// Somebody who looks in, for people and programs.
+    package struct Viewer: Sendable {
+        /// The peer's.
+        package let number: Int
+        package let address: String
+        /// What it said of itself; empty if it did not.
+        package let name: String
+
+        fileprivate var description: String { "viewer \(number)" + (name.isEmpty ? "" : " (\"\(name)\")") }
+    }
+
+    package enum Event: Sendable, CustomStringConvertible {
+        /// The codec is that of the picture; nil for one who only listens.
+        case joined(Viewer, VideoCodec?)
+        case left(Viewer, PeerSession.End, EndReason)
+        /// Somebody was not let in, as all places are taken; told for each network once in a while.
+        case turnedAway(address: String, name: String, Refusal)
+
+        package var description: String {
+            switch self {
+            case .joined(let viewer, let codec):
+                if let codec {
+                    "\(viewer.description) looks in from \(viewer.address), \(codec.rawValue)"
+                } else {
+                    "\(viewer.description) listens from \(viewer.address)"
+                }
+            case .left(let viewer, let end, _): "\(viewer.description) from \(viewer.address) \(end)"
+            case .turnedAway(let address, let name, let refusal):
+                "\(Knocks.Knock.who(name: name, note: "", address: address)) was turned away: \(refusal)"
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import HTTP
+import Time
+
+/// The places of a call, and those who have them. Whoever has the link could keep all others out by offers alone, so a viewer that has
+/// not connected gives way to a newcomer of another network, and one network has few viewers that connect at once. Sans-IO.
+struct ViewerPlaces {
+    /// What there is for a newcomer.
+    enum Vacancy: Equatable {
+        case free
+        /// The place of a viewer that has not connected, by the name of its session.
+        case insteadOf(String)
+        /// None, as all places are taken.
+        case none
+        /// None, as many of the newcomer's network have not connected.
+        case crowded
+    }
+
+    private struct Waiting {
+        let id: String
+        let network: String
+        let since: Instant
+    }
+
+    /// Viewers of one network that have not connected. Each costs about 0.2 MB.
+    static let mostWaitingOfOneNetwork = 16
+    /// A viewer that takes longer to connect gives way to more newcomers.
+    static let connectingTime = Duration.seconds(3)
+
+    private let limit: Int
+    /// Those who have not connected, the oldest first.
+    private var waiting: [Waiting] = []
+    private var connected: Set<String> = []
+
+    /// - Parameter limit: the most viewers.
+    init(limit: Int) { self.limit = limit }
+
+    /// What there is for somebody from an address. Where all places are taken, the oldest viewer that waits gives way, of the network that
+    /// has the most waiting ones: at once to a network with two fewer or less, and to one with one fewer after `connectingTime`.
+    func vacancy(for address: String, now: Instant) -> Vacancy {
+        let network = ClientAddress(address).network
+        let own = waiting.filter { $0.network == network }
+        if own.count >= Self.mostWaitingOfOneNetwork {
+            return isSlow(own[0], now) ? .insteadOf(own[0].id) : .crowded
+        }
+        if waiting.count + connected.count < limit { return .free }
+        let others = Dictionary(grouping: waiting.filter { $0.network != network }, by: \.network).values
+        let most = others.max { ($0.count, $1[0].since) < ($1.count, $0[0].since) }
+        guard let most, most.count > own.count + 1 || most.count > own.count && isSlow(most[0], now) else {
+            return .none
+        }
+        return .insteadOf(most[0].id)
+    }
+
+    private func isSlow(_ viewer: Waiting, _ now: Instant) -> Bool { now >= viewer.since + Self.connectingTime }
+
+    /// A viewer has come, and waits until it has connected.
+    mutating func take(_ id: String, from address: String, now: Instant) {
+        waiting.append(Waiting(id: id, network: ClientAddress(address).network, since: now))
+    }
+
+    mutating func connect(_ id: String) {
+        waiting.removeAll { $0.id == id }
+        connected.insert(id)
+    }
+
+    mutating func leave(_ id: String) {
+        waiting.removeAll { $0.id == id }
+        connected.remove(id)
+    }
+}

@@ -1,0 +1,127 @@
+import HTTP
+import Peers
+import TestSupport
+import Testing
+import Time
+
+@testable import Calls
+
+@Suite struct ViewerPlacesTests {
+    /// Places that viewers come to, in the order given, a tenth of a second apart, as long as there are any for them.
+    private struct Walk {
+        var places: ViewerPlaces
+        var now = Instant.start
+        private var number = 0
+        /// The session of the viewer that came last.
+        private(set) var last = ""
+
+        init(limit: Int) { places = ViewerPlaces(limit: limit) }
+
+        /// - Returns: what there was.
+        mutating func come(_ address: String) -> ViewerPlaces.Vacancy {
+            now = now + .milliseconds(100)
+            number += 1
+            let vacancy = places.vacancy(for: address, now: now)
+            switch vacancy {
+            case .free: break
+            case .insteadOf(let other): places.leave(other)
+            case .none, .crowded: return vacancy
+            }
+            last = "\(number) \(address)"
+            places.take(last, from: address, now: now)
+            return vacancy
+        }
+    }
+
+    @Test func theOldestOfTheNetworkThatHasMostGivesWay() {
+        var walk = Walk(limit: 6)
+        for address in ["a", "b", "b", "c", "c", "c"] { #expect(walk.come(address) == .free) }
+        #expect(walk.come("d") == .insteadOf("4 c"))
+        #expect(walk.come("e") == .insteadOf("2 b"))
+        // It has one now, and the others have two at the most.
+        #expect(walk.come("e") == .none)
+    }
+
+    @Test func oneThatIsSlowGivesWayToANetworkThatHasNone() {
+        var walk = Walk(limit: 2)
+        #expect(walk.come("a") == .free && walk.come("b") == .free)
+        #expect(walk.come("c") == .none)
+        walk.now = walk.now + ViewerPlaces.connectingTime
+        #expect(walk.come("a") == .none)
+        #expect(walk.come("c") == .insteadOf("1 a"))
+    }
+
+    @Test func whoHasConnectedStays() {
+        var walk = Walk(limit: 3)
+        for address in ["a", "a", "a"] { #expect(walk.come(address) == .free) }
+        for number in 1...3 { walk.places.connect("\(number) a") }
+        walk.now = walk.now + .seconds(100)
+        #expect(walk.come("b") == .none)
+        walk.places.leave("2 a")
+        #expect(walk.come("b") == .free)
+        #expect(walk.come("c") == .none)
+    }
+
+    /// Each costs memory.
+    @Test func fewOfOneNetworkWait() {
+        var walk = Walk(limit: 1000)
+        let most = ViewerPlaces.mostWaitingOfOneNetwork
+        for number in 0..<most { #expect(walk.come("2001:db8::\(number)") == .free) }
+        #expect(walk.come("2001:db8::ffff") == .crowded)
+        #expect(walk.come("2001:db8:1::1") == .free)
+        walk.places.connect("2 2001:db8::1")
+        #expect(walk.come("2001:db8::ffff") == .free)
+        #expect(walk.come("2001:db8::ffff") == .crowded)
+        // One that is slow does not keep out others of its network.
+        walk.now = walk.now + ViewerPlaces.connectingTime
+        #expect(walk.come("2001:db8::ffff") == .insteadOf("1 2001:db8::0"))
+    }
+
+    /// One network makes nine offers a second for a minute and connects none. Viewers of other networks come and go meanwhile.
+    @Test func offersAloneKeepNobodyOut() {
+        var walk = Walk(limit: 50)
+        var viewers: [String] = []
+        for second in 0..<60 {
+            for _ in 0..<9 { _ = walk.come("192.0.2.1") }
+            let vacancy = walk.come("198.51.100.\(second)")
+            #expect(vacancy != .none && vacancy != .crowded, "after \(second) s")
+            walk.places.connect(walk.last)
+            viewers.append(walk.last)
+            if viewers.count > 45 { walk.places.leave(viewers.removeFirst()) }
+        }
+    }
+}
+
+/// The places of a call with a server before it.
+@Suite struct ViewerPlacesOverHTTPTests {
+    @Test func whoHasNotConnectedGivesWayToAnotherNetwork() throws {
+        let web = try WebFixture()
+        func join(from network: String) throws -> ReceivedResponse {
+            try web.request("POST", "/whep", [WebFixture.sdp], body: WebFixture.offer, from: network)
+        }
+        let own = try (0..<2).map { _ in "/\(try #require(try join(from: "127.0.0.1")["location"]))" }
+        #expect(try join(from: "127.0.0.1").status == 503)
+        #expect(try join(from: "127.0.0.2").status == 201)
+        let ended = try web.request("DELETE", own[0])
+        #expect(ended.status == 404 && ended["oriel-reason"] == "busy")
+        #expect(web.peers.statuses.map(\.address).sorted() == ["127.0.0.1", "127.0.0.2"])
+        #expect(try web.request("DELETE", own[1]).status == 200)
+    }
+
+    @Test func nonsenseOfOneNetworkIsReadNoMore() throws {
+        let web = try WebFixture()
+        func post(_ offer: String, from network: String = "127.0.0.1") throws -> ReceivedResponse {
+            try web.request("POST", "/whep", [WebFixture.sdp], body: offer, from: network)
+        }
+        var count = 0
+        var response = try post("v=0\r\nrubbish")
+        // Each second that this takes, one more is read.
+        while response.status == 400, count < 1000 {
+            count += 1
+            response = try post("v=0\r\nrubbish")
+        }
+        #expect(count >= ViewerLimits.uselessOfOneNetwork.limit)
+        #expect(response.status == 429 && response["retry-after"] != nil)
+        #expect(try post(WebFixture.offer, from: "127.0.0.2").status == 201)
+    }
+}
