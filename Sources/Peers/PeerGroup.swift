@@ -24,6 +24,8 @@ package final class PeerGroup: MediaSink {
         package var offersSound: @Sendable () -> Bool
         /// Takes what peers say, on the network thread; nil if none may speak.
         package var voices: (any SoundReceiver)?
+        /// The number of the first peer.
+        package var firstNumber: Int
 
         package init(
             renditions: [Rendition],
@@ -31,7 +33,8 @@ package final class PeerGroup: MediaSink {
             horizon: @escaping @Sendable () -> Instant? = { nil },
             soundHorizon: @escaping @Sendable () -> Instant? = { nil },
             offersSound: @escaping @Sendable () -> Bool = { false },
-            voices: (any SoundReceiver)? = nil
+            voices: (any SoundReceiver)? = nil,
+            countingFrom firstNumber: Int = 1
         ) {
             self.renditions = renditions
             self.ice = ice
@@ -39,6 +42,7 @@ package final class PeerGroup: MediaSink {
             self.soundHorizon = soundHorizon
             self.offersSound = offersSound
             self.voices = voices
+            self.firstNumber = firstNumber
         }
 
         func rendition(of codec: VideoCodec, rung: Int) -> Rendition {

@@ -30,7 +30,7 @@ package final class PeerLoop {
     /// The encoders' target in bits a second; nil for the renditions' own.
     private var targetBitrate: Int?
     private var departed = PeerTotals()
-    private var lastNumber = 0
+    private var lastNumber: Int
     private var statusAt: Instant
     private var statusBefore: Instant
 
@@ -58,6 +58,7 @@ package final class PeerLoop {
         self.identity = identity
         self.loop = loop
         network = LocalNetwork(in: loop, suspends)
+        lastNumber = configuration.firstNumber - 1
         ladder = RenditionLadder(count: configuration.renditions.map(\.rung).max()! + 1)
         let now: Instant = MonotonicClock.now()
         (self.now, statusAt, statusBefore) = (now, now, now)

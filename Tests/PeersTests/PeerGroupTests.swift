@@ -64,6 +64,20 @@ import WebRTC
         #expect(isOpen)
     }
 
+    /// As of a sender that is started again: the number of a peer of the run before means no other one.
+    @Test func theFirstNumberCanBeChosen() throws {
+        let ice = ICEAgent.Configuration(addresses: ["127.0.0.1"])
+        let configuration = PeerGroup.Configuration(renditions: [Self.rendition], ice: ice, countingFrom: 701)
+        let group = try PeerGroup(configuration, suspends: nil)
+        defer { group.close() }
+        let agreement = try Negotiation(offer: SessionDescription(parsing: Self.offer), codecs: [[.vp8]]).agreement
+        let isOpen = group.perform { loop in
+            for _ in 0..<2 { _ = loop.add(agreement, of: "web", from: "192.0.2.1") { _ in } }
+        }
+        #expect(isOpen)
+        try wait(until: "both are there") { group.statuses.map(\.number) == [701, 702] }
+    }
+
     @Test func theEndOfEachPeerIsToldOnceAndLast() throws {
         for number in 1...3 { try add(number) }
         try wait(until: "all have gathered") { (1...3).allSatisfy { !signals.all(of: $0).isEmpty } }

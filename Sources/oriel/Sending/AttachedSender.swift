@@ -71,6 +71,8 @@ extension Attach {
         // Peers are closed before the server, as answers leave by its thread.
         defer { served?.close() }
         let sinks = Sinks(report: Console.note)
+        // A command that means a knock or a viewer of the run before must not reach another one.
+        let number = again ? Int.random(in: 1...9999) * 100 + 1 : 1
         let transport = CallTransport(
             ice,
             trusting: certificates,
@@ -79,13 +81,12 @@ extension Attach {
             soundHorizon: silenced,
             offersSound: offersSound,
             voices: talk,
+            countingFrom: number,
             sinks: sinks
         )
         talkEvents.follow(transport)
         let codecs = video.codec.codecs
         let bitrate = video.bitrate.bitsPerSecond
-        // A late answer to a knock of the run before must let in nobody else.
-        let number = again ? Int.random(in: 1...9999) * 100 + 1 : 1
         let lobby = entry.lobby(transport, known: visitors, events, asker, countingFrom: number)
         try asker?.begin { knock, answer in lobby?.answer(knock, answer) }
         let running = SenderCalls(

@@ -31,6 +31,7 @@ final class CallTransport: Sendable {
     private let (horizon, soundHorizon): (@Sendable () -> Instant?, @Sendable () -> Instant?)
     private let offersSound: @Sendable () -> Bool
     private let voices: (any SoundReceiver)?
+    private let firstNumber: Int
     private let sinks: Sinks
     private let suspends: @Sendable () -> sending SuspendWatch?
     private let parts = Mutex(Parts())
@@ -38,6 +39,7 @@ final class CallTransport: Sendable {
     /// - Parameters:
     ///   - certificates: to trust beside those of the system.
     ///   - renditions, horizon, soundHorizon, offersSound, voices: of the `PeerGroup`.
+    ///   - firstNumber: of the first peer.
     ///   - sinks: get that group.
     ///   - suspends: makes what tells when the machine was suspended.
     init(
@@ -48,12 +50,13 @@ final class CallTransport: Sendable {
         soundHorizon: @escaping @Sendable () -> Instant? = { nil },
         offersSound: @escaping @Sendable () -> Bool = { false },
         voices: (any SoundReceiver)? = nil,
+        countingFrom firstNumber: Int = 1,
         sinks: Sinks,
         suspends: @escaping @Sendable () -> sending SuspendWatch? = { try? SuspendWatch() }
     ) {
         (self.ice, self.certificates, self.renditions) = (ice, certificates, renditions)
         (self.horizon, self.soundHorizon) = (horizon, soundHorizon)
-        (self.offersSound, self.voices) = (offersSound, voices)
+        (self.offersSound, self.voices, self.firstNumber) = (offersSound, voices, firstNumber)
         (self.sinks, self.suspends) = (sinks, suspends)
     }
 
@@ -147,7 +150,8 @@ final class CallTransport: Sendable {
             horizon: horizon,
             soundHorizon: soundHorizon,
             offersSound: offersSound,
-            voices: voices
+            voices: voices,
+            countingFrom: firstNumber
         )
         let peers = try PeerGroup(configuration, suspends: suspends())
         peers.onSuspend { [weak self] in self?.slept(for: $0) }
