@@ -87,12 +87,12 @@ package final class HTTPServer: Sendable {
     /// Takes connections at an address.
     ///
     /// - Parameters:
-    ///   - tls: nil for HTTP without TLS.
+    ///   - tls: the certificate in use, asked for each connection on the server's thread; nil for HTTP without TLS.
     ///   - takeSocket: nil for a server without WebSockets.
     /// - Throws: `cannotListen`.
     package func listen(
         on address: ListenAddress,
-        tls: TLSIdentity? = nil,
+        tls: (@Sendable () -> TLSIdentity)? = nil,
         takeSocket: SocketTaker? = nil,
         respond: @escaping Responder
     ) throws(HTTPServerError) -> Listener {
@@ -116,7 +116,7 @@ package final class HTTPServer: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     guard connections.add(channel) else { throw ChannelError.ioOnClosedChannel }
                     if let tls {
-                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls.context))
+                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls().context))
                     }
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline(
                         withServerUpgrade: takeSocket.map {

@@ -21,12 +21,25 @@ package struct TLSIdentity: Sendable {
 
     /// Reads PEM files: the certificate with its chain, and the key.
     package init(certificate: String, key: String) throws(HTTPServerError) {
+        try self.init(PEM(file: certificate), PEM(file: key))
+    }
+
+    /// - Parameters:
+    ///   - certificate: with its chain.
+    ///   - key: of that certificate.
+    package init(_ certificate: PEM, _ key: PEM) throws(HTTPServerError) {
         let chain: [NIOSSLCertificate]
-        do { chain = try NIOSSLCertificate.fromPEMFile(certificate) } catch {
-            throw .certificate(file: certificate, reason: reasonNotToOpen(certificate) ?? "it holds no certificate")
+        do {
+            chain =
+                try certificate.bytes.map { try NIOSSLCertificate.fromPEMBytes($0) }
+                ?? NIOSSLCertificate.fromPEMFile(certificate.file)
+        } catch {
+            throw .certificate(file: certificate.file, reason: certificate.reason ?? "it holds no certificate")
         }
         do {
-            let privateKey = try NIOSSLPrivateKey(file: key, format: .pem)
+            let privateKey =
+                try key.bytes.map { try NIOSSLPrivateKey(bytes: $0, format: .pem) }
+                ?? NIOSSLPrivateKey(file: key.file, format: .pem)
             var configuration = TLSConfiguration.makeServerConfiguration(
                 certificateChain: chain.map { .certificate($0) },
                 privateKey: .privateKey(privateKey)
@@ -34,11 +47,24 @@ package struct TLSIdentity: Sendable {
             configuration.minimumTLSVersion = .tlsv12
             context = try NIOSSLContext(configuration: configuration)
         } catch {
-            throw .certificate(file: key, reason: reasonNotToOpen(key) ?? "it holds no key of that certificate")
+            throw .certificate(file: key.file, reason: key.reason ?? "it holds no key of that certificate")
         }
         names = chain.first.map(Self.names) ?? []
         fingerprint = chain.first.flatMap { try? Self.fingerprint(of: $0.toDERBytes()) } ?? ""
         expiresAt = chain.first.map { Int($0.notValidAfter) } ?? 0
+    }
+
+    /// A file in PEM.
+    package struct PEM: Sendable {
+        /// As people named it.
+        let file: String
+        /// What somebody else has read there; nil for a file that is yet to be read.
+        let bytes: [UInt8]?
+
+        package init(file: String, bytes: [UInt8]? = nil) { (self.file, self.bytes) = (file, bytes) }
+
+        /// Why the file cannot be opened; nil if it can.
+        fileprivate var reason: String? { bytes == nil ? reasonNotToOpen(file) : nil }
     }
 
     private static func fingerprint(of certificate: [UInt8]) -> String {

@@ -1,4 +1,3 @@
-import HTTP
 import Peers
 import TestSupport
 import Testing

@@ -65,8 +65,9 @@ extension ProgramTests {
             return UInt16(bigEndian: address.sin_port)
         }
 
-        /// The processes that read the token of a WHIP server, and the authority file of an X server. They have its folder.
-        @Test(arguments: ["token", "authority"]) func whatReadsAFileReachesNothingElse(command: String) throws {
+        /// The processes that read files which may be renewed, such as the token of a WHIP server, and the authority file of an X
+        /// server. They have their folders.
+        @Test(arguments: ["read", "authority"]) func whatReadsFilesReachesNothingElse(command: String) throws {
             let tokens = try TemporaryDirectory(of: .shared)
             try FileDescriptor.open(tokens.file("token"), O_WRONLY | O_CREAT).write("a.secret\n")
             chmod(tokens.file("token"), 0o644)

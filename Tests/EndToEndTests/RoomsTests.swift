@@ -11,7 +11,7 @@ import Testing
         let process: Subprocess
         let port: UInt16
 
-        init(_ arguments: String...) throws {
+        init(_ arguments: [String] = []) throws {
             let process = try Subprocess([Programs.oriel, "rooms", "--listen", "127.0.0.1:0"] + arguments)
             var port: UInt16?
             try wait(until: "the server listens: \(process.errorOutput)") {
@@ -97,6 +97,22 @@ import Testing
         #expect(try status("/socket.io/?EIO=4&transport=polling", "POST", body: "40") == 400)
         #expect(try status("/socket.io/?EIO=4&transport=websocket") == 400)
         #expect(server.process.status() == nil)
+    }
+
+    /// The files are read by a process of their own, as the server reads none any more.
+    @Test func aCertificateIsRenewedWhileTheServerRuns() throws {
+        let folders = try (0..<2).map { _ in try TemporaryDirectory(of: .shared) }
+        let files = try folders.map { try makeCertificate(for: ["oriel.test"], in: $0) }
+        let server = try Server(["--tls-cert", files[0].certificate, "--tls-key", files[0].key])
+        try check("rename") { rename(files[1].certificate, files[0].certificate) }
+        try check("rename") { rename(files[1].key, files[0].key) }
+        func fingerprint(_ command: String) throws -> String {
+            try Subprocess.run(["sh", "-c", "\(command) | openssl x509 -noout -fingerprint -sha256"])
+        }
+        // They are looked at when the first client comes, and a minute later again.
+        let shown = try fingerprint("openssl s_client -connect 127.0.0.1:\(server.port) </dev/null 2>/dev/null")
+        #expect(try shown == fingerprint("cat \(files[0].certificate)"))
+        try wait(until: "it is told") { server.process.errorOutput.contains("\(files[0].certificate) was renewed") }
     }
 
     @Test(

@@ -19,7 +19,7 @@ final class HTTPFixture {
     init(
         limits: HTTPServer.Limits = HTTPServer.Limits(),
         proxies: [AddressRange] = [],
-        tls: TLSIdentity? = nil,
+        tls: (@Sendable () -> TLSIdentity)? = nil,
         large: Int = 0
     ) throws {
         let (events, isInSight) = (events, isInSight)

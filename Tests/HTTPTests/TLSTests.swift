@@ -1,6 +1,7 @@
 import COpenSSL
 import HTTP
 import Posix
+import Synchronization
 import TestSupport
 import Testing
 
@@ -21,6 +22,15 @@ private final class TLSClient {
     deinit {
         SSL_free(session)
         SSL_CTX_free(context)
+    }
+
+    /// The SHA-256 of the server's certificate, as pairs of hexadecimal digits.
+    var fingerprint: String {
+        let certificate = SSL_get1_peer_certificate(session)
+        defer { X509_free(certificate) }
+        var digest = [UInt8](repeating: 0, count: 32)
+        X509_digest(certificate, EVP_sha256(), &digest, nil)
+        return digest.map { ($0 < 0x10 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: ":")
     }
 
     func send(_ text: String) throws {
@@ -49,10 +59,11 @@ private final class TLSClient {
     init() throws {
         folder = try TemporaryDirectory()
         let (certificate, key) = try Self.makeCertificate("one", in: folder)
-        web = try HTTPFixture(tls: TLSIdentity(certificate: certificate, key: key))
+        let identity = try TLSIdentity(certificate: certificate, key: key)
+        web = try HTTPFixture(tls: { identity })
     }
 
-    private static func makeCertificate(
+    static func makeCertificate(
         _ name: String,
         in folder: TemporaryDirectory
     ) throws -> (certificate: String, key: String) {
@@ -105,5 +116,19 @@ private final class TLSClient {
         try client.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nv=0")
         client.finish(saysGoodbye: false)
         #expect(client.rest().isEmpty)
+    }
+
+    @Test func connectionsAreShownTheCertificateOfTheirTime() throws {
+        let (first, second) = try (Self.makeCertificate("two", in: folder), Self.makeCertificate("three", in: folder))
+        let identities = try [first, second].map { try TLSIdentity(certificate: $0.certificate, key: $0.key) }
+        let isSecond = HTTPFixture.Flag()
+        isSecond.value.store(false, ordering: .relaxed)
+        let web = try HTTPFixture(tls: { identities[isSecond.value.load(ordering: .relaxed) ? 1 : 0] })
+        let early = try TLSClient(web.connect())
+        isSecond.value.store(true, ordering: .relaxed)
+        #expect(try TLSClient(web.connect()).fingerprint == identities[1].fingerprint)
+        #expect(early.fingerprint == identities[0].fingerprint)
+        try early.send("GET /greeting HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        #expect(early.rest().hasPrefix("HTTP/1.1 200 "))
     }
 }

@@ -18,7 +18,7 @@ import Testing
             )
             listener = try server.listen(
                 on: ListenAddress(host: "127.0.0.1", port: 0),
-                tls: tls,
+                tls: tls.map { identity in { @Sendable in identity } },
                 takeSocket: { request in
                     guard request.path == "/socket" else { return nil }
                     let socket = Box<WebSocket?>(nil)

@@ -66,11 +66,11 @@ struct Rooms: ParsableCommand {
         let rooms = RoomService(configuration, of: http) { Console.note("\($0)") }
         let listener = try http.listen(
             on: server.listen,
-            tls: tls,
+            tls: tls?.current,
             takeSocket: rooms.takeSocket,
             respond: rooms.respond
         )
-        Console.print(server.links(port: listener.port, tls: tls))
+        Console.print(server.links(port: listener.port, tls: tls?.first))
         while !signals.take() { waitReadable([signals.descriptor.raw].span, until: nil) }
         listener.close()
     }

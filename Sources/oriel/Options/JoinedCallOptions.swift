@@ -93,11 +93,14 @@ struct JoinedCallOptions: ParsableArguments {
     }
 
     /// The token of the WHIP server now; nil for none.
-    private func whipToken() throws -> String? { try Self.token(in: whipTokenFile) }
+    private func whipToken() throws -> String? {
+        try Self.checked(secret(in: whipTokenFile, or: "ORIEL_WHIP_TOKEN", "token"))
+    }
 
-    /// - Parameter path: a file; nil for the environment.
-    static func token(in path: String?) throws -> String? {
-        let token = try secret(in: path, or: "ORIEL_WHIP_TOKEN", "token")
+    /// - Parameter bytes: of the token's file.
+    static func token(from bytes: [UInt8]) throws -> String? { try checked(secret(from: bytes)) }
+
+    private static func checked(_ token: String?) throws -> String? {
         guard CallSecrets.canBe(whipToken: token) else {
             throw ValidationError("the token of the WHIP server has characters that no bearer token has.")
         }

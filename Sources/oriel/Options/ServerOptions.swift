@@ -50,15 +50,16 @@ struct ServerOptions: ParsableArguments {
         return arguments
     }
 
-    /// The certificate in use; nil for HTTP. Tells the fingerprint of one that browsers will ask about.
-    func tls() throws -> TLSIdentity? {
+    /// The certificate in use; nil for HTTP. Tells the fingerprint of one that browsers will ask about. Call it before the first thread
+    /// starts, and before files are closed.
+    func tls() throws -> ServedCertificate? {
         if https {
             let own = try OwnCertificate().identity()
             Console.note("browsers ask whether to trust the certificate with this SHA-256: \(own.fingerprint)")
-            return own
+            return ServedCertificate(own)
         }
         guard let tlsCert, let tlsKey else { return nil }
-        return try TLSIdentity(certificate: tlsCert, key: tlsKey)
+        return try ServedCertificate(certificate: tlsCert, key: tlsKey)
     }
 
     /// The links to the server: to the names of the certificate, which browsers compare, or else to the host of `--listen`, or

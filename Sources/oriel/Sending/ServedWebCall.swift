@@ -12,7 +12,7 @@ struct WebCallPreparation {
     let directory: BridgeDirectory
     let token: String?
     let iceServerLinks: @Sendable () -> [String]
-    let tls: TLSIdentity?
+    let tls: ServedCertificate?
 
     init(_ options: WebOptions, in directory: BridgeDirectory) throws {
         self.options = options
@@ -63,7 +63,7 @@ final class ServedWebCall {
         service = WebService(
             WebService.Configuration(
                 token: preparation.token,
-                names: (preparation.tls?.names ?? []) + [options.server.listen.host].compactMap(\.self),
+                names: (preparation.tls?.first.names ?? []) + [options.server.listen.host].compactMap(\.self),
                 origins: options.allowOrigin,
                 iceServerLinks: preparation.iceServerLinks,
                 snapshots: Self.snapshots(of: preparation.directory, from: horizon),
@@ -72,9 +72,9 @@ final class ServedWebCall {
             call: call,
             status: status
         )
-        listener = try server.listen(on: options.server.listen, tls: preparation.tls, respond: service.respond)
+        listener = try server.listen(on: options.server.listen, tls: preparation.tls?.current, respond: service.respond)
         events.tell(.joined(.web))
-        Console.print(options.links(port: listener.port, token: preparation.token, tls: preparation.tls))
+        Console.print(options.links(port: listener.port, token: preparation.token, tls: preparation.tls?.first))
     }
 
     /// Takes no more viewers.

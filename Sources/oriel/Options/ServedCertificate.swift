@@ -1,0 +1,60 @@
+import HTTP
+import Posix
+import Synchronization
+import Time
+
+/// The certificate that a web server shows.
+struct ServedCertificate: Sendable {
+    /// At the start.
+    let first: TLSIdentity
+    /// As it is now; may wait a second once a minute.
+    let current: @Sendable () -> TLSIdentity
+
+    /// One that stays as it is.
+    init(_ identity: TLSIdentity) {
+        first = identity
+        current = { identity }
+    }
+
+    /// One whose files are looked at again when somebody connects. Call it before the first thread starts, and before files are closed.
+    ///
+    /// - Parameters:
+    ///   - certificate: a PEM file, with the chain.
+    ///   - key: a PEM file.
+    init(certificate: String, key: String) throws {
+        let renewed = try RenewedCertificate(certificate: certificate, key: key)
+        first = renewed.first
+        current = { renewed.current() }
+    }
+}
+
+private final class RenewedCertificate: Sendable {
+    let first: TLSIdentity
+    private let path: String
+    private let files: NamedFiles
+    private let state: Mutex<CertificateRenewal>
+
+    init(certificate: String, key: String) throws {
+        let renewal = try CertificateRenewal(certificate: certificate, key: key)
+        first = renewal.identity
+        path = certificate
+        files = try NamedFiles([certificate, key], "the certificate")
+        state = Mutex(renewal)
+    }
+
+    func current() -> TLSIdentity {
+        let (identity, news) = state.withLock { state in
+            var news: CertificateRenewal.News?
+            if state.takeLook(at: MonotonicClock.now()), let read = files.read() {
+                news = state.take(certificate: read[0], key: read[1])
+            }
+            return (state.identity, news)
+        }
+        switch news {
+        case .renewed: Console.note("\(path) was renewed: connections from now on are shown that certificate")
+        case .unfit(let error): Console.note("\(error); the certificate of before stays in use")
+        case nil: break
+        }
+        return identity
+    }
+}
