@@ -15,7 +15,7 @@ struct Oriel: ParsableCommand {
             Share.self, Start.self, Attach.self, Pause.self, Resume.self, Stop.self, Status.self, List.self,
             Inspect.self, Source.self, Accept.self, Reject.self, Kick.self, Talk.self, Known.self, Forget.self,
             Leave.self, SetCommand.self, Hear.self, SoundCommand.self, Mute.self, Unmute.self, Rooms.self, View.self,
-            Ask.self, FileReader.self, AuthorityReader.self,
+            Ask.self, FileReader.self,
         ]
     )
 

@@ -65,16 +65,15 @@ extension ProgramTests {
             return UInt16(bigEndian: address.sin_port)
         }
 
-        /// The processes that read files which may be renewed, such as the token of a WHIP server, and the authority file of an X
-        /// server. They have their folders.
-        @Test(arguments: ["read", "authority"]) func whatReadsFilesReachesNothingElse(command: String) throws {
+        /// The process that reads files which may be renewed, such as the token of a WHIP server. It has their folders.
+        @Test func whatReadsFilesReachesNothingElse() throws {
             let tokens = try TemporaryDirectory(of: .shared)
             try FileDescriptor.open(tokens.file("token"), O_WRONLY | O_CREAT).write("a.secret\n")
             chmod(tokens.file("token"), 0o644)
             let environment = ["ORIEL_INTRUDER_MINE": folder.file("mine"), "ORIEL_INTRUDER_READS": "1"]
             let input = try Pipe()
             try Posix.write("\n", to: input.writing.raw)
-            let tries = try intrude([command, "--", tokens.file("token")], environment, input: input.reading.raw)
+            let tries = try intrude(["read", "--", tokens.file("token")], environment, input: input.reading.raw)
             #expect(
                 tries.contains("tcp") && tries.contains("unix") && tries.contains("read:outside") && tries.count > 35
             )
