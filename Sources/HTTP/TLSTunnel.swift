@@ -1,12 +1,12 @@
 import NIOCore
 import NIOPosix
 import NIOSSL
+import NIOTLS
 import Synchronization
 
 /// Leads connections from this machine by TLS to a server whose client cannot speak it, on a thread of its own: such as relays,
 /// as libnice knows TURN by UDP and TCP alone.
 package final class TLSTunnel: Sendable {
-    private static let connectTimeout = TimeAmount.seconds(5)
     /// Connections at once.
     private static let limit = 256
 
@@ -20,16 +20,18 @@ package final class TLSTunnel: Sendable {
     /// - Parameters:
     ///   - host: a name or an address, which the server's certificate must be for.
     ///   - loopback: where it takes connections: 127.0.0.1 or ::1.
+    ///   - openTimeout: how long the way to the server may take to open, connection and handshake together.
     ///   - failed: called on the tunnel's thread each time that there is no way to the server, with the reason.
     package init(
         to host: String,
         port: UInt16,
         from loopback: String,
         _ trust: TLSTrust,
+        openTimeout: Duration = .seconds(5),
         failed: @escaping @Sendable (WebClientError) -> Void
     ) throws(HTTPServerError) {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let shared = Shared(WebOrigin(.https, host: host, port: port), trust, failed)
+        let shared = Shared(WebOrigin(.https, host: host, port: port), trust, TimeAmount(openTimeout), failed)
         let bootstrap = ServerBootstrap(group: group)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelOption(.autoRead, value: false)
@@ -50,50 +52,77 @@ package final class TLSTunnel: Sendable {
     private final class Shared: Sendable {
         private let server: WebOrigin
         private let trust: TLSTrust
+        private let openTimeout: TimeAmount
         private let failed: @Sendable (WebClientError) -> Void
         private let count = Atomic(0)
 
-        init(_ server: WebOrigin, _ trust: TLSTrust, _ failed: @escaping @Sendable (WebClientError) -> Void) {
-            (self.server, self.trust, self.failed) = (server, trust, failed)
+        init(
+            _ server: WebOrigin,
+            _ trust: TLSTrust,
+            _ openTimeout: TimeAmount,
+            _ failed: @escaping @Sendable (WebClientError) -> Void
+        ) {
+            (self.server, self.trust, self.openTimeout, self.failed) = (server, trust, openTimeout, failed)
         }
 
-        /// Connects to the server for a connection that was taken, which is read once both stand.
+        /// Opens the way to the server for a connection that was taken. Before it is open, nothing of that connection is read, so
+        /// that what waits there stays in the kernel.
         func lead(_ near: any Channel, in group: any EventLoopGroup) -> EventLoopFuture<Void> {
             guard count.wrappingAdd(1, ordering: .relaxed).newValue <= TLSTunnel.limit else {
                 count.wrappingSubtract(1, ordering: .relaxed)
                 return near.eventLoop.makeFailedFuture(ChannelError.connectTimeout(.zero))
             }
             near.closeFuture.whenComplete { [self] _ in count.wrappingSubtract(1, ordering: .relaxed) }
-            let far = ClientBootstrap(group: group)
-                .connectTimeout(TLSTunnel.connectTimeout)
+            let isGone = NIOLoopBoundBox(false, eventLoop: near.eventLoop)
+            near.closeFuture.whenComplete { _ in isGone.value = true }
+            let fail: @Sendable (any Error) -> Void = { [self] error in
+                // A client that gives up says nothing about the server.
+                if !isGone.value { failed(WebClientError(error, of: server)) }
+                near.close(promise: nil)
+            }
+            let deadline = NIODeadline.now() + openTimeout
+            let connection = ClientBootstrap(group: group)
+                .connectTimeout(openTimeout)
                 .channelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .channelOption(.autoRead, value: false)
-                .channelInitializer { [self] far in
-                    far.eventLoop.makeCompletedFuture {
-                        let (nearEnd, farEnd) = TunnelEnd.pair()
-                        let operations = far.pipeline.syncOperations
-                        try operations.addHandler(trust.handler(for: server))
-                        try operations.addHandler(FailureHandler { [self] in failed(WebClientError($0, of: server)) })
-                        try operations.addHandler(farEnd)
-                        try near.pipeline.syncOperations.addHandler(nearEnd)
-                    }
-                }
                 .connect(host: server.host, port: Int(server.port))
-            far.whenFailure { [self] error in
-                failed(WebClientError(error, of: server))
-                near.close(promise: nil)
+            connection.whenFailure(fail)
+            // Of several addresses one is connected to: the handlers are for that one.
+            connection.whenSuccess { [self] far in
+                do {
+                    let (end, operations) = (TunnelEnd(), far.pipeline.syncOperations)
+                    try operations.addHandler(trust.handler(for: server))
+                    try operations.addHandler(HandshakeTimer(until: deadline))
+                    try operations.addHandler(TunnelOpening(of: near, to: end, fail))
+                    try operations.addHandler(end)
+                } catch { fail(error) }
+                near.closeFuture.whenComplete { _ in far.close(promise: nil) }
             }
             return near.eventLoop.makeSucceededVoidFuture()
         }
     }
 }
 
-/// Tells why there is no connection. Of one that stood, it tells nothing.
-private final class FailureHandler: ChannelInboundHandler {
+/// Joins the ends of a tunnel when the handshake with the server is done. Where that fails, the near end is closed at once, and not
+/// when the far one is. Nothing is told of a way that was open.
+private final class TunnelOpening: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
+
+    private let near: any Channel
+    private let far: TunnelEnd
     private var failed: ((any Error) -> Void)?
 
-    init(_ failed: @escaping (any Error) -> Void) { self.failed = failed }
+    /// - Parameter failed: called once if there is no way to the server.
+    init(of near: any Channel, to far: TunnelEnd, _ failed: @escaping (any Error) -> Void) {
+        (self.near, self.far, self.failed) = (near, far, failed)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? TLSUserEvent, case .handshakeCompleted = event {
+            do { try near.pipeline.syncOperations.addHandler(far.join()) } catch { near.close(promise: nil) }
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         failed = nil
@@ -102,6 +131,7 @@ private final class FailureHandler: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         failed.take()?(error)
+        near.close(promise: nil)
         context.close(promise: nil)
     }
 }
@@ -117,10 +147,11 @@ private final class TunnelEnd: ChannelDuplexHandler {
     /// Whether the other end had no room when this one would have read.
     private var waitsToRead = false
 
-    static func pair() -> (TunnelEnd, TunnelEnd) {
-        let (one, other) = (TunnelEnd(), TunnelEnd())
-        (one.other, other.other) = (other, one)
-        return (one, other)
+    /// Makes the other end.
+    func join() -> TunnelEnd {
+        let new = TunnelEnd()
+        (other, new.other) = (new, self)
+        return new
     }
 
     func handlerAdded(context: ChannelHandlerContext) {

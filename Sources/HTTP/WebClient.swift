@@ -2,7 +2,6 @@ import Glibc
 import NIOCore
 package import NIOHTTP1
 import NIOPosix
-import NIOSSL
 import NIOWebSocket
 import Synchronization
 
@@ -43,18 +42,20 @@ package final class WebClient: Sendable {
         package func cancel() { exchange.fail(CancellationError()) }
     }
 
-    /// How long a connection may take, with its handshake.
-    private static let connectTimeout = TimeAmount.seconds(5)
-
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let trust: TLSTrust
     private let bodyLimit: Int
+    private let connectTimeout: TimeAmount
     private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
 
     /// Starts the thread.
     ///
-    /// - Parameter bodyLimit: bytes of a response's body, and of a message of a WebSocket.
-    package init(_ trust: TLSTrust, bodyLimit: Int = 1_000_000) { (self.trust, self.bodyLimit) = (trust, bodyLimit) }
+    /// - Parameters:
+    ///   - bodyLimit: bytes of a response's body, and of a message of a WebSocket.
+    ///   - connectTimeout: how long a connection may take, with its handshakes.
+    package init(_ trust: TLSTrust, bodyLimit: Int = 1_000_000, connectTimeout: Duration = .seconds(5)) {
+        (self.trust, self.bodyLimit, self.connectTimeout) = (trust, bodyLimit, TimeAmount(connectTimeout))
+    }
 
     /// Cuts all connections and ends the thread. Call it once, from another one.
     package func close() { try? group.syncShutdownGracefully() }
@@ -82,13 +83,7 @@ package final class WebClient: Sendable {
         for channel in channels.withLock({ Array($0.values) }) { cut(channel) }
     }
 
-    /// Without the goodbye of TLS, for which the other side's would be waited for.
-    private func cut(_ channel: any Channel) {
-        channel.eventLoop.execute {
-            let context = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self)
-            if let context { context.close(promise: nil) } else { channel.close(promise: nil) }
-        }
-    }
+    private func cut(_ channel: any Channel) { channel.eventLoop.execute { channel.cut() } }
 
     /// Makes a request.
     ///
@@ -176,7 +171,7 @@ package final class WebClient: Sendable {
             try channel.pipeline.syncOperations.addHandler(exchange)
         }
         channel.cascadeFailure(to: refusal)
-        let timer = loop.scheduleTask(in: Self.connectTimeout) { refusal.fail(WebClientError.silent(origin)) }
+        let timer = loop.scheduleTask(in: connectTimeout) { refusal.fail(WebClientError.silent(origin)) }
         refusal.futureResult.whenComplete { result in
             timer.cancel()
             if case .failure(is CancellationError) = result { return }
@@ -202,14 +197,16 @@ package final class WebClient: Sendable {
         to origin: WebOrigin,
         _ prepare: @escaping @Sendable (any Channel) throws -> Void
     ) -> EventLoopFuture<any Channel> {
+        let deadline = NIODeadline.now() + connectTimeout
         let connection = ClientBootstrap(group: group)
-            .connectTimeout(Self.connectTimeout)
+            .connectTimeout(connectTimeout)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelOption(.tcpOption(.sendQueue), value: sendQueueSize)
             .channelInitializer { [trust] channel in
                 channel.eventLoop.makeCompletedFuture {
                     if origin.scheme == .https {
                         try channel.pipeline.syncOperations.addHandler(trust.handler(for: origin))
+                        try channel.pipeline.syncOperations.addHandler(HandshakeTimer(until: deadline))
                     }
                     try prepare(channel)
                 }

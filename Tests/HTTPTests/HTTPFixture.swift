@@ -44,7 +44,12 @@ final class HTTPFixture {
         }
     }
 
-    func connect() throws -> HTTPClient { try HTTPClient(port: listener.port) }
+    var port: UInt16 { listener.port }
+
+    /// - Parameter network: the client's address, any that begins with 127: each is a network of its own.
+    func connect(from network: String = "127.0.0.1") throws -> HTTPClient {
+        try HTTPClient(port: listener.port, from: network)
+    }
 
     /// One request on a connection of its own.
     func request(_ method: String, _ path: String, _ fields: [String] = []) throws -> ReceivedResponse {

@@ -133,6 +133,20 @@ import Testing
         #expect(throws: WebClientError.broken(origin, reason: reason)) { try result.get() }
     }
 
+    /// Whatever the request's own time.
+    @Test func aHandshakeThatNeverEndsIsGivenUp() throws {
+        let server = try TCPListener()
+        let client = WebClient(try TLSTrust(), connectTimeout: .milliseconds(50))
+        defer { client.close() }
+        let origin = try #require(WebOrigin(parsing: "https://127.0.0.1:\(server.port)"))
+        let error = Box<WebClientError?>(nil)
+        client.send(.GET, "/", of: origin, timeout: .seconds(3600)) { answer in
+            if case .failure(let failure) = answer { error.value.withLock { $0 = failure } }
+        }
+        try wait(until: "it fails") { error.value.withLock { $0 != nil } }
+        #expect(error.value.withLock(\.self) == .unreachable(origin, reason: "no answer in time"))
+    }
+
     @Test func aRequestThatIsCancelledIsNotAnswered() throws {
         let fixture = try Fixture()
         let calls = Box(0)
