@@ -33,8 +33,10 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var timer: Scheduled<Void>?
     /// The client has said that no more requests come.
     private var isInputClosed = false
-    /// The client whose request by a proxy is under way.
-    private var proxied: String?
+    /// The client of the request that is under way.
+    private var client = ClientAddress("")
+    /// Whether that request came by a proxy, and counts for its client.
+    private var isHeld = false
 
     init(_ respond: @escaping HTTPServer.Responder, _ connections: Connections, _ limits: HTTPServer.Limits) {
         self.respond = respond
@@ -51,7 +53,7 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         timer?.cancel()
-        releaseProxied()
+        endRequest()
         if case .responding(let request?) = state { request.departure.happen() }
         context.fireChannelInactive()
     }
@@ -59,6 +61,7 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch (unwrapInboundIn(data), state) {
         case (.head(let head), .idle):
+            guard begin(head, context) else { return }
             guard Self.isHeadInLimit(head) else {
                 return refuse(
                     .sentence(.requestHeaderFieldsTooLarge, "the request's header fields are too long"),
@@ -120,17 +123,26 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: - Responding
 
-    private func answer(_ head: HTTPRequestHead, _ body: [UInt8], _ context: ChannelHandlerContext) {
-        let peer = ClientAddress(context.remoteAddress).description
-        let client = connections.proxies.client(of: peer, forwardedFor: head.headers["x-forwarded-for"])
-        if connections.proxies.contains(peer) {
-            guard connections.hold(client) else {
-                let fields: HTTPHeaders = ["Retry-After": "5"]
-                return refuse(.sentence(.tooManyRequests, "too many requests came from there", fields), head, context)
-            }
-            proxied = client
+    /// Counts a request for its client until it is answered. Refuses it, and returns false, if that has too many under way.
+    private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) -> Bool {
+        let peer = ClientAddress(context.remoteAddress)
+        client = connections.proxies.client(of: peer, forwardedFor: head.headers["x-forwarded-for"])
+        guard connections.proxies.contains(peer) else { return true }
+        isHeld = connections.hold(client)
+        if !isHeld {
+            let fields: HTTPHeaders = ["Retry-After": "5"]
+            refuse(.sentence(.tooManyRequests, "too many requests came from there", fields), head, context)
         }
-        let request = HTTPRequest(head, body: body, client: client)
+        return isHeld
+    }
+
+    private func endRequest() {
+        if isHeld { connections.release(client) }
+        isHeld = false
+    }
+
+    private func answer(_ head: HTTPRequestHead, _ body: [UInt8], _ context: ChannelHandlerContext) {
+        let request = HTTPRequest(head, body: body, client: client.description)
         state = .responding(to: request)
         let loop = context.eventLoop
         let bound = NIOLoopBound((self, context), eventLoop: loop)
@@ -140,11 +152,6 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
                 if context.channel.isActive { handler.write(response, to: head, context) }
             }
         }
-    }
-
-    private func releaseProxied() {
-        if let client = proxied { connections.release(client) }
-        proxied = nil
     }
 
     private func write(_ response: HTTPResponse, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
@@ -181,7 +188,7 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     ) {
         setTimer(context)
         guard !body.isEmpty else {
-            releaseProxied()
+            endRequest()
             let isLast = isLast || isInputClosed
             if !isLast { state = .idle }
             let written = context.writeAndFlush(wrapOutboundOut(.end(nil)))

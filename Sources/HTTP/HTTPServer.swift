@@ -37,7 +37,8 @@ package final class HTTPServer: Sendable {
     package struct Limits: Sendable {
         /// Connections at once. More are turned away before they cost anything.
         package var connections: Int
-        /// Connections of one IPv4 address, or one network of IPv6.
+        /// Connections of one IPv4 address, or one network of IPv6, or requests under way that it sends by proxies. It never gets more
+        /// than half of all connections.
         package var connectionsOfOneNetwork: Int
         /// Bytes of a request's body.
         package var bodySize: Int

@@ -4,7 +4,9 @@ package struct Proxies: Sendable {
 
     package init(ranges: [AddressRange]) { self.ranges = ranges }
 
-    func contains(_ address: String) -> Bool {
+    func contains(_ address: ClientAddress) -> Bool { contains(address.description) }
+
+    private func contains(_ address: String) -> Bool {
         IPAddress(parsing: address).map { address in ranges.contains { $0.contains(address) } } ?? false
     }
 
@@ -22,5 +24,9 @@ package struct Proxies: Sendable {
             client = address.description
         }
         return client
+    }
+
+    func client(of peer: ClientAddress, forwardedFor fields: [String]) -> ClientAddress {
+        ClientAddress(client(of: peer.description, forwardedFor: fields))
     }
 }

@@ -19,9 +19,11 @@ func socketUpgrade(
             guard head.method == .GET, head.headers["host"].count == 1, HTTPHandler.isHeadInLimit(head) else {
                 return refused
             }
-            let peer = ClientAddress(channel.remoteAddress).description
+            let peer = ClientAddress(channel.remoteAddress)
             let client = connections.proxies.client(of: peer, forwardedFor: head.headers["x-forwarded-for"])
-            guard let taken = takeSocket(HTTPRequest(head, body: [], client: client)) else { return refused }
+            guard let taken = takeSocket(HTTPRequest(head, body: [], client: client.description)) else {
+                return refused
+            }
             if connections.proxies.contains(peer) {
                 guard connections.hold(client) else { return refused }
                 channel.closeFuture.whenComplete { _ in connections.release(client) }

@@ -6,27 +6,55 @@ import Time
 
 @Suite struct ConnectionLimitTests {
     @Test(arguments: [
-        HTTPServer.Limits(connections: 3, connectionsOfOneNetwork: 64),
-        HTTPServer.Limits(connections: 64, connectionsOfOneNetwork: 3),
+        (HTTPServer.Limits(connections: 3, connectionsOfOneNetwork: 64), [1, 2, 3, 4]),
+        (HTTPServer.Limits(connections: 64, connectionsOfOneNetwork: 3), [1, 1, 1, 1]),
     ])
-    func whoComesTooMuchIsTurnedAway(limits: HTTPServer.Limits) throws {
+    func whoComesTooMuchIsTurnedAway(limits: HTTPServer.Limits, networks: [Int]) throws {
         let web = try HTTPFixture(limits: limits)
         func status(_ client: HTTPClient) -> Int? {
             try? client.request("GET", "/greeting").status
         }
-        var clients = try (0..<3).map { _ in try web.connect() }
+        func connect(from network: Int) throws -> HTTPClient { try web.connect(from: "127.0.0.\(network)") }
+        var clients = try networks.dropLast().map(connect)
         #expect(clients.map(status) == [200, 200, 200])
-        let fourth = try web.connect()
+        let fourth = try connect(from: networks[3])
         #expect(status(fourth) == nil)
         clients.removeLast()
         // The server hears of it a little later.
         let deadline: Instant = MonotonicClock.now() + .seconds(5)
         var isLetIn = false
         while !isLetIn, MonotonicClock.now() < deadline {
-            isLetIn = status(try web.connect()) == 200
+            isLetIn = status(try connect(from: networks[3])) == 200
             if !isLetIn { MonotonicClock.sleep(for: .milliseconds(5)) }
         }
         #expect(isLetIn)
+    }
+
+    /// However many places one network may have.
+    @Test func oneNetworkLeavesHalfOfThePlaces() throws {
+        let web = try HTTPFixture(limits: HTTPServer.Limits(connections: 8, connectionsOfOneNetwork: 64))
+        func isLetIn(_ client: HTTPClient) -> Bool { (try? client.request("GET", "/greeting").status) == 200 }
+        let clients = try (0..<5).map { _ in try web.connect(from: "127.0.0.2") }
+        #expect(clients.map(isLetIn) == [true, true, true, true, false])
+        let others = try (0..<4).map { _ in try web.connect(from: "127.0.0.3") }
+        #expect(others.map(isLetIn) == [true, true, true, true])
+    }
+
+    /// Behind a proxy, those that wait for a response count for their networks.
+    @Test func oneNetworkBehindAProxyLeavesHalfOfThePlaces() throws {
+        let web = try HTTPFixture(
+            limits: HTTPServer.Limits(connections: 8, connectionsOfOneNetwork: 64),
+            proxies: [try #require(AddressRange(parsing: "127.0.0.1"))]
+        )
+        let listeners = try (0..<4).map { _ in try web.connect() }
+        for client in listeners {
+            #expect(try client.request("GET", "/events", ["X-Forwarded-For: 2001:db8::1"]).status == 200)
+        }
+        // Of the same network; what comes is refused before it is whole.
+        let fifth = try web.connect()
+        fifth.send("POST /echo HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 2001:db8::2\r\nContent-Length: 9\r\n\r\n")
+        #expect(try fifth.response().status == 429)
+        #expect(try web.request("GET", "/greeting", ["X-Forwarded-For: 2001:db8:1::1"]).status == 200)
     }
 
     /// A listener that goes is missed before the next sign of life, which is fifteen seconds away: eight that wait for it

@@ -61,7 +61,7 @@ struct Rooms: ParsableCommand {
         let limits = limits
         // Clients that poll send by other connections, and networks beside this one have some, too.
         configuration.mostHeldGets = max(limits.connections / 4, 16)
-        let http = HTTPServer(limits: limits)
+        let http = HTTPServer(limits: limits, proxies: server.proxy)
         defer { http.close() }
         let rooms = RoomService(configuration, of: http) { Console.note("\($0)") }
         let listener = try http.listen(
@@ -75,9 +75,10 @@ struct Rooms: ParsableCommand {
         listener.close()
     }
 
-    /// A client that polls has two connections now and then, and all may come through one proxy.
+    /// A client that polls has two connections now and then, and a browser that loads the page more. All may come from one network, or
+    /// through a proxy that is not named: that gets half of the connections, one for each client.
     private var limits: HTTPServer.Limits {
-        let connections = min(max(FileLimit.raise() - 64, 64), 2 * maxClients)
+        let connections = min(max(FileLimit.raise() - 64, 64), max(2 * maxClients, 128))
         return HTTPServer.Limits(
             connections: connections,
             connectionsOfOneNetwork: connections,

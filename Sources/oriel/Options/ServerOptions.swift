@@ -35,6 +35,17 @@ struct ServerOptions: ParsableArguments {
     )
     var https = false
 
+    @Option(
+        help: ArgumentHelp(
+            "A web proxy in front of this server, whose X-Forwarded-For tells who its clients are; may be given again.",
+            valueName: "address[/bits]"
+        ),
+        transform: {
+            try parsed(AddressRange(parsing: $0), orElse: "give an address in numbers, or a network such as 10.0.0.0/8")
+        }
+    )
+    var proxy: [AddressRange] = []
+
     func validate() throws {
         guard (tlsCert == nil) == (tlsKey == nil) else {
             throw ValidationError("--tls-cert and --tls-key need each other.")
@@ -47,7 +58,7 @@ struct ServerOptions: ParsableArguments {
         var arguments = ["--listen=\(listen.argument)"]
         if let tlsCert, let tlsKey { arguments += ["--tls-cert=\(tlsCert)", "--tls-key=\(tlsKey)"] }
         if https { arguments.append("--https") }
-        return arguments
+        return arguments + proxy.map { "--proxy=\($0)" }
     }
 
     /// The certificate in use; nil for HTTP. Tells the fingerprint of one that browsers will ask about. Call it before the first thread

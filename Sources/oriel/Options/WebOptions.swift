@@ -31,17 +31,6 @@ struct WebOptions: ParsableArguments {
     )
     var allowOrigin: [WebOrigin] = []
 
-    @Option(
-        help: ArgumentHelp(
-            "A web proxy in front of this server, whose X-Forwarded-For tells who the viewers are; may be given again.",
-            valueName: "address[/bits]"
-        ),
-        transform: {
-            try parsed(AddressRange(parsing: $0), orElse: "give an address in numbers, or a network such as 10.0.0.0/8")
-        }
-    )
-    var proxy: [AddressRange] = []
-
     @OptionGroup var iceServers: ICEServerOptions
 
     @Flag(help: "Send media by the TURN servers alone, so that nobody learns an address of this machine by that.")
@@ -96,7 +85,7 @@ struct WebOptions: ParsableArguments {
     /// The same options for a child process, without its secrets.
     var arguments: [String] {
         var arguments = server.arguments + iceServers.arguments + ["--max-viewers=\(maxViewers)"]
-        arguments += allowOrigin.map { "--allow-origin=\($0)" } + proxy.map { "--proxy=\($0)" }
+        arguments += allowOrigin.map { "--allow-origin=\($0)" }
         if relayOnly { arguments.append("--relay-only") }
         if let trust { arguments.append("--trust=\(trust)") }
         if let ports { arguments.append("--ports=\(ports.lowerBound)-\(ports.upperBound)") }

@@ -53,7 +53,7 @@ final class ServedWebCall {
         self.events = events
         server = HTTPServer(
             limits: HTTPServer.Limits(files: FileLimit.raise(), viewers: options.maxViewers),
-            proxies: options.proxy
+            proxies: options.server.proxy
         )
         call = WebCall(peers, codecs: codecs, viewerLimit: options.maxViewers, talk: talk.map { TalkDesk($0) }) {
             event in
