@@ -17,6 +17,8 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     static let eventInterval = TimeAmount.seconds(15)
     /// A comment, which is no event (HTML, server-sent events).
     private static let signOfLife = ":\n\n"
+    /// What an event takes in memory beside its text.
+    private static let eventCost = 256
 
     private enum State {
         case idle
@@ -29,19 +31,27 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private let respond: HTTPServer.Responder
     private let connections: Connections
     private let limits: HTTPServer.Limits
+    private let memory: ClientMemory
     private var state = State.idle
     private var timer: Scheduled<Void>?
     /// The client has said that no more requests come.
     private var isInputClosed = false
-    /// The client of the request that is under way.
+    /// The client of the request that is under way, and what waits for it.
     private var client = ClientAddress("")
+    private var waiting: ClientMemory.Share?
     /// Whether that request came by a proxy, and counts for its client.
     private var isHeld = false
 
-    init(_ respond: @escaping HTTPServer.Responder, _ connections: Connections, _ limits: HTTPServer.Limits) {
+    init(
+        _ respond: @escaping HTTPServer.Responder,
+        _ connections: Connections,
+        _ limits: HTTPServer.Limits,
+        _ memory: ClientMemory
+    ) {
         self.respond = respond
         self.connections = connections
         self.limits = limits
+        self.memory = memory
     }
 
     func channelActive(context: ChannelHandlerContext) {
@@ -127,6 +137,7 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) -> Bool {
         let peer = ClientAddress(context.remoteAddress)
         client = connections.proxies.client(of: peer, forwardedFor: head.headers["x-forwarded-for"])
+        waiting = memory.open(for: client, on: context.channel)
         guard connections.proxies.contains(peer) else { return true }
         isHeld = connections.hold(client)
         if !isHeld {
@@ -139,6 +150,7 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func endRequest() {
         if isHeld { connections.release(client) }
         isHeld = false
+        waiting?.close()
     }
 
     private func answer(_ head: HTTPRequestHead, _ body: [UInt8], _ context: ChannelHandlerContext) {
@@ -174,6 +186,7 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
                 writeRest(of: [], while: nil, isLast: isLast, context)
             }
         }
+        guard let waiting, waiting.add(response.isBodyShared ? 0 : bytes.count) else { return }
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         writeRest(of: bytes[...], while: response.isInSight, isLast: isLast, context)
     }
@@ -198,8 +211,11 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
         if let isInSight, !isInSight() { return context.close(promise: nil) }
         let piece = ByteBuffer(bytes: body.prefix(Self.pieceSize))
+        let size = piece.readableBytes
+        guard let waiting, waiting.add(size) else { return }
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(piece)))).whenSuccess {
+            waiting.remove(size)
             let (handler, context) = bound.value
             handler.writeRest(of: body.dropFirst(Self.pieceSize), while: isInSight, isLast: isLast, context)
         }
@@ -240,8 +256,12 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Writes a text of a stream of events. A client that does not keep up loses its connection.
     private func send(_ text: String, _ context: ChannelHandlerContext) {
-        guard context.channel.isWritable else { return context.close(promise: nil) }
-        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
+        guard context.channel.isWritable else { return context.channel.cut() }
+        let size = text.utf8.count + Self.eventCost
+        guard let waiting, waiting.add(size) else { return }
+        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text))))).whenComplete { _ in
+            waiting.remove(size)
+        }
     }
 
     // MARK: - Limits

@@ -96,6 +96,9 @@ package struct HTTPResponse: Sendable {
     package var status: HTTPResponseStatus
     package var headers: HTTPHeaders
     package var body: Body
+    /// Whether others keep the same bytes, as those of a file of the program, so that a client that does not read them takes no memory
+    /// for them. Bodies of which each client gets its own are limited by `HTTPServer.Limits.unread`.
+    package var isBodyShared = false
     /// Whether the bytes may still be seen, asked before each piece of them leaves; nil if they always may.
     package var isInSight: (@Sendable () -> Bool)?
 

@@ -44,17 +44,21 @@ package final class HTTPServer: Sendable {
         package var bodySize: Int
         /// How long a client may take for a request, be silent between two, and take nothing of a response.
         package var requestTimeout: Duration
+        /// Bytes that wait until clients read them, of all together. Beyond that the slowest lose their connections.
+        package var unread: Int
 
         package init(
             connections: Int = 512,
             connectionsOfOneNetwork: Int = 64,
             bodySize: Int = 64 * 1024,
-            requestTimeout: Duration = .seconds(15)
+            requestTimeout: Duration = .seconds(15),
+            unread: Int = 4 << 20
         ) {
             self.connections = connections
             self.connectionsOfOneNetwork = connectionsOfOneNetwork
             self.bodySize = bodySize
             self.requestTimeout = requestTimeout
+            self.unread = unread
         }
     }
 
@@ -76,6 +80,8 @@ package final class HTTPServer: Sendable {
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let limits: Limits
     private let connections: Connections
+    /// What waits for clients, over all connections. A service that keeps something for clients itself may count it there too.
+    package let memory: ClientMemory
 
     /// Starts the thread.
     ///
@@ -83,6 +89,7 @@ package final class HTTPServer: Sendable {
     package init(limits: Limits = Limits(), proxies: [AddressRange] = []) {
         self.limits = limits
         connections = Connections(limits, proxies: Proxies(ranges: proxies))
+        memory = ClientMemory(limit: limits.unread)
     }
 
     /// Takes connections at an address.
@@ -113,7 +120,7 @@ package final class HTTPServer: Sendable {
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             // A small send queue in the kernel shows the write timer sooner whether bytes leave.
             .childChannelOption(.tcpOption(.sendQueue), value: sendQueueSize)
-            .childChannelInitializer { [limits, connections] channel in
+            .childChannelInitializer { [limits, connections, memory] channel in
                 channel.eventLoop.makeCompletedFuture {
                     guard connections.add(channel) else { throw ChannelError.ioOnClosedChannel }
                     if let tls {
@@ -121,11 +128,11 @@ package final class HTTPServer: Sendable {
                     }
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline(
                         withServerUpgrade: takeSocket.map {
-                            socketUpgrade($0, connections, limits, on: channel.eventLoop)
+                            socketUpgrade($0, connections, limits, memory, on: channel.eventLoop)
                         },
                         withErrorHandling: true
                     )
-                    try channel.pipeline.syncOperations.addHandler(HTTPHandler(respond, connections, limits))
+                    try channel.pipeline.syncOperations.addHandler(HTTPHandler(respond, connections, limits, memory))
                 }
             }
         do { return Listener(try Self.bind(bootstrap, to: address)) } catch {

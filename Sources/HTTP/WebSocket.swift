@@ -60,6 +60,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     /// Bytes that wait for the other end at the most.
     private static let mostWaiting = 2_000_000
+    /// Bytes that are read after a close frame has left: what the other end may have sent before it read that.
+    private static let mostAfterClose = 2_000_000
     /// What a frame takes in memory beside its payload.
     private static let frameCost = 256
     /// How long the other end may take to answer a close frame.
@@ -68,10 +70,13 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private let owner: WebSocketOwner
     private let isClient: Bool
     private let messageLimit: Int
+    private let share: ClientMemory.Share?
     private var state = State.open
     private var message: (opcode: WebSocketOpcode, bytes: [UInt8])?
     /// Bytes that were written and have not left.
     private var waiting = 0
+    /// Bytes that came after this end's close frame.
+    private var afterClose = 0
     private var isPongWaiting = false
     /// The payload of the newest ping, which is answered when the pong before it has left (RFC 6455 §5.5.3).
     private var nextPong: [UInt8]?
@@ -79,8 +84,9 @@ final class WebSocketHandler: ChannelDuplexHandler {
     /// - Parameters:
     ///   - isClient: whether its frames are masked (§5.3).
     ///   - messageLimit: bytes of a message that comes.
-    init(_ owner: WebSocketOwner, isClient: Bool, messageLimit: Int) {
-        (self.owner, self.isClient, self.messageLimit) = (owner, isClient, messageLimit)
+    ///   - share: of the memory of a server's clients, for what waits for this one; nil at a client's end.
+    init(_ owner: WebSocketOwner, isClient: Bool, messageLimit: Int, _ share: ClientMemory.Share? = nil) {
+        (self.owner, self.isClient, self.messageLimit, self.share) = (owner, isClient, messageLimit, share)
     }
 
     func handlerAdded(context: ChannelHandlerContext) { owner.opened(WebSocket(context.channel)) }
@@ -108,6 +114,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var frame = unwrapInboundIn(data)
+        guard isInLimit(frame) else { return cut(context) }
         // A server takes masked frames only, and a client the others (§5.1).
         guard (frame.maskKey == nil) == isClient, !frame.rsv1, !frame.rsv2, !frame.rsv3 else {
             return close(with: .protocolError, context)
@@ -124,6 +131,13 @@ final class WebSocketHandler: ChannelDuplexHandler {
         case .pong: break
         default: close(with: .protocolError, context)
         }
+    }
+
+    /// After its close frame, this end waits for that of the other end, and not for all that may come before.
+    private func isInLimit(_ frame: WebSocketFrame) -> Bool {
+        if case .open = state { return true }
+        afterClose += frame.data.readableBytes + Self.frameCost
+        return afterClose <= Self.mostAfterClose
     }
 
     private func receive(_ frame: WebSocketFrame, _ context: ChannelHandlerContext) {
@@ -165,8 +179,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
         let number = UInt16(webSocketErrorCode: code)
         state = .closing
         write(.connectionClose, [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)], context)
-        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-        context.eventLoop.scheduleTask(in: Self.closeTimeout) { bound.value.close(promise: nil) }
+        let channel = context.channel
+        channel.eventLoop.scheduleTask(in: Self.closeTimeout) { channel.cut() }
     }
 
     private func end() {
@@ -187,16 +201,20 @@ final class WebSocketHandler: ChannelDuplexHandler {
         let key = isClient ? WebSocketMaskingKey.random() : nil
         let frame = WebSocketFrame(fin: true, opcode: opcode, maskKey: key, data: ByteBuffer(bytes: bytes))
         let cost = bytes.count + Self.frameCost
+        guard share?.add(cost) ?? true else { return }
         waiting += cost
         context.writeAndFlush(wrapOutboundOut(frame)).assumeIsolated().whenComplete { [self] _ in
+            share?.remove(cost)
             waiting -= cost
             guard opcode == .pong else { return }
             isPongWaiting = false
             if let payload = nextPong.take() { answer(ping: payload, context) }
         }
-        if waiting > Self.mostWaiting {
-            end()
-            context.close(promise: nil)
-        }
+        if waiting > Self.mostWaiting { cut(context) }
+    }
+
+    private func cut(_ context: ChannelHandlerContext) {
+        end()
+        context.channel.cut()
     }
 }

@@ -8,9 +8,10 @@ func socketUpgrade(
     _ takeSocket: @escaping HTTPServer.SocketTaker,
     _ connections: Connections,
     _ limits: HTTPServer.Limits,
+    _ memory: ClientMemory,
     on loop: any EventLoop
 ) -> NIOHTTPServerUpgradeConfiguration {
-    let owner = NIOLoopBoundBox<WebSocketOwner?>(nil, eventLoop: loop)
+    let taken = NIOLoopBoundBox<(owner: WebSocketOwner, client: ClientAddress)?>(nil, eventLoop: loop)
     let upgrader = NIOWebSocketServerUpgrader(
         maxFrameSize: limits.bodySize,
         automaticErrorHandling: false,
@@ -21,20 +22,22 @@ func socketUpgrade(
             }
             let peer = ClientAddress(channel.remoteAddress)
             let client = connections.proxies.client(of: peer, forwardedFor: head.headers["x-forwarded-for"])
-            guard let taken = takeSocket(HTTPRequest(head, body: [], client: client.description)) else {
+            guard let owner = takeSocket(HTTPRequest(head, body: [], client: client.description)) else {
                 return refused
             }
             if connections.proxies.contains(peer) {
                 guard connections.hold(client) else { return refused }
                 channel.closeFuture.whenComplete { _ in connections.release(client) }
             }
-            owner.value = taken
+            taken.value = (owner, client)
             return channel.eventLoop.makeSucceededFuture([:])
         },
         upgradePipelineHandler: { channel, _ in
             channel.eventLoop.makeCompletedFuture {
-                guard let owner = owner.value else { throw ChannelError.inappropriateOperationForState }
-                let handler = WebSocketHandler(owner, isClient: false, messageLimit: limits.bodySize)
+                guard let (owner, client) = taken.value else { throw ChannelError.inappropriateOperationForState }
+                let share = memory.open(for: client, on: channel)
+                channel.closeFuture.whenComplete { _ in share.close() }
+                let handler = WebSocketHandler(owner, isClient: false, messageLimit: limits.bodySize, share)
                 try channel.pipeline.syncOperations.addHandler(handler)
             }
         }

@@ -15,7 +15,7 @@ final class HTTPFixture {
         let value = Atomic(true)
     }
 
-    /// - Parameter large: bytes of the body at `/large`.
+    /// - Parameter large: bytes of the bodies at `/large`, which all clients share, and `/own`.
     init(
         limits: HTTPServer.Limits = HTTPServer.Limits(),
         proxies: [AddressRange] = [],
@@ -35,8 +35,10 @@ final class HTTPFixture {
             case "/events":
                 response = HTTPResponse(.ok)
                 response.body = .events(events)
+            case "/own": response = HTTPResponse(.ok, body: body)
             case "/large":
                 response = HTTPResponse(.ok, body: body)
+                response.isBodyShared = true
                 response.isInSight = { isInSight.value.load(ordering: .relaxed) }
             default: response = HTTPResponse(.notFound)
             }

@@ -18,10 +18,10 @@ import Testing
         let listener: HTTPServer.Listener
         let notes: Shared<Notes>
 
-        init(bodySize: Int = 70_000) throws {
+        init(bodySize: Int = 70_000, unread: Int = 4 << 20) throws {
             let notes = Shared(Notes())
             self.notes = notes
-            server = HTTPServer(limits: HTTPServer.Limits(bodySize: bodySize))
+            server = HTTPServer(limits: HTTPServer.Limits(bodySize: bodySize, unread: unread))
             listener = try server.listen(
                 on: ListenAddress(host: "127.0.0.1", port: 0),
                 takeSocket: { request in
@@ -47,12 +47,14 @@ import Testing
             server.close()
         }
 
-        func connect() throws -> HTTPClient { try HTTPClient(port: listener.port) }
+        func connect(from network: String = "127.0.0.1") throws -> HTTPClient {
+            try HTTPClient(port: listener.port, from: network)
+        }
 
         /// A WebSocket that is open.
-        func open() throws -> HTTPClient {
+        func open(from network: String = "127.0.0.1") throws -> HTTPClient {
             let before = notes.value.withLock { $0.sockets.count }
-            let client = try connect()
+            let client = try connect(from: network)
             client.send(handshake)
             _ = try client.rest(through: "\r\n\r\n")
             try wait(until: "the owner knows") { notes.value.withLock { $0.sockets.count } > before }
@@ -195,6 +197,43 @@ import Testing
             return web.closed == 1
         }
         withExtendedLifetime(client) {}
+    }
+
+    /// What one may leave unread, all together may not: those who read stay.
+    @Test func allTogetherLeaveLittleUnread() throws {
+        let web = try Fixture(unread: 200_000)
+        let idle = try web.open(from: "127.0.0.2")
+        let other = try web.open(from: "127.0.0.3")
+        let socket = web.notes.value.withLock { $0.sockets[0] }
+        var sent = 0
+        while web.closed == 0 {
+            socket.send(.binary([UInt8](repeating: 0, count: 60_000)))
+            sent += 60_000
+            // It is served after that.
+            other.send(frame(2, [1]))
+            try #require(try other.read(3) == [0x82, 0x01, 1])
+        }
+        // What the kernels hold, and less than one alone may leave.
+        #expect(sent < 1_900_000)
+        #expect(web.closed == 1)
+        withExtendedLifetime(idle) {}
+    }
+
+    /// Before the time is over that it has to answer.
+    @Test func whoSendsOnAfterTheGoodbyeIsCutOff() throws {
+        let web = try Fixture()
+        let client = try web.open()
+        web.notes.value.withLock { $0.sockets.last }?.close()
+        #expect(try client.read(4) == [0x88, 0x02, 0x03, 0xE8])
+        let bytes = frame(2, [UInt8](repeating: 0, count: 60_000))
+        var sent = 0
+        while web.closed == 0, sent < 24 << 20 {
+            client.send(bytes)
+            sent += bytes.count
+        }
+        // The kernels hold up to ten megabytes of it.
+        #expect(sent < 16 << 20)
+        #expect(web.notes.value.withLock { $0.received.isEmpty })
     }
 
     /// A client that does not wait for its response any more.

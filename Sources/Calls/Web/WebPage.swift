@@ -52,7 +52,7 @@ enum WebPage {
     }
 
     private static func file(_ bytes: [UInt8], _ type: String) -> HTTPResponse {
-        HTTPResponse(
+        var response = HTTPResponse(
             .ok,
             [
                 "Content-Type": "\(type); charset=utf-8",
@@ -63,5 +63,7 @@ enum WebPage {
             ],
             body: bytes
         )
+        response.isBodyShared = true
+        return response
     }
 }

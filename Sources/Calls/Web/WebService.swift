@@ -192,6 +192,7 @@ package final class WebService: Sendable {
             switch snapshot {
             case .success(let snapshot):
                 var response = HTTPResponse(.ok, ["Content-Type": "image/png"], body: snapshot.png)
+                response.isBodyShared = true
                 response.isInSight = { snapshots.isInSight(snapshot) }
                 completion(response)
             case .failure(let failure):

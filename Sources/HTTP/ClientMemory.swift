@@ -1,0 +1,114 @@
+import NIOCore
+import Synchronization
+
+/// Counts what waits in this process until clients read it, over all connections of a server: each may leave little unread, and all
+/// together much.
+///
+/// Beyond the limit the slowest connection is cut, until the rest is within it: of the network for whose clients most waits, the
+/// connection for which most does; among equals, the one that has read nothing for the longest time.
+package final class ClientMemory: Sendable {
+    /// What waits for one client, until it is closed.
+    package final class Share: Sendable {
+        private let memory: ClientMemory
+        private let id: UInt64
+
+        fileprivate init(_ memory: ClientMemory, _ id: UInt64) { (self.memory, self.id) = (memory, id) }
+
+        /// Counts bytes that are about to wait. Returns false if they must not: the share is closed, or its connection was cut for them.
+        package func add(_ count: Int) -> Bool { memory.add(count, to: id) }
+
+        /// Counts bytes as read.
+        package func remove(_ count: Int) { memory.remove(count, from: id) }
+
+        /// Nothing waits any more. Call it once the connection is closed, or nothing is written any more.
+        package func close() { memory.close(id) }
+    }
+
+    private struct Count {
+        let network: String
+        let cut: @Sendable () -> Void
+        var bytes = 0
+        /// When the client last read something, in order of all.
+        var readAt: UInt64
+    }
+
+    private struct State {
+        var total = 0
+        var counts: [UInt64: Count] = [:]
+        var nextNumber: UInt64 = 0
+
+        mutating func number() -> UInt64 {
+            nextNumber += 1
+            return nextNumber
+        }
+
+        /// Takes away the share of the slowest connection.
+        mutating func removeSlowest() -> Count? {
+            var networks: [String: Int] = [:]
+            for count in counts.values { networks[count.network, default: 0] += count.bytes }
+            var slowest: (id: UInt64, order: (Int, Int, UInt64))?
+            for (id, count) in counts where count.bytes > 0 {
+                let order = (networks[count.network] ?? 0, count.bytes, .max - count.readAt)
+                if slowest.map({ $0.order < order }) ?? true { slowest = (id, order) }
+            }
+            return slowest.flatMap { remove($0.id) }
+        }
+
+        mutating func remove(_ id: UInt64) -> Count? {
+            guard let count = counts.removeValue(forKey: id) else { return nil }
+            total -= count.bytes
+            return count
+        }
+    }
+
+    private let limit: Int
+    private let state = Mutex(State())
+
+    /// - Parameter limit: bytes that may wait for all clients together.
+    package init(limit: Int) { self.limit = limit }
+
+    /// Begins to count for a client.
+    ///
+    /// - Parameters:
+    ///   - network: the client's, as `ClientAddress` tells it.
+    ///   - cut: closes the client's connection. It is called at most once, on the thread of another share's `add`.
+    package func open(for network: String, cut: @escaping @Sendable () -> Void) -> Share {
+        let id = state.withLock { state in
+            let id = state.number()
+            state.counts[id] = Count(network: network, cut: cut, readAt: id)
+            return id
+        }
+        return Share(self, id)
+    }
+
+    /// Begins to count for the client of a connection.
+    func open(for client: ClientAddress, on channel: any Channel) -> Share {
+        // Later: the handlers of another connection are at work now.
+        open(for: client.network) { channel.eventLoop.execute { channel.cut() } }
+    }
+
+    private func add(_ count: Int, to id: UInt64) -> Bool {
+        let (isThere, slow) = state.withLock { state in
+            guard state.counts[id] != nil else { return (false, [] as [Count]) }
+            state.counts[id]?.bytes += count
+            state.total += count
+            var slow: [Count] = []
+            while state.total > limit, let slowest = state.removeSlowest() { slow.append(slowest) }
+            return (state.counts[id] != nil, slow)
+        }
+        for count in slow { count.cut() }
+        return isThere
+    }
+
+    private func remove(_ count: Int, from id: UInt64) {
+        state.withLock { state in
+            guard var share = state.counts[id] else { return }
+            share.bytes -= count
+            share.readAt = state.number()
+            state.counts[id] = share
+            state.total -= count
+        }
+    }
+
+    private func close(_ id: UInt64) { _ = state.withLock { $0.remove(id) } }
+}
