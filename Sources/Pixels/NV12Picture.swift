@@ -71,6 +71,22 @@ package struct NV12Picture: ~Copyable, @unchecked Sendable {  // the memory has 
         to.chroma[row / 2].update(from: from.chroma[rows.lowerBound / 2], count: rows.count / 2 * layout.chromaStride)
     }
 
+    /// Takes over a part of a picture of the same size.
+    ///
+    /// - Parameter region: even, within the picture.
+    package mutating func copy(_ region: PixelRect, from source: borrowing NV12Picture) {
+        precondition(source.layout == layout && region == region.expandedToEven, "of another size")
+        precondition(PixelRect(size).contains(region), "beyond the picture")
+        mutablePlanes.luma.copy(region, from: source.planes.luma)
+        mutablePlanes.chroma.copy(region.chromaBytes, from: source.planes.chroma)
+    }
+
+    /// Takes over blocks of a picture of the same size; those at the right and lower edge as far as the picture goes.
+    package mutating func copy(_ blocks: BlockSet, of source: borrowing NV12Picture) {
+        precondition(blocks.size == size && blocks.side.isMultiple(of: 2), "of another size")
+        blocks.forEachRectangle { columns, rows in copy(blocks.pixels(columns: columns, rows: rows), from: source) }
+    }
+
     /// The peak signal-to-noise ratio of the luma of a picture of the same size, in dB; 99 if it is the same.
     package func lumaPSNR(of other: PlanarPicture) -> Double {
         precondition(other.size == size)

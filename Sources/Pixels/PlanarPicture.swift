@@ -109,19 +109,32 @@ extension NV12Picture {
     /// Becomes a copy of a picture of the same size with planes for each component.
     package mutating func copy(_ picture: PlanarPicture) {
         precondition(picture.size == size)
-        let (target, width) = (mutablePlanes, Int32(size.width))
+        let width = size.width
+        picture.y.withUnsafeBufferPointer { y in
+            picture.u.withUnsafeBufferPointer { u in
+                picture.v.withUnsafeBufferPointer { v in
+                    guard let y = y.baseAddress, let u = u.baseAddress, let v = v.baseAddress else { return }
+                    copy(PlanarPicture.Source(y, u, v, strides: (width, width / 2, width / 2)))
+                }
+            }
+        }
+    }
+
+    /// Becomes a copy of a picture of the same size with planes for each component.
+    package mutating func copy(_ source: PlanarPicture.Source) {
+        let target = mutablePlanes
         I420ToNV12(
-            picture.y,
-            width,
-            picture.u,
-            width / 2,
-            picture.v,
-            width / 2,
+            source.y,
+            Int32(source.strides.y),
+            source.u,
+            Int32(source.strides.u),
+            source.v,
+            Int32(source.strides.v),
             target.luma.start,
             Int32(target.luma.stride),
             target.chroma.start,
             Int32(target.chroma.stride),
-            width,
+            Int32(size.width),
             Int32(size.height)
         )
     }

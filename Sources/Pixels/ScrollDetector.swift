@@ -105,14 +105,4 @@ extension NV12Picture {
         )
         return difference < 0 ? nil : Int(difference)
     }
-
-    /// Takes over a part of a picture of the same size.
-    ///
-    /// - Parameter region: even, within the picture.
-    package mutating func copy(_ region: PixelRect, from source: borrowing NV12Picture) {
-        precondition(source.layout == layout && region == region.expandedToEven, "of another size")
-        precondition(PixelRect(size).contains(region), "beyond the picture")
-        mutablePlanes.luma.copy(region, from: source.planes.luma)
-        mutablePlanes.chroma.copy(region.chromaBytes, from: source.planes.chroma)
-    }
 }

@@ -7,9 +7,11 @@ final class AV1Encoder {
     private let configuration: VideoEncoderConfiguration
     private let context: AV1Context
     private var libaomConfiguration: aom_codec_enc_cfg_t
-    /// One byte per macroblock, row by row. The library heeds it while `isRestricted`.
-    private var activeMap: [UInt8]
-    private var isRestricted = false
+    /// What decoders show, with the macroblocks to be encoded as they are to be.
+    private var composed: NV12Picture
+    /// Whether the library's picture is the one that decoders show: it is not, once rate control has dropped a frame.
+    private var referenceIsShown = false
+    private var isThorough = false
     private var clock = AV1Clock()
 
     init(_ configuration: VideoEncoderConfiguration) throws(VideoEncoderError) {
@@ -19,8 +21,7 @@ final class AV1Encoder {
         self.configuration = configuration
         self.context = context
         self.libaomConfiguration = libaomConfiguration
-        let blocks = BlockSet(configuration.size, side: BlockSet.macroblock)
-        activeMap = Array(repeating: 0, count: blocks.columns * blocks.rows)
+        composed = NV12Picture(size: configuration.size)
     }
 
     func encode<Result: ~Copyable>(
@@ -29,12 +30,60 @@ final class AV1Encoder {
         forceKeyframe: Bool,
         quantizers: ClosedRange<Int>?,
         active: BlockSet?,
+        isThorough: Bool,
         _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
-        try setActive(forceKeyframe ? nil : active)
+        try setThorough(isThorough)
         if let quantizers { try setQuantizers(quantizers) }
         let flags = forceKeyframe ? aom_enc_frame_flags_t(AOM_EFLAG_FORCE_KF) : 0
         let time = clock.ticks(presentationTime)
+        if !forceKeyframe, let active, compose(picture, active) {
+            try pass(composed, time, flags)
+        } else {
+            try pass(picture, time, flags)
+        }
+        if quantizers != nil { try setQuantizers(nil) }
+        return try takeFrame(presentationTime, body)
+    }
+
+    func copyReference(into picture: inout PlanarPicture) -> Bool {
+        guard let reference else { return false }
+        picture.copy(reference, size: configuration.size)
+        return true
+    }
+
+    /// The picture that decoders show after the library's last frame; nil when nothing tells. Valid until the next frame.
+    private var reference: PlanarPicture.Source? {
+        guard referenceIsShown, let image = aom_codec_get_preview_frame(context.pointer)?.pointee,
+            let y = image.planes.0, let u = image.planes.1, let v = image.planes.2
+        else { return nil }
+        return PlanarPicture.Source(
+            y,
+            u,
+            v,
+            strides: (Int(image.stride.0), Int(image.stride.1), Int(image.stride.2))
+        )
+    }
+
+    /// Makes `composed` the picture that decoders show, but for these macroblocks, which are the new picture's.
+    ///
+    /// libaom 3.6 ignores its own map of active macroblocks at the speeds that suit. But what is given as it is shown already costs
+    /// nothing: 50 bytes a frame. The source as it was given before would cost as much as encoding it again, since it differs from
+    /// what is shown.
+    ///
+    /// - Returns: whether it could; if not, the whole picture has to be encoded.
+    private func compose(_ picture: borrowing NV12Picture, _ active: BlockSet) -> Bool {
+        guard let reference else { return false }
+        composed.copy(reference)
+        composed.copy(active, of: picture)
+        return true
+    }
+
+    private func pass(
+        _ picture: borrowing NV12Picture,
+        _ time: Int64,
+        _ flags: aom_enc_frame_flags_t
+    ) throws(VideoEncoderError) {
         let duration = UInt(max(AV1Clock.ticksPerSecond / configuration.framesPerSecond, 1))
         let layout = picture.layout
         try picture.withPlanes { luma, chroma throws(VideoEncoderError) in
@@ -43,17 +92,6 @@ final class AV1Encoder {
                 aom_codec_encode($0, &image, time, duration, flags)
             }
         }
-        if quantizers != nil { try setQuantizers(nil) }
-        return try takeFrame(presentationTime, body)
-    }
-
-    func copyReference(into picture: inout PlanarPicture) -> Bool {
-        guard let image = aom_codec_get_preview_frame(context.pointer)?.pointee,
-            let y = image.planes.0, let u = image.planes.1, let v = image.planes.2
-        else { return false }
-        let strides = (Int(image.stride.0), Int(image.stride.1), Int(image.stride.2))
-        picture.copy(PlanarPicture.Source(y, u, v, strides: strides), size: configuration.size)
-        return true
     }
 
     func setBitrate(_ bitrate: Int) throws(VideoEncoderError) {
@@ -61,6 +99,12 @@ final class AV1Encoder {
         changed.rc_target_bitrate = UInt32(bitrate / 1000)
         try context.check("aom_codec_enc_config_set") { aom_codec_enc_config_set($0, &changed) }
         libaomConfiguration = changed
+    }
+
+    private func setThorough(_ isThorough: Bool) throws(VideoEncoderError) {
+        guard isThorough != self.isThorough else { return }
+        try configuration.setSpeed(isThorough: isThorough, of: context)
+        self.isThorough = isThorough
     }
 
     /// Sets the quantizers of the frames that follow; nil sets the usual ones.
@@ -73,32 +117,18 @@ final class AV1Encoder {
         try context.check("aom_codec_enc_config_set") { aom_codec_enc_config_set($0, &changed) }
     }
 
-    /// Restricts the encoder to some macroblocks; nil lifts the restriction.
-    private func setActive(_ blocks: BlockSet?) throws(VideoEncoderError) {
-        if blocks == nil, !isRestricted { return }
-        isRestricted = blocks != nil
-        blocks?.writeBytes(to: &activeMap)
-        let (columns, rows) = ((configuration.size.width + 15) / 16, (configuration.size.height + 15) / 16)
-        try activeMap.withUnsafeMutableBufferPointer { buffer throws(VideoEncoderError) in
-            var map = aom_active_map_t(
-                active_map: isRestricted ? buffer.baseAddress : nil,
-                rows: UInt32(rows),
-                cols: UInt32(columns)
-            )
-            try context.exchange("AOME_SET_ACTIVEMAP", AOME_SET_ACTIVEMAP, &map)
-        }
-    }
-
     /// Without look-ahead there is one packet for a picture, a temporal unit, or none.
     private func takeFrame<Result: ~Copyable>(
         _ presentationTime: Instant,
         _ body: (EncodingResult, Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
+        referenceIsShown = false
         var iterator: aom_codec_iter_t?
         while let packet = aom_codec_get_cx_data(context.pointer, &iterator) {
             guard packet.pointee.kind == AOM_CODEC_CX_FRAME_PKT else { continue }
             let frame = packet.pointee.data.frame
             if frame.sz == 0 { continue }
+            referenceIsShown = true
             var quantizer: Int32 = 0
             try context.exchange("AOME_GET_LAST_QUANTIZER_64", AOME_GET_LAST_QUANTIZER_64, &quantizer)
             let encoded = EncodingResult(

@@ -34,12 +34,11 @@ extension VideoEncoderConfiguration {
     }
 
     func applyControls(to context: borrowing AV1Context) throws(VideoEncoderError) {
-        // 10 is coarser on text, and no cheaper; 8 costs twice as much on scrolled text.
-        try context.set("AOME_SET_CPUUSED", AOME_SET_CPUUSED, 9)
+        try setSpeed(isThorough: false, of: context)
         // With palettes a page of text takes half the bits.
         try context.set("AV1E_SET_TUNE_CONTENT", AV1E_SET_TUNE_CONTENT, Int(AOM_CONTENT_SCREEN.rawValue))
         try context.set("AV1E_SET_ENABLE_PALETTE", AV1E_SET_ENABLE_PALETTE, 1)
-        // Cyclic refresh does not heed the map of active macroblocks.
+        // Cyclic refresh would encode macroblocks that stay as they are.
         try context.set("AV1E_SET_AQ_MODE", AV1E_SET_AQ_MODE, 0)
         try context.set("AV1E_SET_TILE_COLUMNS", AV1E_SET_TILE_COLUMNS, 0)
         try context.set("AV1E_SET_DELTAQ_MODE", AV1E_SET_DELTAQ_MODE, 0)
@@ -65,5 +64,13 @@ extension VideoEncoderConfiguration {
         try context.set("AV1E_SET_ENABLE_ANGLE_DELTA", AV1E_SET_ENABLE_ANGLE_DELTA, 0)
         try context.set("AV1E_SET_ENABLE_FILTER_INTRA", AV1E_SET_ENABLE_FILTER_INTRA, 0)
         try context.set("AV1E_SET_INTRA_DEFAULT_TX_ONLY", AV1E_SET_INTRA_DEFAULT_TX_ONLY, 1)
+    }
+
+    /// Sets how much time libaom takes, from the next frame on.
+    ///
+    /// 10 is coarser on text than 9, and no cheaper; 8 costs twice as much on scrolled text. From 7 on, libaom chooses modes without
+    /// weighing bits against distortion: with 6, keyframes of smooth text have 54 kB instead of 71 kB at 30 dB.
+    func setSpeed(isThorough: Bool, of context: borrowing AV1Context) throws(VideoEncoderError) {
+        try context.set("AOME_SET_CPUUSED", AOME_SET_CPUUSED, isThorough ? 6 : 9)
     }
 }
