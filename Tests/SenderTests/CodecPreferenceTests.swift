@@ -112,6 +112,19 @@ import Time
         }
     }
 
+    /// They wait for the link, and nothing waits for them.
+    @Test(arguments: [(VideoCodec.av1, false), (.vp8, true)])
+    func refinementsMayTakeLong(codec: VideoCodec, isCounted: Bool) {
+        var work = Work()
+        work.go(3, share: 0.2, quantizer: 50)
+        for _ in 0..<100 where work.preference.codec == .av1 {
+            work.now += Self.interval * 3
+            let frame = EncodingResult(isKeyframe: false, quantizer: 40, presentationTime: work.now)
+            work.preference.noteFrame(frame, by: .av1, cost: isCounted ? Self.interval : nil, at: work.now)
+        }
+        #expect(work.preference.codec == codec)
+    }
+
     @Test func aCalmPictureMovesBack() {
         var work = Work()
         work.go(3, share: 0.2, quantizer: 50)

@@ -19,14 +19,14 @@ import VideoEncoding
     }
 
     private func news(in budget: inout LinkBudget, at now: Instant) throws -> Int {
-        let quantizer = budget.newsQuantizer(Self.blocks, at: now)
+        let quantizer = budget.newsQuantizer(Self.blocks, isKeyframe: true, at: now)
         return try #require(quantizer)
     }
 
     @Test func withoutAMeasuredLinkRateControlDecides() {
         var budget = LinkBudget(.vp8, bitrate: Self.bitrate)
         #expect(!budget.isThin && budget.patchLimit == nil)
-        let quantizer = budget.newsQuantizer(Self.blocks, at: .seconds(1))
+        let quantizer = budget.newsQuantizer(Self.blocks, isKeyframe: true, at: .seconds(1))
         #expect(quantizer == nil)
         #expect(budget.refinement(of: 50, at: .seconds(1)) == nil)
     }
@@ -44,6 +44,44 @@ import VideoEncoding
         #expect(time <= 0.3 || quantizer == codec.readableQuantizer)
         let finer = Double(Self.blocks) * codec.textBytes(quantizer - 1) * 8 / Double(linkRate)
         #expect(finer > 0.3 || quantizer == codec.sharpQuantizer)
+    }
+
+    /// A sample makes a page finer than usual, or lets a link carry more of it, but never makes it coarser.
+    @Test(arguments: [VideoCodec.vp8, .av1]) func aPageGetsWhatItNeeds(codec: VideoCodec) throws {
+        let usual = codec.readableQuantizer
+        for readable in [0, 30, usual - 4, usual, usual + 3, 63] {
+            var budget = budget(codec, linkRate: 100_000)
+            let clear = max(readable - 12, 0)
+            let bytes = codec.textBytes(max(readable, 8)) * 1.5
+            budget.setNeed(ContentProbe.Need(readable: readable, clear: clear, bytes: bytes))
+            let wanted = min(max(readable, codec.sharpQuantizer), usual)
+            #expect(try news(in: &budget, at: .seconds(10)) == wanted)
+            let following = budget.newsQuantizer(Self.blocks, isKeyframe: false, at: .seconds(10))
+            #expect(following == max(wanted - codec.followingStep, codec.sharpQuantizer))
+            // And then it gets clear.
+            let refined = try #require(budget.refinement(of: 63, at: .seconds(10)))
+            #expect(refined.quantizer <= min(max(clear, codec.sharpQuantizer), codec.clearQuantizer))
+            #expect(refined.quantizer >= codec.sharpQuantizer)
+        }
+    }
+
+    /// Of AV1, over links so slow that its bytes take longer than its encoding, and if little stays as it is.
+    @Test func aPageIsAKeyframeWhereThatIsSooner() {
+        func makesKeyframe(_ codec: VideoCodec, _ linkRate: Int, blocks: Int, newsAt: Double? = nil) -> Bool {
+            var budget = budget(codec, linkRate: linkRate)
+            if let newsAt {
+                budget.note(1000, quantizer: 40, blocks: 100, isNews: true, at: .seconds(newsAt))
+            }
+            return budget.makesKeyframe(blocks, of: Self.blocks, at: .seconds(10))
+        }
+        #expect(makesKeyframe(.av1, 300_000, blocks: Self.blocks))
+        #expect(makesKeyframe(.av1, 300_000, blocks: Self.blocks * 3 / 4))
+        #expect(!makesKeyframe(.av1, 300_000, blocks: Self.blocks * 3 / 4 - 1))
+        #expect(!makesKeyframe(.av1, 2_000_000, blocks: Self.blocks))
+        #expect(!makesKeyframe(.vp8, 300_000, blocks: Self.blocks))
+        // Not where pages follow each other fast.
+        #expect(makesKeyframe(.av1, 300_000, blocks: Self.blocks, newsAt: 9))
+        #expect(!makesKeyframe(.av1, 300_000, blocks: Self.blocks, newsAt: 9.8))
     }
 
     /// Motion of which no frame is as small as it should be does not make frames larger.
@@ -90,6 +128,27 @@ import VideoEncoding
         #expect(try #require(budget.refinement(of: 32, at: now)).quantizer == VideoCodec.vp8.sharpQuantizer)
     }
 
+    /// Parts of an empty page cost nothing; the first part of the next page is no larger for that.
+    @Test func anEmptyPageDoesNotMakePartsLarge() throws {
+        var budget = budget(.av1, linkRate: 300_000)
+        var now = Instant.seconds(10)
+        let share = 300_000 / 8 * 0.1
+        func bytes(_ part: (quantizer: Int, blocks: Int)) -> Double {
+            Double(part.blocks) * VideoCodec.av1.textBytes(part.quantizer)
+        }
+        budget.note(1000, quantizer: 50, blocks: Self.blocks, isNews: true, at: now)
+        now += .seconds(1)
+        for _ in 0..<20 {
+            let part = try #require(budget.refinement(of: 50, at: now))
+            #expect(bytes(part) <= 4.1 * share)
+            budget.note(50, quantizer: part.quantizer, blocks: part.blocks, isNews: false, at: now)
+            now += .milliseconds(33)
+        }
+        budget.note(1000, quantizer: 50, blocks: Self.blocks, isNews: true, at: now)
+        let first = try #require(budget.refinement(of: 50, at: now + .seconds(1)))
+        #expect(bytes(first) <= 1.3 * share)
+    }
+
     /// What moves is not refined between its frames.
     @Test func nothingIsRefinedBetweenNews() {
         var budget = budget(.vp8, linkRate: 1_000_000)
@@ -106,7 +165,7 @@ import VideoEncoding
         var budget = budget(.vp8, linkRate: 10_000_000)
         var (now, bytes) = (Instant.seconds(10), 0)
         for _ in 0..<100 {
-            if let quantizer = budget.newsQuantizer(Self.blocks, at: now) {
+            if let quantizer = budget.newsQuantizer(Self.blocks, isKeyframe: true, at: now) {
                 let size = Int(Double(Self.blocks) * VideoCodec.vp8.textBytes(quantizer))
                 budget.note(size, quantizer: quantizer, blocks: Self.blocks, isNews: true, at: now)
                 bytes += size

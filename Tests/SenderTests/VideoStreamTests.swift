@@ -27,11 +27,11 @@ import VideoEncoding
         var statistics = SenderStatistics()
         var generator = SplitMix(seed: 3)
 
-        init(keyframeInterval: Duration?, bitrate: Int = 2_500_000) throws {
+        init(_ codec: VideoCodec = .vp8, keyframeInterval: Duration?, bitrate: Int = 2_500_000) throws {
             stream = try VideoStream(
                 Rendition(
                     id: Rendition.ID(0),
-                    codec: .vp8,
+                    codec: codec,
                     width: Self.size.width,
                     height: Self.size.height,
                     framesPerSecond: 30,
@@ -71,6 +71,25 @@ import VideoEncoding
             stream.noteNewPicture(changed, nil)
         }
 
+        /// Fills a part of the picture with what looks like text with smooth edges: AV1 codes few colours without loss.
+        mutating func writeSmoothly(_ region: PixelRect) {
+            let layout = picture.layout
+            var changed = BlockSet(Self.size, side: BlockSet.macroblock)
+            changed.insert(region)
+            var ink = (before: 0, here: 0, next: 0)
+            picture.withMutablePlanes { luma, _ in
+                for y in region.y..<region.y + region.height {
+                    for x in region.x..<region.x + region.width {
+                        ink = (ink.here, ink.next, generator.next() % 16 == 0 ? Int(generator.next() % 200) : 0)
+                        let value = UInt8(230 - (ink.before + 2 * ink.here + ink.next) / 4)
+                        luma.storeBytes(of: value, toByteOffset: layout.lumaOffset(x: x, y: y), as: UInt8.self)
+                    }
+                }
+            }
+            capturedAt = now
+            stream.noteNewPicture(changed, nil)
+        }
+
         /// Moves the picture up, with nothing from below.
         mutating func scroll(by rows: Int) {
             var before = NV12Picture(size: Self.size)
@@ -95,6 +114,16 @@ import VideoEncoding
             changed.insertAll()
             capturedAt = now
             stream.noteNewPicture(changed, scroll)
+        }
+
+        /// A scene of AV1 over a thin link, with a page that has become sharp.
+        static func ofAV1(linkRate: Int) throws -> Scene {
+            var scene = try Scene(.av1, keyframeInterval: nil)
+            try scene.stream.setBitrate(linkRate)
+            scene.stream.setLink(linkRate)
+            scene.writeSmoothly(PixelRect(size))
+            try scene.run(until: scene.start + .seconds(12))
+            return scene
         }
 
         /// How near what decoders have is to the picture's first rows, in dB of luma.
@@ -259,6 +288,40 @@ import VideoEncoding
         let rate = Double(parts.reduce(0, +) * 8) / 120
         #expect(rate <= Double(linkRate))
         #expect(scene.statistics.keyframes == 1)
+    }
+
+    /// A keyframe that can be read at once, as that is the smallest, and then parts: no refinement has more than its share.
+    @Test func aPageOfAV1IsAKeyframeAndThenGetsSharpInParts() throws {
+        let linkRate = 300_000
+        var scene = try Scene.ofAV1(linkRate: linkRate)
+        let count = scene.call.frames.count
+        scene.writeSmoothly(PixelRect(Scene.size))
+        try scene.run(until: scene.now + .milliseconds(2))
+        #expect(scene.call.frames.count == count + 1)
+        #expect(scene.call.frames.last!.isKeyframe)
+        let first = scene.sharpness(rows: Scene.size.height)
+        #expect(first > 27)
+        try scene.run(until: scene.now + .seconds(12))
+        let parts = scene.call.frames[(count + 1)...]
+        #expect(parts.allSatisfy { !$0.isKeyframe })
+        let largest = parts.map(\.bytes.count).max()!
+        #expect(largest <= linkRate / 8 / 3, "\(largest) bytes")
+        #expect(scene.sharpness(rows: Scene.size.height) > max(first + 2, 33))
+        #expect(parts.last!.bytes.count <= 200)
+    }
+
+    /// What stays as it is does not get coarse for it, nor does it cost anything.
+    @Test func halfAPageOfAV1LeavesTheOtherHalfAsItIs() throws {
+        var scene = try Scene.ofAV1(linkRate: 300_000)
+        let sharp = scene.sharpness(rows: 176)
+        #expect(sharp > 33)
+        let count = scene.call.frames.count
+        scene.writeSmoothly(PixelRect(x: 0, y: 192, width: Scene.size.width, height: 176))
+        try scene.run(until: scene.now + .seconds(6))
+        let frames = scene.call.frames[count...]
+        #expect(frames.count > 1 && frames.allSatisfy { !$0.isKeyframe })
+        #expect(scene.sharpness(rows: 176) > sharp - 1)
+        #expect(scene.sharpness(rows: Scene.size.height) > 33)
     }
 
     /// While nobody knows what the link carries, the first picture is small, and nothing is refined.

@@ -101,8 +101,8 @@ struct CodecPreference {
 
     /// A frame was encoded.
     ///
-    /// - Parameter cost: processor time.
-    mutating func noteFrame(_ frame: EncodingResult, by codec: VideoCodec, cost: Duration, at now: Instant) {
+    /// - Parameter cost: processor time; nil for a frame that is encoded when the link has room for it, however long that takes.
+    mutating func noteFrame(_ frame: EncodingResult, by codec: VideoCodec, cost: Duration?, at now: Instant) {
         let isCoarse = frame.quantizer > Self.coarseQuantizer
         let elapsed = min(max(now - (lastFrame ?? now), .zero), interval * 2)
         switch state {
@@ -116,7 +116,7 @@ struct CodecPreference {
         case .av1(let busyAt, let load):
             var smooth = load
             // Keyframes are costly and rare, and would distort the load.
-            if codec == .av1, !frame.isKeyframe {
+            if codec == .av1, !frame.isKeyframe, let cost {
                 lastFrame = now
                 smooth += (cost / interval - load) * (elapsed / .seconds(2))
             }

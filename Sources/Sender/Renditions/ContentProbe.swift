@@ -19,14 +19,37 @@ final class ContentProbe {
     /// PSNR of luma, in dB.
     static let readableQuality = 30.6
     static let clearQuality = 37.0
-    /// By so many dB a picture gets better with each step of the quantizer, about.
-    private static let slope = 0.45
-    private static let bands = 4
-    private static let bandHeight = 32
-    /// Encodings for one picture.
-    private static let mostTrials = 3
+    /// How a codec's pictures are sampled.
+    private struct Method {
+        /// Stretches of rows, spread over the picture, and the height of each.
+        let bands: Int
+        let bandHeight: Int
+        /// Encodings for one picture.
+        let mostTrials: Int
+        /// By so many dB a picture gets better with each step of the quantizer, about.
+        let slope: Double
+        /// Whether trials show how that differs from picture to picture. Of AV1 they are too few and too near to each other.
+        let measuresSlope: Bool
+        /// The coarsest quantizer that is looked for.
+        let coarsest: Int
 
-    private let codec: VideoCodec
+        var height: Int { bands * bandHeight }
+
+        init?(_ codec: VideoCodec) {
+            switch codec {
+            case .vp8:
+                (bands, bandHeight, mostTrials) = (4, 32, 3)
+                (slope, measuresSlope, coarsest) = (0.45, true, 63)
+            case .av1:
+                // An encoding takes 25 ms at 1280x720.
+                (bands, bandHeight, mostTrials) = (6, 16, 2)
+                (slope, measuresSlope, coarsest) = (0.55, false, codec.readableQuantizer)
+            case .vp9: return nil
+            }
+        }
+    }
+
+    private let method: Method
     private var encoder: VideoEncoder
     private var sample: NV12Picture
     private var decoded = PlanarPicture()
@@ -34,12 +57,12 @@ final class ContentProbe {
     /// Where the next search begins: pages follow each other that are alike.
     private var guess: Int
 
-    /// For VP8 alone: between keyframes, libaom is 4 dB coarser than in one at the same quantizer, so that a sample tells little.
+    /// For VP8, and for keyframes of AV1 that are encoded thoroughly.
     ///
     /// - Parameter size: of pictures, in pixels; nil for those that are too small to be sampled.
     init?(_ codec: VideoCodec, _ size: PixelSize) {
-        guard codec == .vp8, size.height >= 2 * Self.bands * Self.bandHeight else { return nil }
-        let sampled = PixelSize(width: size.width, height: Self.bands * Self.bandHeight)
+        guard let method = Method(codec), size.height >= 2 * method.height else { return nil }
+        let sampled = PixelSize(width: size.width, height: method.height)
         let configuration = VideoEncoderConfiguration(
             codec: codec,
             size: sampled,
@@ -48,44 +71,46 @@ final class ContentProbe {
         )
         guard let encoder = try? VideoEncoder(configuration) else { return nil }
         self.encoder = encoder
+        self.method = method
         sample = NV12Picture(size: sampled)
-        self.codec = codec
         guess = codec.readableQuantizer
     }
 
     /// What a picture needs; nil if the encoder fails.
     func need(of picture: borrowing NV12Picture) -> Need? {
-        for band in 0..<Self.bands {
-            let row = (picture.size.height - Self.bandHeight) * band / (Self.bands - 1) & ~15
-            sample.copy(rows: row..<row + Self.bandHeight, of: picture, to: band * Self.bandHeight)
+        let height = method.bandHeight
+        for band in 0..<method.bands {
+            let row = (picture.size.height - height) * band / (method.bands - 1) & ~15
+            sample.copy(rows: row..<row + height, of: picture, to: band * height)
         }
         var trials: [(quantizer: Int, bytes: Double, quality: Double)] = []
         var quantizer = guess
-        while trials.count < Self.mostTrials, !trials.contains(where: { $0.quantizer == quantizer }) {
+        while trials.count < method.mostTrials, !trials.contains(where: { $0.quantizer == quantizer }) {
             guard let trial = measure(quantizer) else { return nil }
             trials.append((quantizer, trial.bytes, trial.quality))
-            quantizer = Self.quantizer(of: Self.readableQuality, by: trials)
+            quantizer = suitable(for: Self.readableQuality, by: trials)
         }
-        let readable = Self.quantizer(of: Self.readableQuality, by: trials)
+        let readable = suitable(for: Self.readableQuality, by: trials)
         guess = readable
         let nearest = trials.min { abs($0.quantizer - readable) < abs($1.quantizer - readable) }!
-        return Need(readable: readable, clear: Self.quantizer(of: Self.clearQuality, by: trials), bytes: nearest.bytes)
+        let clear = suitable(for: Self.clearQuality, by: method.measuresSlope ? trials : [nearest])
+        return Need(readable: readable, clear: clear, bytes: nearest.bytes)
     }
 
-    /// Where a quality is, by the two trials that are nearest.
-    private static func quantizer(
-        of quality: Double,
+    /// The quantizer that gives a quality, by the two trials that are nearest.
+    private func suitable(
+        for quality: Double,
         by trials: [(quantizer: Int, bytes: Double, quality: Double)]
     ) -> Int {
         let sorted = trials.sorted { abs($0.quality - quality) < abs($1.quality - quality) }
-        var slope = slope
+        var slope = method.slope
         if sorted.count > 1, sorted[0].quantizer != sorted[1].quantizer {
             let measured =
                 (sorted[0].quality - sorted[1].quality) / Double(sorted[1].quantizer - sorted[0].quantizer)
             slope = min(max(measured, slope / 2), slope * 3)
         }
         let steps = (sorted[0].quality - quality) / slope
-        return min(max(sorted[0].quantizer + Int(steps.rounded(.down)), 0), 63)
+        return min(max(sorted[0].quantizer + Int(steps.rounded(.down)), 0), method.coarsest)
     }
 
     private func measure(_ quantizer: Int) -> (bytes: Double, quality: Double)? {
@@ -94,7 +119,8 @@ final class ContentProbe {
             sample,
             presentationTime: time,
             forceKeyframe: true,
-            quantizers: quantizer...quantizer
+            quantizers: quantizer...quantizer,
+            isThorough: true
         ) { _, data in data.count }
         guard let size, encoder.copyReference(into: &decoded) else { return nil }
         let blocks = sample.size.width / 16 * (sample.size.height / 16)

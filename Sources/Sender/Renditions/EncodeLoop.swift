@@ -143,12 +143,15 @@ final class EncodeLoop {
         let cost = MonotonicClock.threadTime() - begin - (statistics.sendTime - sentBefore)
         statistics.encodeTime += cost
         guard let result, action != .keepAlive else { return }
+        // The link sets the pace of refinements, and news does not wait for them.
+        let isPaced = !pictureIsNew && stream.isThin
         if pictureIsNew {
             let bitrate = demand.bitrate ?? rendition.bitrate
             scalePolicy.noteFrame(result, byteCount: byteCount, bitrate: bitrate, at: now)
             pictureIsNew = false
         }
-        if preference.update({ $0.noteFrame(result, by: rendition.codec, cost: cost, at: now) }) { sinks.bell.ring() }
+        let load = isPaced ? nil : cost
+        if preference.update({ $0.noteFrame(result, by: rendition.codec, cost: load, at: now) }) { sinks.bell.ring() }
     }
 
     /// Sleeps until the next tick, or in waking mode until there is something to do.

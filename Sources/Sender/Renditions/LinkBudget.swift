@@ -25,8 +25,12 @@ struct LinkBudget {
     private static let patchTime = Duration.milliseconds(50)
     /// On a link that carries this many times the bitrate, refinement needs no care.
     private static let amplitude = 2.0
+    /// Up to here, in bits a second, what a page of AV1 saves as a keyframe takes longer to send than the keyframe takes to encode.
+    private static let slowRate = 1_200_000.0
     /// What a refined macroblock takes of the bytes of one that is encoded anew, at first.
     private static let refinedShare = 0.8
+    /// And at the least, as text may stand below an empty part.
+    private static let leastRefinedShare = 0.25
 
     private let codec: VideoCodec
     /// The rendition's bitrate without limit, in bits a second.
@@ -43,7 +47,7 @@ struct LinkBudget {
     private var quiet = Duration.zero
     /// When the link has carried what was sent.
     private var busyUntil = Instant.start
-    /// With which the picture can be read, and is clear.
+    /// With which the picture can be read in a keyframe, and is clear.
     private var readableQuantizer: Int
     private var clearQuantizer: Int
     /// Bytes of macroblocks, in proportion to those of dense text: of news, and of refinements.
@@ -78,14 +82,22 @@ struct LinkBudget {
         isThin && blocks * 2 > all && (newsAt.map { now - $0 >= Self.rest } ?? true)
     }
 
+    /// Whether a page that changes so many macroblocks had better be a keyframe. Between keyframes AV1 takes a third more bytes for smooth
+    /// text of the same quality. What stays as it is, and gets coarse with the rest, must be little.
+    func makesKeyframe(_ blocks: Int, of all: Int, at now: Instant) -> Bool {
+        codec == .av1 && linkRate.map { $0 <= Self.slowRate } ?? false && blocks * 4 >= all * 3
+            && asksForNeed(blocks, of: all, at: now)
+    }
+
+    /// A sample tells what a page needs. It never makes the page coarser than is usual.
     mutating func setNeed(_ need: ContentProbe.Need) {
-        readableQuantizer = max(need.readable, codec.sharpQuantizer)
-        clearQuantizer = max(need.clear, codec.sharpQuantizer)
+        readableQuantizer = min(max(need.readable, codec.sharpQuantizer), codec.readableQuantizer)
+        clearQuantizer = min(max(need.clear, codec.sharpQuantizer), codec.clearQuantizer)
         density = min(max(need.bytes / codec.textBytes(need.readable), 0.05), 8)
     }
 
     /// The quantizer of a picture of which so many macroblocks are new; nil leaves it to rate control.
-    mutating func newsQuantizer(_ blocks: Int, at now: Instant) -> Int? {
+    mutating func newsQuantizer(_ blocks: Int, isKeyframe: Bool, at now: Instant) -> Int? {
         guard linkRate != nil, blocks > 0 else { return nil }
         update(now)
         let rest = newsAt.map { now - $0 } ?? Self.rest
@@ -94,7 +106,7 @@ struct LinkBudget {
         // Where news follows news, what is sent must not grow behind.
         if !isAfterRest { bytes = min(bytes, Self.steadyShare * bitrate / 8 * rest.seconds) }
         bytes /= Double(blocks) * density
-        let coarsest = isAfterRest ? readableQuantizer : 63
+        let coarsest = isAfterRest ? finer(readableQuantizer, isKeyframe: isKeyframe) : 63
         let finest = isAfterRest ? codec.sharpQuantizer : clearQuantizer
         if let fitting = (min(finest, coarsest)...coarsest).first(where: { codec.textBytes($0) <= bytes }) {
             return fitting
@@ -107,7 +119,8 @@ struct LinkBudget {
     /// - Parameter coarsest: the quantizer of the coarsest macroblock.
     func refinement(of coarsest: Int, at now: Instant) -> (quantizer: Int, blocks: Int)? {
         guard let linkRate, now >= busyUntil - Self.partTime / 2, now >= (newsAt ?? .start) + quiet else { return nil }
-        let quantizer = coarsest > clearQuantizer ? clearQuantizer : codec.sharpQuantizer
+        let clear = finer(clearQuantizer, isKeyframe: false)
+        let quantizer = coarsest > clear ? clear : codec.sharpQuantizer
         let bytes = linkRate / 8 * Self.partTime.seconds
         return (quantizer, max(Int(bytes / (codec.textBytes(quantizer) * refinedDensity)), 1))
     }
@@ -126,18 +139,25 @@ struct LinkBudget {
         let isAfterRest = newsAt.map { now - $0 >= Self.rest } ?? true
         if isNews {
             quiet = isAfterRest ? .zero : Self.quiet
+            // What took next to nothing before is no measure of another page.
+            if isAfterRest { refinedDensity = max(refinedDensity, Self.refinedShare) }
             newsAt = now
         }
         guard let blocks, blocks > 0 else { return }
         let ratio = min(max(Double(byteCount) / (Double(blocks) * codec.textBytes(quantizer)), 0.05), 4)
         if !isNews {
-            refinedDensity += (ratio - refinedDensity) / 2
+            refinedDensity += (max(ratio, Self.leastRefinedShare) - refinedDensity) / 2
         } else if isAfterRest {
             // What was easy once may be dense text the next time.
             density += (ratio - density) / (ratio > density ? 1 : 3)
         } else {
             density += (ratio - density) / 2
         }
+    }
+
+    /// The quantizer that looks as this one does in a keyframe.
+    private func finer(_ quantizer: Int, isKeyframe: Bool) -> Int {
+        isKeyframe ? quantizer : max(quantizer - codec.followingStep, codec.sharpQuantizer)
     }
 
     private var most: Double { (linkRate ?? 0) / 8 * Self.newsTime.seconds }
