@@ -74,7 +74,13 @@ final class XSession {
     var fileDescriptor: Int32 { connection.fileDescriptor }
     var region: PixelRect { grabber.region }
     /// Why a look has found no source, in words for people.
-    var absence: String { grabber.isHidden ? "hidden" : "gone" }
+    var absence: String {
+        switch grabber.absence {
+        case .windowHidden: "hidden"
+        case .windowTooLarge(_, let size): "too large to be shared (\(size.width)x\(size.height))"
+        default: "gone"
+        }
+    }
 
     init(_ settings: CaptureSettings) throws(X11Error) {
         // The tiles of the comparison are those of the bridge.

@@ -36,13 +36,14 @@ final class WindowPixmap {
 
 extension XConnection {
     /// Lets a window's pixels be read however it is covered, and tells when it moves, changes its size or goes. Lasts as
-    /// long as the connection.
+    /// long as the connection, or until the window is too large.
     func redirect(_ window: xcb_window_t) throws(X11Error) {
+        guard !redirected.contains(window) else { return }
         guard let composite = extensions.composite, composite.version >= (0, 2) else {
             throw .extensionMissing(name: "Composite", version: "0.2")
         }
         do throws(X11Error) {
-            try requirePixmapSize(of: window)
+            try requirePixmapSize(geometry(of: window), of: window)
             var mask = XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue
             try check(
                 "ChangeWindowAttributes",
@@ -50,17 +51,23 @@ extension XConnection {
             )
             let way = UInt8(XCB_COMPOSITE_REDIRECT_AUTOMATIC.rawValue)
             try check("CompositeRedirectWindow", xcb_composite_redirect_window_checked(raw, window, way))
+            redirected.insert(window)
         } catch .requestFailed(_, .badWindow), .requestFailed(_, .badDrawable) {
             throw .noWindow(window)
         }
     }
 
+    /// The server keeps the window's pixels apart from the screen's no longer, unless somebody else wants that.
+    private func unredirect(_ window: xcb_window_t) {
+        guard redirected.remove(window) != nil else { return }
+        xcb_composite_unredirect_window(raw, window, UInt8(XCB_COMPOSITE_REDIRECT_AUTOMATIC.rawValue))
+    }
+
     /// Throws for a window that no pixmap can hold. X.Org's server crashes when such a window is redirected.
-    private func requirePixmapSize(of window: xcb_window_t) throws(X11Error) {
-        let geometry = try geometry(of: window)
-        let border = 2 * Int(geometry.border_width)
-        let (width, height) = (Int(geometry.width) + border, Int(geometry.height) + border)
-        guard max(width, height) <= Self.longestPixmapSide, width * height <= Self.mostPixmapPixels else {
+    private func requirePixmapSize(_ geometry: xcb_get_geometry_reply_t, of window: xcb_window_t) throws(X11Error) {
+        let size = geometry.sizeWithBorder
+        guard max(size.width, size.height) <= Self.longestPixmapSide, size.width * size.height <= Self.mostPixmapPixels
+        else {
             throw .windowTooLarge(window, PixelSize(width: Int(geometry.width), height: Int(geometry.height)))
         }
     }
@@ -87,9 +94,9 @@ extension XConnection {
     private func place(_ window: xcb_window_t, _ mark: UInt64?) throws(X11Error) -> Placement {
         do throws(X11Error) {
             try watchAncestors(of: window)
+            let pixmap = try pixmap(of: window)
             let region = try regionOfShownWindow(window)
             let border = Int(try geometry(of: window).border_width)
-            let pixmap = try WindowPixmap(of: window, connection: self)
             // The mark is read last, so that it belongs to the window whose geometry and pixmap were just asked for.
             if let mark, try self.mark(of: window) != mark { throw X11Error.noWindow(window) }
             return Placement(
@@ -105,6 +112,24 @@ extension XConnection {
         } catch .requestFailed(_, .badWindow), .requestFailed(_, .badDrawable) {
             throw .noWindow(window)
         }
+    }
+
+    /// The pixels of a window. Throws `.windowTooLarge` as long as no pixmap holds them: the server then need not keep them.
+    private func pixmap(of window: xcb_window_t) throws(X11Error) -> WindowPixmap {
+        for isRepeated in [false, true, true] {
+            let geometry = try geometry(of: window)
+            do throws(X11Error) { try requirePixmapSize(geometry, of: window) } catch {
+                unredirect(window)
+                throw error
+            }
+            try redirect(window)
+            let pixmap = try WindowPixmap(of: window, connection: self)
+            // One that was too large when it was shown has no pixels of its own, also when it is smaller again: X.Org's server
+            // then gives those of the screen.
+            if try self.geometry(of: pixmap.id).sizeWithBorder == geometry.sizeWithBorder { return pixmap }
+            if isRepeated { unredirect(window) }
+        }
+        throw .windowHidden(window)
     }
 
     /// A window is hidden together with its ancestors, and gets other memory when it is shown again; only the ancestor's events
@@ -126,5 +151,12 @@ extension XConnection {
         } catch .requestFailed(_, .badWindow), .requestFailed(_, .badDrawable) {
             throw .noWindow(window)
         }
+    }
+}
+
+extension xcb_get_geometry_reply_t {
+    /// What a pixmap has to hold.
+    fileprivate var sizeWithBorder: PixelSize {
+        PixelSize(width: Int(width) + 2 * Int(border_width), height: Int(height) + 2 * Int(border_width))
     }
 }

@@ -39,8 +39,8 @@ package final class ScreenGrabber {
     /// Whether nothing was grabbed since the picture's memory was made.
     package private(set) var isBlank = true
     private var isLost = false
-    /// Whether the source, a window, is there and not shown, as it was last looked for.
-    package private(set) var isHidden = false
+    /// Why the source was not there when it was last looked for in vain.
+    package private(set) var absence: X11Error?
     private var geometrySerial: Int
 
     /// Finds the source and the best method that works.
@@ -131,7 +131,7 @@ package final class ScreenGrabber {
         } catch  where error.isSourceAbsent {
             geometrySerial = serial
             isLost = true
-            isHidden = if case .windowHidden = error { true } else { false }
+            absence = error
             return .sourceLost
         }
     }

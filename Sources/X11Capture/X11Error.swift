@@ -66,7 +66,7 @@ extension X11Error: CustomStringConvertible {
     /// Whether the source is merely absent at present: it may come back while the connection stays good.
     package var isSourceAbsent: Bool {
         switch self {
-        case .noMonitor, .regionOutside, .regionPartlyOutside, .noWindow, .windowHidden: true
+        case .noMonitor, .regionOutside, .regionPartlyOutside, .noWindow, .windowHidden, .windowTooLarge: true
         default: false
         }
     }

@@ -20,6 +20,9 @@ package final class XConnection {
     /// Counts the changes of geometry seen by `drainEvents()`, so that grabbers know when to look again.
     var geometrySerial = 0
 
+    /// Windows whose pixels the server keeps apart from the screen's for this connection (`redirect`).
+    var redirected: Set<xcb_window_t> = []
+
     /// Connects to `display`, or to the one in the environment.
     ///
     /// - Parameters:

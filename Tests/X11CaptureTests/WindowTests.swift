@@ -75,14 +75,14 @@ import Testing
         try painter.hide(window)
         #expect(try look(grabber, connection) == .sourceLost)
         #expect(try look(grabber, connection) == .sourceLost)
-        #expect(grabber.isHidden)
+        #expect(grabber.absence == .windowHidden(window))
         try painter.show(window)
         #expect(try look(grabber, connection) == .geometryChanged)
         #expect(try look(grabber, connection) == .grabbed)
 
         try painter.destroy(window)
         #expect(try look(grabber, connection) == .sourceLost)
-        #expect(!grabber.isHidden)
+        #expect(grabber.absence == .noWindow(window))
         // Another one that has got its identifier is not it.
         #expect(try painter.openWindow(title: "another", at: place, id: window) == window)
         #expect(try look(grabber, connection) == .sourceLost)
@@ -153,6 +153,51 @@ import Testing
         #expect(throws: error) { try ScreenGrabber(connection: connection, source: .window(window)) }
         #expect("\(error)".contains("too large to be shared (\(size.width)x\(size.height))"))
         #expect(try connection.screenRegion().width == 640, "the server lives")
+    }
+
+    /// The picture of before stays. Nothing of its size is taken, and the server does not refuse to make it still larger.
+    @Test func aWindowThatBecomesTooLargeIsAwayUntilItFits() throws {
+        let server = try XServer()
+        let painter = try Painter(server)
+        let window = try painter.openWindow(title: "it", at: place)
+        let connection = try XConnection(display: server.display)
+        let grabber = try ScreenGrabber(connection: connection, source: .window(window))
+        try painter.fill(PixelRect(x: 0, y: 0, width: 200, height: 120), 0x010203, on: window)
+        #expect(try look(grabber, connection) == .grabbed)
+        for size in [PixelSize(width: 30_000, height: 9000), PixelSize(width: 40_000, height: 50)] {
+            try painter.configure(window, x: 40, y: 30, width: size.width, height: size.height)
+            #expect(try connection.region(ofWindow: window).size == size)
+            #expect(try look(grabber, connection) == .sourceLost)
+            #expect(grabber.absence == .windowTooLarge(window, size))
+            #expect(grabber.region == place && grabber.pixel(199, 119) == 0x010203)
+        }
+        try painter.configure(window, x: 10, y: 20, width: 301, height: 77)
+        #expect(try look(grabber, connection) == .geometryChanged)
+        try painter.fill(PixelRect(x: 0, y: 0, width: 301, height: 77), 0x040506, on: window)
+        let cover = try painter.openWindow(title: "above", at: place)
+        try painter.fill(PixelRect(x: 0, y: 0, width: 200, height: 120), 0xff0000, on: cover)
+        #expect(try look(grabber, connection) == .grabbed)
+        #expect(grabber.region == PixelRect(x: 10, y: 20, width: 301, height: 77))
+        #expect(grabber.firstDifference { _, _ in 0x040506 } == nil)
+    }
+
+    /// X.Org's server does not redirect a window that is too large when it is shown, and gives the screen's pixels for it later.
+    @Test func aWindowThatWasTooLargeUnseenShowsNothingOfTheScreen() throws {
+        let server = try XServer()
+        let painter = try Painter(server)
+        let window = try painter.openWindow(title: "it", at: place)
+        let connection = try XConnection(display: server.display)
+        let grabber = try ScreenGrabber(connection: connection, source: .window(window))
+        #expect(try look(grabber, connection) == .grabbed)
+        try painter.hide(window)
+        try painter.configure(window, x: 40, y: 30, width: 40_000, height: 50)
+        try painter.show(window)
+        try painter.configure(window, x: 40, y: 30, width: 300, height: 77)
+        try painter.fill(PixelRect(x: 0, y: 0, width: 640, height: 480), 0xff0000)
+        #expect(try look(grabber, connection) == .geometryChanged)
+        try painter.fill(PixelRect(x: 0, y: 0, width: 300, height: 77), 0x040506, on: window)
+        #expect(try look(grabber, connection) == .grabbed)
+        #expect(grabber.firstDifference { _, _ in 0x040506 } == nil)
     }
 
     @Test func saysWhatIsWrongWithAWindow() throws {
