@@ -86,7 +86,7 @@ extension ViewerTests {
             let sdp = String(decoding: try contents(of: broadcast.sdp), as: UTF8.self)
             early.stop()
             let receiver = try Receiver(kind, sdp: sdp, port: port, as: .rgb, in: broadcast.folder)
-            try wait(until: "the receiver listens") { !Ports.isFree(port) }
+            try wait(until: "the receiver listens") { try Ports.isTaken(port) }
             let sender = try broadcast.attach(to: call, sdp: broadcast.sdp, arguments)
             try wait(until: "the chart changes for a while") { ColourChart(chart)?.beat ?? 0 > 30 }
             chart.kill(SIGSTOP)

@@ -119,7 +119,7 @@ final class RTPTap: Sendable {
     }
 }
 
-/// UDP ports that nobody uses.
+/// Ports that nobody uses, and that the kernel gives to nobody (`ip_local_port_range`).
 enum Ports {
     private static let next = Atomic<UInt16>(UInt16.random(in: 10_000..<14_000) * 2)
 
@@ -132,32 +132,23 @@ enum Ports {
         throw Unexpected("no free pair of UDP ports")
     }
 
+    private static func isFree(_ port: UInt16, _ family: Int32) -> Bool {
+        (try? UDPSocket(family: family, port: port)) != nil
+    }
+
+    /// Whether somebody listens at a UDP port over IPv4. Trying to bind it could keep that program from it.
+    static func isTaken(_ port: UInt16) throws -> Bool { try !sockets(at: port).isEmpty }
+
     /// How many datagrams the kernel had no room for in the open sockets of an IPv4 port and the one after it.
     static func drops(at port: UInt16) throws -> Int {
+        try (sockets(at: port) + sockets(at: port + 1)).reduce(0) { $0 + ($1.last.flatMap { Int($0) } ?? 0) }
+    }
+
+    /// The lines of proc_net(5) about a UDP port over IPv4, word by word.
+    private static func sockets(at port: UInt16) throws -> [[Substring]] {
         let lines = String(decoding: try contents(of: "/proc/net/udp"), as: UTF8.self).split(separator: "\n")
-        return lines.dropFirst().map { $0.split(separator: " ") }.reduce(0) { sum, words in
-            let local = words[1].split(separator: ":").last.flatMap { UInt16($0, radix: 16) }
-            return local == port || local == port + 1 ? sum + (words.last.flatMap { Int($0) } ?? 0) : sum
+        return lines.dropFirst().map { $0.split(separator: " ") }.filter { words in
+            words[1].split(separator: ":").last.flatMap { UInt16($0, radix: 16) } == port
         }
-    }
-
-    /// A TCP port of the loopback that nobody uses.
-    static func freeTCP() throws -> UInt16 {
-        let listener = FileDescriptor(taking: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener.raw, $0, length) == 0 && getsockname(listener.raw, $0, &length) == 0
-            }
-        }
-        guard isBound else { throw Unexpected("no free TCP port") }
-        return UInt16(bigEndian: address.sin_port)
-    }
-
-    static func isFree(_ port: UInt16, _ family: Int32 = AF_INET) -> Bool {
-        (try? UDPSocket(family: family, port: port)) != nil
     }
 }

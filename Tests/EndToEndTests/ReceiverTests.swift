@@ -60,7 +60,8 @@ extension ProgramTests {
             try expectNoMalformedPacket(in: streams[0].tap, folder)
         }
 
-        /// What Oriel prints for a receiver is typed into a shell as it stands, and shows the screen on another one.
+        /// What Oriel prints for a receiver is typed into a shell as it stands, and shows the screen on another one. The only keyframe is
+        /// the first one, which `ffmpeg -fflags nobuffer` throws away.
         @Test(arguments: ["ffmpeg", "gstreamer", "vlc"]) func whatIsPrintedForAReceiverWorks(receiver: String) throws {
             let server = try XServer(.virtual(width: 1280, height: 720))
             let viewer = try XServer(.virtual(width: 1280, height: 720))
@@ -76,7 +77,10 @@ extension ProgramTests {
             let program = try Subprocess(
                 OrdinaryUser.shared.running(["env", "DISPLAY=\(viewer.display)", "SDL_AUDIODRIVER=dummy"] + shell)
             )
-            let sender = try Subprocess([Programs.oriel, "attach", "--dir", broadcast.directory, call])
+            try wait(until: "the receiver listens: \(program.errorOutput)") { try Ports.isTaken(port) }
+            let sender = try Subprocess(
+                [Programs.oriel, "attach", "--dir", broadcast.directory, call, "--keyframe-interval", "0"]
+            )
             try wait(until: "the picture is on the other screen: \(program.errorOutput)") {
                 if let exit = program.status() { throw Unexpected("\(exit): \(program.errorOutput)") }
                 let grab = broadcast.folder.file("grab.png")
@@ -172,7 +176,7 @@ extension ProgramTests {
                 receivers = try zip(kinds, ports).map { kind, port in
                     try Receiver(kind, sdp: description, port: port, in: broadcast.folder)
                 }
-                try wait(until: "the receivers listen") { ports.allSatisfy { !Ports.isFree($0) } }
+                try wait(until: "the receivers listen") { try ports.allSatisfy(Ports.isTaken) }
                 tap = try RTPTap(receivers: ports)
                 // Without periodic keyframes only the first one could set right what went wrong.
                 sender = try broadcast.attach(

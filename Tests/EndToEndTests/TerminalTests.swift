@@ -133,7 +133,7 @@ extension ProgramTests {
             let broadcast = try Broadcast(on: server.display)
             mkdir(broadcast.directory, 0o700)
             OrdinaryUser.shared.own(broadcast.directory)
-            let port = try "\(Ports.freeTCP())"
+            let port = try "\(Ports.free())"
             let words = command.map { word in
                 switch word {
                 case "DIR": broadcast.directory

@@ -42,7 +42,7 @@ package enum PlainRTPReceiver: String, CaseIterable, Sendable {
         case .ffmpeg:
             return Self.script(
                 description,
-                "ffplay -protocol_whitelist file,udp,rtp -fflags nobuffer -flags low_delay -fpsprobesize 0 screen.sdp"
+                "ffplay -protocol_whitelist file,udp,rtp -flags low_delay -fpsprobesize 0 screen.sdp"
             )
         case .gstreamer:
             let demux = "gst-launch-1.0 filesrc location=screen.sdp ! sdpdemux latency=20"
@@ -59,7 +59,7 @@ package enum PlainRTPReceiver: String, CaseIterable, Sendable {
             return Self.script(
                 description,
                 """
-                ffmpeg -loglevel error -protocol_whitelist file,udp,rtp -fflags nobuffer -fpsprobesize 0 -i screen.sdp \
+                ffmpeg -loglevel error -protocol_whitelist file,udp,rtp -fpsprobesize 0 -i screen.sdp \
                 -c copy -flush_packets 1 -f nut - | cvlc --demux=avformat --file-caching=100 -
                 """
             )
