@@ -1,4 +1,3 @@
-import Glibc
 import Posix
 import RTP
 import TestSupport
@@ -14,18 +13,13 @@ import WebRTC
     private final class Scene {
         let loop = ICELoop()
         let identity: DTLSIdentity
-        let port: UInt16
+        let address = Relay.loopbackAddress()
         private let relay: Relay
 
         /// - Parameter secret: of which logins are made; nil for the one that `Relay` knows.
         init(secret: String? = nil) throws {
             identity = try DTLSIdentity()
-            port = try UDPSocket(family: AF_INET).localAddress().port
-            relay = try Relay(
-                at: "127.0.0.1",
-                secret: secret,
-                ["--allow-loopback-peers", "--listening-port", "\(port)"]
-            )
+            relay = try Relay(at: address, secret: secret, ["--allow-loopback-peers"])
         }
 
         func transport(_ configuration: ICEAgent.Configuration, isControlling: Bool) throws -> PeerTransport {
@@ -98,7 +92,7 @@ import WebRTC
         let login = TURNCredentials.secret("north", lifetime: .seconds(8))
         let relayed = try scene.transport(
             ICEAgent.Configuration(
-                servers: [.turn(address: "127.0.0.1", port: scene.port, .udp, login)],
+                servers: [.turn(address: scene.address, port: 3478, .udp, login)],
                 addresses: ["127.0.0.1"],
                 isRelayOnly: true
             ),
@@ -141,7 +135,7 @@ import WebRTC
         #expect(try gather() == (isRelayOnly ? [] : [.host]))
         #expect(!late.takeGathered(at: MonotonicClock.now()))
         let login = TURNCredentials.password(username: "u", password: "p")
-        let relay = ICEServer.turn(address: "127.0.0.1", port: scene.port, .udp, login)
+        let relay = ICEServer.turn(address: scene.address, port: 3478, .udp, login)
         late.add([relay, .stun(address: "127.0.0.1", port: 1)], at: MonotonicClock.now())
         #expect(try gather() == (isRelayOnly ? [.relayed] : [.host, .relayed]))
         // It is there.

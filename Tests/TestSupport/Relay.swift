@@ -6,6 +6,12 @@ package final class Relay {
     private let folder: TemporaryDirectory
     private let process: Subprocess
 
+    /// An address of this machine's own for one relay. Others may use the same ports elsewhere, and whether one is free for both UDP
+    /// and TCP, and stays so, need not be asked.
+    package static func loopbackAddress() -> String {
+        "127.\(Int.random(in: 1...254)).\(Int.random(in: 0...255)).\(Int.random(in: 1...254))"
+    }
+
     /// Starts it, and waits until it listens.
     ///
     /// - Parameters:
