@@ -115,7 +115,7 @@ final class MediaServer {
     init(in network: Network) throws {
         let program = Counterparts.python + [Counterparts.path("whip_server.py"), "8888", "--interval", "0.01"]
         let process = try Subprocess(network.atViewer(program))
-        try wait(until: "the media server listens") { process.output.contains("{") }
+        try wait(until: "the media server listens") { !process.outputLines.isEmpty }
         self.process = process
     }
 
@@ -123,7 +123,7 @@ final class MediaServer {
 
     /// Decoded so far.
     func frames() throws -> Int {
-        guard let line = process.output.split(separator: "\n").dropLast().last else { return 0 }
+        guard let line = process.outputLines.last else { return 0 }
         return try JSONDecoder().decode(Report.self, from: Data(line.utf8)).frames
     }
 

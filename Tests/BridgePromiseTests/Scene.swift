@@ -94,15 +94,12 @@ struct Unkept: Error, CustomStringConvertible {
 extension Subprocess {
     /// The last number that it printed for a key.
     func value(_ key: String) -> UInt64? {
-        for word in output.split(whereSeparator: \.isWhitespace).reversed() where word.hasPrefix(key + "=") {
-            return UInt64(word.dropFirst(key.count + 1))
-        }
-        return nil
+        words(key).last.flatMap { UInt64($0) }
     }
 
     /// All words that it printed for a key.
     func words(_ key: String) -> [String] {
-        output.split(whereSeparator: \.isWhitespace).filter { $0.hasPrefix(key + "=") }.map {
+        outputLines.flatMap { $0.split(whereSeparator: \.isWhitespace) }.filter { $0.hasPrefix(key + "=") }.map {
             String($0.dropFirst(key.count + 1))
         }
     }

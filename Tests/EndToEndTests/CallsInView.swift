@@ -15,7 +15,7 @@ final class MediaServer {
 
     private static func serve(_ command: [String]) throws -> Subprocess {
         let process = try Subprocess(command)
-        try wait(until: "the media server listens: \(process.errorOutput)") { process.output.contains("{") }
+        try wait(until: "the media server listens: \(process.errorOutput)") { !process.outputLines.isEmpty }
         return process
     }
 
@@ -28,8 +28,7 @@ final class MediaServer {
 
     var report: WHIPScene.Report {
         get throws {
-            let lines = process.output.split(separator: "\n").dropLast(process.output.hasSuffix("\n") ? 0 : 1)
-            return try JSONDecoder().decode(WHIPScene.Report.self, from: Data(lines.last!.utf8))
+            try JSONDecoder().decode(WHIPScene.Report.self, from: Data(process.outputLines.last!.utf8))
         }
     }
 
@@ -56,15 +55,16 @@ final class RoomInView {
         let url = "http://\(Network.senderAddress):8090"
         let program = [Counterparts.path("rooms_member.py"), url, "tea", "websocket"]
         let member = try Subprocess(network.atViewer(Counterparts.python + program))
-        try wait(until: "the member is there: \(member.errorOutput)") { member.output.contains("true") }
+        try wait(until: "the member is there: \(member.errorOutput)") {
+            member.outputLines.contains { $0.contains("true") }
+        }
         (self.server, self.member) = (server, member)
     }
 
     /// Frames that the member has decoded; 0 without a call.
     var frames: Int {
         get throws {
-            let lines = member.output.split(separator: "\n").dropLast(member.output.hasSuffix("\n") ? 0 : 1)
-            return try JSONDecoder().decode(Report.self, from: Data(lines.last!.utf8)).frames
+            try JSONDecoder().decode(Report.self, from: Data(member.outputLines.last!.utf8)).frames
         }
     }
 

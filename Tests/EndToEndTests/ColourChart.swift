@@ -39,7 +39,7 @@ struct ColourChart {
 
     /// The latest of what a workload has printed; nil before it has printed one whole.
     init?(_ workload: Subprocess) {
-        let lines = workload.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        let lines = workload.outputLines
         guard let end = lines.lastIndex(where: { $0.hasPrefix("beat ") }), let beat = Int(lines[end].dropFirst(5))
         else {
             return nil

@@ -27,7 +27,7 @@ extension ProgramTests {
 
             let live = try Subprocess([Programs.oriel, "inspect", "--dir", broadcast.directory, "--watch", "--json"])
             try wait(until: "it has looked three times, and told the rate once: \(live.output)") {
-                let lines = live.output.split(separator: "\n")
+                let lines = live.outputLines
                 return lines.count >= 3 && lines.compactMap(rate).contains { 10...35 ~= $0 }
             }
             live.kill(SIGINT)

@@ -42,7 +42,7 @@ extension CallTests {
                 let width: Int?
             }
             try wait(until: "aiortc decodes the picture: \(viewer.errorOutput)") {
-                guard let line = viewer.output.split(separator: "\n").dropLast().last else { return false }
+                guard let line = viewer.outputLines.last else { return false }
                 let seen = try JSONDecoder().decode(Line.self, from: Data(line.utf8))
                 return seen.frames > 0 && seen.width == 1280
             }

@@ -7,7 +7,7 @@ extension ViewerTests {
     /// A broadcast into which viewers are let one by one.
     @Suite struct KnockTests {
         private func viewerNumber(_ web: WebBroadcast) -> String? {
-            web.sender.errorOutput.split(separator: "\n").last { $0.contains("looks in from") }?
+            web.sender.errorLines.last { $0.contains("looks in from") }?
                 .split(separator: " ").drop { $0 != "viewer" }.dropFirst().first.map(String.init)
         }
 

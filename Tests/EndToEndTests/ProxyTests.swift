@@ -73,11 +73,12 @@ extension WebTests {
             // Firefox trusts no certificate that nobody knows.
             let pages = WebProxy.pages.filter { kind == .chromium || $0.hasPrefix("http:") }
             for page in pages {
-                let before = web.sender.errorOutput.count
+                let before = web.sender.errorLines.count
                 // A page that is slow begins anew, as another viewer.
                 func newcomer() -> Substring? {
-                    let lines = web.sender.errorOutput.dropFirst(before).split(separator: "\n")
-                    let last = lines.last { $0.contains(" looks in from \(Network.viewerAddress)") }
+                    let last = web.sender.errorLines.dropFirst(before).last {
+                        $0.contains(" looks in from \(Network.viewerAddress)")
+                    }
                     return last?.firstMatch(of: /viewer \d+/)?.output
                 }
                 try browser.open("\(page)#\(WebBroadcast.token)")

@@ -228,7 +228,7 @@ extension RoomTests {
             #expect(!other.output.contains(#""frames": 1"#))
             #expect(try broadcast.run("accept", "1").code == 0)
             try wait(until: "the picture comes: \(other.output.suffix(200))") {
-                other.output.split(separator: "\n").last.map { !$0.contains(#""frames": 0"#) } ?? false
+                other.outputLines.last.map { !$0.contains(#""frames": 0"#) } ?? false
             }
             sender.kill(SIGTERM)
             try #expect(sender.wait() == .code(0))

@@ -15,7 +15,9 @@ import Testing
             let process = try Subprocess([Programs.oriel, "rooms", "--listen", "127.0.0.1:0"] + arguments)
             var port: UInt16?
             try wait(until: "the server listens: \(process.errorOutput)") {
-                port = process.output.split(whereSeparator: { ":/\n".contains($0) }).last.flatMap { UInt16($0) }
+                port = process.outputLines.last?.split(whereSeparator: { ":/".contains($0) }).last.flatMap {
+                    UInt16($0)
+                }
                 return port != nil
             }
             (self.process, self.port) = (process, port!)

@@ -33,7 +33,7 @@ struct SharedScreen {
         let process = process
         try wait(until: "the link is there") {
             if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
-            return process.output.contains("#")
+            return process.outputLines.contains { $0.contains("#") }
         }
     }
 

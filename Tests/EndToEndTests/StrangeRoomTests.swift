@@ -11,8 +11,7 @@ extension RoomTests {
         }
 
         private func frames(_ member: Subprocess) throws -> Int {
-            let lines = member.output.split(separator: "\n").dropLast(member.output.hasSuffix("\n") ? 0 : 1)
-            guard let line = lines.last else { return 0 }
+            guard let line = member.outputLines.last else { return 0 }
             return try JSONDecoder().decode(Report.self, from: Data(line.utf8)).frames
         }
 

@@ -55,11 +55,11 @@ extension WebTests {
             func next<Value: Decodable>(_ type: Value.Type, _ what: String) throws -> Value {
                 var line: Substring = ""
                 try wait(until: "\(what) is told") {
-                    let lines = process.output.split(separator: "\n", omittingEmptySubsequences: false)
-                    if lines.count <= linesRead + 1, let exit = process.status() {
+                    let lines = process.outputLines
+                    if lines.count <= linesRead, let exit = process.status() {
                         throw Unexpected("\(what): \(exit) \(process.errorOutput)")
                     }
-                    guard lines.count > linesRead + 1 else { return false }
+                    guard lines.count > linesRead else { return false }
                     line = lines[linesRead]
                     return true
                 }

@@ -45,7 +45,7 @@ final class WHIPScene {
     private static func serve(_ network: Network, _ arguments: [String]) throws -> Subprocess {
         let program = Counterparts.python + [Counterparts.path("whip_server.py"), "8888"]
         let server = try Subprocess(network.atViewer(program + arguments))
-        try wait(until: "the server listens: \(server.errorOutput)") { server.output.contains("{") }
+        try wait(until: "the server listens: \(server.errorOutput)") { !server.outputLines.isEmpty }
         return server
     }
 
@@ -67,8 +67,7 @@ final class WHIPScene {
 
     var report: Report {
         get throws {
-            let lines = server.output.split(separator: "\n").dropLast(server.output.hasSuffix("\n") ? 0 : 1)
-            return try JSONDecoder().decode(Report.self, from: Data(lines.last!.utf8))
+            try JSONDecoder().decode(Report.self, from: Data(server.outputLines.last!.utf8))
         }
     }
 

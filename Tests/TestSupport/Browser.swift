@@ -104,8 +104,8 @@ package final class Browser {
         var line = ""
         try wait(until: what) {
             if let exit = process.status() { throw Failure(description: "\(what): \(exit) \(process.errorOutput)") }
-            let lines = process.output.split(separator: "\n", omittingEmptySubsequences: false)
-            guard lines.count > linesRead + 1 else { return false }
+            let lines = process.outputLines
+            guard lines.count > linesRead else { return false }
             line = String(lines[linesRead])
             return true
         }

@@ -91,6 +91,16 @@ package final class Subprocess {
     /// What it has written to standard error so far.
     package var errorOutput: String { contents("err") }
 
+    /// The whole lines of its standard output so far, of one reading. One that is still being written is not among them.
+    package var outputLines: [Substring] { Self.wholeLines(of: output) }
+
+    /// The same of standard error.
+    package var errorLines: [Substring] { Self.wholeLines(of: errorOutput) }
+
+    private static func wholeLines(of text: String) -> [Substring] {
+        text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().filter { !$0.isEmpty }
+    }
+
     private func contents(_ name: String) -> String {
         guard let file = try? FileDescriptor.open(directory.file(name), O_RDONLY),
             let size = try? file.status().st_size
