@@ -204,6 +204,15 @@ final class SoundListener: Sendable {
 
     func clear() { state.withLock { $0 = Heard() } }
 
+    /// What was heard, once nothing has come for half a second.
+    func heardUntilItRests() throws -> Heard {
+        let start = MonotonicClock.now()
+        try wait(until: "nothing comes any more") {
+            MonotonicClock.now() > max(start, heard.cameAt) + .milliseconds(500)
+        }
+        return heard
+    }
+
     func close() {
         isEnding.store(true, ordering: .releasing)
         thread.withLock { $0.take() }?.join()
