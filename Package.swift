@@ -37,8 +37,8 @@ let package = Package(
         .executableTarget(
             name: "oriel",
             dependencies: [
-                "Broadcast", "Sender", "Calls", "CPNG", "FrameBridge", "HTTP", "Media", "Peers", "Pixels", "Posix",
-                "Rendering", "RTP", "Sound", "Time", "VideoDecoding", "VideoEncoding", "WebRTC", "X11Capture",
+                "Broadcast", "Sender", "Calls", "CLimits", "CPNG", "FrameBridge", "HTTP", "Media", "Peers", "Pixels",
+                "Posix", "Rendering", "RTP", "Sound", "Time", "VideoDecoding", "VideoEncoding", "WebRTC", "X11Capture",
                 argumentParser,
             ],
             swiftSettings: swift
@@ -123,6 +123,7 @@ let package = Package(
         ),
         .target(name: "Posix", dependencies: ["CPosix", "Time"], swiftSettings: swift),
         .target(name: "Time", swiftSettings: safe),
+        .target(name: "CLimits"),
         .target(name: "CPosix"),
         .target(name: "CPixels"),
         .systemLibrary(

@@ -1,4 +1,3 @@
-import Glibc
 public import Posix
 
 /// Why the bridge could not do what was asked. The description is one sentence for a person: what failed, on what,
@@ -35,7 +34,8 @@ public enum BridgeError: Error, Equatable, CustomStringConvertible {
         case .invalidName(let name):
             "\"\(name)\" cannot name a broadcast: use 1 to 64 of A-Z a-z 0-9 . _ - and no leading dot"
         case .noRuntimeDirectory(let path, let error):
-            "cannot use the runtime directory \(path) (\(error.reason)): set XDG_RUNTIME_DIR to a directory of your own"
+            "cannot use the runtime directory \(path) (\(error.reason)): "
+                + (error.limitAdvice ?? "set XDG_RUNTIME_DIR to a directory of your own")
         case .notPrivate(let path, let problem):
             "\(path) \(problem): make it yours alone (chown, chmod go-rwx)"
         case .noBroadcast(let path):
@@ -55,10 +55,9 @@ public enum BridgeError: Error, Equatable, CustomStringConvertible {
             "\(path) has layout \(found), and this program reads up to \(supported): use the same version of Oriel on both sides"
         case .invalidSize(let width, let height):
             "a picture of \(width)x\(height) does not fit the bridge: use even sizes from 2x2 to 16384x16384"
-        case .system(let path, let error) where error.code == EFBIG:
-            "\(path) may not be as large as pictures need (\(error.reason)): raise the limit of files' size (ulimit -f)"
         case .system(let path, let error):
-            "\(error.call) failed on \(path) (\(error.reason)): see whether its file system is in order"
+            "\(error.call) failed on \(path) (\(error.reason)): "
+                + (error.limitAdvice ?? "see whether its file system is in order")
         }
     }
 }

@@ -17,6 +17,18 @@ public struct SystemError: Error, Equatable, CustomStringConvertible {
 
     /// The call and the reason.
     public var description: String { "\(call): \(reason)" }
+
+    /// Advice for a person where a limit of this process was met (setrlimit); nil for any other problem.
+    package var limitAdvice: String? {
+        switch code {
+        case EFBIG: "raise the limit of files' size (ulimit -f)"
+        case EMFILE: "raise the limit of open files (ulimit -n)"
+        case EAGAIN where call == "pthread_create" || call.hasPrefix("start "):
+            "raise the limit of processes (ulimit -u), or close other programs"
+        case ENOMEM: "raise the limits of memory (ulimit -v, ulimit -d), or close other programs"
+        default: nil
+        }
+    }
 }
 
 /// Runs a call that returns -1 and sets `errno` on failure; repeats it while a signal interrupts it.

@@ -1,3 +1,4 @@
+import CPosix
 import Glibc
 
 /// A thread of its own, outside the cooperative pool, for work that waits in system calls.
@@ -18,9 +19,22 @@ package struct Thread: ~Copyable, Sendable {
         )
         if code != 0 {
             box.release()
-            throw SystemError("pthread_create", code: code)
+            throw SystemError("pthread_create", code: code == EAGAIN && !Self.hasMemoryForStack ? ENOMEM : code)
         }
         self.id = id
+    }
+
+    /// glibc says EAGAIN where there is no memory for the stack, too.
+    private static var hasMemoryForStack: Bool {
+        var attributes = pthread_attr_t()
+        guard pthread_attr_init(&attributes) == 0 else { return false }
+        defer { pthread_attr_destroy(&attributes) }
+        var size = 0
+        pthread_attr_getstacksize(&attributes, &size)
+        let memory = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+        guard let memory, memory != MAP_FAILED else { return false }
+        munmap(memory, size)
+        return true
     }
 
     /// A thread nobody joins cleans up after itself.

@@ -130,7 +130,8 @@ extension BridgeError {
     static func writing(_ file: String, _ bytes: Int, in directory: BridgeDirectory, _ error: SystemError)
         -> BridgeError
     {
-        let isFull = error.code == ENOSPC || error.code == EDQUOT || error.code == ENOMEM
+        // A mapping needs memory of this process alone.
+        let isFull = error.code == ENOSPC || error.code == EDQUOT || error.code == ENOMEM && error.call != "mmap"
         return isFull ? .noSpace(path: directory.path, bytes: bytes) : .system(path: directory.path(of: file), error)
     }
 }
