@@ -7,28 +7,6 @@ package import Time
 /// (draft-ietf-rmcat-gcc-02). A screen sends in bursts and is silent in between: so every burst is a measurement, and silence
 /// changes nothing.
 package struct BandwidthEstimator: Sendable {
-    /// Packets to send faster than usual, in order to measure the link; padding where nothing else is to be sent.
-    package struct Probe: Sendable, Equatable {
-        /// Bits a second.
-        package var rate: Double
-        /// The fewest bytes and packets that are left to send.
-        package private(set) var size: Int
-        package private(set) var packets: Int
-
-        fileprivate init(rate: Double, time: Double) {
-            self.rate = rate
-            size = Int(rate / 8 * time)
-            packets = PacketTrains.fewestPackets + 2
-        }
-
-        /// What is left when a packet of `size` bytes has left; nil for nothing.
-        package func after(packetOf size: Int) -> Probe? {
-            var rest = self
-            (rest.size, rest.packets) = (self.size - size, packets - 1)
-            return rest.size > 0 || rest.packets > 0 ? rest : nil
-        }
-    }
-
     /// Bits a second that any link is taken to carry.
     package static let floor = 50_000.0
     /// The share of what arrives that is sent after a decrease: meanwhile the queue empties.
@@ -70,6 +48,8 @@ package struct BandwidthEstimator: Sendable {
     private static let largestJump = 3000.0
     /// A train is cut at this length, so that a long one is measured while it lasts.
     private static let longestTrain = Duration.milliseconds(60)
+    /// A full link that carries less than this share of the estimate has become another one.
+    private static let collapse = 0.5
 
     /// How long the first feedback is waited for.
     private let firstPatience: Duration
@@ -93,6 +73,13 @@ package struct BandwidthEstimator: Sendable {
     /// By how much the last packet that arrived was slower than the fastest of the last seconds, in milliseconds.
     private var queued = 0.0
     private var trains = PacketTrains()
+    private var fullQueue = FullQueue()
+    /// Packets before this one were sent before the link was known to have become much slower. Those that overflowed its queue
+    /// say nothing of loss.
+    private var collapseEnd: UInt64 = 0
+    /// Whether nothing has arrived yet that was sent since then.
+    private var hasCollapsed = false
+    private var pauses = RadioPauses()
     private var delivery = DeliveryRate()
     private var lossLimit = LossLimit()
     private var lastDelay: Double?
@@ -152,9 +139,12 @@ package struct BandwidthEstimator: Sendable {
     package func roomAt(_ now: Instant) -> Instant? {
         guard packets.inFlight >= window, let firstSentAt, let lastSentAt else { return nil }
         // A peer may send no feedback after all, or be gone for a while.
-        let end = hasFeedback ? lastSentAt + Self.patience : firstSentAt + firstPatience
+        let end = hasFeedback ? lastSentAt + patience : firstSentAt + firstPatience
         return now < end ? end : nil
     }
+
+    /// Of what was sent for a faster link, most may be lost in its queue: a packet after it shows that, as soon as it arrives.
+    private var patience: Duration { hasCollapsed ? Self.impatience : Self.patience }
 
     /// Until the link is measured, what has arrived adds to it (the slow start of RFC 9002 §7.3.1): a busy peer may read packets in
     /// lumps, which measure nothing, and tell of them seldom.
@@ -212,38 +202,65 @@ package struct BandwidthEstimator: Sendable {
     /// The peer tells what has arrived.
     package mutating func receive(_ feedback: TransportFeedback, now: Instant) {
         var newest: SentPackets.Packet?
-        for arrival in feedback.arrivals {
+        for (index, arrival) in feedback.arrivals.enumerated() {
             guard let packet = packets[arrival.number], packets.noteArrival(of: packet) else { continue }
             newest = packet
-            if packet.fate == .lost { lossLimit.takeBackLoss() }
-            lossLimit.noteArrival()
+            if packet.number >= collapseEnd {
+                if packet.fate == .lost { lossLimit.takeBackLoss() }
+                lossLimit.noteArrival()
+            }
             if !isMeasured, trend.signal != .overuse {
                 firstGrowth = min(firstGrowth + packet.size, Self.largestGrowth)
             }
-            learn(from: packet, arrivedAt: clock.milliseconds(at: arrival.time), now: now)
+            let third = index + RadioPauses.fewestTogether - 1
+            let comesTogether =
+                third < feedback.arrivals.count
+                && Double(feedback.arrivals[third].time &- arrival.time) / 4 <= RadioPauses.together
+            learn(from: packet, arrivedAt: clock.milliseconds(at: arrival.time), comesTogether, now: now)
         }
-        packets.giveUpOvertaken { _ in lossLimit.noteLoss() }
+        let collapseEnd = collapseEnd
+        packets.giveUpOvertaken { if $0.number >= collapseEnd { lossLimit.noteLoss() } }
         if let newest { trips.add((now - newest.sentAt).milliseconds, at: Double(now.nanoseconds) / 1e6) }
+        followCollapse(at: now)
         if !isMeasured, let measurement = trains.measurement { follow(measurement, at: now) }
         lossLimit.judge(delivery.rate ?? rate, of: estimate, at: now)
         let mustGiveWay = rivalry.share.map { rate > $0 } ?? true
-        if trend.signal == .overuse, mustGiveWay { backOff(at: now) } else { grow(at: now) }
+        if hasCollapsed {
+            grownAt = nil
+        } else if trend.signal == .overuse, mustGiveWay {
+            backOff(at: now)
+        } else {
+            grow(at: now)
+        }
         rate = min(max(rate, Self.floor), ceiling)
     }
 
-    private mutating func learn(from packet: SentPackets.Packet, arrivedAt: Double, now: Instant) {
+    /// - Parameter comesTogether: whether the next packets arrive at about the same time.
+    private mutating func learn(
+        from packet: SentPackets.Packet,
+        arrivedAt: Double,
+        _ comesTogether: Bool,
+        now: Instant
+    ) {
         let arrival = Arrival(
             sentAt: Double(packet.sentAt.nanoseconds) / 1e6,
             arrivedAt: arrivedAt,
             size: packet.size
         )
         if let lastDelay, abs(arrival.delay - lastDelay) > Self.largestJump {
-            (trend, trains, delivery) = (DelayTrend(), PacketTrains(), DeliveryRate())
+            (trend, trains, delivery, fullQueue) = (DelayTrend(), PacketTrains(), DeliveryRate(), FullQueue())
             (fastest, base) = (RecentMinimum(interval: 2000), RecentMinimum(interval: 15_000))
             rivalry = Rivalry()
         }
+        delivery.add(arrival)
+        if pauses.holdUp(arrival, comesTogether: comesTogether, fastest: fastest.value ?? .infinity) { return }
+        if hasCollapsed, packet.number >= collapseEnd {
+            // The queue that has built up is none of what comes now.
+            (hasCollapsed, trend, delivery) = (false, DelayTrend(), DeliveryRate())
+        }
         lastDelay = arrival.delay
         trend.add(arrival)
+        fullQueue.add(arrival)
         fastest.add(arrival.delay, at: arrival.sentAt)
         let standing = (fastest.value ?? 0) - (base.value ?? arrival.delay)
         if rivalry.note(standing, at: arrival.sentAt) {
@@ -252,9 +269,26 @@ package struct BandwidthEstimator: Sendable {
         // What the way takes without a queue does not show then.
         if !rivalry.isOn { base.add(arrival.delay, at: arrival.sentAt) }
         queued = arrival.delay - (fastest.value ?? arrival.delay)
-        delivery.add(arrival)
         if let rate = delivery.rate { rivalry.note(speed: rate, at: arrival.sentAt) }
         if let measurement = trains.add(arrival, ofTrainFrom: packet.train) { follow(measurement, at: now) }
+    }
+
+    /// Believes a full queue that the link has become much slower.
+    private mutating func followCollapse(at now: Instant) {
+        guard isMeasured, !rivalry.isOn, let base = base.value else { return }
+        if hasCollapsed {
+            // The first packets that told of it may have left the link before.
+            guard let found = fullQueue.speed(over: FullQueue.longTime, base: base), found < rate else { return }
+            rate = found * Self.use
+            speed = (found, now)
+        } else if let found = fullQueue.speed(over: FullQueue.shortestTime, base: base), found < Self.collapse * rate {
+            rate = found * Self.use
+            speed = (found, now)
+            (decreasedAt, collapseEnd, hasCollapsed) = (now, packets.end, true)
+            fullQueue.removeAll()
+            trains.forget(before: packets.end)
+            trainBeganAt = nil
+        }
     }
 
     private mutating func follow(_ measurement: PacketTrains.Measurement, at now: Instant) {
@@ -315,18 +349,5 @@ package struct BandwidthEstimator: Sendable {
         let isNear = speed.map { now - $0.at < Self.speedLifetime && rate > 0.9 * $0.value } ?? false
         let growth = isNear ? min(Self.slowGrowth, 0.02 * rate) : min(Self.growth + 0.02 * rate, 0.08 * rate)
         rate = min(rate + growth * min((now - grownAt).seconds, 0.5), max(rate, 1.5 * delivered + 10_000))
-    }
-}
-
-/// Arrival times without wrapping.
-private struct ReceiverClock: Sendable {
-    private var last: UInt32?
-    private var total: Int64 = 0
-
-    /// - Parameter ticks: of 250 µs, modulo 2³²; not far from the time before.
-    mutating func milliseconds(at ticks: UInt32) -> Double {
-        total += Int64(Int32(bitPattern: ticks &- (last ?? ticks)))
-        last = ticks
-        return Double(total) / 4
     }
 }

@@ -31,6 +31,13 @@ struct PacketTrains: Sendable {
         init(_ start: UInt64, _ arrival: Arrival) {
             (self.start, first, last, lastArrivedAt, size) = (start, arrival, arrival, arrival.arrivedAt, arrival.size)
         }
+
+        mutating func add(_ arrival: Arrival) {
+            packets += 1
+            size += arrival.size
+            last = arrival
+            lastArrivedAt = max(lastArrivedAt, arrival.arrivedAt)
+        }
     }
 
     /// Fewer packets say too little …
@@ -43,27 +50,30 @@ struct PacketTrains: Sendable {
     private static let largestRatio = 2.0
 
     private var train: Train?
+    /// Trains that begin before this packet do not count.
+    private var earliest: UInt64 = 0
 
     /// Adds a packet, in the order of sending.
     ///
     /// - Parameter start: the number of the first packet of its train.
     /// - Returns: what the train before tells, if that ends here and is long enough.
     mutating func add(_ arrival: Arrival, ofTrainFrom start: UInt64) -> Measurement? {
-        guard var train, train.start <= start else {
-            if train == nil { train = Train(start, arrival) }
-            return nil
+        guard start >= earliest else { return nil }
+        switch train?.start {
+        case .some(start): train?.add(arrival)
+        case .some(start...): break
+        case .some(let before):
+            defer { train = Train(start, arrival) }
+            return train.flatMap { Self.measure($0, sentCount: start - before) }
+        case nil: train = Train(start, arrival)
         }
-        guard train.start == start else {
-            self.train = Train(start, arrival)
-            return Self.measure(train, sentCount: start - train.start)
-        }
-        train.packets += 1
-        train.size += arrival.size
-        train.last = arrival
-        train.lastArrivedAt = max(train.lastArrivedAt, arrival.arrivedAt)
-        self.train = train
         return nil
     }
+
+    /// Trains that have left so far tell of the link as it was.
+    ///
+    /// - Parameter number: of the next packet.
+    mutating func forget(before number: UInt64) { (train, earliest) = (nil, number) }
 
     /// What the train that has not ended tells so far.
     var measurement: Measurement? { train.flatMap { Self.measure($0, sentCount: UInt64($0.packets)) } }

@@ -1,0 +1,27 @@
+/// Tells which packets a pause of a radio link has held up: nothing arrives for a while, and then packets together that had
+/// waited. They show how long the pause was, and nothing of how fast the link is.
+struct RadioPauses: Sendable {
+    /// Milliseconds of a pause at the least, and from one to the next: a receiver that always reads many packets at once has none.
+    private static let (shortest, shortestInterval) = (60.0, 300.0)
+    /// How many packets arrive together at the least, and in how many milliseconds.
+    static let (fewestTogether, together) = (3, 5.0)
+
+    private var lastArrivedAt = Double.infinity
+    /// When the last pause ended, by the receiver's clock in milliseconds.
+    private var endedAt = -Double.infinity
+
+    /// - Parameters:
+    ///   - arrival: in the order of sending.
+    ///   - comesTogether: whether as many others arrive with it as after a pause.
+    ///   - fastest: the shortest delay of the last seconds, in milliseconds.
+    /// - Returns: whether a pause has held it up.
+    mutating func holdUp(_ arrival: Arrival, comesTogether: Bool, fastest: Double) -> Bool {
+        defer { lastArrivedAt = arrival.arrivedAt }
+        if arrival.arrivedAt - endedAt <= Self.together { return true }
+        guard comesTogether, arrival.arrivedAt - lastArrivedAt >= Self.shortest,
+            arrival.delay >= fastest + Self.shortest / 2, arrival.arrivedAt - endedAt >= Self.shortestInterval
+        else { return false }
+        endedAt = arrival.arrivedAt
+        return true
+    }
+}
