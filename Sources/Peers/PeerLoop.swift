@@ -525,8 +525,10 @@ package final class PeerLoop {
             statusAt = now + Self.statusInterval
             hasChanged = true
         }
-        // An encode that begins must know what its first frame may take.
-        if capacitiesAreDue || hasChanged || !signals.isEmpty { group.publish(capacities, soundDemand) }
+        // An encode that begins must know what its first frame may take, and one that makes a keyframe that nothing waits before it.
+        if capacitiesAreDue || hasChanged || !signals.isEmpty || !requestedKeyframes.isEmpty {
+            group.publish(capacities, soundDemand)
+        }
         if hasChanged || !signals.isEmpty {
             var totals = departed
             for peer in peers { totals.add(peer) }

@@ -97,6 +97,21 @@ package struct OutgoingStream {
         return history.size(from: index)
     }
 
+    /// How much of the frame that is being sent has left, 0…1.
+    var sentShare: Double {
+        guard case .at(let index) = position, history.contains(index) else { return 1 }
+        return history[index].sentShare
+    }
+
+    /// Leaves out what waits, and sends nothing of it again. The peer needs a keyframe that is yet to be made.
+    mutating func giveUp(at now: Instant) {
+        guard case .at = position else { return }
+        statistics.skips += 1
+        pause(until: now)
+        retransmissions.removeAll()
+        keyframeNeed?.ariseAnew()
+    }
+
     /// Appends the next packet, of which there must be one. Returns its number in the history; nil if it left before.
     ///
     /// - Parameter transportNumber: the number of the packet among those of all streams; nil where none goes out.

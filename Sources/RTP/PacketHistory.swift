@@ -66,6 +66,9 @@ package final class PacketHistory {
         /// Where in the frame the packet begins; in AV1 only about, as some bytes of a frame do not go out.
         fileprivate var offset: Int { min(fragment.range.lowerBound, frame.bytes.count) }
 
+        /// How much of the frame comes before the packet, 0…1.
+        var sentShare: Double { Double(offset) / Double(max(frame.bytes.count, 1)) }
+
         package var isFirst: Bool { fragment.isFirst }
         package var isLast: Bool { fragment.isLast }
 

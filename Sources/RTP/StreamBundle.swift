@@ -23,6 +23,7 @@ package struct StreamBundle {
     private var fullPace: Pacer.Pace
     private var probe: BandwidthEstimator.Probe?
     private var tail = TailProbe()
+    private var outlived = OutlivedFrames()
     /// Whether a packet waited when the last one left.
     private var hasWaiting = false
     private var pacer: Pacer
@@ -128,6 +129,7 @@ package struct StreamBundle {
     /// the peer may not be able to say so yet: it needs keyframes.
     package mutating func linkChanged(at now: Instant) {
         estimator?.changeLink()
+        outlived = OutlivedFrames()
         (probe, hasWaiting) = (estimator?.firstProbe, false)
         if reported != nil { reported = ReportedRate() }
         roundTripTime = nil
@@ -325,6 +327,7 @@ package struct StreamBundle {
             if let estimator, let arrived = estimator.lastArrived, arrived != before {
                 tail.noteArrival(of: arrived, timeout: estimator.probeTimeout, now: now)
             }
+            giveUpOutlived(at: now)
             followEstimate()
         case .maximumBitrate(let maximum):
             reported?.receive(cap: maximum.bitrate)
@@ -333,6 +336,28 @@ package struct StreamBundle {
             for index in streams.indices {
                 streams[index].receive(packet, roundTripTime: roundTripTime, budget: &repairBudget, now: now)
             }
+        }
+    }
+
+    /// Gives up the pictures that take too long over a link that has become slow.
+    private mutating func giveUpOutlived(at now: Instant) {
+        guard let estimator, estimator.isMeasured else { return }
+        var (waiting, sentShare) = (0, 1.0)
+        for index in streams.indices where streams[index].isVideo {
+            waiting += streams[index].waitingSize
+            sentShare = min(sentShare, streams[index].sentShare)
+        }
+        let isOutlived = outlived.take(
+            waiting: waiting,
+            sentShare: sentShare,
+            inFlight: estimator.inFlight,
+            estimate: estimator.estimate,
+            at: now
+        )
+        guard isOutlived else { return }
+        for index in streams.indices where streams[index].isVideo {
+            streams[index].giveUp(at: now)
+            tail.forget(stream: index)
         }
     }
 

@@ -189,6 +189,9 @@ package struct BandwidthEstimator: Sendable {
 
     package var packetsSent: UInt64 { packets.end }
 
+    /// Bytes that have left, and of which nothing is known.
+    var inFlight: Int { packets.inFlight }
+
     /// The number of that packet of those that arrived that was sent last.
     package var lastArrived: UInt64? { packets.newest?.number }
 

@@ -68,6 +68,42 @@ import Time
         #expect(try #require(stack.latencies.last ?? nil) <= .milliseconds(1100))
     }
 
+    /// The smaller picture is there when the link has carried what is in its queue, and that picture; nothing is given up again.
+    @Test(arguments: [(20e6, 0.3e6, 300_000), (20e6, 0.3e6, 500_000), (2e6, 0.2e6, 150_000)])
+    func aPictureThatOutlivesItsLinkIsGivenUp(before: Double, after: Double, size: Int) throws {
+        var stack = begin(rate: before)
+        stack.append(bytes: size)
+        stack.run(for: .milliseconds(20))
+        stack.link.conditions.rate = after
+        let began = stack.now
+        var askedAt: Instant?
+        var sentAt: Instant?
+        stack.run(for: .seconds(12), each: .milliseconds(10)) { stack in
+            if askedAt == nil, stack.bundle.takeKeyframeRequest(of: "0", at: stack.now) {
+                askedAt = stack.now
+                #expect(stack.bundle.backlog(at: stack.now) == .zero)
+                stack.append(bytes: 40_000, isKeyframe: true)
+            } else if askedAt != nil, sentAt == nil, stack.bundle.backlog(at: stack.now) == .zero {
+                sentAt = stack.now
+            }
+        }
+        #expect(try #require(askedAt) - began <= .milliseconds(400))
+        #expect(try #require(sentAt) - began <= .seconds((72_000 + 40_000) * 8 / after) + .milliseconds(500))
+        #expect(stack.bundle.streams[0].statistics.skips == 1)
+    }
+
+    /// What is soon there on the slower link, and what has nearly left, is not given up.
+    @Test(arguments: [(20e6, 5e6, 300_000), (2e6, 0.2e6, 40_000), (20e6, 0.3e6, 80_000), (20e6, 20e6, 900_000)])
+    func aPictureThatTheLinkCarriesIsSentToItsEnd(before: Double, after: Double, size: Int) throws {
+        var stack = begin(rate: before)
+        stack.append(bytes: size)
+        stack.run(for: .milliseconds(20))
+        stack.link.conditions.rate = after
+        stack.run(for: .seconds(6))
+        #expect(stack.bundle.streams[0].statistics.skips == 0)
+        #expect(stack.bundle.backlog(at: stack.now) == .zero)
+    }
+
     /// Pictures that always wait.
     @Test(arguments: [100, 200, 300], [0.5e6, 2e6, 5e6]) func aRadioThatPausesIsNotSlow(length: Int, rate: Double) {
         let pause = VirtualLink.Pause(length: .milliseconds(length))
@@ -130,5 +166,37 @@ import Time
 
     @Test func fewAreKept() throws {
         #expect(try #require(speed(gaps: Array(repeating: 32, count: 1000))) == 300_000)
+    }
+}
+
+@Suite struct OutlivedFramesTests {
+    /// 100 kB wait at 300 kb/s.
+    private func take(_ outlived: inout OutlivedFrames, _ estimate: Double, sent: Double = 0, at seconds: Double)
+        -> Bool
+    {
+        outlived.take(waiting: 100_000, sentShare: sent, inFlight: 0, estimate: estimate, at: .seconds(seconds))
+    }
+
+    @Test func onlyALinkThatBecameSlowOutlivesAPicture() {
+        var outlived = OutlivedFrames()
+        for second in 1...20 { expect(!take(&outlived, 300_000, at: Double(second))) }
+        expect(!take(&outlived, 3e6, at: 21))
+        expect(take(&outlived, 300_000, at: 21.2))
+    }
+
+    @Test func whatHasMostlyLeftIsNotGivenUp() {
+        var outlived = OutlivedFrames()
+        expect(!take(&outlived, 3e6, at: 1))
+        expect(!take(&outlived, 300_000, sent: 0.6, at: 1.2))
+    }
+
+    /// A smaller picture must come through.
+    @Test func nothingIsGivenUpTwiceForTheSameReason() {
+        var outlived = OutlivedFrames()
+        expect(!take(&outlived, 3e6, at: 1))
+        expect(take(&outlived, 300_000, at: 1.2))
+        for step in 1...100 { expect(!take(&outlived, 300_000, at: 1.2 + Double(step) / 10)) }
+        expect(take(&outlived, 100_000, at: 11.3))
+        expect(!take(&outlived, 50_000, at: 12))
     }
 }
