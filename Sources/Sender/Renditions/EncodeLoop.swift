@@ -59,6 +59,7 @@ final class EncodeLoop {
             let demand = sinks.demand(for: rendition.id, at: now)
             scalePolicy.update(keepsSize: demand.keepsSize, at: now)
             if scalePolicy.scale != scale { stream = try changeScale() }
+            if demand.isWanted { try follow(demand, with: stream, at: now) }
             if let isFullUntil = demand.isFullUntil, now < isFullUntil, demand.isWanted {
                 // When there is room again, the newest picture goes out, as changed from the one that went out last.
                 statistics.ticksSkipped += 1
@@ -85,6 +86,18 @@ final class EncodeLoop {
         capturedAt = nil
         reader.forget()
         return try VideoStream(scaled, settings)
+    }
+
+    /// Does so also while no frame can be taken: on a link that has become thin, the next frame is of the codec that suits it.
+    private func follow(
+        _ demand: Demand,
+        with stream: VideoStream,
+        at now: Instant
+    ) throws(VideoEncoderError) {
+        if let bitrate = demand.bitrate { try stream.setBitrate(bitrate) }
+        stream.setKeyframeInterval(demand.keyframeInterval)
+        stream.setLink(demand.linkRate, isMeasuring: demand.measuresLink)
+        if preference.update({ $0.noteLink(isThin: stream.isThin, of: rendition.codec, at: now) }) { sinks.bell.ring() }
     }
 
     private func readPicture(for stream: VideoStream) {
@@ -125,10 +138,6 @@ final class EncodeLoop {
         at now: Instant,
         for encode: Encode
     ) throws(VideoEncoderError) {
-        if let bitrate = demand.bitrate { try stream.setBitrate(bitrate) }
-        stream.setKeyframeInterval(demand.keyframeInterval)
-        stream.setLink(demand.linkRate, isMeasuring: demand.measuresLink)
-        if preference.update({ $0.noteLink(isThin: stream.isThin, of: rendition.codec, at: now) }) { sinks.bell.ring() }
         guard let capturedAt else { return }
         if let keyframeAt = demand.keyframeAt, now >= keyframeAt { stream.noteKeyframeRequest() }
         let action = stream.action(at: now)
