@@ -45,7 +45,8 @@ import Testing
             certificate,
         ])
         let large = 4 << 20
-        return (try HTTPFixture(tls: TLSIdentity(certificate: certificate, key: key), large: large), certificate)
+        let identity = try TLSIdentity(certificate: certificate, key: key)
+        return (try HTTPFixture(tls: { identity }, large: large), certificate)
     }
 
     @Test func whatIsSaidBeforeTheHandshakeArrives() throws {
