@@ -25,14 +25,6 @@ package enum TURNCredentials: Equatable, Sendable {
     }
 }
 
-/// RFC 2104.
-private func hmacSHA1(of message: [UInt8], key: [UInt8]) -> [UInt8] {
-    var digest = [UInt8](repeating: 0, count: 20)
-    var length: UInt32 = 20
-    HMAC(EVP_sha1(), key, Int32(key.count), message, message.count, &digest, &length)
-    return digest
-}
-
 /// RFC 4648 §4.
 private func base64(_ bytes: [UInt8]) -> String {
     var text = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)

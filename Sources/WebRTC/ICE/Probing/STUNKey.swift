@@ -1,0 +1,28 @@
+internal import COpenSSL
+
+/// What the MESSAGE-INTEGRITY of a message is made with (RFC 8489 §9).
+package struct STUNKey: Equatable, Sendable {
+    private let bytes: [UInt8]
+
+    /// That of short-term credentials (§9.1.1).
+    package init(password: String) { bytes = Array(password.utf8) }
+
+    /// That of long-term credentials (§9.2.2, §18.5.1): their MD5. Texts are taken as they are, as by libnice.
+    package init(username: [UInt8], realm: [UInt8], password: String) {
+        let colon = UInt8(ascii: ":")
+        let text = username + [colon] + realm + [colon] + Array(password.utf8)
+        var digest = [UInt8](repeating: 0, count: 16)
+        EVP_Digest(text, text.count, &digest, nil, EVP_md5(), nil)
+        bytes = digest
+    }
+
+    func code(of message: [UInt8]) -> [UInt8] { hmacSHA1(of: message, key: bytes) }
+}
+
+/// RFC 2104.
+func hmacSHA1(of message: [UInt8], key: [UInt8]) -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: 20)
+    var length: UInt32 = 20
+    HMAC(EVP_sha1(), key, Int32(key.count), message, message.count, &digest, &length)
+    return digest
+}
