@@ -1,0 +1,218 @@
+package import Time
+
+/// Asks one STUN or TURN server whether it serves this machine: a binding of the one (RFC 8489 §2), and an allocation of the other (RFC 8656
+/// §7), which is given back as soon as it is granted. Sans-IO.
+///
+/// Give it what the server sends and the time, and send what `takeOutput` returns. Once there is a result, go on until it is over:
+/// a relay is yet to take its allocation back.
+package struct ServerProbe: Sendable {
+    package enum Result: Equatable, Sendable {
+        case works
+        /// Nothing comes, or nobody is there.
+        case noAnswer
+        /// There is no way to it: a sentence of whatever leads there.
+        case unreachable(why: String)
+        /// What comes is no answer of such a server.
+        case otherProtocol
+        /// It does not take this login.
+        case wrongLogin
+        /// It answers with an error, 300…699, and its words for that: a short line of visible ASCII, perhaps empty.
+        case refused(code: Int, reason: String)
+    }
+
+    /// What is asked for.
+    package enum Service: Sendable {
+        case stun
+        case turn(username: String, password: String)
+    }
+
+    private enum Step {
+        case binding
+        /// An allocation, before the server has told its realm and afterwards.
+        case asking, loggingIn
+        /// The allocation is given back.
+        case releasing
+    }
+
+    /// How a TURN server wants to see the login (RFC 8489 §9.2).
+    private struct Challenge {
+        let realm: [UInt8]
+        let nonce: [UInt8]
+
+        /// Nil if a response has none.
+        init?(_ message: STUNMessage) {
+            var (realm, nonce): ([UInt8]?, [UInt8]?)
+            for attribute in message.attributes {
+                switch attribute {
+                case .realm(let bytes): realm = realm ?? bytes
+                case .nonce(let bytes): nonce = nonce ?? bytes
+                default: break
+                }
+            }
+            guard let realm, let nonce else { return nil }
+            (self.realm, self.nonce) = (realm, nonce)
+        }
+    }
+
+    private struct Request {
+        let transaction: STUNMessage.TransactionID
+        let bytes: [UInt8]
+        var sendCount = 1
+        /// When it is sent again, or given up.
+        var dueAt: Instant
+    }
+
+    /// RFC 8489 §6.2.1 doubles the first of these six times; who waits for a picture has no 32 s.
+    private static let retransmissionIntervals: [Duration] = [.milliseconds(500), .seconds(1), .seconds(2)]
+    /// Until a stream has brought the answer to a request, connecting included.
+    private static let streamLimit = Duration.seconds(6)
+    /// How often a server may want another nonce.
+    private static let nonceLimit = 2
+    private static let reasonLimit = 60
+
+    private let service: Service
+    private let isStream: Bool
+    private var step: Step
+    private var request: Request?
+    private var challenge: Challenge?
+    private var nonceCount = 0
+    private var outputs: [[UInt8]] = []
+    /// Of a stream, what has come of the next message.
+    private var received: [UInt8] = []
+
+    /// What the server does; nil while that is open. It does not change.
+    package private(set) var result: Result?
+
+    /// Asks.
+    ///
+    /// - Parameter isStream: whether messages go over TCP, where none is lost.
+    package init(_ service: Service, isStream: Bool, now: Instant) {
+        (self.service, self.isStream) = (service, isStream)
+        switch service {
+        case .stun:
+            step = .binding
+            send(.binding, [], at: now)
+        case .turn(let username, _):
+            step = .asking
+            // It could not be written (RFC 8489 §14.3).
+            if username.utf8.count > STUNAttribute.usernameLimit {
+                result = .wrongLogin
+            } else {
+                send(.allocate, [.udp], at: now)
+            }
+        }
+    }
+
+    /// Whether there is nothing more to send or to wait for.
+    package var isOver: Bool { request == nil && outputs.isEmpty }
+
+    /// When to call `tick`; nil once it is over.
+    package var deadline: Instant? { request?.dueAt }
+
+    /// The next datagram to send, or of a stream the next bytes.
+    package mutating func takeOutput() -> [UInt8]? { outputs.isEmpty ? nil : outputs.removeFirst() }
+
+    /// Does what is due.
+    package mutating func tick(at now: Instant) {
+        guard var request, request.dueAt <= now else { return }
+        guard !isStream, request.sendCount < Self.retransmissionIntervals.count else { return end(.noAnswer) }
+        request.dueAt = now + Self.retransmissionIntervals[request.sendCount]
+        request.sendCount += 1
+        self.request = request
+        outputs.append(request.bytes)
+    }
+
+    /// Asks no more.
+    ///
+    /// - Parameter result: what shows from outside, as where nobody is there; it counts unless the server has shown another one.
+    package mutating func end(_ result: Result) {
+        self.result = self.result ?? result
+        request = nil
+        outputs.removeAll()
+    }
+
+    /// Takes a datagram, or the next bytes of a stream.
+    package mutating func receive(_ bytes: [UInt8], at now: Instant) {
+        // A datagram may be anybody's.
+        guard isStream else { return take(bytes, at: now) }
+        received += bytes
+        while request != nil, let size = STUNMessage.size(beginning: received) {
+            if size == 0 { return end(.otherProtocol) }
+            guard received.count >= size else { return }
+            take(Array(received[..<size]), at: now)
+            received.removeFirst(size)
+        }
+    }
+
+    // MARK: - Answers
+
+    private mutating func take(_ bytes: [UInt8], at now: Instant) {
+        guard let request, let message = STUNMessage(parsing: bytes), message.transaction == request.transaction,
+            message.kind == .success || message.kind == .error
+        else { return }
+        if message.kind == .success {
+            // With a login, only whoever knows the password can have made it.
+            if let key, step != .asking, !STUNMessage.isAuthentic(bytes, key: key) { return }
+            return succeed(at: now)
+        }
+        guard let (code, reason) = message.error else { return }
+        let next = Challenge(message)
+        switch (step, code) {
+        // A server for relaying alone, and one that is elsewhere: it is there.
+        case (.binding, 401), (.binding, 300...399), (.asking, 300...399), (.loggingIn, 300...399): end(.works)
+        case (.asking, 401) where next != nil:
+            challenge = next
+            step = .loggingIn
+            send(.allocate, [.udp], at: now)
+        // Stale nonce.
+        case (.loggingIn, 438), (.releasing, 438):
+            guard let next, nonceCount < Self.nonceLimit else { return end(refusal(code, reason)) }
+            nonceCount += 1
+            challenge = next
+            if step == .releasing { release(at: now) } else { send(.allocate, [.udp], at: now) }
+        // Unauthenticated, wrong credentials.
+        case (.loggingIn, 401), (.loggingIn, 441): end(.wrongLogin)
+        default: end(refusal(code, reason))
+        }
+    }
+
+    private mutating func succeed(at now: Instant) {
+        guard step == .asking || step == .loggingIn else { return end(.works) }
+        result = .works
+        release(at: now)
+    }
+
+    /// A lifetime of zero ends an allocation (RFC 8656 §8).
+    private mutating func release(at now: Instant) {
+        step = .releasing
+        send(.refresh, [.lifetime(0)], at: now)
+    }
+
+    private func refusal(_ code: Int, _ reason: [UInt8]) -> Result {
+        let line = reason.prefix { $0 != 0x0A && $0 != 0x0D }.filter { 0x20...0x7E ~= $0 }.prefix(Self.reasonLimit)
+        return .refused(code: code, reason: String(decoding: line, as: UTF8.self))
+    }
+
+    // MARK: - Requests
+
+    private var key: STUNKey? {
+        guard let challenge, case .turn(let username, let password) = service else { return nil }
+        return STUNKey(username: Array(username.utf8), realm: challenge.realm, password: password)
+    }
+
+    private mutating func send(_ method: STUNMessage.Method, _ attributes: [STUNAttribute], at now: Instant) {
+        var message = STUNMessage(.request, method, attributes)
+        if let challenge, case .turn(let username, _) = service {
+            message.attributes += [
+                .username(Array(username.utf8)), .realm(challenge.realm), .nonce(challenge.nonce),
+            ]
+        }
+        let bytes = message.encoded(key: key)
+        request = Request(
+            transaction: message.transaction,
+            bytes: bytes,
+            dueAt: now + (isStream ? Self.streamLimit : Self.retransmissionIntervals[0])
+        )
+        outputs.append(bytes)
+    }
+}
