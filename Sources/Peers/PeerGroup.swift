@@ -62,6 +62,8 @@ package final class PeerGroup: MediaSink {
         var preferred: [Int: VideoCodec] = [:]
         /// The encoders' target, in bits a second, if another one than the renditions' own was set.
         var targetBitrate: Int?
+        /// STUN and TURN servers that no peer waits for.
+        var silentServers: [ICEServer] = []
     }
 
     /// The state that the threads share.
@@ -75,6 +77,7 @@ package final class PeerGroup: MediaSink {
         var wakeSender: (@Sendable () -> Void)?
         var addressesChanged: (@Sendable (Set<String>) -> Void)?
         var suspended: (@Sendable (Duration) -> Void)?
+        var serversDoubted: (@Sendable () -> Void)?
         var statuses: [PeerStatus] = []
         var totals = PeerTotals()
         /// Renditions of which a frame was dropped: nothing can be decoded before the next keyframe.
@@ -200,6 +203,18 @@ package final class PeerGroup: MediaSink {
         shared.withLock { $0.suspended = wake }
     }
 
+    /// - Parameter doubted: is called on the network thread when a peer has waited for a STUN or TURN server in vain, or does without
+    ///   one that is silent.
+    package func onDoubt(_ doubted: @escaping @Sendable () -> Void) {
+        shared.withLock { $0.serversDoubted = doubted }
+    }
+
+    /// Has peers do without STUN and TURN servers from now on, and with all others again: nobody shall wait for those.
+    package func leaveOut(_ silent: [ICEServer]) {
+        shared.withLock { $0.work.silentServers = silent }
+        waker.wake()
+    }
+
     /// Runs a task on the network thread, in the order of the calls.
     ///
     /// - Returns: false if the group is closed; the task does not run then.
@@ -265,6 +280,8 @@ package final class PeerGroup: MediaSink {
     }
 
     func tell(addresses: Set<String>) { shared.withLock { $0.addressesChanged }?(addresses) }
+
+    func tellDoubt() { shared.withLock { $0.serversDoubted }?() }
 
     func tell(suspended time: Duration) { shared.withLock { $0.suspended }?(time) }
 

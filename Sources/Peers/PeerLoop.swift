@@ -16,6 +16,7 @@ package final class PeerLoop {
     private let identity: DTLSIdentity
     private let loop: ICELoop
     private let network: LocalNetwork
+    private let silent = SilentServers()
     private let clock = ClockReading(monotonic: MonotonicClock.now(), wall: MonotonicClock.wallClock())
     private var random = SystemRandomNumberGenerator()
     private var histories: [Rendition.ID: PacketHistory] = [:]
@@ -70,6 +71,7 @@ package final class PeerLoop {
             now = MonotonicClock.now()
             follow(bitrate: work.targetBitrate)
             follow(work.preferred)
+            silent.servers = work.silentServers
             let looksAtLinks = now >= linksAt + Self.linkInterval
             if looksAtLinks {
                 linksAt = now
@@ -96,6 +98,7 @@ package final class PeerLoop {
             removeEnded()
             publish(to: group, capacitiesAreDue: hasSentFrames || looksAtLinks)
             tellSignals()
+            if silent.takeDoubt() { group.tellDoubt() }
             if work.isClosed { return loop.finish(from: now) }
             let gatheringEnd = offers.lazy.compactMap(\.transport.gatheringEnd).min()
             let peersEnd = peers.isEmpty ? nil : peers.lazy.compactMap(\.nextDeadline).reduce(statusAt, min)
@@ -209,6 +212,7 @@ package final class PeerLoop {
             ice,
             isControlling: isControlling,
             identity: identity,
+            without: silent,
             addresses: network.addresses,
             now: now
         )

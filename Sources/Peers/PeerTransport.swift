@@ -71,6 +71,7 @@ final class PeerTransport {
     private var configuration: ICEAgent.Configuration
     private let isControlling: Bool
     private let identity: DTLSIdentity
+    private let silent: SilentServers
     /// When the candidates that are yet to be told began to be gathered.
     private var since: Instant
     private var way: Way
@@ -85,19 +86,28 @@ final class PeerTransport {
     private var hasToldLocal = false
     private var remote: (credentials: ICECredentials?, candidates: [Candidate]) = (nil, [])
 
-    /// - Parameter addresses: those that the machine has now.
+    /// - Parameters:
+    ///   - silent: servers that no agent uses, whenever it begins.
+    ///   - addresses: those that the machine has now.
     /// - Returns: nil if no UDP port is free, or the machine has no address.
     init?(
         in loop: ICELoop,
         _ configuration: ICEAgent.Configuration,
         isControlling: Bool,
         identity: DTLSIdentity,
+        without silent: SilentServers = SilentServers(),
         addresses: Set<String>,
         now: Instant
     ) {
-        guard let way = Self.way(in: loop, configuration, isControlling: isControlling, addresses: addresses) else {
-            return nil
-        }
+        let way = Self.way(
+            in: loop,
+            configuration,
+            isControlling: isControlling,
+            without: silent,
+            addresses: addresses
+        )
+        guard let way else { return nil }
+        self.silent = silent
         (self.loop, self.configuration, self.isControlling) = (loop, configuration, isControlling)
         (self.way, self.identity) = (way, identity)
         since = now
@@ -109,10 +119,13 @@ final class PeerTransport {
         _ configuration: ICEAgent.Configuration,
         isControlling: Bool,
         credentials: ICECredentials? = nil,
+        without silent: SilentServers,
         addresses: Set<String>
     ) -> Way? {
         let mailbox = Mailbox()
-        let agent = ICEAgent(in: loop, configuration, isControlling: isControlling, credentials: credentials) { event in
+        let usable = silent.leftOut(of: configuration)
+        if usable.servers.count < configuration.servers.count { silent.doubt() }
+        let agent = ICEAgent(in: loop, usable, isControlling: isControlling, credentials: credentials) { event in
             switch event {
             case .gathered: mailbox.hasGathered = true
             case .checked: mailbox.isChecked = true
@@ -169,6 +182,7 @@ final class PeerTransport {
     /// Whether all candidates are known or the time is up. The answer is given once.
     func takeGathered(at now: Instant) -> Bool {
         guard !hasToldLocal, newest.mailbox.hasGathered || now >= since + Self.gatheringLimit else { return false }
+        if !newest.mailbox.hasGathered { silent.doubt() }
         hasToldLocal = true
         return true
     }
@@ -192,9 +206,15 @@ final class PeerTransport {
     /// - Parameter addresses: those that the machine has now.
     /// - Returns: whether it is under way.
     func propose(from addresses: Set<String>, at now: Instant) -> Bool {
-        guard remote.credentials != nil, !isProposing,
-            let way = Self.way(in: loop, configuration, isControlling: isControlling, addresses: addresses)
-        else { return false }
+        guard remote.credentials != nil, !isProposing else { return false }
+        let way = Self.way(
+            in: loop,
+            configuration,
+            isControlling: isControlling,
+            without: silent,
+            addresses: addresses
+        )
+        guard let way else { return false }
         successor = Successor(way: way, generation: .proposed, end: now + Self.seekingTime)
         // It may have gathered already: without servers, libnice has at once.
         (since, hasToldLocal) = (now, false)
@@ -261,6 +281,7 @@ final class PeerTransport {
             chooses ? configuration.leading(from: path?.local.kind) : configuration,
             isControlling: isControlling,
             credentials: credentials,
+            without: silent,
             addresses: addresses
         )
         guard let way, let remote = remote.credentials else { return }

@@ -6,6 +6,9 @@ package final class Relay {
     private let folder: TemporaryDirectory
     private let process: Subprocess
 
+    /// Where it listens, unless told otherwise.
+    package static let port: UInt16 = 3478
+
     /// An address of this machine's own for one relay. Others may use the same ports elsewhere, and whether one is free for both UDP
     /// and TCP, and stays so, need not be asked.
     package static func loopbackAddress() -> String {

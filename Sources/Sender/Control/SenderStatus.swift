@@ -112,6 +112,30 @@ package struct SenderStatus: Codable, Sendable {
         package init() {}
     }
 
+    /// A STUN or TURN server.
+    package struct Server: Codable, Sendable {
+        package enum State: String, Codable, Sendable {
+            case works
+            /// Nobody answers there, or something else does.
+            case silent
+            case wrongLogin = "wrong_login"
+            /// It answers with an error.
+            case refused
+        }
+
+        /// As `turn:relay.example.net:3478`.
+        package var name: String
+        package var state: State
+        /// Seconds since it is so.
+        package var sinceS: Double
+        /// The sentence that people were told.
+        package var reason: String
+
+        package init(name: String, state: State, sinceS: Double, reason: String) {
+            (self.name, self.state, self.sinceS, self.reason) = (name, state, sinceS, reason)
+        }
+    }
+
     /// Somebody who waits to be let in.
     package struct Knock: Codable, Sendable {
         package var id: Int
@@ -148,6 +172,8 @@ package struct SenderStatus: Codable, Sendable {
     /// Absent while nobody gets it.
     package var sound: Sound?
     package var viewers: [Viewer]
+    /// Those of STUN and TURN that do not work; absent where all do that were asked.
+    package var servers: [Server]?
     /// Absent where nobody has to knock.
     package var knocks: [Knock]?
 
@@ -158,6 +184,7 @@ package struct SenderStatus: Codable, Sendable {
         limit: Limit? = nil,
         sound: Sound? = nil,
         viewers: [Viewer],
+        servers: [Server]? = nil,
         knocks: [Knock]? = nil
     ) {
         self.calls = calls
@@ -166,6 +193,7 @@ package struct SenderStatus: Codable, Sendable {
         self.limit = limit
         self.sound = sound
         self.viewers = viewers
+        self.servers = servers
         self.knocks = knocks
     }
 }

@@ -116,7 +116,7 @@ struct StatusReport: Encodable {
     var lines: [String] {
         let calls = senders.flatMap { sender in (sender.calls ?? []).map { (sender.pid, $0) } }
         return [sentence] + [sound?.sentence, soundProblem].compactMap(\.self) + senders.compactMap(\.problem)
-            + knocks.map(\.sentence)
+            + senders.flatMap(\.serverSentences) + knocks.map(\.sentence)
             + table(CallEntry.head, calls.map { ($0, $1.row) })
             + table(ViewerEntry.head, viewers.map { ($0.sender, $0.row) })
     }
@@ -169,6 +169,8 @@ struct SenderEntry: Encodable {
     let quantizer: Int?
     let limit: SenderStatus.Limit?
     let sound: SenderStatus.Sound?
+    /// Of STUN and TURN, those that do not work.
+    let servers: [SenderStatus.Server]?
     /// Why nothing else is known of the sender; nil if it answered.
     let problem: String?
 
@@ -180,11 +182,16 @@ struct SenderEntry: Encodable {
                 CallEntry(call: call, viewers: report.viewers.filter { $0.call == call.name }.map(\.id))
             }
             (bitrateBps, problem) = (report.bitrateBps, nil)
-            (quantizer, limit, sound) = (report.quantizer, report.limit, report.sound)
+            (quantizer, limit, sound, servers) = (report.quantizer, report.limit, report.sound, report.servers)
         case .failure(let error):
             (calls, bitrateBps, problem) = (nil, nil, "\(error)")
-            (quantizer, limit, sound) = (nil, nil, nil)
+            (quantizer, limit, sound, servers) = (nil, nil, nil, nil)
         }
+    }
+
+    /// A sender may say anything.
+    var serverSentences: [String] {
+        (servers ?? []).map { String($0.reason.filter { !$0.isNewline }.prefix(300)) }
     }
 }
 

@@ -14,7 +14,10 @@ struct STUNServer {
 
     var argument: String { "\(urlHost(host)):\(port)" }
 
-    var link: String { "<stun:\(urlHost(host)):\(port)>; rel=\"ice-server\"" }
+    /// For people.
+    var name: String { "stun:\(argument)" }
+
+    var link: String { "<\(name)>; rel=\"ice-server\"" }
 }
 
 /// `USER:PASSWORD@HOST[:PORT][?transport=udp|tcp]`, with or without `turn:`, or with `turns:` for TLS. User and password may have
@@ -63,6 +66,16 @@ struct TURNServer {
         let user = login.map { "\($0.username.percentEncoded):\($0.password.percentEncoded)@" } ?? ""
         let place = "\(user)\(urlHost(host)):\(port)"
         return transport == .tls ? "turns:\(place)" : "\(place)?transport=\(transport.rawValue)"
+    }
+
+    /// For people, without the login.
+    var name: String {
+        let place = "\(urlHost(host)):\(port)"
+        return switch transport {
+        case .udp: "turn:\(place)"
+        case .tcp: "turn:\(place)?transport=tcp"
+        case .tls: "turns:\(place)"
+        }
     }
 
     /// - Parameter secret: what the server and this machine share, if logins are made of that.

@@ -82,7 +82,8 @@ extension Attach {
             offersSound: offersSound,
             voices: talk,
             countingFrom: number,
-            sinks: sinks
+            sinks: sinks,
+            told: { events.tell(CallEvent($0)) }
         )
         talkEvents.follow(transport)
         let codecs = video.codec.codecs

@@ -1,5 +1,6 @@
 import Calls
 import Media
+import Sender
 
 /// Something that happens in the calls of a sender: a sentence for people, and a line of `--events` for programs.
 struct CallEvent: Sendable {
@@ -30,6 +31,8 @@ struct CallEvent: Sendable {
         case broadcast
         /// A microphone is heard, or not any more.
         case microphone
+        /// A STUN or TURN server does not work, or works again.
+        case server
     }
 
     enum Microphone: String, Sendable { case live, off }
@@ -50,6 +53,9 @@ struct CallEvent: Sendable {
     var reason: EndReason?
     var condition: BroadcastCondition?
     var microphone: Microphone?
+    /// The name of a STUN or TURN server.
+    var server: String?
+    var serverState: SenderStatus.Server.State?
 }
 
 extension CallEvent {

@@ -13,6 +13,7 @@ final class CallTransport: Sendable {
     private struct Parts {
         var peers: PeerGroup?
         var tunnels: [TLSTunnel] = []
+        var prober: ServerProber?
         var client: WebClient?
         var namedServers: NamedServers?
         var networkChanged: (@Sendable () -> Void)?
@@ -34,6 +35,7 @@ final class CallTransport: Sendable {
     private let firstNumber: Int
     private let sinks: Sinks
     private let suspends: @Sendable () -> sending SuspendWatch?
+    private let told: @Sendable (ServerNews) -> Void
     private let parts = Mutex(Parts())
 
     /// - Parameters:
@@ -42,6 +44,7 @@ final class CallTransport: Sendable {
     ///   - firstNumber: of the first peer.
     ///   - sinks: get that group.
     ///   - suspends: makes what tells when the machine was suspended.
+    ///   - told: is called when a STUN or TURN server does not work, and when it works again.
     init(
         _ ice: ICEServers,
         trusting certificates: TrustedCertificates,
@@ -52,12 +55,13 @@ final class CallTransport: Sendable {
         voices: (any SoundReceiver)? = nil,
         countingFrom firstNumber: Int = 1,
         sinks: Sinks,
-        suspends: @escaping @Sendable () -> sending SuspendWatch? = { try? SuspendWatch() }
+        suspends: @escaping @Sendable () -> sending SuspendWatch? = { try? SuspendWatch() },
+        told: @escaping @Sendable (ServerNews) -> Void = { _ in }
     ) {
         (self.ice, self.certificates, self.renditions) = (ice, certificates, renditions)
         (self.horizon, self.soundHorizon) = (horizon, soundHorizon)
         (self.offersSound, self.voices, self.firstNumber) = (offersSound, voices, firstNumber)
-        (self.sinks, self.suspends) = (sinks, suspends)
+        (self.sinks, self.suspends, self.told) = (sinks, suspends, told)
     }
 
     /// The peers if they have begun.
@@ -70,25 +74,33 @@ final class CallTransport: Sendable {
     func client() throws -> WebClient {
         try parts.withLock { parts in
             if let client = parts.client { return client }
-            let peers = try peers(in: &parts)
+            _ = try peers(in: &parts)
             let client = WebClient(try TLSTrust(alsoTrusting: certificates))
-            peers.onAddressChange { [weak self] addresses in
-                client.cutConnections(exceptFrom: addresses)
-                self?.parts.withLock(\.networkChanged)?()
-            }
             parts.client = client
             return client
         }
     }
 
     /// - Parameter changed: is called on the network thread when the machine's addresses or routes have changed, once connections from
-    ///   addresses that are gone are cut.
+    ///   addresses that are gone are cut; not without a client.
     func onNetworkChange(_ changed: @escaping @Sendable () -> Void) {
         parts.withLock { $0.networkChanged = changed }
     }
 
     /// - Parameter wake: is called on the network thread when the machine was suspended, with for how long.
     func onSuspend(_ wake: @escaping @Sendable (Duration) -> Void) { parts.withLock { $0.wake = wake } }
+
+    /// The STUN and TURN servers that do not work, of what is known.
+    var serverFaults: [ServerNews] { parts.withLock(\.prober)?.faults ?? [] }
+
+    private func networkChanged(to addresses: Set<String>) {
+        let (client, prober, changed) = parts.withLock { ($0.client, $0.prober, $0.networkChanged) }
+        client?.cutConnections(exceptFrom: addresses)
+        prober?.networkChanged()
+        if client != nil { changed?() }
+    }
+
+    private func doubtServers() { parts.withLock(\.prober)?.doubt() }
 
     private func slept(for time: Duration) {
         let (client, wake) = parts.withLock { ($0.client, $0.wake) }
@@ -133,6 +145,7 @@ final class CallTransport: Sendable {
         }
         parts.client?.close()
         parts.peers?.close()
+        parts.prober?.close()
         for tunnel in parts.tunnels { tunnel.close() }
         parts.namedServers?.close()
     }
@@ -142,7 +155,8 @@ final class CallTransport: Sendable {
         guard !parts.isClosed else { throw Failure(.tryAgain, "the sender ends") }
         var ice = ice
         if ice.needTunnels {
-            parts.tunnels = try ice.startTunnels(TLSTrust(alsoTrusting: certificates, toSpeak: .turn))
+            let trust = try TLSTrust(alsoTrusting: certificates, toSpeak: .turn)
+            parts.tunnels = try ice.startTunnels(trust) { [weak self] in self?.doubtServers() }
         }
         let configuration = PeerGroup.Configuration(
             renditions: renditions,
@@ -155,9 +169,24 @@ final class CallTransport: Sendable {
         )
         let peers = try PeerGroup(configuration, suspends: suspends())
         peers.onSuspend { [weak self] in self?.slept(for: $0) }
+        peers.onAddressChange { [weak self] in self?.networkChanged(to: $0) }
+        peers.onDoubt { [weak self] in self?.doubtServers() }
+        if !ice.watched.isEmpty { parts.prober = probe(ice.watched, for: peers) }
         if let bitrate = parts.targetBitrate { peers.setTargetBitrate(bitrate) }
         sinks.add(peers)
         parts.peers = peers
         return peers
+    }
+
+    private func probe(_ servers: [WatchedServer], for peers: PeerGroup) -> ServerProber? {
+        do throws(SystemError) {
+            return try ServerProber(servers) { [told] news, silent in
+                peers.leaveOut(silent)
+                for news in news { told(news) }
+            }
+        } catch {
+            Console.note("nothing tells whether the STUN and TURN servers work (\(error))")
+            return nil
+        }
     }
 }

@@ -2,6 +2,7 @@ import Calls
 import Glibc
 import Media
 import Posix
+import Sender
 
 /// Tells what happens in the calls of a sender: people by sentences on standard error, and programs by the file of `--events`, a
 /// JSON object a line. Any thread may tell.
@@ -17,6 +18,7 @@ final class EventLog: Sendable {
         let address: String?
         let codec: String?
         let reason: EndReason?
+        let server: String?
         let state: String?
         /// What people are told.
         let text: String?
@@ -43,7 +45,8 @@ final class EventLog: Sendable {
             address: event.address,
             codec: event.codec?.rawValue.lowercased(),
             reason: event.reason,
-            state: event.condition?.rawValue ?? event.microphone?.rawValue,
+            server: event.server,
+            state: event.condition?.rawValue ?? event.microphone?.rawValue ?? event.serverState?.rawValue,
             text: event.sentence
         )
         if let line = try? json(line) { file.append(line) }

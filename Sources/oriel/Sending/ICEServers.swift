@@ -1,4 +1,5 @@
 import HTTP
+import Peers
 import Posix
 import Synchronization
 import WebRTC
@@ -7,6 +8,8 @@ import WebRTC
 struct ICEServers {
     /// Without the servers that tunnels lead to.
     private(set) var configuration: ICEAgent.Configuration
+    /// The servers of the configuration.
+    private(set) var watched: [WatchedServer] = []
     /// Those that are reached by TLS.
     private var secure: [(server: TURNServer, credentials: TURNCredentials)] = []
 
@@ -16,7 +19,7 @@ struct ICEServers {
 
     mutating func add(_ server: STUNServer) throws(UnresolvedHost) {
         let address = try SocketAddress.resolve(host: server.host, port: server.port)
-        configuration.servers.append(.stun(address: address.host, port: server.port))
+        add(WatchedServer(server.name, .stun(address: address.host, port: server.port)))
     }
 
     mutating func add(_ server: TURNServer, _ credentials: TURNCredentials) throws(UnresolvedHost) {
@@ -27,30 +30,52 @@ struct ICEServers {
         case .tls: return secure.append((server, credentials))
         }
         let address = try SocketAddress.resolve(host: server.host, port: server.port)
-        configuration.servers.append(.turn(address: address.host, port: server.port, relaying, credentials))
+        add(WatchedServer(server.name, .turn(address: address.host, port: server.port, relaying, credentials)))
+    }
+
+    private mutating func add(_ server: WatchedServer) {
+        watched.append(server)
+        configuration.servers.append(server.server)
     }
 
     /// Begins to lead libnice to relays that are reached by TLS, which it does not speak. Close the tunnels after the peers.
-    mutating func startTunnels(_ trust: TLSTrust) throws(HTTPServerError) -> [TLSTunnel] {
+    ///
+    /// - Parameter failed: is called on a tunnel's thread when there is no way to its relay for another reason than before.
+    mutating func startTunnels(
+        _ trust: TLSTrust,
+        failed: @escaping @Sendable () -> Void
+    ) throws(HTTPServerError) -> [TLSTunnel] {
         let loopback = configuration.loopback
         var tunnels: [TLSTunnel] = []
         for (server, credentials) in secure {
-            // Each viewer tries it: it is told once for each reason.
-            let told = Mutex<WebClientError?>(nil)
+            let failure = TunnelFailure()
             let tunnel = try TLSTunnel(to: server.host, port: server.port, from: loopback, trust) { error in
-                let isNews = told.withLock { told in
-                    defer { told = error }
-                    return told != error
-                }
-                if isNews {
-                    let place = "turns:\(urlHost(server.host)):\(server.port)"
-                    Console.note("the relay \(server.host) cannot be used: \(error.sentence(naming: place))")
-                }
+                if failure.note(error) { failed() }
             }
             tunnels.append(tunnel)
-            configuration.servers.append(.turn(address: loopback, port: tunnel.port, .tcp, credentials))
+            add(
+                WatchedServer(server.name, .turn(address: loopback, port: tunnel.port, .tcp, credentials)) {
+                    failure.last.map { "the relay \(server.host) cannot be used: \($0.sentence(naming: server.name))" }
+                }
+            )
         }
         return tunnels
+    }
+}
+
+/// Why there is no way to a relay that is reached by TLS.
+private final class TunnelFailure: Sendable {
+    private let error = Mutex<WebClientError?>(nil)
+
+    /// The last one; nil if there was none.
+    var last: WebClientError? { error.withLock(\.self) }
+
+    /// Returns whether it is another one than before.
+    func note(_ failure: WebClientError) -> Bool {
+        error.withLock { error in
+            defer { error = failure }
+            return error != failure
+        }
     }
 }
 

@@ -283,6 +283,9 @@ final class SenderCalls: Sendable {
     /// The peers of all calls; nil while there was no call that could have one.
     var peers: PeerGroup? { transport.begun }
 
+    /// The STUN and TURN servers that do not work, as far as is known.
+    var serverFaults: [ServerNews] { transport.serverFaults }
+
     var bitrate: Int { state.withLock(\.bitrate) }
 
     /// Changes the target of the encoders, in bits a second.

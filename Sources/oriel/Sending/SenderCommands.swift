@@ -47,6 +47,7 @@ final class SenderCommands: Sendable {
                 )
             }
             let work = work.withLock { $0 }
+            let faults = calls.serverFaults
             return .status(
                 report: SenderStatus(
                     calls: calls.statuses(at: now),
@@ -55,6 +56,7 @@ final class SenderCommands: Sendable {
                     limit: work.limit,
                     sound: work.sound,
                     viewers: viewers,
+                    servers: faults.isEmpty ? nil : faults.map { SenderStatus.Server($0, at: now) },
                     knocks: lobby?.waiting.map { knock in
                         SenderStatus.Knock(
                             id: knock.number,

@@ -142,7 +142,7 @@ import WebRTC
     }
 
     @Test func aLoginThatCannotBeWrittenIsWrong() {
-        var scene = Scene(.turn(username: String(repeating: "u", count: 509), password: "p"))
+        let scene = Scene(.turn(username: String(repeating: "u", count: 509), password: "p"))
         #expect(scene.probe.result == .wrongLogin && scene.probe.isOver)
     }
 

@@ -1,0 +1,73 @@
+import Glibc
+import Posix
+import Time
+import WebRTC
+
+/// One probe of a server, with its socket.
+final class ProbeAttempt {
+    /// Datagrams, or reads of a stream, that are taken: a server needs three.
+    private static let mostPieces = 8
+    private static let pieceSize = 2048
+
+    private let isStream: Bool
+    private let socket: ConnectedSocket
+    private var probe: ServerProbe
+    private var pieceCount = 0
+    /// Of a stream, what there was no room for.
+    private var unsent: [UInt8] = []
+
+    /// - Throws: if there is no way to the server's address, or no socket.
+    init(_ server: ICEServer, at now: Instant) throws(SystemError) {
+        let place: (host: String, port: UInt16)
+        let service: ServerProbe.Service
+        switch server {
+        case .stun(let host, let port): (place, service, isStream) = ((host, port), .stun, false)
+        case .turn(let host, let port, let relaying, let credentials):
+            let (username, password) = credentials.current()
+            (place, service) = ((host, port), .turn(username: username, password: password))
+            isStream = relaying == .tcp
+        }
+        // It is in numbers.
+        guard let address = try? SocketAddress.resolve(host: place.host, port: place.port) else {
+            throw SystemError("getaddrinfo", code: EADDRNOTAVAIL)
+        }
+        socket = try ConnectedSocket(isStream ? .stream : .datagrams, to: address)
+        probe = ServerProbe(service, isStream: isStream, now: now)
+    }
+
+    /// For `poll`.
+    var descriptor: PollItem { PollItem(socket.raw, wantsWrite: !unsent.isEmpty) }
+    var deadline: Instant? { probe.deadline }
+    /// Once it is over: what the server does.
+    var result: ServerProbe.Result? { probe.isOver ? probe.result : nil }
+
+    /// Receives and sends what there is.
+    ///
+    /// - Parameter isReadable: whether something has come.
+    func advance(isReadable: Bool, at now: Instant) {
+        do throws(SystemError) {
+            if isReadable { try receive(at: now) }
+            probe.tick(at: now)
+            try send()
+        } catch {
+            probe.end(.noAnswer)
+        }
+    }
+
+    private func receive(at now: Instant) throws(SystemError) {
+        while !probe.isOver, let piece = try socket.receive(limit: Self.pieceSize) {
+            if isStream, piece.isEmpty { return probe.end(.noAnswer) }
+            probe.receive(piece, at: now)
+            pieceCount += 1
+            if pieceCount == Self.mostPieces { probe.end(.otherProtocol) }
+        }
+    }
+
+    private func send() throws(SystemError) {
+        while let output = probe.takeOutput() {
+            // A datagram without room is lost, as others are on the way.
+            if isStream { unsent += output } else { _ = try socket.send(output) }
+        }
+        if !unsent.isEmpty { unsent.removeFirst(try socket.send(unsent)) }
+    }
+}

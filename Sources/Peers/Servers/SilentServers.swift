@@ -1,0 +1,23 @@
+import WebRTC
+
+/// The STUN and TURN servers that are known to be silent: no agent waits for them. On the network thread.
+final class SilentServers {
+    var servers: [ICEServer] = []
+    /// Whether what is known of the servers is to be looked at again: a peer has waited in vain, or does without one.
+    private var isInDoubt = false
+
+    /// An agent's configuration without them.
+    func leftOut(of configuration: ICEAgent.Configuration) -> ICEAgent.Configuration {
+        var configuration = configuration
+        configuration.servers.removeAll { servers.contains($0) }
+        return configuration
+    }
+
+    func doubt() { isInDoubt = true }
+
+    /// The answer is given once.
+    func takeDoubt() -> Bool {
+        defer { isInDoubt = false }
+        return isInDoubt
+    }
+}

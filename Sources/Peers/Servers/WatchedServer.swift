@@ -1,0 +1,27 @@
+package import Time
+package import WebRTC
+
+/// A STUN or TURN server of the user's.
+package struct WatchedServer: Sendable {
+    /// As people name it, such as `turn:relay.example.net:3478`.
+    package let name: String
+    package let server: ICEServer
+    /// Where something leads to it: a sentence why it cannot; nil if it can.
+    package let obstacle: @Sendable () -> String?
+
+    package init(_ name: String, _ server: ICEServer, obstacle: @escaping @Sendable () -> String? = { nil }) {
+        (self.name, self.server, self.obstacle) = (name, server, obstacle)
+    }
+}
+
+/// What became of such a server.
+package struct ServerNews: Sendable {
+    package let server: WatchedServer
+    package let result: ServerProbe.Result
+    /// Since when it has been so.
+    package let since: Instant
+
+    package init(server: WatchedServer, result: ServerProbe.Result, since: Instant) {
+        (self.server, self.result, self.since) = (server, result, since)
+    }
+}

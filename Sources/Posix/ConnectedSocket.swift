@@ -1,0 +1,53 @@
+import Glibc
+
+/// A socket of UDP or TCP with one peer that never blocks.
+package struct ConnectedSocket: ~Copyable {
+    package enum Kind: Sendable {
+        /// UDP: each piece is sent and received as it is.
+        case datagrams
+        /// TCP: pieces may be joined and cut on the way.
+        case stream
+    }
+
+    private let descriptor: FileDescriptor
+
+    /// Begins to connect.
+    package init(_ kind: Kind, to address: SocketAddress) throws(SystemError) {
+        let type = kind == .stream ? SOCK_STREAM : SOCK_DGRAM
+        let flags = Int32(type.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let descriptor = FileDescriptor(taking: try check("socket") { socket(address.family, flags, 0) })
+        let raw = descriptor.raw
+        do {
+            try check("connect") { address.withPointer { connect(raw, $0, $1) } }
+        } catch  where error.code == EINPROGRESS {
+            // That it fails shows when it is used.
+        }
+        self.descriptor = descriptor
+    }
+
+    /// For `poll`; owned by the socket.
+    package var raw: Int32 { descriptor.raw }
+
+    /// Sends a piece.
+    ///
+    /// - Returns: how many bytes are gone: 0 while there is no room, or no connection yet.
+    /// - Throws: such as `ECONNREFUSED`, also for an earlier piece.
+    package func send(_ bytes: [UInt8]) throws(SystemError) -> Int {
+        do { return try check("send") { Glibc.send(raw, bytes, bytes.count, Int32(MSG_NOSIGNAL)) } } catch
+            where error.code == EAGAIN || error.code == ENOBUFS
+        { return 0 }
+    }
+
+    /// Takes the next piece.
+    ///
+    /// - Parameter limit: bytes of it; the rest of a datagram is lost.
+    /// - Returns: nil when none is there; no bytes at the end of a stream.
+    /// - Throws: such as `ECONNREFUSED` where nobody is there.
+    package func receive(limit: Int) throws(SystemError) -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: limit)
+        do {
+            let count = try check("recv") { recv(raw, &buffer, limit, 0) }
+            return Array(buffer[..<count])
+        } catch  where error.code == EAGAIN { return nil }
+    }
+}

@@ -1,0 +1,58 @@
+import Calls
+import Peers
+import Posix
+import Sender
+import Time
+import WebRTC
+
+extension ServerNews {
+    /// For people: what became of the server, and what to do.
+    var sentence: String {
+        let place = "the \(kind) server \(server.name)"
+        return switch result {
+        case .works: "\(place) works again"
+        case .noAnswer: "\(place) does not answer: check \(option), and whether a firewall lets \(transport) pass"
+        case .unreachable(let why): why
+        case .otherProtocol: "what answers at \(server.name) is no \(kind) server: check \(option) and its port"
+        case .wrongLogin where usesSecret:
+            "\(place) refuses the login: check the secret of --turn-secret-file, and this machine's clock"
+        case .wrongLogin: "\(place) refuses the login: check \(option) and its password"
+        case .refused(let code, let reason):
+            "\(place) refuses to \(kind == "STUN" ? "answer" : "relay"): error \(code)"
+                + (reason.isEmpty ? "" : ", \"\(reason)\"")
+        }
+    }
+
+    /// For programs.
+    var state: SenderStatus.Server.State {
+        switch result {
+        case .works: .works
+        case .noAnswer, .unreachable, .otherProtocol: .silent
+        case .wrongLogin: .wrongLogin
+        case .refused: .refused
+        }
+    }
+
+    private var kind: String { if case .stun = server.server { "STUN" } else { "TURN" } }
+    private var option: String { if case .stun = server.server { "--stun" } else { "--turn" } }
+    private var transport: String { if case .turn(_, _, .tcp, _) = server.server { "TCP" } else { "UDP" } }
+    private var usesSecret: Bool { if case .turn(_, _, _, .secret) = server.server { true } else { false } }
+}
+
+extension CallEvent {
+    init(_ news: ServerNews) {
+        self.init(kind: .server, sentence: news.sentence, server: news.server.name, serverState: news.state)
+    }
+}
+
+extension SenderStatus.Server {
+    /// A server that does not work.
+    init(_ fault: ServerNews, at now: Instant) {
+        self.init(
+            name: fault.server.name,
+            state: fault.state,
+            sinceS: milliseconds(now - fault.since) / 1000,
+            reason: fault.sentence
+        )
+    }
+}

@@ -1,0 +1,62 @@
+import Peers
+import Sender
+import Testing
+import Time
+import WebRTC
+
+@testable import oriel
+
+@Suite struct ServerNewsTests {
+    private static let login = TURNCredentials.password(username: "u", password: "p")
+    private static let stun = WatchedServer("stun:h:3478", .stun(address: "192.0.2.1", port: 3478))
+    private static let turn = WatchedServer("turn:h:3478", .turn(address: "192.0.2.1", port: 3478, .udp, login))
+    private static let secret = WatchedServer(
+        "turn:h:3478?transport=tcp",
+        .turn(address: "192.0.2.1", port: 3478, .tcp, .secret("s", lifetime: .seconds(60)))
+    )
+
+    private static func news(_ server: WatchedServer, _ result: ServerProbe.Result) -> ServerNews {
+        ServerNews(server: server, result: result, since: .start)
+    }
+
+    @Test(arguments: [
+        (
+            news(stun, .noAnswer),
+            "the STUN server stun:h:3478 does not answer: check --stun, and whether a firewall lets UDP pass"
+        ),
+        (news(turn, .works), "the TURN server turn:h:3478 works again"),
+        (
+            news(secret, .noAnswer),
+            "the TURN server turn:h:3478?transport=tcp does not answer: check --turn, and whether a firewall lets TCP pass"
+        ),
+        (news(turn, .wrongLogin), "the TURN server turn:h:3478 refuses the login: check --turn and its password"),
+        (
+            news(secret, .wrongLogin),
+            "the TURN server turn:h:3478?transport=tcp refuses the login: check the secret of --turn-secret-file, and this machine's clock"
+        ),
+        (
+            news(turn, .refused(code: 486, reason: "Allocation Quota Reached")),
+            "the TURN server turn:h:3478 refuses to relay: error 486, \"Allocation Quota Reached\""
+        ),
+        (news(stun, .refused(code: 500, reason: "")), "the STUN server stun:h:3478 refuses to answer: error 500"),
+        (news(turn, .otherProtocol), "what answers at turn:h:3478 is no TURN server: check --turn and its port"),
+        (news(turn, .unreachable(why: "no way")), "no way"),
+    ])
+    func peopleAreToldWhatToDo(news: ServerNews, sentence: String) {
+        #expect(news.sentence == sentence)
+        let event = CallEvent(news)
+        #expect(event.kind == .server && event.server == news.server.name && event.serverState == news.state)
+        #expect(event.sentence == sentence)
+        let status = SenderStatus.Server(news, at: .start + .milliseconds(1500))
+        #expect(status.name == news.server.name && status.sinceS == 1.5 && status.reason == sentence)
+    }
+
+    /// The login is a secret.
+    @Test(arguments: [
+        ("u:p@h", "turn:h:3478"), ("u:p@h?transport=tcp", "turn:h:3478?transport=tcp"),
+        ("turns:u:p@[::1]", "turns:[::1]:5349"),
+    ])
+    func aServerIsNamedWithoutItsLogin(text: String, name: String) throws {
+        #expect(try TURNServer(parsing: text).name == name)
+    }
+}
