@@ -293,6 +293,8 @@ final class CallPeer: Sendable {
         case .proposed(let local):
             guard case .peer(_, let section) = stage.withLock(\.self) else { return }
             signalled(.proposed(fragment: local.fragment(for: section)), self)
+        // It is not asked for.
+        case .found: break
         case .migrating: signalled(.migrating, self)
         case .connected(let status): signalled(.connected(codec: status.codec), self)
         case .ended(let end, _): tell(end: "\(end)", EndReason(end), isFinal: false)

@@ -7,10 +7,12 @@ package import WebRTC
 package final class Peer {
     /// What becomes of a peer, for whoever added it.
     package enum Signal {
-        /// The local candidates are known, or enough time has passed: what the peer has to be told of this side.
+        /// The local candidates are known, or enough of them, or enough time has passed: what the peer has to be told of this side.
         case gathered(TransportParameters, StreamBundle)
         /// The same of another generation of ICE, which the peer is asked to take.
         case proposed(TransportParameters)
+        /// Further candidates, where the peer is told of them later, and whether these are all.
+        case found(TrickleFragment)
         /// The path begins at an address that the machine has no more, and another one is sought. The peer may go on sending to that
         /// address until it is told of another generation of ICE; again when the addresses have changed again.
         case migrating
@@ -164,8 +166,9 @@ package final class Peer {
         deadline = .start
     }
 
-    /// Whether all candidates are known or the time is up. The answer is given once.
+    /// As of its transport.
     func takeGathered(at now: Instant) -> Bool { transport.takeGathered(at: now) }
+    func takeFurther(at now: Instant) -> TrickleFragment? { transport.takeFurther(at: now) }
 
     /// When it sent feedback last; nil if it has not.
     package var heardAt: Instant? { session.streams.heardAt }

@@ -115,6 +115,7 @@ package final class PeerLoop {
     ///   - call: the call that it is in, as people name it.
     ///   - address: where it was signalled from.
     ///   - receiver: takes the picture that the peer sends.
+    ///   - trickles: whether the peer is told of this side as soon as one candidate is known, and of others by `found`.
     ///   - signalled: is called on the network thread, and not by this method.
     /// - Returns: nil if no UDP port is free, or the machine has no address.
     package func add(
@@ -122,9 +123,10 @@ package final class PeerLoop {
         of call: String,
         from address: String,
         receiver: (any FrameReceiver)? = nil,
+        trickles: Bool = false,
         signalled: @escaping (Peer.Signal) -> Void
     ) -> Peer? {
-        guard let transport = transport(isControlling: agreement.remote.isLite) else { return nil }
+        guard let transport = transport(isControlling: agreement.remote.isLite, trickles: trickles) else { return nil }
         let choice = firstChoice(agreement)
         lastNumber += 1
         return add(
@@ -204,7 +206,11 @@ package final class PeerLoop {
     package func withdrawOffer(_ number: Int) { offers.removeAll { $0.number == number } }
 
     /// - Parameter servers: beside those of all peers.
-    private func transport(isControlling: Bool, _ servers: [ICEServer] = []) -> PeerTransport? {
+    private func transport(
+        isControlling: Bool,
+        trickles: Bool = false,
+        _ servers: [ICEServer] = []
+    ) -> PeerTransport? {
         var ice = configuration.ice
         ice.servers += servers
         return PeerTransport(
@@ -212,6 +218,7 @@ package final class PeerLoop {
             ice,
             isControlling: isControlling,
             identity: identity,
+            trickles: trickles,
             without: silent,
             addresses: network.addresses,
             now: now
@@ -451,6 +458,7 @@ package final class PeerLoop {
                     close(peer, .pathLost)
                 }
             }
+            if let further = peer.takeFurther(at: now) { signals.append((peer, .found(further))) }
         }
         (hasNewFrames, hasNewSound) = (false, false)
         for offer in offers { offer.tellIfGathered(at: now) }

@@ -70,6 +70,8 @@ final class PeerTransport {
     private let loop: ICELoop
     private var configuration: ICEAgent.Configuration
     private let isControlling: Bool
+    /// Whether the peer is told as soon as one candidate is known, and of others later.
+    private let trickles: Bool
     private let identity: DTLSIdentity
     private let silent: SilentServers
     /// When the candidates that are yet to be told began to be gathered.
@@ -84,9 +86,12 @@ final class PeerTransport {
     private var renewalAt: Instant?
     private var hasFailed = false
     private var hasToldLocal = false
+    /// What the peer was told of, if it is told of others later, and whether these are all.
+    private var told: (candidates: [Candidate], isComplete: Bool) = ([], true)
     private var remote: (credentials: ICECredentials?, candidates: [Candidate]) = (nil, [])
 
     /// - Parameters:
+    ///   - trickles: whether the peer is told as soon as one candidate is known, and of others later.
     ///   - silent: servers that no agent uses, whenever it begins.
     ///   - addresses: those that the machine has now.
     /// - Returns: nil if no UDP port is free, or the machine has no address.
@@ -95,6 +100,7 @@ final class PeerTransport {
         _ configuration: ICEAgent.Configuration,
         isControlling: Bool,
         identity: DTLSIdentity,
+        trickles: Bool = false,
         without silent: SilentServers = SilentServers(),
         addresses: Set<String>,
         now: Instant
@@ -107,7 +113,7 @@ final class PeerTransport {
             addresses: addresses
         )
         guard let way else { return nil }
-        self.silent = silent
+        (self.silent, self.trickles) = (silent, trickles)
         (self.loop, self.configuration, self.isControlling) = (loop, configuration, isControlling)
         (self.way, self.identity) = (way, identity)
         since = now
@@ -146,7 +152,8 @@ final class PeerTransport {
             TransportParameters(
                 credentials: $0,
                 fingerprints: [identity.fingerprint],
-                candidates: newest.agent.candidates
+                candidates: newest.agent.candidates,
+                isTrickling: !told.isComplete
             )
         }
     }
@@ -179,16 +186,38 @@ final class PeerTransport {
         (since, hasToldLocal) = (now, false)
     }
 
-    /// Whether all candidates are known or the time is up. The answer is given once.
+    /// Whether the peer can be told of this side: all candidates are known or the time is up; or, where others are told later, one is
+    /// known. The answer is given once.
     func takeGathered(at now: Instant) -> Bool {
-        guard !hasToldLocal, newest.mailbox.hasGathered || now >= since + Self.gatheringLimit else { return false }
-        if !newest.mailbox.hasGathered { silent.doubt() }
-        hasToldLocal = true
+        if hasToldLocal { return false }
+        let isComplete = isComplete(at: now)
+        let candidates = trickles ? newest.agent.candidates : []
+        guard isComplete || !candidates.isEmpty else { return false }
+        (hasToldLocal, told) = (true, (candidates, isComplete))
         return true
     }
 
-    /// When the time for candidates is up; nil if they were told.
-    var gatheringEnd: Instant? { hasToldLocal ? nil : since + Self.gatheringLimit }
+    /// The candidates that the peer was not told of yet, with whether these are all; nil while there is nothing to tell. The answer is
+    /// given once.
+    func takeFurther(at now: Instant) -> TrickleFragment? {
+        guard hasToldLocal, !told.isComplete else { return nil }
+        let isComplete = isComplete(at: now)
+        let candidates = newest.agent.candidates.filter { !told.candidates.contains($0) }
+        guard isComplete || !candidates.isEmpty else { return nil }
+        told = (told.candidates + candidates, isComplete)
+        return TrickleFragment(credentials: newest.agent.credentials, candidates: candidates, isLast: isComplete)
+    }
+
+    /// Whether all candidates are known or the time is up.
+    private func isComplete(at now: Instant) -> Bool {
+        if newest.mailbox.hasGathered { return true }
+        guard now >= since + Self.gatheringLimit else { return false }
+        silent.doubt()
+        return true
+    }
+
+    /// When the time for candidates is up; nil if all were told.
+    var gatheringEnd: Instant? { hasToldLocal && told.isComplete ? nil : since + Self.gatheringLimit }
 
     /// When `takeGathered` or `takeEvents` has something to do that is no news from outside.
     var deadline: Instant? { earliest(gatheringEnd, movingDeadline, renewalAt, proofAt) }

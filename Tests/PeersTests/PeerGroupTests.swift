@@ -51,6 +51,7 @@ import WebRTC
         let isOpen = group.perform { [signals] loop in
             let peer = loop.add(agreement, of: "web", from: "192.0.2.\(number)") { signal in
                 switch signal {
+                case .found: signals.note("found", of: number)
                 case .proposed: signals.note("proposed", of: number)
                 case .migrating: signals.note("migrating", of: number)
                 case .gathered(let local, let bundle):

@@ -1,3 +1,4 @@
+import Glibc
 import Posix
 import RTP
 import TestSupport
@@ -22,13 +23,20 @@ import WebRTC
             relay = try Relay(at: address, secret: secret, ["--allow-loopback-peers"])
         }
 
-        func transport(_ configuration: ICEAgent.Configuration, isControlling: Bool) throws -> PeerTransport {
+        func transport(
+            _ configuration: ICEAgent.Configuration,
+            isControlling: Bool,
+            trickles: Bool = false,
+            without silent: SilentServers = SilentServers()
+        ) throws -> PeerTransport {
             try #require(
                 PeerTransport(
                     in: loop,
                     configuration,
                     isControlling: isControlling,
                     identity: identity,
+                    trickles: trickles,
+                    without: silent,
                     addresses: ["127.0.0.1"],
                     now: MonotonicClock.now()
                 )
@@ -146,6 +154,58 @@ import WebRTC
         late.addRemote(far.candidates)
         try scene.connectBack(plain, to: late)
         #expect(late.path?.local.kind == (isRelayOnly ? .relayed : .host))
+    }
+
+    /// Where a server is silent: whoever takes candidates later is told of those that there are at once, and others wait for their time.
+    @Test func nobodyWhoTricklesWaitsForASilentServer() throws {
+        let scene = try Scene()
+        let nobody = try UDPSocket(family: AF_INET)
+        let configuration = ICEAgent.Configuration(
+            servers: [.stun(address: "127.0.0.1", port: try nobody.localAddress().port)],
+            addresses: ["127.0.0.1"]
+        )
+        let silent = SilentServers()
+        let now: Instant = MonotonicClock.now()
+        let waiting = try scene.transport(configuration, isControlling: false, without: silent)
+        let trickling = try scene.transport(configuration, isControlling: false, trickles: true, without: silent)
+        #expect(!waiting.takeGathered(at: now) && trickling.takeGathered(at: now))
+        let first = try #require(trickling.local)
+        #expect(first.candidates.map(\.kind) == [.host] && first.isTrickling)
+        #expect(trickling.takeFurther(at: now) == nil && trickling.gatheringEnd != nil && !silent.takeDoubt())
+        let later: Instant = MonotonicClock.now() + .seconds(3)
+        #expect(waiting.takeGathered(at: later) && waiting.local?.isTrickling == false)
+        #expect(silent.takeDoubt() && !silent.takeDoubt())
+        let last = TrickleFragment(credentials: first.credentials, candidates: [], isLast: true)
+        #expect(trickling.takeFurther(at: later) == last)
+        #expect(trickling.takeFurther(at: later) == nil && trickling.gatheringEnd == nil)
+        // What is known to be silent is left out.
+        silent.servers = configuration.servers
+        _ = silent.takeDoubt()
+        let next = try scene.transport(configuration, isControlling: false, without: silent)
+        try scene.run(next, waiting, until: "it has gathered") { _, _ in next.takeGathered(at: now) }
+        #expect(silent.takeDoubt(), "it may answer again")
+    }
+
+    /// What the relay gives is told as it comes.
+    @Test func aRelayedCandidateIsToldLater() throws {
+        let scene = try Scene()
+        let login = TURNCredentials.password(username: "u", password: "p")
+        let configuration = ICEAgent.Configuration(
+            servers: [.turn(address: scene.address, port: Relay.port, .udp, login)],
+            addresses: ["127.0.0.1"]
+        )
+        let one = try scene.transport(configuration, isControlling: false, trickles: true)
+        let other = try scene.transport(ICEAgent.Configuration(addresses: ["127.0.0.1"]), isControlling: true)
+        let now: Instant = MonotonicClock.now()
+        #expect(one.takeGathered(at: now))
+        #expect(one.local?.candidates.map(\.kind) == [.host])
+        var found: [Candidate] = []
+        try scene.run(one, other, until: "all is told") { _, _ in
+            guard let further = one.takeFurther(at: now) else { return false }
+            found += further.candidates
+            return further.isLast
+        }
+        #expect(found.map(\.kind) == [.relayed])
     }
 
     /// Another generation takes the place of the one before once the other side has taken it, and a path stands.

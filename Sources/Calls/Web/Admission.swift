@@ -70,6 +70,8 @@ package enum TrickleOutcome: Sendable, Equatable {
     /// Too many restarts came from one network.
     case tooMany
     case added
+    /// Further candidates of this side, in a fragment for the viewer.
+    case found(fragment: String)
     /// A new generation, and the fragment for the viewer.
     case restarted(generation: String, fragment: String)
 }

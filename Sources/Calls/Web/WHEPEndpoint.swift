@@ -91,7 +91,9 @@ struct WHEPEndpoint: Sendable {
         _ completion: @escaping WebService.Completion
     ) {
         let offer = String(decoding: request.body, as: UTF8.self)
-        call.join(offer: offer, from: request.client, name: name, key: key) { result in
+        // Other players take what the answer has, and ask for nothing more.
+        let trickles = request.headers.first(name: "oriel-trickle") == "1"
+        call.join(offer: offer, from: request.client, name: name, key: key, trickles: trickles) { result in
             switch result {
             case .success(let admission): completion(created(admission))
             case .failure(let refusal): completion(Self.response(to: refusal))
@@ -256,6 +258,8 @@ struct WHEPEndpoint: Sendable {
             case .tooMany:
                 completion(.sentence(.tooManyRequests, "too many restarts came from there", ["Retry-After": "5"]))
             case .added: completion(HTTPResponse(.noContent))
+            case .found(let fragment):
+                completion(HTTPResponse(.ok, ["Content-Type": Self.fragmentType], body: Array(fragment.utf8)))
             case .restarted(let generation, let fragment):
                 let headers: HTTPHeaders = ["Content-Type": Self.fragmentType, "ETag": "\"\(generation)\""]
                 completion(HTTPResponse(.ok, headers, body: Array(fragment.utf8)))

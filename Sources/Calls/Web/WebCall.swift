@@ -26,6 +26,9 @@ package final class WebCall: Sendable {
         var reason: EndReason?
         /// Gets the answer, or why there is none; nil once it has been called.
         var completion: (@Sendable (Result<Admission, Refusal>) -> Void)?
+        /// Nil until the answer is there, and where the viewer takes candidates in that alone.
+        var late: LateCandidates?
+        let trickles: Bool
 
         /// Whether the viewer's sound is taken.
         var canSpeak: Bool { negotiation.agreement.sound?.isReceived ?? false }
@@ -84,15 +87,19 @@ package final class WebCall: Sendable {
     /// - Parameters:
     ///   - name: what the viewer says of itself; may be empty.
     ///   - key: by what it is known again, as `Visitor.key`; nil for nothing.
+    ///   - trickles: whether it asks for candidates that are found after the answer.
     package func join(
         offer: String,
         from address: String,
         name: String = "",
         key: String? = nil,
+        trickles: Bool = false,
         completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) {
         let isOpen = peers.perform { [self] loop in
-            do throws(Refusal) { try admit(offer, from: address, name, key, in: loop, completion) } catch {
+            do throws(Refusal) {
+                try admit(offer, from: address, name, key, trickles: trickles, in: loop, completion)
+            } catch {
                 if case .full = error { tell(error, from: address, name, at: loop.now) }
                 completion(.failure(error))
             }
@@ -110,6 +117,7 @@ package final class WebCall: Sendable {
         from address: String,
         _ name: String,
         _ key: String?,
+        trickles: Bool,
         in loop: PeerLoop,
         _ completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) throws(Refusal) {
@@ -118,7 +126,9 @@ package final class WebCall: Sendable {
         guard state.withLock({ $0.limits.mayStart(address, now: loop.now) }) else { throw .tooMany }
         var random = SystemRandomNumberGenerator()
         let id = randomName(digits: 32, using: &random)
-        let peer = loop.add(negotiation.agreement, of: "web", from: address) { [self] signal in take(signal, of: id) }
+        let peer = loop.add(negotiation.agreement, of: "web", from: address, trickles: trickles) { [self] signal in
+            take(signal, of: id)
+        }
         guard let peer else { throw .noTransport }
         if case .insteadOf(let other) = vacancy { end(other, in: loop) }
         let remote = negotiation.agreement.remote
@@ -127,7 +137,8 @@ package final class WebCall: Sendable {
             key: key,
             negotiation: negotiation,
             credentials: remote.credentials,
-            completion: completion
+            completion: completion,
+            trickles: trickles
         )
         state.withLock { state in
             state.sessions[id] = session
@@ -205,8 +216,12 @@ package final class WebCall: Sendable {
         switch signal {
         case .gathered(let local, let bundle):
             let session = state.withLock { state in
-                defer { state.sessions[id]?.completion = nil }
-                return state.sessions[id]
+                guard let session = state.sessions[id] else { return nil as Session? }
+                state.sessions[id]?.completion = nil
+                if session.trickles {
+                    state.sessions[id]?.late = LateCandidates(isComplete: !local.isTrickling)
+                }
+                return session
             }
             guard let session, let completion = session.completion else { return }
             let answer = session.negotiation.answer(
@@ -216,6 +231,9 @@ package final class WebCall: Sendable {
             )
             let generation = local.credentials.fragment
             completion(.success(Admission(id: id, answer: "\(answer)", generation: generation)))
+        case .found(let fragment):
+            let waiter = state.withLock { state in state.sessions[id]?.late?.add(fragment) }
+            waiter?(fragment)
         // Viewers choose when.
         case .proposed, .migrating: break
         case .connected(let status):
@@ -234,6 +252,8 @@ package final class WebCall: Sendable {
                 return (session, reason)
             }
             guard let (session, reason) = ended else { return }
+            var late = session.late
+            late?.end()?(nil)
             session.completion?(.failure(refusal(after: end, reason)))
             if status.isConnected { report(.left(session.viewer, end, reason)) }
         }
@@ -257,16 +277,20 @@ package final class WebCall: Sendable {
         _ condition: FragmentCondition,
         completion: @escaping @Sendable (TrickleOutcome) -> Void
     ) {
-        let isOpen = peers.perform { [self] loop in completion(change(id, by: fragment, condition, in: loop)) }
+        let isOpen = peers.perform { [self] loop in
+            if let outcome = change(id, by: fragment, condition, in: loop, orLater: completion) { completion(outcome) }
+        }
         if !isOpen { completion(.unknownViewer) }
     }
 
+    /// - Returns: nil if the completion gets the outcome later.
     private func change(
         _ id: String,
         by text: String,
         _ condition: FragmentCondition,
-        in loop: PeerLoop
-    ) -> TrickleOutcome {
+        in loop: PeerLoop,
+        orLater completion: @escaping @Sendable (TrickleOutcome) -> Void
+    ) -> TrickleOutcome? {
         guard let session = state.withLock({ $0.sessions[id] }), let peer = loop.peer(session.viewer.number) else {
             return .unknownViewer
         }
@@ -294,12 +318,42 @@ package final class WebCall: Sendable {
             peer.restart(with: credentials)
         }
         add(fragment.candidates, to: peer, of: id, at: loop.now)
-        guard isRestart, let local = peer.local else { return .added }
-        let answer = TrickleFragment(credentials: local.credentials, candidates: local.candidates, isLast: true)
+        guard isRestart, let local = peer.local else {
+            return tellLate(id, by: fragment, in: session.negotiation.transportSection, orLater: completion)
+        }
+        let isLast = state.withLock { state in
+            state.sessions[id]?.late?.forget()
+            return state.sessions[id]?.late?.isComplete ?? true
+        }
+        let answer = TrickleFragment(credentials: local.credentials, candidates: local.candidates, isLast: isLast)
         return .restarted(
             generation: local.credentials.fragment,
             fragment: answer.description(of: session.negotiation.transportSection)
         )
+    }
+
+    /// Tells a viewer of candidates that were found since it was answered, or since it has asked last. A fragment that brings nothing
+    /// waits for some.
+    ///
+    /// - Returns: nil if the completion gets the outcome later.
+    private func tellLate(
+        _ id: String,
+        by fragment: TrickleFragment,
+        in section: (kind: String, mid: String),
+        orLater completion: @escaping @Sendable (TrickleOutcome) -> Void
+    ) -> TrickleOutcome? {
+        let (outcome, former) = state.withLock { state -> (TrickleOutcome?, LateCandidates.Waiter?) in
+            guard var late = state.sessions[id]?.late else { return (.added, nil) }
+            defer { state.sessions[id]?.late = late }
+            if let found = late.take() { return (.found(fragment: found.description(of: section)), nil) }
+            if late.isComplete || fragment.isLast || !fragment.candidates.isEmpty { return (.added, nil) }
+            let former = late.wait { found in
+                completion(found.map { .found(fragment: $0.description(of: section)) } ?? .added)
+            }
+            return (nil, former)
+        }
+        former?(nil)
+        return outcome
     }
 
     /// Has as many of a viewer's candidates tried as the limits allow.

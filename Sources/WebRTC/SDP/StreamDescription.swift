@@ -59,9 +59,9 @@ extension SessionDescription.Media {
         }
     }
 
-    /// Adds all candidates, and that there are no more.
+    /// Adds the candidates, and that there are no more if so.
     mutating func describeCandidates(of local: TransportParameters) {
         for candidate in local.candidates { add("candidate", "\(candidate)") }
-        add("end-of-candidates")
+        if !local.isTrickling { add("end-of-candidates") }
     }
 }

@@ -83,6 +83,8 @@ package struct TransportParameters: Equatable, Sendable {
     /// Any one of them may match. Never empty.
     package var fingerprints: [Fingerprint]
     package var candidates: [Candidate]
+    /// Whether further candidates are told later (RFC 8838).
+    package var isTrickling: Bool
     /// Whether it only answers connectivity checks (RFC 8445 §2.5), so that the other side must lead.
     package var isLite: Bool
 
@@ -90,11 +92,13 @@ package struct TransportParameters: Equatable, Sendable {
         credentials: ICECredentials,
         fingerprints: [Fingerprint],
         candidates: [Candidate],
+        isTrickling: Bool = false,
         isLite: Bool = false
     ) {
         self.credentials = credentials
         self.fingerprints = fingerprints
         self.candidates = candidates
+        self.isTrickling = isTrickling
         self.isLite = isLite
     }
 }

@@ -81,6 +81,8 @@ export class Session {
   onpicture = () => {};     // called when there is something to show
   picture = new PictureWatch();
   candidates = [];
+  answered = new Promise(done => { this.noteAnswer = done; });      // the sender's answer is applied
+  knowsAll = false;         // of the sender's candidates
   withdrawal = new AbortController();       // of the request of somebody who waits to be let in
   sample = { timestamp: performance.timeOrigin + performance.now() };
   soundSample = this.sample;
@@ -114,7 +116,7 @@ export class Session {
     const sound = /^a=fmtp:(\d+) (.*useinbandfec=1)(?!.*stereo)/m;
     this.offer = { type, sdp: sdp.replace(sound, 'a=rtcp-fb:$1 nack\r\na=fmtp:$1 $2;stereo=1') };
     const { knock } = this.sender;
-    const headers = { 'Content-Type': 'application/sdp' };
+    const headers = { 'Content-Type': 'application/sdp', 'Oriel-Trickle': '1' };
     if (knock) {
       headers['Oriel-Name'] = encodeURIComponent(knock.name);
       headers['Oriel-Note'] = encodeURIComponent(knock.note);
@@ -137,7 +139,10 @@ export class Session {
     const iceServers = iceServersOf(response);
     if (iceServers.length) pc.setConfiguration({ ...pc.getConfiguration(), iceServers });
     await pc.setLocalDescription(offer);
-    await pc.setRemoteDescription({ type: 'answer', sdp: await response.text() });
+    const answer = await response.text();
+    await pc.setRemoteDescription({ type: 'answer', sdp: answer });
+    this.noteAnswer();
+    if (!/^a=end-of-candidates/m.test(answer)) this.followCandidates().catch(() => {});
     await this.failure();
   }
 
@@ -182,13 +187,29 @@ export class Session {
 
   sendCandidates() {
     const lines = this.candidates.splice(0);
-    if (!this.resource) return;
+    if (this.resource) this.exchange(lines).catch(() => {});
+  }
+
+  /// The sender answers as soon as it knows one of its candidates, and tells of others when it is asked: an empty fragment waits for them.
+  async followCandidates() {
+    while (!this.left && !this.knowsAll && await this.exchange([]));
+  }
+
+  /// Sends lines of a fragment, and takes the sender's candidates if the response has some. Resolves to whether it has.
+  async exchange(lines) {
     const { sdp } = this.pc.localDescription;
     const line = pattern => sdp.match(pattern)[0];
     const body = [line(/a=ice-ufrag:.*/), line(/a=ice-pwd:.*/), line(/m=video.*/), line(/a=mid:.*/), ...lines, '']
       .join('\r\n');
     const headers = { 'Content-Type': 'application/trickle-ice-sdpfrag', 'If-Match': this.etag };
-    this.sender.request(this.resource, { method: 'PATCH', headers, body }).catch(() => {});
+    const response = await this.sender.request(this.resource, { method: 'PATCH', headers, body });
+    if (response.status !== 200) return false;
+    const fragment = await response.text();
+    await this.answered;
+    const [, sdpMid] = fragment.match(/^a=mid:(.*)/m);
+    for (const [, candidate] of fragment.matchAll(/^a=(candidate:.*)/gm)) await this.pc.addIceCandidate({ candidate, sdpMid });
+    this.knowsAll ||= /^a=end-of-candidates/m.test(fragment);
+    return true;
   }
 
   /// Ends the session at the sender, as soon as it has an address there. The peer connection stays, and with it the last
