@@ -7,6 +7,8 @@ package enum EndReason: String, Codable, Sendable {
     case noAnswer = "no_answer"
     /// All places are taken.
     case busy
+    /// Media goes by relays alone, and none works.
+    case noRelay = "no_relay"
     /// The other side left.
     case hungUp = "hung_up"
     /// Was sent away.

@@ -188,6 +188,8 @@ package final class PeerGroup: MediaSink {
 
     // MARK: - The signalling side
 
+    /// Whether media goes by relays alone.
+    package var isRelayOnly: Bool { configuration.ice.isRelayOnly }
     /// Whether an offer shall have the sound too.
     package var offersSound: Bool { configuration.offersSound() }
     /// Whether peers may be asked to send their voices.

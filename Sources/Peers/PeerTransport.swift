@@ -193,6 +193,7 @@ final class PeerTransport {
         let isComplete = isComplete(at: now)
         let candidates = trickles ? newest.agent.candidates : []
         guard isComplete || !candidates.isEmpty else { return false }
+        if isComplete, configuration.isRelayOnly, newest.agent.candidates.isEmpty { silent.doubt() }
         (hasToldLocal, told) = (true, (candidates, isComplete))
         return true
     }

@@ -114,6 +114,21 @@ import WebRTC
         #expect(try web.request("PATCH", session, fields, body: WebFixture.credentials).status == 204, "that is all")
     }
 
+    /// Nothing is let in that could only wait in vain, and its place is free again.
+    @Test(arguments: [[], ["Oriel-Trickle: 1"]]) func withoutARelayNobodyIsLetInWhereMediaGoesByRelaysAlone(
+        fields: [String]
+    ) throws {
+        let web = try WebFixture(viewerLimit: 1, isRelayOnly: true)
+        for _ in 0..<2 {
+            let response = try web.request("POST", "/whep", [WebFixture.sdp] + fields, body: WebFixture.offer)
+            #expect(response.status == 503 && response["oriel-reason"] == "no_relay")
+            #expect(response["retry-after"] == "5" && response["location"] == nil)
+            try wait(until: "it is gone") { web.peers.statuses.isEmpty }
+        }
+        let told = "was turned away: media goes by TURN servers alone here, and none of them works: try again later"
+        try wait(until: "it is told once: \(web.log.all)") { web.log.all == ["somebody from 127.0.0.1 \(told)"] }
+    }
+
     /// Some players show the token only where they join.
     @Test func theNameOfASessionIsEnoughToChangeAndEndIt() throws {
         let (_, session, tag) = try web.join()

@@ -52,6 +52,7 @@ final class WebFixture: Sendable {
         viewerLimit: Int = 2,
         codecs: [VideoCodec] = [.vp8],
         iceServers: [ICEServer] = [],
+        isRelayOnly: Bool = false,
         limits: HTTPServer.Limits = HTTPServer.Limits(),
         proxies: [AddressRange] = [],
         talkers: FakeTalkers? = nil,
@@ -72,7 +73,11 @@ final class WebFixture: Sendable {
                         bitrate: 1_000_000
                     )
                 },
-                ice: ICEAgent.Configuration(servers: iceServers, addresses: ["127.0.0.1"]),
+                ice: ICEAgent.Configuration(
+                    servers: iceServers,
+                    addresses: ["127.0.0.1"],
+                    isRelayOnly: isRelayOnly
+                ),
                 voices: talkers
             )
         )

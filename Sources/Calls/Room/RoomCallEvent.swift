@@ -44,6 +44,7 @@ extension EndReason {
         case .rejected: "does not let this side in"
         case .noAnswer: "did not answer"
         case .busy: "has no time: too many ask there"
+        case .noRelay: "has no relay that works"
         case .hungUp: "has hung up"
         case .kicked: "was sent away"
         case .lost: "is lost"

@@ -21,6 +21,8 @@ package enum Refusal: Error, Equatable, CustomStringConvertible {
     case unread(retryAfter: Int)
     /// No UDP port is free, or the machine has no address.
     case noTransport
+    /// Media goes by relays alone, and none works.
+    case noRelay
     /// The viewer was sent away before it was let in.
     case kicked
     case closed
@@ -33,6 +35,7 @@ package enum Refusal: Error, Equatable, CustomStringConvertible {
         case .unacceptable(let error): "\(error)"
         case .unread: "too many requests from there made no sense: try again later"
         case .noTransport: "no UDP port is free for another one: try again later"
+        case .noRelay: "media goes by TURN servers alone here, and none of them works: try again later"
         case .kicked: "this viewer was sent away"
         case .closed: "the broadcast is ending"
         }

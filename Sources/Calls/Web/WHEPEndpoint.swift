@@ -157,7 +157,7 @@ struct WHEPEndpoint: Sendable {
 
     private static func status(of refusal: Refusal) -> HTTPResponseStatus {
         switch refusal {
-        case .full, .noTransport, .closed: .serviceUnavailable
+        case .full, .noTransport, .noRelay, .closed: .serviceUnavailable
         case .tooMany, .unread: .tooManyRequests
         case .kicked: .forbidden
         case .malformed: .badRequest
@@ -172,6 +172,7 @@ struct WHEPEndpoint: Sendable {
     private static func hints(_ refusal: Refusal) -> HTTPHeaders {
         switch refusal {
         case .full: ["Retry-After": "5", "Oriel-Reason": EndReason.busy.rawValue]
+        case .noRelay: ["Retry-After": "5", "Oriel-Reason": EndReason.noRelay.rawValue]
         case .noTransport, .closed, .tooMany: ["Retry-After": "5"]
         case .unread(let seconds): ["Retry-After": "\(seconds)"]
         case .kicked: hint(.kicked)

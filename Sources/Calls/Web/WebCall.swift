@@ -212,6 +212,15 @@ package final class WebCall: Sendable {
         }
     }
 
+    /// There is no way to a viewer, or from it.
+    private func turnAway(_ session: Session, _ completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void) {
+        _ = peers.perform { [self] loop in
+            tell(.noRelay, from: session.viewer.address, session.viewer.name, at: loop.now)
+            if let peer = loop.peer(session.viewer.number) { loop.close(peer, .pathLost) }
+        }
+        completion(.failure(.noRelay))
+    }
+
     private func take(_ signal: Peer.Signal, of id: String) {
         switch signal {
         case .gathered(let local, let bundle):
@@ -224,6 +233,7 @@ package final class WebCall: Sendable {
                 return session
             }
             guard let session, let completion = session.completion else { return }
+            if peers.isRelayOnly, local.candidates.isEmpty { return turnAway(session, completion) }
             let answer = session.negotiation.answer(
                 local: local,
                 bundle: bundle,

@@ -113,8 +113,9 @@ extension CallEvent {
         case .left(let viewer, _, let reason):
             (kind, self.reason) = (.peerLeft, reason)
             note(viewer)
-        case .turnedAway(let address, let name, _):
-            (kind, reason, self.address, self.name) = (.refused, .busy, address, name.isEmpty ? nil : name)
+        case .turnedAway(let address, let name, let refusal):
+            (kind, self.address, self.name) = (.refused, address, name.isEmpty ? nil : name)
+            reason = refusal == .noRelay ? .noRelay : .busy
         }
     }
 

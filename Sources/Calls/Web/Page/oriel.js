@@ -23,6 +23,7 @@ const sentences = {
   unable: 'This browser has no WebRTC, or it is switched off. Please open the link in another one.',
   denied: 'This link is wrong or no longer valid. Please ask for a new one.',
   busy: 'All places are taken. You will join as soon as one is free.',
+  no_relay: 'The relay to this screen does not work now. You will join as soon as it does.',
   kicked: 'You were sent away.',
   knocking: 'Ask to look in, and wait for an answer.',
   asking: 'Waiting to be let in…',
@@ -40,8 +41,8 @@ const troubles = {
 
 let link = 'connecting';    // the state of the connection to the sender: connecting, live, reconnecting, or one of `stops`
 const waits = ['denied', 'kicked', 'knocking', 'no_answer', 'rejected'];      // for the viewer
-const stops = [...waits, 'unable', 'busy', 'asking'];
-const reasons = [...waits, 'unable', 'busy', 'ended'];      // why there is no picture; no remark hides these
+const stops = [...waits, 'unable', 'busy', 'no_relay', 'asking'];
+const reasons = [...waits, 'unable', 'busy', 'no_relay', 'ended'];      // why there is no picture; no remark hides these
 let source = null;          // the state of the broadcast itself, from the events
 let viewers = null;
 let seen = false;           // whether there ever was a picture
@@ -170,7 +171,7 @@ function pauseAfter({ status, reason, retryAfter, message }) {
     become(reason === 'knock' ? 'knocking' : reason);
     return Infinity;
   }
-  if (reason === 'busy') become('busy');
+  if (reason === 'busy' || reason === 'no_relay') become(reason);
   else if (!sender.knock) become(status === 503 && !seen ? 'connecting' : 'reconnecting');
   if (status === 429) say(message);
   const backoff = delay * (0.8 + 0.4 * Math.random());
