@@ -18,13 +18,32 @@ func webSections(_ options: RunOptions) -> [Section] {
 func loadSection(_ options: RunOptions) -> Section {
     let kinds = Browser.Kind.allCases
     var samples = kinds.map { _ in Samples() }
-    for (index, kind) in kinds.enumerated() { samples[index].record { try loads(kind, count: 4 * options.rounds) } }
+    var besideDead = kinds.map { _ in Samples() }
+    for (index, kind) in kinds.enumerated() {
+        samples[index].record { try loads(kind, count: 4 * options.rounds) }
+        besideDead[index].record { try loads(kind, count: 4 * options.rounds, options: deadServers) }
+    }
     var table = Table(["browser", "p50 ms", "p95 ms"])
     var goals: [Goal] = []
-    for (kind, sample) in zip(kinds, samples) {
+    func show(_ name: String, _ sample: Samples) {
         table.rows.append([
-            kind.rawValue, (sample.median(0)?.text(0) ?? sample.failureText), sample.median(1)?.text(0) ?? "",
+            name, (sample.median(0)?.text(0) ?? sample.failureText), sample.median(1)?.text(0) ?? "",
         ])
+    }
+    for (kind, (sample, dead)) in zip(kinds, zip(samples, besideDead)) {
+        show(kind.rawValue, sample)
+        show("\(kind.rawValue), dead STUN and TURN servers", dead)
+        let added = sample.median(0).flatMap { usual in dead.median(0).map { $0 - usual } }
+        goals.append(
+            Goal(
+                "first frame later by dead STUN and TURN servers, p50, \(kind.rawValue)",
+                added,
+                atMost: 50,
+                unit: "ms",
+                digits: 0,
+                command: webCommand
+            )
+        )
         goals.append(
             Goal(
                 "page load to first frame, p95, \(kind.rawValue)",
@@ -40,12 +59,19 @@ func loadSection(_ options: RunOptions) -> Section {
         title: "Page load to first decoded frame, still screen",
         table: table,
         goals: goals,
-        notes: ["From the start of the navigation, by the browser's own clock; the browser runs already."]
+        notes: [
+            "From the start of the navigation, by the browser's own clock; the browser runs already.",
+            "Dead servers stand at an address that nobody has: what goes there is lost without a word.",
+        ]
     )
 }
 
-private func loads(_ kind: Browser.Kind, count: Int) throws -> [Double] {
-    let web = try WebStage("still")
+/// Servers at an address of the network that nobody has: what goes there is lost without a word.
+private let deadServers = ["--stun", "10.99.0.77", "--turn", "u:p@10.99.0.77"]
+
+/// - Parameter options: of the sender, beside those that all have.
+private func loads(_ kind: Browser.Kind, count: Int, options: [String] = []) throws -> [Double] {
+    let web = try WebStage("still", options: options)
     let browser = try web.browser(kind)
     var times: [Double] = []
     for _ in 0...count {
