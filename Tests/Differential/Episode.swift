@@ -159,8 +159,6 @@ struct Episode: ~Copyable {
             if frame == nil { return }
             throw fault("\(stream.rendition.codec): no reference")
         }
-        // libaom shows what it dropped.
-        if frame == nil, stream.rendition.codec == .av1 { return }
         if receiver.picture != reference {
             let place = receiver.picture.firstDifference(reference)
             let kind = frame.map { $0.isKeyframe ? "a keyframe" : "a frame at \($0.quantizer)" } ?? "a dropped frame"

@@ -324,6 +324,18 @@ import VideoEncoding
         #expect(scene.sharpness(rows: Scene.size.height) > 33)
     }
 
+    /// A page of which a part stays as it is does not become coarse as a whole: the rest that is not yet sharp has its turn later.
+    @Test func aPartOfAPageOfAV1IsNoPage() throws {
+        var scene = try Scene.ofAV1(linkRate: 300_000)
+        scene.writeSmoothly(PixelRect(x: 0, y: 0, width: Scene.size.width, height: 208))
+        try scene.run(until: scene.now + .milliseconds(1200))
+        let (count, keyframes) = (scene.call.frames.count, scene.statistics.keyframes)
+        scene.writeSmoothly(PixelRect(x: 0, y: 160, width: Scene.size.width, height: 208))
+        try scene.run(until: scene.now + .milliseconds(500))
+        #expect(scene.call.frames.count > count)
+        #expect(scene.statistics.keyframes == keyframes)
+    }
+
     /// While nobody knows what the link carries, the first picture is small, and nothing is refined.
     @Test(arguments: [300_000, 12_500_000])
     func aLinkIsMeasuredByAPictureThatCanBeRead(linkRate: Int) throws {

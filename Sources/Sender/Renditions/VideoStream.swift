@@ -10,6 +10,8 @@ package final class VideoStream {
     private static let restTime = Duration.milliseconds(500)
     /// Refinements of no more than this part of the picture are encoded thoroughly: in 35 ms at 1280x720.
     private static let thoroughShare = 8
+    /// The macroblocks of the largest picture of which any refinement is: 1920x1088 pixels.
+    private static let mostThorough = 8160
 
     /// An encoded frame that was given to `send`: its size, and the processor time that `send` took.
     private struct Delivery {
@@ -347,7 +349,8 @@ package final class VideoStream {
     /// Whether a frame is worth more time for fewer bytes: not if it would take longer to encode than to send.
     private func isThorough(_ choice: Choice, _ action: Cadence.Action) -> Bool {
         if action == .keyframe { return linkBudget.isThin || measuresLink }
-        return choice.isRefinement && sharpness.active.count * Self.thoroughShare <= sharpness.count
+        let isSmall = sharpness.active.count * Self.thoroughShare <= sharpness.count
+        return choice.isRefinement && isSmall && sharpness.count <= Self.mostThorough
     }
 
     /// Finds out what a page needs that a thin link is about to carry. Samples of AV1 tell of keyframes only.
@@ -379,7 +382,9 @@ package final class VideoStream {
         // A small change does not wait for the rest to get better, if there is time for that before the next one.
         if scroll == nil, !cadence.isSteady(at: now) {
             sharpness.chooseChanged()
-            if patchBudget.limit(sharpness.active.count, at: now) != nil { return }
+            // Over a thin link, the rest of AV1's picture gets better in parts.
+            let isAlone = linkBudget.isThin && !encoder.canPatch
+            if isAlone || patchBudget.limit(sharpness.active.count, at: now) != nil { return }
         }
         sharpness.choose(isRefinement: false)
     }

@@ -6,7 +6,8 @@ import Time
 
 /// Those who come in without asking where a sender has `--accept known`: a file of this user's, with one JSON object a line.
 ///
-/// The file has a folder to itself, the only one that the process which asks may write. It holds nothing by which somebody else could come in: of the secret that a browser keeps, only its SHA-256.
+/// The file has a folder to itself, the only one that the process which asks may write. It holds nothing by which somebody else could come
+/// in: of the secret that a browser keeps, only its SHA-256.
 struct KnownVisitors {
     struct Entry: Codable {
         /// As `Visitor.key`.
