@@ -244,6 +244,14 @@ final class CallPeer: Sendable {
         }
     }
 
+    /// Leaves out sound that comes from now on, as the other side has as much in its buffer.
+    func skipSound(_ length: Duration) {
+        perform { [self] loop in
+            guard case .peer(let number, _) = stage.withLock(\.self) else { return }
+            loop.peer(number)?.skipSound(length, at: loop.now)
+        }
+    }
+
     /// Says goodbye. No signal follows.
     func close() {
         perform { [self] loop in

@@ -235,6 +235,9 @@ package final class Peer {
         deadline = .start
     }
 
+    /// How much sound a peer may have left out at once, in milliseconds: a frame, up to what browsers keep at the most.
+    package static let skippableSound = 20...5000
+
     /// Leaves out sound that comes from now on, as the peer has as much in its buffer.
     package func skipSound(_ length: Duration, at now: Instant) { session.skipSound(length, at: now) }
 

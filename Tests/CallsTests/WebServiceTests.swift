@@ -167,6 +167,7 @@ import Testing
         ("/", "text/html"), ("/index.html", "text/html"), ("/common.css", "text/css"), ("/oriel.css", "text/css"),
         ("/oriel.js", "text/javascript"), ("/session.js", "text/javascript"), ("/ice-servers.js", "text/javascript"),
         ("/knock.js", "text/javascript"), ("/picture.js", "text/javascript"), ("/controls.js", "text/javascript"),
+        ("/playback.js", "text/javascript"),
         ("/statistics.js", "text/javascript"), ("/sound.js", "text/javascript"), ("/talk.js", "text/javascript"),
         ("/icon.svg", "image/svg+xml"),
         ("/?query", "text/html"),

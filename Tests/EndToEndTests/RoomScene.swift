@@ -59,13 +59,10 @@ final class RoomScene {
 
     deinit { rooms.stop() }
 
-    func open(_ kind: Browser.Kind) throws -> Browser {
-        let browser =
-            switch kind {
-            case .chromium:
-                try Browser(kind, in: network, "--arg=--disable-features=WebRtcHideLocalIpsWithMdns")
-            case .firefox: try Browser(kind, in: network)
-            }
+    /// - Parameter sound: the server by whose default device it is heard; nil for none.
+    func open(_ kind: Browser.Kind, sound: PulseServer? = nil, _ arguments: String...) throws -> Browser {
+        let own = kind == .chromium ? ["--arg=--disable-features=WebRtcHideLocalIpsWithMdns"] : []
+        let browser = try Browser(kind, in: network, sound: sound, own + arguments)
         try browser.open("http://\(Network.senderAddress):8090/tea")
         return browser
     }

@@ -206,6 +206,7 @@ package final class RoomCall: JoinedCall {
         case .askNoMore:
             if let knock = state.withLock({ $0.knock.take() }) { lobby?.answer(knock, .cancelled) }
         case .listen: askWhenHeard()
+        case .skipSound(let length): state.withLock(\.peer)?.skipSound(length)
         case .waiting: report(.waiting)
         case .pointless: report(.pointless)
         case .parted(let reason, let why):

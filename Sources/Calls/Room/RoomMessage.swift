@@ -1,3 +1,4 @@
+import Peers
 package import SocketIO
 package import WebRTC
 
@@ -14,6 +15,9 @@ package enum RoomMessage: Sendable, Equatable {
     /// `{"type":"oriel","event":"end","reason":"hung_up"}`: why the call is over, or does not begin. `"to"` names the one that it is
     /// for, by the id of its connection; nil for whoever hears it.
     case end(EndReason, to: String?)
+    /// `{"type":"oriel","event":"skip","milliseconds":240}`: have so much sound left out, as it has piled up in the buffer of the one who
+    /// says so; a number in `Peer.skippableSound`.
+    case skip(milliseconds: Int)
 
     private static let ownType = "oriel"
 
@@ -38,6 +42,9 @@ package enum RoomMessage: Sendable, Equatable {
             case "end":
                 guard let reason = data["reason"]?.string.flatMap(EndReason.init) else { return nil }
                 self = .end(reason, to: data["to"]?.string)
+            case "skip":
+                guard let length = data["milliseconds"]?.integer, Peer.skippableSound ~= length else { return nil }
+                self = .skip(milliseconds: length)
             default: return nil
             }
         default: return nil
@@ -67,6 +74,8 @@ package enum RoomMessage: Sendable, Equatable {
                 [("event", JSONText(string: "end")), ("reason", JSONText(string: reason.rawValue))]
                     + (receiver.map { [("to", JSONText(string: $0))] } ?? [])
             )
+        case .skip(let length):
+            object(Self.ownType, [("event", JSONText(string: "skip")), ("milliseconds", JSONText(length))])
         }
     }
 }

@@ -89,6 +89,12 @@ extension RoomSession {
             if other == nil { other = newcomer(nil, now: now) }
             received(offer: sdp, from: sender, now: now)
         case .answer(let sdp): received(answer: sdp)
+        case .skip(let milliseconds):
+            // Where several may have said so, it is not known whether the other member has.
+            guard isConnected, let other, other.isTalking, other.introduction != nil,
+                sender != nil || comer == nil && thirds.isEmpty
+            else { return }
+            outputs.append(.skipSound(.milliseconds(milliseconds)))
         case .candidate(let line, let mid, let index): received(line, mid, index)
         }
     }

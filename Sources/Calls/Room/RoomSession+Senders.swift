@@ -8,7 +8,7 @@ extension RoomSession {
         guard let id = other?.id else {
             switch message {
             case .hello, .offer: if other == nil { other = newcomer(sender, now: now) } else { other?.id = sender }
-            case .answer, .candidate, .end: break
+            case .answer, .candidate, .end, .skip: break
             }
             return true
         }
@@ -20,7 +20,7 @@ extension RoomSession {
             forgetOther()
             other = newcomer(sender, now: now)
             return true
-        case .answer, .candidate, .end: break
+        case .answer, .candidate, .end, .skip: break
         }
         return false
     }

@@ -24,6 +24,8 @@ package struct RoomSession: Sendable {
         case askNoMore
         /// Find out when the peer was heard last, and pass that on with `heard`.
         case listen
+        /// Have the peer leave out sound, as the other member has as much in its buffer.
+        case skipSound(Duration)
         /// The other member lets people in one by one.
         case waiting
         /// Neither side would see the other.

@@ -1,6 +1,7 @@
 import HTTP
 import Media
 import NIOHTTP1
+import Peers
 import WebRTC
 
 /// Lets viewers into a call by WHEP (draft-ietf-wish-whep-04): an offer makes a session, which its viewer may change and
@@ -18,8 +19,6 @@ struct WHEPEndpoint: Sendable {
     private static let sessionPrefix = path + "/"
     private static let talkSuffix = "/talk"
     private static let skipSuffix = "/skip"
-    /// How much sound a viewer may have left out at once, in milliseconds: a frame, up to what browsers keep at the most.
-    private static let skipLengths = 20...5000
 
     let call: WebCall
     let status: WebStatus
@@ -224,8 +223,8 @@ struct WHEPEndpoint: Sendable {
     func skip(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
         let session = Self.skippingSession(of: request.path) ?? ""
         if let refusal = refuse(ended: session) { return completion(refusal) }
-        guard let length = Int(String(decoding: request.body, as: UTF8.self)), Self.skipLengths ~= length else {
-            let (least, most) = (Self.skipLengths.lowerBound, Self.skipLengths.upperBound)
+        guard let length = Int(String(decoding: request.body, as: UTF8.self)), Peer.skippableSound ~= length else {
+            let (least, most) = (Peer.skippableSound.lowerBound, Peer.skippableSound.upperBound)
             return completion(
                 .sentence(.badRequest, "sound to leave out is a number of milliseconds, \(least) to \(most)")
             )

@@ -20,6 +20,7 @@ enum WebPage {
         case "/ice-servers.js": file(PackageResources.ice_servers_js, "text/javascript")
         case "/controls.js": file(PackageResources.controls_js, "text/javascript")
         case "/knock.js": file(PackageResources.knock_js, "text/javascript")
+        case "/playback.js": file(PackageResources.playback_js, "text/javascript")
         case "/picture.js": file(PackageResources.picture_js, "text/javascript")
         case "/statistics.js": file(PackageResources.statistics_js, "text/javascript")
         case "/sound.js": file(PackageResources.sound_js, "text/javascript")
@@ -36,6 +37,7 @@ enum WebPage {
         switch path {
         case "/common.css": file(PackageResources.common_css, "text/css")
         case "/knock.js": file(PackageResources.knock_js, "text/javascript")
+        case "/playback.js": file(PackageResources.playback_js, "text/javascript")
         case "/room.css": file(PackageResources.room_css, "text/css")
         case "/room.js": file(PackageResources.room_js, "text/javascript")
         case "/room-session.js": file(PackageResources.room_session_js, "text/javascript")

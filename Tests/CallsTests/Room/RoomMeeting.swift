@@ -156,7 +156,8 @@ struct RoomMeeting {
             kill(member)
         case .recognize(let certificate):
             if known.contains(where: { $0 == certificate }) { change(member) { session, _ in session.recognized() } }
-        case .ask, .askNoMore, .waiting, .pointless, .parted, .turnedAway: members[member].told.append(output)
+        case .ask, .askNoMore, .skipSound, .waiting, .pointless, .parted, .turnedAway:
+            members[member].told.append(output)
         case .addCandidate, .ignored: break
         }
     }

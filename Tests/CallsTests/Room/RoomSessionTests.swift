@@ -187,7 +187,7 @@ import WebRTC
         for step in 0..<2000 {
             let now = Instant.seconds(Double(step) / 2)
             func receive(_ message: RoomMessage) { session.received(.message(room: "r", message.data), now: now) }
-            switch Int.random(in: 0..<20, using: &random) {
+            switch Int.random(in: 0..<21, using: &random) {
             case 0: session.connected()
             case 1: session.lost(now: now)
             case 2, 3: session.received(.joined(room: "r", id: "a"), now: now)
@@ -212,6 +212,7 @@ import WebRTC
                 session.answered(answer)
             case 17: session.kick()
             case 18: session.heard(at: now)
+            case 19: receive(.skip(milliseconds: 100))
             default: session.tick(now: now)
             }
             for output in session.takeOutputs() {
@@ -228,7 +229,7 @@ import WebRTC
                 case .askNoMore:
                     #expect(isAsked)
                     isAsked = false
-                case .offer, .acceptOffer, .acceptAnswer, .addCandidate: #expect(isOpen && isLetIn)
+                case .offer, .acceptOffer, .acceptAnswer, .addCandidate, .skipSound: #expect(isOpen && isLetIn)
                 case .emit, .recognize, .listen, .waiting, .pointless, .parted, .turnedAway, .ignored, .ended: break
                 }
             }
@@ -250,6 +251,12 @@ import WebRTC
         for text in [
             "1", "{}", #"{"type":"oriel"}"#, #"{"type":"oriel","event":"end"}"#,
             #"{"type":"oriel","event":"end","reason":"x"}"#,
+            #"{"type":"oriel","event":"skip"}"#, #"{"type":"oriel","event":"skip","milliseconds":"240"}"#,
+            #"{"type":"oriel","event":"skip","milliseconds":19}"#,
+            #"{"type":"oriel","event":"skip","milliseconds":5001}"#,
+            #"{"type":"oriel","event":"skip","milliseconds":-240}"#,
+            #"{"type":"oriel","event":"skip","milliseconds":240.5}"#,
+            #"{"type":"oriel","event":"skip","milliseconds":99999999999999999999}"#,
             #"{"type":"oriel","event":1}"#, #"{"type":"offer"}"#, #"{"type":"answer","sdp":1}"#,
             #"{"type":"candidate"}"#, #"{"type":"x"}"#,
         ] {
@@ -262,6 +269,7 @@ import WebRTC
         for kind in [
             RoomMessage.offer(sdp: "a\r\n\"b\""), .answer(sdp: ""), .candidate(line: "c", mid: "v", index: 2),
             .hello(introduction), .hello(RoomIntroduction()), .end(.noAnswer, to: nil), .end(.busy, to: "x"),
+            .skip(milliseconds: 20), .skip(milliseconds: 5000),
         ] {
             #expect(RoomMessage(kind.data) == kind)
         }

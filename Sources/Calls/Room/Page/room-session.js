@@ -196,6 +196,18 @@ export class RoomSession {
     this.onstate('asking');
   }
 
+  /// What the browser tells of the sound that comes; nothing as long as there is none.
+  async soundStats() {
+    const receiver = this.pc?.getReceivers().find(({ track }) => track.kind === 'audio');
+    const report = await receiver?.getStats() ?? new Map();
+    return [...report.values()].find(({ type }) => type === 'inbound-rtp') ?? {};
+  }
+
+  /// Has the other member leave out sound, as that much has piled up here. Only Oriel knows how.
+  skipSound(milliseconds) {
+    if (this.#other?.isOriel) this.#tell({ event: 'skip', milliseconds });
+  }
+
   // -- The other member
 
   #openPeer() {

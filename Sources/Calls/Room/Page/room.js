@@ -1,6 +1,7 @@
 // The page of a room: the other member's picture, and what is shown to it.
 
 import { count } from './knock.js';
+import { buffered, excess, play } from './playback.js';
 import { RoomSession } from './room-session.js';
 
 const root = document.documentElement;
@@ -85,18 +86,40 @@ session.onstream = stream => {
   tell();
 };
 
+// -- What is heard
+
+let isBlocked = false;      // whether the browser waits for a click, which may be anywhere
+let sample = {};            // of what the browser told last of the sound
+
 session.onsound = stream => {
   heard.srcObject = stream;
-  $('hear').hidden = true;
+  sample = {};
   if (stream) hear();
+  else isBlocked = false;
+  showSound();
 };
 
-/// Some browsers let a page sound only after a click; any click will do.
-function hear() {
-  heard.play().then(() => { $('hear').hidden = true; }, ({ name }) => { $('hear').hidden = name !== 'NotAllowedError'; });
+async function hear() {
+  isBlocked = await play(heard);
+  showSound();
 }
 
-for (const kind of ['pointerup', 'keyup']) addEventListener(kind, () => { if (!$('hear').hidden) hear(); });
+/// Whether there is something to hear is known by the packets alone: a sender takes the stream in any case.
+function showSound() {
+  $('hear').hidden = !(isBlocked && sample.packetsReceived > 0);
+}
+
+setInterval(async () => {
+  const stream = heard.srcObject, inbound = await session.soundStats();
+  if (!stream || stream !== heard.srcObject) return;
+  const { buffer, target } = buffered(inbound, sample);
+  sample = inbound;
+  showSound();
+  const length = excess(buffer, target);
+  if (length) session.skipSound(length);
+}, 1000);
+
+for (const kind of ['pointerup', 'keyup']) addEventListener(kind, () => { if (isBlocked) hear(); });
 $('hear').onclick = hear;
 
 // -- What is shown

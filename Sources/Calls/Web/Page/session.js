@@ -2,6 +2,7 @@
 
 import { iceServersOf } from './ice-servers.js';
 import { PictureWatch } from './picture.js';
+import { buffered } from './playback.js';
 
 export class Refusal extends Error {
   constructor(response, sentence) {
@@ -260,7 +261,7 @@ export class Session {
 
   /// Has the sender leave out sound, as that much has piled up here.
   skipSound(milliseconds) {
-    const request = { method: 'POST', headers: { 'Content-Type': 'text/plain' }, body: `${Math.round(milliseconds)}` };
+    const request = { method: 'POST', headers: { 'Content-Type': 'text/plain' }, body: `${milliseconds}` };
     return this.sender.request(`${this.resource}/skip`, request);
   }
 
@@ -268,10 +269,11 @@ export class Session {
     const report = await this.sound.receiver.getStats();
     const inbound = [...report.values()].find(entry => entry.type === 'inbound-rtp') ?? {};
     const since = key => inbound[key] - (this.soundSample[key] ?? 0);
+    const { buffer, target } = buffered(inbound, this.soundSample);
     const recent = {
       soundBitrateBps: known(8000 * since('bytesReceived') / since('timestamp')),
-      soundBufferMs: known(1000 * since('jitterBufferDelay') / since('jitterBufferEmittedCount')),
-      soundTargetMs: known(1000 * since('jitterBufferTargetDelay') / since('jitterBufferEmittedCount')),
+      soundBufferMs: known(buffer),
+      soundTargetMs: known(target),
       soundConcealedRatio: known(since('concealedSamples') / since('totalSamplesReceived')),
     };
     if (since('timestamp') >= 500) this.soundSample = inbound;

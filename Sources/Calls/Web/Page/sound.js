@@ -1,5 +1,7 @@
 // The sound of the broadcast. It has a stream and an element of its own, so that the picture never waits for it.
 
+import { excess, play as playOrMute } from './playback.js';
+
 const $ = id => document.getElementById(id);
 const button = $('sound'), pill = $('hear'), element = $('heard'), speakers = $('speakers');
 
@@ -9,7 +11,6 @@ let session = null;
 let wanted = true;          // whether the viewer wants to hear something
 let blocked = false;        // whether the browser waits for a click
 let audible = false;        // whether there was something to hear
-let skippedUntil = 0;       // until when what was left out has not yet shown in the buffer
 
 /// Goes on with the sound of another session.
 export function hear(another) {
@@ -21,14 +22,10 @@ export function hear(another) {
 }
 
 function play() {
-  element.muted = !wanted;
-  element.play().then(() => { blocked = false; }, failure => {
-    blocked = failure.name === 'NotAllowedError';
-    if (!blocked) return;
-    // Without sound it may play. What nobody plays waits in the browser's buffer, and all that comes later would wait behind it.
-    element.muted = true;
-    return element.play();
-  }).catch(() => {}).finally(render);
+  playOrMute(element, wanted).then(isBlocked => {
+    blocked = isBlocked;
+    render();
+  });
 }
 
 /// Turns the sound on or off. Where the browser waits for a click, this was it.
@@ -55,19 +52,8 @@ export async function showSound() {
     render();
   }
   button.style.setProperty('--level', soundLevel ?? 0);
-  skipExcess(soundBufferMs, soundTargetMs ?? usualBuffer);
-}
-
-// In milliseconds: the buffer that a browser wants which does not tell, and what is too little to be left out.
-const usualBuffer = 60, bearableExcess = 80;
-
-/// Has left out what has piled up in the browser's buffer: browsers shorten speech and silence, and never music or noise.
-function skipExcess(buffer, target) {
-  const excess = Math.min(buffer - target, 5000), now = performance.now();
-  if (!(excess > bearableExcess) || now < skippedUntil) return;
-  // What the buffer holds is played first, and the figure is that of a second.
-  skippedUntil = now + buffer + 2000;
-  session.skipSound(excess).catch(() => {});      // the session may just have ended
+  const length = excess(soundBufferMs, soundTargetMs);
+  if (length) session.skipSound(length).catch(() => {});      // the session may just have ended
 }
 
 pill.onclick = play;
