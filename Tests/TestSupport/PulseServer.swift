@@ -1,5 +1,6 @@
 import Glibc
 import Posix
+import Time
 
 /// A PulseAudio, or a PipeWire that speaks its protocol, of a test's own, with devices that are made of nothing: null sinks as speakers,
 /// and sources that hear what is played into a null sink as microphones.
@@ -123,6 +124,13 @@ package final class PulseServer {
     package func freeze() { process.kill(SIGSTOP) }
 
     package func thaw() { process.kill(SIGCONT) }
+
+    /// Has a sink ask for no sound for a second, as speakers do that are slow to wake. Programs keep what comes meanwhile.
+    package func suspend(_ sink: String) throws {
+        try pactl("suspend-sink", sink, "1")
+        MonotonicClock.sleep(for: .seconds(1))
+        try pactl("suspend-sink", sink, "0")
+    }
 
     /// Kills the server, as a crash does.
     package func crash() throws {
