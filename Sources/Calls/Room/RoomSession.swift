@@ -186,7 +186,8 @@ package struct RoomSession: Sendable {
         }
         if let offerAt, offerAt <= now {
             self.offerAt = nil
-            change(.otherJoined)
+            // Another one may have come, or it may show another certificate.
+            if case .granted? = other?.admission { change(.otherJoined) }
         }
         if case .unknown(let until)? = other?.admission, until <= now { ask() }
         if let parting = other?.parting, parting.tellAt <= now { part(parting.reason, parting.why) }

@@ -120,6 +120,21 @@ import WebRTC
         #expect(bench.wait(.seconds(2)) == [.ask(name: "b", note: "", certificate: nil)])
     }
 
+    /// The path to the one who was let in is lost, and it would be offered another one.
+    @Test func whoComesMeanwhileIsOfferedNothing() {
+        var bench = Bench(asks: true)
+        bench.letIn(asks: true)
+        bench.session.described("o")
+        _ = bench.receive(.answer(sdp: RoomMeeting.sdp(1)), from: "b")
+        bench.session.peerConnected()
+        bench.session.peerEnded(.lost, "is lost", isFinal: false, now: bench.now)
+        _ = bench.take()
+        #expect(bench.receive(.otherJoined(room: "r", id: "c")) == [])
+        #expect(bench.wait(.seconds(1)) == [])
+        #expect(bench.wait(.seconds(1)) == [.ask(name: "c", note: "", certificate: nil)])
+        #expect(bench.wait(.seconds(100)) == [])
+    }
+
     /// Whoever was there before and said nothing says it is another one.
     @Test(arguments: [true, false]) func aThirdDoesNotKnockForTheOneWhoHasCome(isNamed: Bool) {
         var bench = Bench(asks: true)
