@@ -11,7 +11,7 @@ struct Bench: ParsableCommand {
             All.self, KernelsCommand.self, BridgeCommand.self, EncodeCommand.self, PipelineCommand.self,
             QualityCommand.self, ChangeCommand.self, RecoveryCommand.self, WebCommand.self, SoakCommand.self,
             DifferentialCommand.self, BridgeReader.self, SoundRingReader.self, CallsCommand.self, NetworkCommand.self,
-            SoundCommand.self, WireCommand.self,
+            SoundCommand.self, HostileCommand.self, WireCommand.self,
         ],
         defaultSubcommand: All.self
     )
@@ -161,6 +161,22 @@ struct CallsCommand: ParsableCommand {
     func run() {
         stopChildrenOnSignals()
         Report(sections: callsSections(options, only: only)).printGoals()
+    }
+}
+
+struct HostileCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hostile",
+        abstract: "A good viewer, newcomers and memory while somebody else attacks."
+    )
+    @OptionGroup var options: RunOptions
+
+    @Option(help: "Only the attacks whose names contain this.")
+    var only = ""
+
+    func run() {
+        stopChildrenOnSignals()
+        Report(sections: hostileSections(options, only: only)).printGoals()
     }
 }
 

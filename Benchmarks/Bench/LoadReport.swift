@@ -4,13 +4,15 @@ import Foundation
 struct LoadReport: Decodable {
     let connected: Int
     let packets: Double
+    /// Of all viewers together.
+    let frames: Double
     let lost: Double
     let seconds: Double
     /// Of sound, to the viewer that got the fewest.
     let leastSoundPackets: Double
 
     private enum CodingKeys: String, CodingKey {
-        case connected, packets, lost, seconds
+        case connected, packets, frames, lost, seconds
         case leastSoundPackets = "per_viewer_min_sound_packets"
     }
 

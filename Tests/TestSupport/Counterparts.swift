@@ -13,6 +13,9 @@ package enum Counterparts {
     /// A session with several tracks: `SECONDS`.
     package static let session = "\(root)/.build/pion/pion_session"
 
+    /// A viewer that floods the sender with feedback: `feedback|nack|fir URL TOKEN SECONDS ADDRESS`.
+    package static let attack = "\(root)/.build/pion/pion_attack"
+
     /// Python with aiortc.
     package static let python = ["\(root)/.build/counterparts/bin/python"]
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds pion_viewer, pion_load and pion_session into the directory OUT, from Debian's golang-github-pion-webrtc.v3-dev.
+# Builds pion_viewer, pion_load, pion_session and pion_attack into the directory OUT, from Debian's golang-github-pion-webrtc.v3-dev.
 # Usage: build.sh OUT
 set -eu
 mkdir -p "$1"
@@ -15,3 +15,4 @@ cd "$path/src/peers"
 go build -trimpath -o "$out/pion_viewer" .
 go build -trimpath -o "$out/pion_load" ./load
 go build -trimpath -o "$out/pion_session" ./session
+go build -trimpath -o "$out/pion_attack" ./attack

@@ -2,8 +2,10 @@
 package whep
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -24,7 +26,18 @@ type Session struct {
 // Ports are the UDP ports of the media, first and last; any if they are 0.
 var Ports [2]uint16
 
-var client = &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{Proxy: nil}}
+// From is the IPv4 address that requests and media come from; nil for any.
+var From net.IP
+
+var client = &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{Proxy: nil, DialContext: dial}}
+
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := net.Dialer{}
+	if From != nil {
+		dialer.LocalAddr = &net.TCPAddr{IP: From}
+	}
+	return dialer.DialContext(ctx, network, address)
+}
 
 // Post sends the offer and tells the status of the answer, 0 if there was none.
 func Post(url, token, offer string) (*Session, int, error) {
@@ -94,6 +107,10 @@ func NewAPI(codecs []string, feedback []webrtc.RTCPFeedback, intercept func(*web
 	settings := webrtc.SettingEngine{}
 	settings.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeUDP4})
 	settings.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
+	if From != nil {
+		settings.SetIPFilter(func(address net.IP) bool { return address.Equal(From) })
+		settings.SetIncludeLoopbackCandidate(From.IsLoopback())
+	}
 	if Ports[0] > 0 {
 		if err := settings.SetEphemeralUDPPortRange(Ports[0], Ports[1]); err != nil {
 			return nil, err

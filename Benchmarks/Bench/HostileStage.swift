@@ -1,0 +1,113 @@
+import Foundation
+import TestSupport
+
+/// A process of Oriel's that strangers can reach, and a good viewer of what it serves.
+protocol AttackedStage: AnyObject {
+    var network: Network { get }
+    /// The process that is attacked.
+    var target: ChildProcess { get }
+
+    /// The program that attacks for some seconds from `Attacker.address`.
+    func attack(_ name: String, seconds: Double) -> [String]
+
+    /// The program by which three more come from the good viewer's network.
+    var newcomers: [String] { get }
+
+    /// The frames a second that a good viewer gets while `body` runs, which takes about `seconds`.
+    func framesPerSecond(seconds: Double, _ body: () throws -> Void) throws -> Double
+}
+
+/// A broadcast to browsers. Its good viewer counts frames and decodes none, to leave the two cores to the sender.
+final class AttackedBroadcast: AttackedStage {
+    private static let port = "8080"
+    private static let byFeedback = ["feedback", "nack", "fir"]
+
+    private let web: WebStage
+
+    /// With as many viewers as are allowed by default.
+    init() throws { web = try WebStage("motion", options: ["--max-viewers", "50"]) }
+
+    var network: Network { web.network }
+    var target: ChildProcess { web.sender }
+    private var endpoint: String { "\(web.origin)/whep" }
+
+    func attack(_ name: String, seconds: Double) -> [String] {
+        if Self.byFeedback.contains(name) {
+            return [Counterparts.attack, name, endpoint, WebStage.token, "\(seconds)", Attacker.address]
+        }
+        return Attacker.script([name, Network.senderAddress, Self.port, WebStage.token], seconds: seconds)
+    }
+
+    var newcomers: [String] { Newcomers.script(["web", Network.senderAddress, Self.port, WebStage.token]) }
+
+    func framesPerSecond(seconds: Double, _ body: () throws -> Void) throws -> Double {
+        let arguments = [Counterparts.load, endpoint, WebStage.token, "1", "\(seconds)"]
+        let viewer = try Subprocess(network.atViewer(arguments))
+        defer { viewer.stop() }
+        try wait(until: "the viewer is connected", timeout: .seconds(30)) {
+            guard viewer.status() == nil else { throw BenchError("the good viewer ended: \(viewer.output)") }
+            return viewer.errorOutput.contains("all are connected")
+        }
+        try body()
+        try viewer.wait(timeout: .seconds(60))
+        let report = try LoadReport(viewer.output, of: 1)
+        return report.frames / report.seconds
+    }
+}
+
+/// A server of rooms. In one of them a sender shows a browser the screen; the picture does not pass through the server.
+final class AttackedRooms: AttackedStage {
+    private static let port = "8090"
+
+    private let scene: CallsStage
+    private let sender: ChildProcess
+    private let browser: Browser
+    let target: ChildProcess
+
+    init() throws {
+        scene = try CallsStage("motion")
+        target = try scene.rooms()
+        browser = try scene.browser()
+        sender = try scene.attach(CallsStage.room)
+        try waitForFrames(browser)
+        sleep(seconds: 3)  // the stream has its full rate by then
+    }
+
+    deinit {
+        sender.stop()
+        target.stop()
+    }
+
+    var network: Network { scene.network }
+
+    func attack(_ name: String, seconds: Double) -> [String] {
+        Attacker.script([name, Network.senderAddress, Self.port], seconds: seconds)
+    }
+
+    var newcomers: [String] { Newcomers.script(["rooms", Network.senderAddress, Self.port]) }
+
+    func framesPerSecond(seconds: Double, _ body: () throws -> Void) throws -> Double {
+        let before = try count()
+        try body()
+        let after = try count()
+        return (after.frames - before.frames) * 1000 / (after.at - before.at)
+    }
+
+    private struct Count: Decodable {
+        let frames: Double
+        /// By the browser's clock, in milliseconds.
+        let at: Double
+    }
+
+    private func count() throws -> Count {
+        try browser.evaluate(
+            """
+            (async () => ({
+                frames: [...(await oriel.pc?.getStats() ?? new Map()).values()].find(
+                    ({type, kind}) => type === 'inbound-rtp' && kind === 'video')?.framesDecoded ?? 0,
+                at: performance.now(),
+            }))()
+            """
+        )
+    }
+}
