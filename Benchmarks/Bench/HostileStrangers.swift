@@ -1,4 +1,5 @@
 import Foundation
+import Posix
 import TestSupport
 
 /// A program that attacks from a network of its own, once it is told to. It gets the processor time that others leave.
@@ -14,7 +15,7 @@ final class Attacker {
     }
 
     private let process: Subprocess
-    private let pipe: Pipe
+    private let pipe: TestSupport.Pipe
 
     static func script(_ arguments: [String], seconds: Double) -> [String] {
         ["/usr/bin/python3", Counterparts.path("attacks.py")] + arguments
@@ -24,7 +25,7 @@ final class Attacker {
     /// Returns when the program is ready.
     init(_ command: [String], in network: Network) throws {
         try Subprocess.run(network.atViewer(["ip", "address", "replace", "\(Self.address)/32", "dev", "wire"]))
-        pipe = try Pipe()
+        pipe = try TestSupport.Pipe()
         process = try Subprocess(network.atViewer(["nice", "-n", "19"] + command), input: pipe.reading.raw)
         try wait(until: "the attacker is ready", timeout: .seconds(30)) {
             guard process.status() == nil else { throw BenchError("the attacker ended: \(process.errorOutput)") }

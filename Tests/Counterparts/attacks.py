@@ -41,7 +41,8 @@ class Attack:
         """Waits for as long as the server takes nothing."""
         socket.writer.write(frames)
         try:
-            await asyncio.wait_for(socket.writer.drain(), 1)
+            async with asyncio.timeout(1):
+                await socket.writer.drain()
         except TimeoutError:
             self.refused()
             await socket.writer.drain()
@@ -245,7 +246,8 @@ ATTACKS = {
 async def main(work, server, seconds):
     attack = Attack(server)
     try:
-        await asyncio.wait_for(work(attack), seconds)
+        async with asyncio.timeout(seconds):
+            await work(attack)
     except TimeoutError:
         pass
     print(json.dumps({"sent": attack.sent, "refused_after": attack.refused_after}), flush=True)

@@ -37,7 +37,8 @@ async def join(server, number):
 async def main(come, server):
     async def attempt(number):
         try:
-            return await asyncio.wait_for(come(server, number), PATIENCE)
+            async with asyncio.timeout(PATIENCE):
+                return await come(server, number)
         except (OSError, EOFError) as error:  # a time that is up is an OSError, too
             print(f"{type(error).__name__}: {error}", file=sys.stderr)
             return False
