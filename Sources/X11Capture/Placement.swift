@@ -61,6 +61,8 @@ extension XConnection {
     private func unredirect(_ window: xcb_window_t) {
         guard redirected.remove(window) != nil else { return }
         xcb_composite_unredirect_window(raw, window, UInt8(XCB_COMPOSITE_REDIRECT_AUTOMATIC.rawValue))
+        // At once: the server refuses its owner a size of which it could not keep the pixels.
+        xcb_flush(raw)
     }
 
     /// Throws for a window that no pixmap can hold. X.Org's server crashes when such a window is redirected.

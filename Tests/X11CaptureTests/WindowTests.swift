@@ -165,6 +165,7 @@ import Testing
         try painter.fill(PixelRect(x: 0, y: 0, width: 200, height: 120), 0x010203, on: window)
         #expect(try look(grabber, connection) == .grabbed)
         for size in [PixelSize(width: 30_000, height: 9000), PixelSize(width: 40_000, height: 50)] {
+            _ = try connection.screenRegion()  // the server has done what was asked of it
             try painter.configure(window, x: 40, y: 30, width: size.width, height: size.height)
             #expect(try connection.region(ofWindow: window).size == size)
             #expect(try look(grabber, connection) == .sourceLost)
