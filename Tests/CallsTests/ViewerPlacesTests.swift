@@ -64,16 +64,35 @@ import Time
     /// Each costs memory.
     @Test func fewOfOneNetworkWait() {
         var walk = Walk(limit: 1000)
-        let most = ViewerPlaces.mostWaitingOfOneNetwork
+        let most = walk.places.mostWaitingOfOneNetwork
+        #expect(most == 64)
         for number in 0..<most { #expect(walk.come("2001:db8::\(number)") == .free) }
         #expect(walk.come("2001:db8::ffff") == .crowded)
         #expect(walk.come("2001:db8:1::1") == .free)
         walk.places.connect("2 2001:db8::1")
         #expect(walk.come("2001:db8::ffff") == .free)
         #expect(walk.come("2001:db8::ffff") == .crowded)
-        // One that is slow does not keep out others of its network.
+        // One that is slow does not keep out others of its network for long.
         walk.now = walk.now + ViewerPlaces.connectingTime
+        #expect(walk.come("2001:db8::ffff") == .crowded)
+        walk.now = walk.now + ViewerPlaces.connectingTimeAmongOwn
         #expect(walk.come("2001:db8::ffff") == .insteadOf("1 2001:db8::0"))
+    }
+
+    /// Behind one address, after the sender was started again. Each needs eight seconds to connect.
+    @Test(arguments: [1, 16, 17, 50, 64]) func allViewersMayConnectAtOnceFromOneAddress(limit: Int) {
+        var walk = Walk(limit: limit)
+        var joined: [String] = []
+        for _ in 0..<limit {
+            #expect(walk.come("192.0.2.1") == .free)
+            joined.append(walk.last)
+        }
+        walk.now = walk.now + .milliseconds(1500)
+        // One more throws out none of them.
+        let more = walk.come("192.0.2.1")
+        #expect(more == .none || more == .crowded)
+        for id in joined { walk.places.connect(id) }
+        #expect(walk.come("198.51.100.1") == .none)
     }
 
     /// One network makes nine offers a second for a minute and connects none. Viewers of other networks come and go meanwhile.

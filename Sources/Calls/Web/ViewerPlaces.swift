@@ -21,26 +21,32 @@ struct ViewerPlaces {
         let since: Instant
     }
 
-    /// Viewers of one network that have not connected. Each costs about 0.2 MB.
-    static let mostWaitingOfOneNetwork = 16
-    /// A viewer that takes longer to connect gives way to more newcomers.
+    /// A viewer that takes longer to connect gives way to more newcomers of other networks.
     static let connectingTime = Duration.seconds(3)
+    /// The same for newcomers of its own network. By a relay that is reached by TLS, an honest viewer needs more than `connectingTime`.
+    static let connectingTimeAmongOwn = Duration.seconds(10)
 
+    /// Viewers of one network that have not connected. Each costs about 0.2 MB. All viewers may be behind one address, and all come
+    /// again at once when the sender is started again.
+    let mostWaitingOfOneNetwork: Int
     private let limit: Int
     /// Those who have not connected, the oldest first.
     private var waiting: [Waiting] = []
     private var connected: Set<String> = []
 
     /// - Parameter limit: the most viewers.
-    init(limit: Int) { self.limit = limit }
+    init(limit: Int) {
+        self.limit = limit
+        mostWaitingOfOneNetwork = min(max(16, limit), 64)
+    }
 
     /// What there is for somebody from an address. Where all places are taken, the oldest viewer that waits gives way, of the network that
     /// has the most waiting ones: at once to a network with two fewer or less, and to one with one fewer after `connectingTime`.
     func vacancy(for address: String, now: Instant) -> Vacancy {
         let network = ClientAddress(address).network
         let own = waiting.filter { $0.network == network }
-        if own.count >= Self.mostWaitingOfOneNetwork {
-            return isSlow(own[0], now) ? .insteadOf(own[0].id) : .crowded
+        if own.count >= mostWaitingOfOneNetwork {
+            return now >= own[0].since + Self.connectingTimeAmongOwn ? .insteadOf(own[0].id) : .crowded
         }
         if waiting.count + connected.count < limit { return .free }
         let others = Dictionary(grouping: waiting.filter { $0.network != network }, by: \.network).values

@@ -176,7 +176,9 @@ function pauseAfter({ status, reason, retryAfter, message }) {
   if (status === 429) say(message);
   const backoff = delay * (0.8 + 0.4 * Math.random());
   delay = Math.min(delay * 2, longestDelay);
-  return retryAfter ?? (source === 'stopped' ? longestDelay : backoff);
+  // Pages that were turned away together must not come back together.
+  if (retryAfter) return retryAfter * (1 + Math.random() / 3);
+  return source === 'stopped' ? longestDelay : backoff;
 }
 
 function followTheBrowser() {
