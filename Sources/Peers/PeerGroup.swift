@@ -192,6 +192,8 @@ package final class PeerGroup: MediaSink {
     package var isRelayOnly: Bool { configuration.ice.isRelayOnly }
     /// Whether an offer shall have the sound too.
     package var offersSound: Bool { configuration.offersSound() }
+    /// Local UDP ports, of which each peer needs one; nil for any.
+    package var ports: ClosedRange<UInt16>? { configuration.ice.ports }
     /// Whether peers may be asked to send their voices.
     package var takesVoices: Bool { configuration.voices != nil }
 

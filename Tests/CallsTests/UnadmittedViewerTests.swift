@@ -39,8 +39,10 @@ import WebRTC
     @Test func nobodyIsAskedWhenAllPlacesAreTaken() throws {
         let joined = try web.request("POST", "/whep", [WebFixture.sdp, Self.known], body: WebFixture.offer)
         #expect(joined.status == 201)
-        let response = try knock(by: WebFixture.offer).response()
-        #expect(response.status == 503 && response["oriel-reason"] == "busy")
+        for offer in [WebFixture.offer, "garbage"] {
+            let response = try knock(by: offer).response()
+            #expect(response.status == 503 && response["oriel-reason"] == "busy")
+        }
         #expect(lobby.waiting.isEmpty)
         try wait(until: "it is told") { web.log.all.contains { $0.contains("\"Eve\" from 127.0.0.1 was turned away") } }
     }

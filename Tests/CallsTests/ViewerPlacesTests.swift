@@ -126,6 +126,44 @@ import Time
         #expect(try web.request("DELETE", own[1]).status == 200)
     }
 
+    /// Where each viewer has one of a few ports, the newcomer gets that of the one that gives way.
+    @Test func aPlaceComesWithItsPort() throws {
+        func join(_ web: WebFixture, from network: String) throws -> Int {
+            try web.request("POST", "/whep", [WebFixture.sdp], body: WebFixture.offer, from: network).status
+        }
+        var used: WebFixture?
+        // Until there are two ports that nobody else has.
+        for _ in 0..<20 where used == nil {
+            let port = UInt16.random(in: 20_000..<32_000)
+            let web = try WebFixture(viewerLimit: 50, ports: port...port + 1)
+            let statuses = try (0..<2).map { _ in try join(web, from: "127.0.0.1") }
+            if statuses == [201, 201] { used = web }
+        }
+        let web = try #require(used)
+        #expect(try join(web, from: "127.0.0.1") == 503)
+        #expect(try join(web, from: "127.0.0.2") == 201)
+    }
+
+    @Test func anOfferIsNotReadWhileThereIsNoPlace() throws {
+        let web = try WebFixture(viewerLimit: 1)
+        #expect(try web.join().response.status == 201)
+        let response = try web.request("POST", "/whep", [WebFixture.sdp], body: "rubbish")
+        #expect(response.status == 503 && response["oriel-reason"] == "busy")
+    }
+
+    /// Those who send it pay, and not the network from which the viewer has joined.
+    @Test func nonsenseInFragmentsCountsForItsSender() throws {
+        let web = try WebFixture()
+        let session = try web.join().session
+        func change(from network: String) throws -> Int {
+            try web.request("PATCH", session, [WebFixture.fragment], body: "rubbish", from: network).status
+        }
+        var count = 0
+        while try change(from: "127.0.0.2") == 400, count < 1000 { count += 1 }
+        #expect(ViewerLimits.uselessOfOneNetwork.limit..<1000 ~= count)
+        #expect(try change(from: "127.0.0.1") == 400)
+    }
+
     @Test func nonsenseOfOneNetworkIsReadNoMore() throws {
         let web = try WebFixture()
         func post(_ offer: String, from network: String = "127.0.0.1") throws -> ReceivedResponse {

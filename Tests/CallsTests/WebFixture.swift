@@ -53,6 +53,7 @@ final class WebFixture: Sendable {
         codecs: [VideoCodec] = [.vp8],
         iceServers: [ICEServer] = [],
         isRelayOnly: Bool = false,
+        ports: ClosedRange<UInt16>? = nil,
         limits: HTTPServer.Limits = HTTPServer.Limits(),
         proxies: [AddressRange] = [],
         talkers: FakeTalkers? = nil,
@@ -75,6 +76,7 @@ final class WebFixture: Sendable {
                 },
                 ice: ICEAgent.Configuration(
                     servers: iceServers,
+                    ports: ports,
                     addresses: ["127.0.0.1"],
                     isRelayOnly: isRelayOnly
                 ),

@@ -59,6 +59,9 @@ struct ViewerPlaces {
 
     private func isSlow(_ viewer: Waiting, _ now: Instant) -> Bool { now >= viewer.since + Self.connectingTime }
 
+    /// Whether a viewer that has not connected still has its place.
+    func isWaiting(_ id: String) -> Bool { waiting.contains { $0.id == id } }
+
     /// A viewer has come, and waits until it has connected.
     mutating func take(_ id: String, from address: String, now: Instant) {
         waiting.append(Waiting(id: id, network: ClientAddress(address).network, since: now))

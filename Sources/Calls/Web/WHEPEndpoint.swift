@@ -248,7 +248,7 @@ struct WHEPEndpoint: Sendable {
         if let refusal = call.refusalToRead(from: request.client) { return completion(Self.response(to: refusal)) }
         let fragment = String(decoding: request.body, as: UTF8.self)
         let condition = FragmentCondition(request.headers.first(name: "if-match"))
-        call.trickle(fragment, to: session, condition) { outcome in
+        call.trickle(fragment, to: session, from: request.client, condition) { outcome in
             switch outcome {
             case .unknownViewer: completion(Self.unknown)
             case .malformed(let error): completion(.sentence(.badRequest, "\(error)"))

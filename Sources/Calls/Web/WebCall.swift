@@ -34,6 +34,17 @@ package final class WebCall: Sendable {
         var canSpeak: Bool { negotiation.agreement.sound?.isReceived ?? false }
     }
 
+    /// A viewer that has a place and no peer yet.
+    private struct Newcomer: Sendable {
+        let id: String
+        let address: String
+        let name: String
+        let key: String?
+        let negotiation: Negotiation
+        let trickles: Bool
+        let completion: @Sendable (Result<Admission, Refusal>) -> Void
+    }
+
     private struct State: ~Copyable {
         /// Viewers by the names of their sessions.
         var sessions: [String: Session] = [:]
@@ -63,6 +74,7 @@ package final class WebCall: Sendable {
     /// - Parameters:
     ///   - peers: the group that viewers join; close it to end the call.
     ///   - codecs: in groups; of each group, a viewer gets the first that it takes.
+    ///   - viewerLimit: the most viewers; there are fewer places if the group has fewer ports.
     ///   - talk: decides who may speak; nil where nobody is heard.
     ///   - report: gets the events, on the network thread.
     package init(
@@ -74,6 +86,7 @@ package final class WebCall: Sendable {
     ) {
         self.peers = peers
         self.codecs = codecs
+        let viewerLimit = min(viewerLimit, peers.ports?.count ?? viewerLimit)
         self.viewerLimit = viewerLimit
         self.talk = talk
         self.report = report
@@ -96,13 +109,23 @@ package final class WebCall: Sendable {
         trickles: Bool = false,
         completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) {
-        let isOpen = peers.perform { [self] loop in
+        perform(orRefuse: completion) { [self] loop throws(Refusal) in
             do throws(Refusal) {
                 try admit(offer, from: address, name, key, trickles: trickles, in: loop, completion)
             } catch {
                 if case .full = error { tell(error, from: address, name, at: loop.now) }
-                completion(.failure(error))
+                throw error
             }
+        }
+    }
+
+    /// Does a task in the next round of the network thread. If that is impossible, or the task throws, the completion gets why.
+    private func perform(
+        orRefuse completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void,
+        _ task: @escaping @Sendable (PeerLoop) throws(Refusal) -> Void
+    ) {
+        let isOpen = peers.perform { loop in
+            do throws(Refusal) { try task(loop) } catch { completion(.failure(error)) }
         }
         if !isOpen { completion(.failure(.closed)) }
     }
@@ -121,30 +144,53 @@ package final class WebCall: Sendable {
         in loop: PeerLoop,
         _ completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) throws(Refusal) {
-        let negotiation = try negotiate(offer, from: address, at: loop.now)
+        // While there is no place, offers are not read.
         let vacancy = try vacancy(for: address, at: loop.now)
+        let negotiation = try negotiate(offer, from: address, at: loop.now)
         guard state.withLock({ $0.limits.mayStart(address, now: loop.now) }) else { throw .tooMany }
         var random = SystemRandomNumberGenerator()
-        let id = randomName(digits: 32, using: &random)
-        let peer = loop.add(negotiation.agreement, of: "web", from: address, trickles: trickles) { [self] signal in
-            take(signal, of: id)
-        }
-        guard let peer else { throw .noTransport }
-        if case .insteadOf(let other) = vacancy { end(other, in: loop) }
-        let remote = negotiation.agreement.remote
-        let session = Session(
-            viewer: Viewer(number: peer.number, address: address, name: name),
+        let newcomer = Newcomer(
+            id: randomName(digits: 32, using: &random),
+            address: address,
+            name: name,
             key: key,
             negotiation: negotiation,
-            credentials: remote.credentials,
-            completion: completion,
-            trickles: trickles
+            trickles: trickles,
+            completion: completion
         )
-        state.withLock { state in
-            state.sessions[id] = session
-            state.places.take(id, from: address, now: loop.now)
+        state.withLock { $0.places.take(newcomer.id, from: address, now: loop.now) }
+        guard case .insteadOf(let other) = vacancy else { return try add(newcomer, in: loop) }
+        end(other, in: loop)
+        // The port of the other one is free in the next round, and perhaps no other port.
+        perform(orRefuse: completion) { [self] loop throws(Refusal) in try add(newcomer, in: loop) }
+    }
+
+    private func add(_ newcomer: Newcomer, in loop: PeerLoop) throws(Refusal) {
+        let (id, negotiation) = (newcomer.id, newcomer.negotiation)
+        guard state.withLock({ $0.places.isWaiting(id) }) else { throw .full(limit: viewerLimit) }
+        let peer = loop.add(
+            negotiation.agreement,
+            of: "web",
+            from: newcomer.address,
+            trickles: newcomer.trickles
+        ) { [self] signal in
+            take(signal, of: id)
         }
-        if let key, session.canSpeak { talk?.identify(peer.number, key) }
+        guard let peer else {
+            state.withLock { $0.places.leave(id) }
+            throw .noTransport
+        }
+        let remote = negotiation.agreement.remote
+        let session = Session(
+            viewer: Viewer(number: peer.number, address: newcomer.address, name: newcomer.name),
+            key: newcomer.key,
+            negotiation: negotiation,
+            credentials: remote.credentials,
+            completion: newcomer.completion,
+            trickles: newcomer.trickles
+        )
+        state.withLock { $0.sessions[id] = session }
+        if let key = session.key, session.canSpeak { talk?.identify(peer.number, key) }
         add(remote.candidates, to: peer, of: id, at: loop.now)
     }
 
@@ -178,8 +224,8 @@ package final class WebCall: Sendable {
     func refusal(of offer: String, from address: String, name: String) -> Refusal? {
         let now: Instant = MonotonicClock.now()
         do throws(Refusal) {
-            _ = try negotiate(offer, from: address, at: now)
             _ = try vacancy(for: address, at: now)
+            _ = try negotiate(offer, from: address, at: now)
             return nil
         } catch {
             if case .full = error {
@@ -281,14 +327,18 @@ package final class WebCall: Sendable {
     // MARK: - Changing
 
     /// Takes a fragment with candidates or new credentials. The completion is called once, on any thread.
+    ///
+    /// - Parameter address: where the fragment came from, perhaps not the address from which the viewer joined.
     package func trickle(
         _ fragment: String,
         to id: String,
+        from address: String,
         _ condition: FragmentCondition,
         completion: @escaping @Sendable (TrickleOutcome) -> Void
     ) {
         let isOpen = peers.perform { [self] loop in
-            if let outcome = change(id, by: fragment, condition, in: loop, orLater: completion) { completion(outcome) }
+            let outcome = change(id, by: fragment, from: address, condition, in: loop, orLater: completion)
+            if let outcome { completion(outcome) }
         }
         if !isOpen { completion(.unknownViewer) }
     }
@@ -297,6 +347,7 @@ package final class WebCall: Sendable {
     private func change(
         _ id: String,
         by text: String,
+        from address: String,
         _ condition: FragmentCondition,
         in loop: PeerLoop,
         orLater completion: @escaping @Sendable (TrickleOutcome) -> Void
@@ -308,7 +359,7 @@ package final class WebCall: Sendable {
         do throws(MalformedSDP) {
             fragment = try TrickleFragment(parsing: text, mids: session.negotiation.bundledMids)
         } catch {
-            state.withLock { $0.limits.noteUseless(session.viewer.address, now: loop.now) }
+            state.withLock { $0.limits.noteUseless(address, now: loop.now) }
             return .malformed(error)
         }
         let isRestart = fragment.credentials.map { $0 != session.credentials } ?? false
