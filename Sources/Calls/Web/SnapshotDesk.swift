@@ -40,27 +40,54 @@ extension WebService {
 
 /// Makes snapshots on a thread of its own, one at a time. A snapshot answers all requests that wait for it, and those that
 /// come soon after it unless it is beyond the broadcast's horizon by then.
+///
+/// Those who read slowly keep old snapshots, of several megabytes each. While there are too many, no other is made, and the oldest
+/// is soon sent no further.
 final class SnapshotDesk: Sendable {
-    typealias Snapshot = Result<WebService.Snapshot, WebService.SnapshotFailure>
+    /// A snapshot that is kept as long as it is sent to somebody.
+    final class Made: Sendable {
+        let picture: WebService.Snapshot
+        fileprivate let madeAt: Instant
+        fileprivate let isGivenUp = Atomic(false)
+
+        fileprivate init(_ picture: WebService.Snapshot) { (self.picture, madeAt) = (picture, MonotonicClock.now()) }
+    }
+
+    typealias Snapshot = Result<Made, WebService.SnapshotFailure>
     typealias Completion = @Sendable (Snapshot) -> Void
+
+    private struct Reference {
+        weak var made: Made?
+    }
 
     private struct State {
         var waiting: [Completion] = []
-        var latest: (snapshot: WebService.Snapshot, madeAt: Instant)?
+        var latest: Made?
+        /// All that somebody may have, the oldest first.
+        var made: [Reference] = []
     }
+
+    /// The most snapshots that are kept, with the latest.
+    static let mostKept = 4
 
     /// The most snapshots that are made for one request: each may be beyond the horizon when it is made, as the broadcast may be
     /// paused meanwhile.
     private static let mostTries = 3
     /// How long a snapshot answers further requests.
-    private static let freshness = Duration.seconds(1)
+    private let freshness: Duration
+    /// How long a snapshot is sent at the least, where others want a new one.
+    private let sendingTime: Duration
 
     private let source: WebService.SnapshotSource
     private let state = Mutex(State())
     private let thread = NIOThreadPool(numberOfThreads: 1)
 
-    init(_ source: WebService.SnapshotSource) {
-        self.source = source
+    init(
+        _ source: WebService.SnapshotSource,
+        freshness: Duration = .seconds(1),
+        sendingTime: Duration = .seconds(10)
+    ) {
+        (self.source, self.freshness, self.sendingTime) = (source, freshness, sendingTime)
         thread.start()
     }
 
@@ -79,21 +106,42 @@ final class SnapshotDesk: Sendable {
     private func snapshot() -> Snapshot {
         let now: Instant = MonotonicClock.now()
         let latest = state.withLock { $0.latest }
-        if let latest, isInSight(latest.snapshot), now - latest.madeAt < Self.freshness {
-            return .success(latest.snapshot)
+        if let latest, isInSight(latest), now - latest.madeAt < freshness || !hasRoom(at: now) {
+            return .success(latest)
         }
+        guard hasRoom(at: now) else { return .failure(.init("too many snapshots are on their way: try again")) }
         for _ in 0..<Self.mostTries {
-            let snapshot = source.picture()
-            guard case .success(let made) = snapshot else { return snapshot }
-            guard isInSight(made) else { continue }
-            state.withLock { $0.latest = (made, MonotonicClock.now()) }
-            return snapshot
+            switch source.picture() {
+            case .failure(let failure): return .failure(failure)
+            case .success(let picture):
+                let made = Made(picture)
+                guard isInSight(made) else { continue }
+                state.withLock { state in
+                    state.latest = made
+                    state.made.append(Reference(made: made))
+                }
+                return .success(made)
+            }
         }
         return .failure(.init("there is no picture yet: try again"))
     }
 
-    /// Whether a snapshot may still be seen.
-    func isInSight(_ snapshot: WebService.Snapshot) -> Bool { source.horizon().map { snapshot.takenAt >= $0 } ?? true }
+    /// Whether one more snapshot may be kept. If not, the oldest is given up once it was sent for long enough.
+    private func hasRoom(at now: Instant) -> Bool {
+        state.withLock { state in
+            state.made.removeAll { $0.made == nil }
+            if state.made.count < Self.mostKept { return true }
+            if let oldest = state.made.first?.made, now - oldest.madeAt >= sendingTime {
+                oldest.isGivenUp.store(true, ordering: .relaxed)
+            }
+            return false
+        }
+    }
+
+    /// Whether a snapshot may still be sent.
+    func isInSight(_ made: Made) -> Bool {
+        !made.isGivenUp.load(ordering: .relaxed) && source.horizon().map { made.picture.takenAt >= $0 } ?? true
+    }
 
     private func finish(_ snapshot: Snapshot) {
         let waiting = state.withLock { state in

@@ -191,7 +191,7 @@ package final class WebService: Sendable {
         snapshots.take { [snapshots] snapshot in
             switch snapshot {
             case .success(let snapshot):
-                var response = HTTPResponse(.ok, ["Content-Type": "image/png"], body: snapshot.png)
+                var response = HTTPResponse(.ok, ["Content-Type": "image/png"], body: snapshot.picture.png)
                 response.isBodyShared = true
                 response.isInSight = { snapshots.isInSight(snapshot) }
                 completion(response)
