@@ -23,8 +23,12 @@ package struct EngineLimits: Sendable {
     package var quietPackets = Rate(burst: 16, perSecond: 2)
     /// All other packets of a network's sessions together.
     package var packetsOfNetwork = Rate(burst: 4000, perSecond: 2000)
-    /// GETs of a network that are held at once, at least 1. For one more, the one that has been held longest is answered.
+    /// GETs of a network that are held at once, at least 1. For one more, the one that has been held longest is answered, after
+    /// `leastHold` at the soonest.
     package var heldGets: Int
+    /// How long a GET is held that nothing else answers. Honest clients ask again at once: without it, more of them than `heldGets`
+    /// would have the server answer them without end.
+    static let leastHold = Duration.seconds(1)
     /// Bytes kept for all sessions together: those that wait for a client's next request, and packets that lack a part.
     package var keptBytes = 4_000_000
 

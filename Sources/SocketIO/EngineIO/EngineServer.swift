@@ -68,6 +68,8 @@ package struct EngineServer: Sendable {
     var sessions = EngineSessions()
     var networks: NetworkUse
     private var gets = HeldGets()
+    /// Networks of which too many GETs are held, none of them for long enough, and when the oldest is.
+    private var crowded: [String: Instant] = [:]
     /// Which session a WebSocket belongs to.
     private var sockets: [UInt64: String] = [:]
     private var outputs: [Output] = []
@@ -85,7 +87,10 @@ package struct EngineServer: Sendable {
     package var sessionCount: Int { sessions.count }
 
     /// When `tick` may have something to do; nil while there is no session.
-    package var nextDeadline: Instant? { sessions.nextDeadline }
+    package var nextDeadline: Instant? {
+        guard let due = crowded.values.min() else { return sessions.nextDeadline }
+        return min(due, sessions.nextDeadline ?? due)
+    }
 
     package mutating func takeOutputs() -> [Output] {
         defer { outputs = [] }
@@ -104,7 +109,7 @@ package struct EngineServer: Sendable {
                 return act(.refuse(request: request, .tooManySessions))
             }
             let sid = makeSID()
-            gets.add(request, of: sid, from: query.network)
+            gets.add(request, of: sid, from: query.network, now: now)
             let session = EngineSession(sid: sid, settings: settings, poll: request, now: now)
             return open(session, from: query.network, now: now)
         }
@@ -112,13 +117,22 @@ package struct EngineServer: Sendable {
             return act(.refuse(request: request, .badRequest))
         }
         if method == .get {
-            gets.add(request, of: sid, from: query.network)
+            gets.add(request, of: sid, from: query.network, now: now)
             change(sid) { $0.poll(request) }
-            if gets.count(of: query.network) > limits.heldGets, let oldest = gets.oldestSID(of: query.network) {
-                change(oldest) { $0.releasePoll() }
-            }
+            releaseGets(of: query.network, now: now)
         } else {
             receive(body, postedTo: sid, request: request, now: now)
+        }
+    }
+
+    /// Answers the oldest GETs of a network that has too many. Their clients ask again at once.
+    private mutating func releaseGets(of network: String, now: Instant) {
+        crowded[network] = nil
+        for _ in 0..<max(gets.count(of: network) - limits.heldGets, 0) {
+            guard let oldest = gets.oldest(of: network) else { return }
+            let due = oldest.since + EngineLimits.leastHold
+            guard due <= now else { return crowded[network] = due }
+            change(oldest.sid) { $0.releasePoll() }
         }
     }
 
@@ -195,6 +209,7 @@ package struct EngineServer: Sendable {
     }
 
     package mutating func tick(now: Instant) {
+        for (network, due) in crowded where due <= now { releaseGets(of: network, now: now) }
         while let sid = sessions.takeDue(now: now) {
             change(sid) { $0.tick(now: now) }
             sessions.setTimer(of: sid)

@@ -1,10 +1,12 @@
 import DequeModule
+import Time
 
 /// The GETs that a server holds until there is something to tell, and in which order those of each network came.
 struct HeldGets: Sendable {
     private struct Owner: Sendable {
         var sid: String
         var network: String
+        var since: Instant
     }
 
     private struct Line: Sendable {
@@ -22,8 +24,8 @@ struct HeldGets: Sendable {
     /// How many GETs of a network are held.
     func count(of network: String) -> Int { lines[network]?.count ?? 0 }
 
-    mutating func add(_ request: UInt64, of sid: String, from network: String) {
-        owners[request] = Owner(sid: sid, network: network)
+    mutating func add(_ request: UInt64, of sid: String, from network: String, now: Instant) {
+        owners[request] = Owner(sid: sid, network: network, since: now)
         lines[network, default: Line()].count += 1
         lines[network]?.requests.append(request)
     }
@@ -40,10 +42,10 @@ struct HeldGets: Sendable {
         }
     }
 
-    /// The session of the GET of a network that has been held longest.
-    mutating func oldestSID(of network: String) -> String? {
+    /// The session of the GET of a network that has been held longest, and when that came.
+    mutating func oldest(of network: String) -> (sid: String, since: Instant)? {
         while let first = lines[network]?.requests.first {
-            if let owner = owners[first] { return owner.sid }
+            if let owner = owners[first] { return (owner.sid, owner.since) }
             lines[network]?.requests.removeFirst()
         }
         return nil
