@@ -71,7 +71,10 @@ import Testing
     /// Of a body that a client has for itself all counts, and of one that others have too only what is on its way.
     @Test func aSlowReaderMakesRoomForAnother() throws {
         let size = 8 << 20
-        let web = try HTTPFixture(limits: HTTPServer.Limits(unread: 12 << 20), large: size)
+        let web = try HTTPFixture(
+            limits: HTTPServer.Limits(requestTimeout: .seconds(300), unread: 12 << 20),
+            large: size
+        )
         func ask(_ path: String, from network: String) throws -> HTTPClient {
             let client = try web.connect(from: network)
             client.send("GET \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
