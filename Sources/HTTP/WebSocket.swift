@@ -1,5 +1,6 @@
 import NIOCore
 import NIOWebSocket
+import Time
 
 /// What a WebSocket carries (RFC 6455 §5.6): text in UTF-8, or bytes.
 package enum WebSocketMessage: Sendable, Equatable {
@@ -71,6 +72,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private let isClient: Bool
     private let messageLimit: Int
     private let share: ClientMemory.Share?
+    private let intake: WebSocketIntake?
+    private var budget = FrameBudget()
     private var state = State.open
     private var message: (opcode: WebSocketOpcode, bytes: [UInt8])?
     /// Bytes that were written and have not left.
@@ -84,9 +87,18 @@ final class WebSocketHandler: ChannelDuplexHandler {
     /// - Parameters:
     ///   - isClient: whether its frames are masked (§5.3).
     ///   - messageLimit: bytes of a message that comes.
-    ///   - share: of the memory of a server's clients, for what waits for this one; nil at a client's end.
-    init(_ owner: WebSocketOwner, isClient: Bool, messageLimit: Int, _ share: ClientMemory.Share? = nil) {
-        (self.owner, self.isClient, self.messageLimit, self.share) = (owner, isClient, messageLimit, share)
+    ///   - share: of the memory of a server's clients, for what waits for this one, and messages that have not come whole; nil at a
+    ///     client's end.
+    ///   - intake: is told of the frames that have come whole.
+    init(
+        _ owner: WebSocketOwner,
+        isClient: Bool,
+        messageLimit: Int,
+        _ share: ClientMemory.Share? = nil,
+        _ intake: WebSocketIntake? = nil
+    ) {
+        (self.owner, self.isClient, self.messageLimit) = (owner, isClient, messageLimit)
+        (self.share, self.intake) = (share, intake)
     }
 
     func handlerAdded(context: ChannelHandlerContext) { owner.opened(WebSocket(context.channel)) }
@@ -114,6 +126,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var frame = unwrapInboundIn(data)
+        intake?.note(frame)
+        guard isInBudget() else { return close(with: .policyViolation, context) }
         guard isInLimit(frame) else { return cut(context) }
         // A server takes masked frames only, and a client the others (§5.1).
         guard (frame.maskKey == nil) == isClient, !frame.rsv1, !frame.rsv2, !frame.rsv3 else {
@@ -133,6 +147,12 @@ final class WebSocketHandler: ChannelDuplexHandler {
         }
     }
 
+    /// Whether a server takes one more frame now.
+    private func isInBudget() -> Bool {
+        guard !isClient, case .open = state else { return true }
+        return budget.take(now: Instant(nanoseconds: NIODeadline.now().uptimeNanoseconds))
+    }
+
     /// After its close frame, this end waits for that of the other end, and not for all that may come before.
     private func isInLimit(_ frame: WebSocketFrame) -> Bool {
         if case .open = state { return true }
@@ -146,11 +166,15 @@ final class WebSocketHandler: ChannelDuplexHandler {
         guard isContinuation == (message != nil) else { return close(with: .protocolError, context) }
         var (opcode, bytes) = message ?? (frame.opcode, [])
         message = nil
+        if !bytes.isEmpty { share?.remove(bytes.count) }
         guard bytes.count + frame.data.readableBytes <= messageLimit else {
             return close(with: .messageTooLarge, context)
         }
         bytes.append(contentsOf: frame.data.readableBytesView)
-        guard frame.fin else { return message = (opcode, bytes) }
+        guard frame.fin else {
+            guard share?.add(bytes.count) ?? true else { return }
+            return message = (opcode, bytes)
+        }
         if opcode == .binary { return owner.received(.binary(bytes)) }
         guard String(validating: bytes, as: UTF8.self) != nil else {
             return close(with: .dataInconsistentWithMessage, context)

@@ -37,8 +37,18 @@ func socketUpgrade(
                 guard let (owner, client) = taken.value else { throw ChannelError.inappropriateOperationForState }
                 let share = memory.open(for: client, on: channel)
                 channel.closeFuture.whenComplete { _ in share.close() }
-                let handler = WebSocketHandler(owner, isClient: false, messageLimit: limits.bodySize, share)
-                try channel.pipeline.syncOperations.addHandler(handler)
+                let intake = WebSocketIntake(share)
+                let pipeline = channel.pipeline.syncOperations
+                let decoder = try pipeline.handler(type: ByteToMessageHandler<WebSocketFrameDecoder>.self)
+                try pipeline.addHandler(intake, position: .before(decoder))
+                let handler = WebSocketHandler(
+                    owner,
+                    isClient: false,
+                    messageLimit: limits.bodySize,
+                    share,
+                    intake
+                )
+                try pipeline.addHandler(handler)
             }
         }
     )

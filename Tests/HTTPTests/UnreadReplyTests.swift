@@ -33,52 +33,32 @@ import Testing
         }
     }
 
-    /// A frame with a mask of zeros, or without one.
-    private func frame(_ opcode: UInt8, _ payload: [UInt8], isMasked: Bool) -> [UInt8] {
-        [opcode | 0x80, UInt8(payload.count) | (isMasked ? 0x80 : 0)] + (isMasked ? [0, 0, 0, 0] : []) + payload
+    /// A frame of a server.
+    private func frame(_ opcode: UInt8, _ payload: [UInt8]) -> [UInt8] {
+        [opcode | 0x80, UInt8(payload.count)] + payload
     }
 
-    /// Sends pings to the other end of an open WebSocket without reading, and reads at last. What comes then is what the other end
-    /// and the kernels have held; the newest ping is answered.
-    private func flood(_ peer: HTTPClient, _ sockets: Sockets, isMasked: Bool) throws {
-        let ping = frame(9, [UInt8](repeating: 1, count: 125), isMasked: isMasked)
+    /// Sends pings to a client at the other end of an open WebSocket without reading, and reads at last. What comes then is what the
+    /// client and the kernels have held; the newest ping is answered.
+    private func flood(_ peer: HTTPClient, _ sockets: Sockets) throws {
+        let ping = frame(9, [UInt8](repeating: 1, count: 125))
         let many = [UInt8]([[UInt8]](repeating: ping, count: 1000).joined())
         for _ in 0..<Self.pingCount / 1000 { peer.send(many) }
         let newest = Array("newest".utf8)
-        peer.send(frame(9, newest, isMasked: isMasked))
-        peer.send(frame(1, Array("end".utf8), isMasked: isMasked))
+        peer.send(frame(9, newest))
+        peer.send(frame(1, Array("end".utf8)))
         try wait(until: "the other end has read them all") { sockets.received.withLock { $0 == 1 } }
         var pongs: [[UInt8]] = []
         var isOver = false
         var size = 0
         while !isOver || pongs.last != newest {
             let head = try peer.read(2)
-            let isFromClient = head[1] & 0x80 != 0
-            let mask = isFromClient ? try peer.read(4) : [0, 0, 0, 0]
+            let mask = try peer.read(4)
             let payload = try peer.read(Int(head[1] & 0x7F)).enumerated().map { $1 ^ mask[$0 % 4] }
             size += 2 + payload.count
             if head[0] == 0x8A { pongs.append(payload) } else { isOver = true }
         }
         #expect(size < Self.kernelSize, "\(pongs.count) pings were answered")
-    }
-
-    @Test func pingsToAServerThatReadsAlone() throws {
-        let sockets = Sockets()
-        let server = HTTPServer()
-        defer { server.close() }
-        let listener = try server.listen(
-            on: ListenAddress(host: "127.0.0.1", port: 0),
-            takeSocket: { _ in sockets.owner },
-            respond: { $1(.sentence(.notFound, "nothing")) }
-        )
-        defer { listener.close() }
-        let peer = try HTTPClient(port: listener.port)
-        peer.send(
-            "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-                + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-        )
-        _ = try peer.rest(through: "\r\n\r\n")
-        try flood(peer, sockets, isMasked: true)
     }
 
     @Test func pingsToAClient() throws {
@@ -104,7 +84,7 @@ import Testing
                 + String(decoding: accept.prefix(28), as: UTF8.self) + "\r\n\r\n"
         )
         try wait(until: "it is open") { sockets.all.withLock { !$0.isEmpty } }
-        try flood(peer, sockets, isMasked: false)
+        try flood(peer, sockets)
     }
 
     /// Requests that come without waiting for their responses, which have no body.
