@@ -2,7 +2,7 @@ import NIOCore
 import Synchronization
 
 /// Counts what waits in this process until clients read it, over all connections of a server: each may leave little unread, and all
-/// together much.
+/// together much. What has come of a message that is not whole counts too.
 ///
 /// Beyond the limit the slowest connection is cut, until the rest is within it: of the network for whose clients most waits, the
 /// connection for which most does; among equals, the one that has read nothing for the longest time.

@@ -44,7 +44,8 @@ package final class HTTPServer: Sendable {
         package var bodySize: Int
         /// How long a client may take for a request, be silent between two, and take nothing of a response.
         package var requestTimeout: Duration
-        /// Bytes that wait until clients read them, of all together. Beyond that the slowest lose their connections.
+        /// Bytes that wait until clients read them, and of messages of WebSockets that have not come whole, of all clients together.
+        /// Beyond that the slowest lose their connections.
         package var unread: Int
 
         package init(

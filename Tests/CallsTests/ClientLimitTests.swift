@@ -41,6 +41,11 @@ import Testing
         #expect(web.peers.statuses.map(\.address) == ["203.0.113.7"])
     }
 
+    @Test(arguments: [(1, 4 << 20), (50, 4 << 20), (64, 4 << 20), (1000, 1000 << 16)])
+    func memoryForSlowReadersGrowsWithTheViewers(viewers: Int, unread: Int) {
+        #expect(HTTPServer.Limits(files: 1024, viewers: viewers).unread == unread)
+    }
+
     @Test(arguments: [
         (1024, 50, 496, 100), (1024, 1000, 64, 2000), (65536, 50, 4096, 100), (65536, 1000, 4096, 2000),
         (256, 1, 120, 64), (16, 1, 64, 64),

@@ -82,7 +82,9 @@ struct Rooms: ParsableCommand {
         return HTTPServer.Limits(
             connections: connections,
             connectionsOfOneNetwork: connections,
-            bodySize: 128 * 1024
+            bodySize: 128 * 1024,
+            // Messages of any client that have not come whole count too.
+            unread: 6 << 20
         )
     }
 }
