@@ -1,0 +1,95 @@
+import HTTP
+import Time
+import WebRTC
+
+/// The viewers of a web call by the names of their sessions, with their places, limits and ends. Sans-IO.
+struct ViewerSessions: ~Copyable {
+    /// How many viewers are told why their sessions ended.
+    private static let endedLimit = 64
+
+    var sessions: [String: ViewerSession] = [:]
+    var places: ViewerPlaces
+    var limits: ViewerLimits
+    var toldRefusals = NetworkAllowance.ofToldRefusals
+    /// The sessions that ended last without their viewers' doing, in order.
+    private var ended: [(id: String, reason: EndReason)] = []
+
+    /// - Parameter viewerLimit: the most viewers.
+    init(viewerLimit: Int) {
+        places = ViewerPlaces(limit: viewerLimit)
+        limits = ViewerLimits(viewerLimit: viewerLimit)
+    }
+
+    /// - Parameter number: the peer's.
+    func session(ofPeer number: Int) -> ViewerSession? { sessions.values.first { $0.viewer.number == number } }
+
+    /// Returns how many of a viewer's candidates may be tried.
+    mutating func admit(_ candidateCount: Int, of id: String, now: Instant) -> Int {
+        guard let session = sessions[id] else { return 0 }
+        let count = min(candidateCount, ViewerLimits.candidatesOfOneViewer - session.candidateCount)
+        let admitted = limits.admit(count, of: session.viewer.address, now: now)
+        sessions[id]?.candidateCount += admitted
+        return admitted
+    }
+
+    /// Notes that a viewer is being answered.
+    ///
+    /// - Parameter isTrickling: whether further candidates may be found.
+    /// - Returns: the session with its completion, which is given once; nil if there is none.
+    mutating func answer(_ id: String, isTrickling: Bool) -> ViewerSession? {
+        guard let session = sessions[id] else { return nil }
+        sessions[id]?.completion = nil
+        if session.trickles { sessions[id]?.late = LateCandidates(isComplete: !isTrickling) }
+        return session
+    }
+
+    mutating func connect(_ id: String) -> ViewerSession? {
+        if sessions[id] != nil { places.connect(id) }
+        return sessions[id]
+    }
+
+    // MARK: - Ends
+
+    /// Gives away the place of a viewer that has not connected.
+    ///
+    /// - Returns: the number of its peer, which is to be closed; nil if it has none.
+    mutating func giveAway(_ id: String) -> Int? {
+        places.leave(id)
+        sessions[id]?.reason = .busy
+        return sessions[id]?.viewer.number
+    }
+
+    /// Sends a viewer away, with all sessions of its key.
+    ///
+    /// - Parameter number: the peer's.
+    /// - Returns: the numbers of the peers, which are to be closed.
+    mutating func kick(_ number: Int) -> [Int] {
+        guard let kicked = session(ofPeer: number) else { return [] }
+        let ids = sessions.filter { _, session in
+            session.viewer.number == number || session.key != nil && session.key == kicked.key
+        }.keys
+        return ids.compactMap { id in
+            sessions[id]?.reason = .kicked
+            return sessions[id]?.viewer.number
+        }
+    }
+
+    /// Forgets a session whose peer has ended. At no instant is it unknown while its viewer does not know why.
+    ///
+    /// - Parameter end: the peer's.
+    mutating func remove(_ id: String, after end: PeerSession.End) -> (session: ViewerSession, reason: EndReason)? {
+        guard let session = sessions.removeValue(forKey: id) else { return nil }
+        places.leave(id)
+        let reason = session.reason ?? EndReason(end)
+        if reason != .hungUp { note(reason, forEndOf: id) }
+        return (session, reason)
+    }
+
+    mutating func note(_ reason: EndReason, forEndOf id: String) {
+        ended.append((id, reason))
+        ended.removeFirst(max(0, ended.count - Self.endedLimit))
+    }
+
+    /// Why a session ended lately without its viewer's doing, or is about to; nil if it did not.
+    func reasonForEnd(of id: String) -> EndReason? { sessions[id]?.reason ?? ended.first { $0.id == id }?.reason }
+}

@@ -1,0 +1,163 @@
+import Peers
+import Posix
+import RTP
+import Synchronization
+import Time
+import WebRTC
+
+/// How viewers come in: offers, places and limits.
+extension WebCall {
+    /// A viewer that has a place and no peer yet.
+    private struct Newcomer: Sendable {
+        let id: String
+        let address: String
+        let name: String
+        let key: String?
+        let negotiation: Negotiation
+        let trickles: Bool
+        let completion: @Sendable (Result<Admission, Refusal>) -> Void
+    }
+
+    /// Answers an offer, or refuses. The completion is called once, on any thread.
+    ///
+    /// - Parameters:
+    ///   - name: what the viewer says of itself; may be empty.
+    ///   - key: by what it is known again, as `Visitor.key`; nil for nothing.
+    ///   - trickles: whether it asks for candidates that are found after the answer.
+    package func join(
+        offer: String,
+        from address: String,
+        name: String = "",
+        key: String? = nil,
+        trickles: Bool = false,
+        completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
+    ) {
+        perform(orRefuse: completion) { [self] loop throws(Refusal) in
+            do throws(Refusal) {
+                try admit(offer, from: address, name, key, trickles: trickles, in: loop, completion)
+            } catch {
+                if case .full = error { tell(error, from: address, name, at: loop.now) }
+                throw error
+            }
+        }
+    }
+
+    private func admit(
+        _ offer: String,
+        from address: String,
+        _ name: String,
+        _ key: String?,
+        trickles: Bool,
+        in loop: PeerLoop,
+        _ completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
+    ) throws(Refusal) {
+        // While there is no place, offers are not read.
+        let vacancy = try vacancy(for: address, at: loop.now)
+        let negotiation = try negotiate(offer, from: address, at: loop.now)
+        guard state.withLock({ $0.limits.mayStart(address, now: loop.now) }) else { throw .tooMany }
+        var random = SystemRandomNumberGenerator()
+        let newcomer = Newcomer(
+            id: randomName(digits: 32, using: &random),
+            address: address,
+            name: name,
+            key: key,
+            negotiation: negotiation,
+            trickles: trickles,
+            completion: completion
+        )
+        state.withLock { $0.places.take(newcomer.id, from: address, now: loop.now) }
+        guard case .insteadOf(let other) = vacancy else { return try add(newcomer, in: loop) }
+        end(other, in: loop)
+        // The port of the other one is free in the next round, and perhaps no other port.
+        perform(orRefuse: completion) { [self] loop throws(Refusal) in try add(newcomer, in: loop) }
+    }
+
+    private func add(_ newcomer: Newcomer, in loop: PeerLoop) throws(Refusal) {
+        let (id, negotiation) = (newcomer.id, newcomer.negotiation)
+        guard state.withLock({ $0.places.isWaiting(id) }) else { throw .full(limit: viewerLimit) }
+        let peer = loop.add(
+            negotiation.agreement,
+            of: "web",
+            from: newcomer.address,
+            trickles: newcomer.trickles
+        ) { [self] signal in
+            take(signal, of: id)
+        }
+        guard let peer else {
+            state.withLock { $0.places.leave(id) }
+            throw .noTransport
+        }
+        let remote = negotiation.agreement.remote
+        let session = ViewerSession(
+            viewer: Viewer(number: peer.number, address: newcomer.address, name: newcomer.name),
+            key: newcomer.key,
+            negotiation: negotiation,
+            credentials: remote.credentials,
+            completion: newcomer.completion,
+            trickles: newcomer.trickles
+        )
+        state.withLock { $0.sessions[id] = session }
+        if let key = session.key, session.canSpeak { talk?.identify(peer.number, key) }
+        add(remote.candidates, to: peer, of: id, at: loop.now)
+    }
+
+    /// The place that somebody gets who comes now.
+    private func vacancy(for address: String, at now: Instant) throws(Refusal) -> ViewerPlaces.Vacancy {
+        let vacancy = state.withLock { $0.places.vacancy(for: address, now: now) }
+        switch vacancy {
+        case .free, .insteadOf: return vacancy
+        case .none: throw .full(limit: viewerLimit)
+        case .crowded: throw .tooMany
+        }
+    }
+
+    /// Ends the session of a viewer that has not connected, as its place is another one's.
+    private func end(_ id: String, in loop: PeerLoop) {
+        let number = state.withLock { $0.giveAway(id) }
+        if let peer = number.flatMap({ loop.peer($0) }) { loop.close(peer, .closed) }
+    }
+
+    /// Why nothing is read that comes from an address; nil if it is.
+    func refusalToRead(from address: String) -> Refusal? {
+        let now: Instant = MonotonicClock.now()
+        return state.withLock { $0.limits.waitToBeRead(address, now: now) }.map { .unread(retryAfter: $0) }
+    }
+
+    /// Why an offer would be refused now, as far as that shows without a peer; nil if it would not. Nobody needs to be asked about it.
+    func refusal(of offer: String, from address: String, name: String) -> Refusal? {
+        let now: Instant = MonotonicClock.now()
+        do throws(Refusal) {
+            _ = try vacancy(for: address, at: now)
+            _ = try negotiate(offer, from: address, at: now)
+            return nil
+        } catch {
+            if case .full = error {
+                _ = peers.perform { [self] loop in tell(error, from: address, name, at: loop.now) }
+            }
+            return error
+        }
+    }
+
+    private func negotiate(_ offer: String, from address: String, at now: Instant) throws(Refusal) -> Negotiation {
+        do throws(Refusal) { return try negotiate(offer) } catch {
+            state.withLock { $0.limits.noteUseless(address, now: now) }
+            throw error
+        }
+    }
+
+    private func negotiate(_ offer: String) throws(Refusal) -> Negotiation {
+        let description: SessionDescription
+        do throws(MalformedSDP) { description = try SessionDescription(parsing: offer) } catch {
+            throw .malformed(error)
+        }
+        do throws(UnacceptableOffer) {
+            return try Negotiation(
+                offer: description,
+                codecs: codecs,
+                sound: .sound(receives: peers.takesVoices)
+            )
+        } catch {
+            throw .unacceptable(error)
+        }
+    }
+}

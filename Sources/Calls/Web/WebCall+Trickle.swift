@@ -1,0 +1,105 @@
+import Peers
+import Synchronization
+import Time
+import WebRTC
+
+/// Candidates and credentials that viewers send after their offers, and this side's candidates that are found after the answer.
+extension WebCall {
+    /// Takes a fragment with candidates or new credentials. The completion is called once, on any thread.
+    ///
+    /// - Parameter address: where the fragment came from, perhaps not the address from which the viewer joined.
+    package func trickle(
+        _ fragment: String,
+        to id: String,
+        from address: String,
+        _ condition: FragmentCondition,
+        completion: @escaping @Sendable (TrickleOutcome) -> Void
+    ) {
+        let isOpen = peers.perform { [self] loop in
+            let outcome = change(id, by: fragment, from: address, condition, in: loop, orLater: completion)
+            if let outcome { completion(outcome) }
+        }
+        if !isOpen { completion(.unknownViewer) }
+    }
+
+    /// - Returns: nil if the completion gets the outcome later.
+    private func change(
+        _ id: String,
+        by text: String,
+        from address: String,
+        _ condition: FragmentCondition,
+        in loop: PeerLoop,
+        orLater completion: @escaping @Sendable (TrickleOutcome) -> Void
+    ) -> TrickleOutcome? {
+        guard let session = state.withLock({ $0.sessions[id] }), let peer = loop.peer(session.viewer.number) else {
+            return .unknownViewer
+        }
+        let fragment: TrickleFragment
+        do throws(MalformedSDP) {
+            fragment = try TrickleFragment(parsing: text, mids: session.negotiation.bundledMids)
+        } catch {
+            state.withLock { $0.limits.noteUseless(address, now: loop.now) }
+            return .malformed(error)
+        }
+        let isRestart = fragment.credentials.map { $0 != session.credentials } ?? false
+        switch condition {
+        case .generation where isRestart: return .outdated
+        case .generation(let generation) where generation != peer.local?.credentials.fragment: return .outdated
+        case .unsaid where isRestart || fragment.credentials == nil: return .unconditional
+        case .generation, .unsaid, .any: break
+        }
+        if isRestart, let credentials = fragment.credentials {
+            let mayStart = state.withLock { state in
+                guard state.limits.mayStart(session.viewer.address, now: loop.now) else { return false }
+                state.sessions[id]?.credentials = credentials
+                return true
+            }
+            guard mayStart else { return .tooMany }
+            peer.restart(with: credentials)
+        }
+        add(fragment.candidates, to: peer, of: id, at: loop.now)
+        guard isRestart, let local = peer.local else {
+            return tellLate(id, by: fragment, in: session.negotiation.transportSection, orLater: completion)
+        }
+        let isLast = state.withLock { state in
+            state.sessions[id]?.late?.forget()
+            return state.sessions[id]?.late?.isComplete ?? true
+        }
+        let answer = TrickleFragment(credentials: local.credentials, candidates: local.candidates, isLast: isLast)
+        return .restarted(
+            generation: local.credentials.fragment,
+            fragment: answer.description(of: session.negotiation.transportSection)
+        )
+    }
+
+    /// Tells a viewer of candidates that were found since it was answered, or since it has asked last. A fragment that brings nothing
+    /// waits for some.
+    ///
+    /// - Returns: nil if the completion gets the outcome later.
+    private func tellLate(
+        _ id: String,
+        by fragment: TrickleFragment,
+        in section: (kind: String, mid: String),
+        orLater completion: @escaping @Sendable (TrickleOutcome) -> Void
+    ) -> TrickleOutcome? {
+        let (outcome, former) = state.withLock { state -> (TrickleOutcome?, LateCandidates.Waiter?) in
+            guard var late = state.sessions[id]?.late else { return (.added, nil) }
+            defer { state.sessions[id]?.late = late }
+            if let found = late.take() { return (.found(fragment: found.description(of: section)), nil) }
+            if late.isComplete || fragment.isLast || !fragment.candidates.isEmpty { return (.added, nil) }
+            let former = late.wait { found in
+                completion(found.map { .found(fragment: $0.description(of: section)) } ?? .added)
+            }
+            return (nil, former)
+        }
+        former?(nil)
+        return outcome
+    }
+
+    /// Has as many of a viewer's candidates tried as the limits allow.
+    func add(_ candidates: [Candidate], to peer: Peer, of id: String, at now: Instant) {
+        let usable = candidates.filter { ICEAgent.canTry($0) }
+        let admitted = state.withLock { $0.admit(usable.count, of: id, now: now) }
+        peer.addRemote(Array(usable.prefix(admitted)))
+    }
+}
