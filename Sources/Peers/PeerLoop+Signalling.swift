@@ -1,0 +1,199 @@
+package import Media
+package import RTP
+package import WebRTC
+
+/// How peers come in: by offers of theirs, and of this side's.
+extension PeerLoop {
+    /// Lets a peer in. Its path is sought from now on, and its picture encoded meanwhile.
+    ///
+    /// - Parameters:
+    ///   - agreement: on a stream of pictures at the most, in codecs that there are renditions of, and one of sound.
+    ///   - call: the call that it is in, as people name it.
+    ///   - address: where it was signalled from.
+    ///   - receiver: takes the picture that the peer sends.
+    ///   - trickles: whether the peer is told of this side as soon as one candidate is known, and of others by `found`.
+    ///   - signalled: is called on the network thread, and not by this method.
+    /// - Returns: nil if no UDP port is free, or the machine has no address.
+    package func add(
+        _ agreement: Agreement,
+        of call: String,
+        from address: String,
+        receiver: (any FrameReceiver)? = nil,
+        trickles: Bool = false,
+        signalled: @escaping (Peer.Signal) -> Void
+    ) -> Peer? {
+        guard let transport = transport(isControlling: agreement.remote.isLite, trickles: trickles) else { return nil }
+        let choice = firstChoice(agreement)
+        lastNumber += 1
+        return add(
+            lastNumber,
+            agreement,
+            choice,
+            bundle(of: agreement.streams, choice),
+            for: .one,
+            receiver,
+            over: transport,
+            of: call,
+            from: address,
+            signalled
+        )
+    }
+
+    /// Offers streams to one who is not a peer yet.
+    ///
+    /// - Parameters:
+    ///   - locals: one of pictures at the most, in codecs that there are renditions of, and one of sound.
+    ///   - audience: who sees and hears what is sent.
+    ///   - servers: of STUN and TURN, beside those of all peers.
+    ///   - gathered: gets the offer as it is to be sent, on the network thread, and not by this method.
+    /// - Returns: the offer's number, which is that of the peer who accepts it; nil if no UDP port is free, or the machine has no
+    ///   address.
+    package func offer(
+        _ locals: [LocalStream],
+        for audience: Audience = .one,
+        servers: [ICEServer] = [],
+        gathered: @escaping (SessionOffer, SessionDescription) -> Void
+    ) -> Int? {
+        guard let transport = transport(isControlling: true, servers) else { return nil }
+        let offer = SessionOffer(locals)
+        let streams = bundle(of: offer.streams, nil, for: audience)
+        lastNumber += 1
+        offers.append(PeerOffer(lastNumber, offer, transport, streams, for: audience, gathered: gathered))
+        return lastNumber
+    }
+
+    /// Lets in the one who has answered an offer, which is over by that.
+    ///
+    /// - Parameters:
+    ///   - number: the offer's.
+    ///   - call, address, receiver, signalled: as of `add`, but not of what was gathered.
+    /// - Returns: nil without memory, or if the offer is over.
+    package func accept(
+        _ agreement: Agreement,
+        ofOffer number: Int,
+        of call: String,
+        from address: String,
+        receiver: (any FrameReceiver)? = nil,
+        signalled: @escaping (Peer.Signal) -> Void
+    ) -> Peer? {
+        guard let index = offers.firstIndex(where: { $0.number == number }) else { return nil }
+        let offered = offers.remove(at: index)
+        let choice = firstChoice(agreement)
+        var streams = offered.streams
+        streams.keep(sources(of: agreement.streams, choice))
+        let peer = add(
+            number,
+            agreement,
+            choice,
+            streams,
+            for: offered.audience,
+            receiver,
+            over: offered.transport,
+            of: call,
+            from: address,
+            signalled
+        )
+        // The offer may be older than the last change.
+        _ = peer?.follow(addresses: network.addresses, at: now)
+        return peer
+    }
+
+    /// Takes an offer back.
+    package func withdrawOffer(_ number: Int) { offers.removeAll { $0.number == number } }
+
+    /// - Parameter servers: beside those of all peers.
+    private func transport(
+        isControlling: Bool,
+        trickles: Bool = false,
+        _ servers: [ICEServer] = []
+    ) -> PeerTransport? {
+        var ice = configuration.ice
+        ice.servers += servers
+        return PeerTransport(
+            in: loop,
+            ice,
+            isControlling: isControlling,
+            identity: identity,
+            trickles: trickles,
+            without: silent,
+            addresses: network.addresses,
+            now: now
+        )
+    }
+
+    /// What a peer gets first; nil for no picture.
+    private func firstChoice(_ agreement: Agreement) -> Peer.Choice? {
+        guard let video = agreement.video, video.isSent else { return nil }
+        return video.codec(preferring: preferredCodec(on: 0)).map { Peer.Choice(codec: $0, rung: 0) }
+    }
+
+    /// - Parameter choice: the rendition that is sent; nil for the first of the usual codec.
+    private func bundle(
+        of streams: [Negotiation.Stream],
+        _ choice: Peer.Choice?,
+        for audience: Audience = .one
+    ) -> StreamBundle {
+        StreamBundle(
+            sources(of: streams, choice),
+            pace: histories.pace(of: choice.map(rendition) ?? configuration.renditions[0]),
+            audience: audience,
+            opensSpeakers: true,
+            clock: clock,
+            using: &random
+        )
+    }
+
+    /// What is sent in streams, and where it comes from: nothing where only reports go out.
+    private func sources(
+        of streams: [Negotiation.Stream],
+        _ choice: Peer.Choice?
+    ) -> [(parameters: OutgoingStream.Parameters, history: PacketHistory)] {
+        streams.map { stream in
+            guard case .video(let usual) = stream.formats[0].codec else {
+                return (stream.formats[0].parameters, stream.isSent ? sound.history : SharedSound.makeHistory())
+            }
+            let rendition = rendition(of: choice ?? Peer.Choice(codec: usual, rung: 0))
+            let history = stream.isSent ? histories.history(of: rendition) : histories.makeHistory(of: rendition)
+            return (stream[rendition.codec] ?? stream.formats[0].parameters, history)
+        }
+    }
+
+    private func add(
+        _ number: Int,
+        _ agreement: Agreement,
+        _ choice: Peer.Choice?,
+        _ streams: StreamBundle,
+        for audience: Audience,
+        _ receiver: (any FrameReceiver)?,
+        over transport: PeerTransport,
+        of call: String,
+        from address: String,
+        _ signalled: @escaping (Peer.Signal) -> Void
+    ) -> Peer? {
+        let peer = Peer(
+            number,
+            of: call,
+            from: address,
+            agreement,
+            choice,
+            streams,
+            for: audience,
+            incoming: agreement.incoming(using: &random),
+            receiver,
+            voices: configuration.voices,
+            over: transport,
+            identity: identity,
+            now: now,
+            signalled: signalled
+        )
+        guard let peer else { return nil }
+        // If others get this rendition, a peer that never finds a path shall not cost them a keyframe.
+        if let choice, !peers.contains(where: { $0.isConnected && $0.choice == choice }) {
+            requestedKeyframes.append(rendition(of: choice).id)
+        }
+        peers.append(peer)
+        if peer.canSpeak { configuration.voices?.begin(number) }
+        hasChanged = true
+        return peer
+    }
+}

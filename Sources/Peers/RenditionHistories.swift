@@ -1,0 +1,68 @@
+import Media
+import RTP
+import Time
+import WebRTC
+
+/// The packets of each rendition that is sent, for all peers that get it, at the encoders' target.
+struct RenditionHistories {
+    /// Seconds of packets that can be sent again, at the target bitrate.
+    private static let length = 2
+
+    private let configuration: PeerGroup.Configuration
+    private var histories: [Rendition.ID: PacketHistory] = [:]
+    /// The encoders' target in bits a second; nil for the renditions' own.
+    private var targetBitrate: Int?
+
+    init(_ configuration: PeerGroup.Configuration) { self.configuration = configuration }
+
+    /// The target of a rendition's encoder, in bits a second.
+    func bitrate(of rendition: Rendition) -> Int { targetBitrate ?? rendition.bitrate }
+
+    func pace(of rendition: Rendition) -> Pacer.Pace { .video(targetBitrate: UInt64(bitrate(of: rendition))) }
+
+    /// Sets the target bitrate of the encoders.
+    ///
+    /// - Returns: whether it is another one.
+    mutating func follow(bitrate: Int) -> Bool {
+        guard bitrate != targetBitrate else { return false }
+        targetBitrate = bitrate
+        for (id, history) in histories { history.setCapacity(capacity(of: configuration.rendition(id))) }
+        return true
+    }
+
+    /// The packets of a rendition, which are kept from now on.
+    mutating func history(of rendition: Rendition) -> PacketHistory {
+        if let history = histories[rendition.id] { return history }
+        let history = makeHistory(of: rendition)
+        histories[rendition.id] = history
+        return history
+    }
+
+    /// A history beside those that are kept.
+    func makeHistory(of rendition: Rendition) -> PacketHistory {
+        var random = SystemRandomNumberGenerator()
+        return PacketHistory(
+            codec: rendition.codec,
+            maximumPayloadSize: PeerSession.maximumPayloadSize,
+            capacity: capacity(of: rendition),
+            using: &random
+        )
+    }
+
+    /// Packets that are kept of a rendition.
+    private func capacity(of rendition: Rendition) -> Int {
+        // The largest keyframe grows with the picture.
+        let largestKeyframe = rendition.width * rendition.height / 512
+        let bytesPerSecond = bitrate(of: rendition) / 8
+        return max(largestKeyframe, bytesPerSecond * Self.length / PeerSession.maximumPayloadSize)
+    }
+
+    /// Forgets pictures that were taken before an instant. Returns whether there were any.
+    func forget(takenBefore horizon: Instant) -> Bool {
+        var hasForgotten = false
+        for history in histories.values where history.forget(takenBefore: horizon) { hasForgotten = true }
+        return hasForgotten
+    }
+
+    mutating func removeAll() { histories.removeAll() }
+}
