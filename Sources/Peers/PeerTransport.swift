@@ -15,42 +15,15 @@ final class PeerTransport {
         case datagram([UInt8])
     }
 
-    /// Events of an agent, until the loop takes them: no event may change a session while that sends.
-    private final class Mailbox {
-        /// The most events that wait; datagrams beyond it are dropped. No honest peer sends as many between two rounds of the loop.
-        static let limit = 1024
-
-        var events: [ICEEvent] = []
-        var hasGathered = false
-        /// Whether the peer has sent a check.
-        var isChecked = false
-    }
-
-    private enum ICEEvent {
-        case connected, failed
-        case datagram([UInt8])
-    }
-
-    /// An agent, and the machine's addresses when it began.
-    private struct Way {
-        let agent: ICEAgent
-        let mailbox: Mailbox
-        let addresses: Set<String>
-    }
-
-    /// As many relays as libnice takes.
-    private static let mostServers = 8
-    /// How long STUN and TURN servers are waited for.
-    private static let gatheringLimit = Duration.seconds(2)
     /// Of ICE, as seen from the way in use.
-    private enum Generation {
+    enum Generation {
         case current
         /// The next one; the peer is yet to take it, or has.
         case proposed, accepted
     }
 
     /// What is to take the place of the way in use.
-    private struct Successor {
+    struct Successor {
         let way: Way
         var generation = Generation.current
         /// When its path is used before the peer has chosen it; nil for not at all.
@@ -59,36 +32,35 @@ final class PeerTransport {
         var end: Instant
     }
 
-    /// How long after the first check a path is used that the peer, where it chooses, would choose seconds later: it goes to where
-    /// the peer was.
-    private static let choosingTime = Duration.milliseconds(100)
-    /// How long the peer may let nothing be heard on such a path.
-    private static let proofTime = Duration.seconds(4)
+    /// As many relays as libnice takes.
+    private static let mostServers = 8
+    /// How long STUN and TURN servers are waited for.
+    private static let gatheringLimit = Duration.seconds(2)
     /// As long as consent lasts that was lost (`ICEAgent`).
-    private static let seekingTime = Duration.seconds(50)
+    static let seekingTime = Duration.seconds(50)
 
-    private let loop: ICELoop
-    private var configuration: ICEAgent.Configuration
-    private let isControlling: Bool
+    let loop: ICELoop
+    var configuration: ICEAgent.Configuration
+    let isControlling: Bool
     /// Whether the peer is told as soon as one candidate is known, and of others later.
     private let trickles: Bool
     private let identity: DTLSIdentity
-    private let silent: SilentServers
+    let silent: SilentServers
     /// When the candidates that are yet to be told began to be gathered.
     private var since: Instant
-    private var way: Way
-    private var successor: Successor?
+    var way: Way
+    var successor: Successor?
     /// When the peer must have let something be heard on the path that this side has chosen; nil on all others.
-    private var proofAt: Instant?
+    var proofAt: Instant?
     /// Whether it has not.
-    private var isDisproved = false
+    var isDisproved = false
     /// When a relay is told anew, before what it was told is too old.
-    private var renewalAt: Instant?
+    var renewalAt: Instant?
     private var hasFailed = false
     private var hasToldLocal = false
     /// What the peer was told of, if it is told of others later, and whether these are all.
     private var told: (candidates: [Candidate], isComplete: Bool) = ([], true)
-    private var remote: (credentials: ICECredentials?, candidates: [Candidate]) = (nil, [])
+    var remote: (credentials: ICECredentials?, candidates: [Candidate]) = (nil, [])
 
     /// - Parameters:
     ///   - trickles: whether the peer is told as soon as one candidate is known, and of others later.
@@ -120,30 +92,6 @@ final class PeerTransport {
         noteWay(at: now)
     }
 
-    private static func way(
-        in loop: ICELoop,
-        _ configuration: ICEAgent.Configuration,
-        isControlling: Bool,
-        credentials: ICECredentials? = nil,
-        without silent: SilentServers,
-        addresses: Set<String>
-    ) -> Way? {
-        let mailbox = Mailbox()
-        let usable = silent.leftOut(of: configuration)
-        if usable.servers.count < configuration.servers.count { silent.doubt() }
-        let agent = ICEAgent(in: loop, usable, isControlling: isControlling, credentials: credentials) { event in
-            switch event {
-            case .gathered: mailbox.hasGathered = true
-            case .checked: mailbox.isChecked = true
-            case .connected: mailbox.events.append(.connected)
-            case .failed: mailbox.events.append(.failed)
-            case .datagram(let bytes):
-                if mailbox.events.count < Mailbox.limit { mailbox.events.append(.datagram(Array(bytes))) }
-            }
-        }
-        return agent.map { Way(agent: $0, mailbox: mailbox, addresses: addresses) }
-    }
-
     // MARK: - Signalling
 
     /// This side's credentials of the current generation, and the candidates gathered so far; nil without memory.
@@ -158,7 +106,7 @@ final class PeerTransport {
         }
     }
 
-    private var newest: Way { successor?.way ?? way }
+    var newest: Way { successor?.way ?? way }
 
     func setRemote(_ credentials: ICECredentials) {
         remote = (credentials, [])
@@ -268,124 +216,6 @@ final class PeerTransport {
     /// The peer does not take the generation that was proposed.
     func abandonProposal() { if isProposing { successor = nil } }
 
-    // MARK: - Moving
-
-    /// Seeks a path from the addresses that the machine has now, if the one in use begins at an address that is gone, or there is
-    /// none yet. Call it after each change: an address or a route may come later than what else belongs to it.
-    ///
-    /// - Returns: whether the peer may go on sending to an address that is gone.
-    func follow(addresses: Set<String>, at now: Instant) -> Bool {
-        guard remote.credentials != nil, !isProposing else { return false }
-        let path = way.agent.path
-        if isDisproved {
-            move(from: nil, addresses, at: now)
-            return true
-        }
-        if successor?.generation == .accepted {
-            // The path in use is of no use to the peer any more.
-            if addresses == newest.addresses { return false }
-            move(from: nil, addresses, at: now)
-            return true
-        }
-        if let path, addresses.contains(path.local.related?.address ?? path.local.address) {
-            successor = nil
-            return false
-        }
-        if path == nil, addresses == newest.addresses { return false }
-        move(from: path, addresses, at: now)
-        return path != nil
-    }
-
-    /// Seeks a path that takes the place of one, or of none.
-    ///
-    /// - Parameter path: where it may lead to; nil for anywhere.
-    private func move(from path: (local: Candidate, remote: Candidate)?, _ addresses: Set<String>, at now: Instant) {
-        // Of the last generation: the peer may have restarted ICE while another path was sought.
-        let credentials = newest.agent.credentials
-        let generation = successor?.generation ?? .current
-        successor = nil
-        // Where this side chooses a path, that is to be the only one: a check shows that it leads somewhere.
-        let chooses = path != nil && !isControlling
-        let way = Self.way(
-            in: loop,
-            chooses ? configuration.leading(from: path?.local.kind) : configuration,
-            isControlling: isControlling,
-            credentials: credentials,
-            without: silent,
-            addresses: addresses
-        )
-        guard let way, let remote = remote.credentials else { return }
-        let last = path.map { Self.describable($0.remote) }
-        way.agent.setRemote(remote)
-        if let last { way.agent.addRemote([last]) }
-        if !chooses { way.agent.addRemote(self.remote.candidates.filter { $0 != last }) }
-        successor = Successor(
-            way: way,
-            generation: generation,
-            choiceAt: chooses ? now + Self.choosingTime : nil,
-            end: now + Self.seekingTime
-        )
-    }
-
-    /// Where a relay's login lasts for a time: some relays ask for it with each refresh.
-    private func noteWay(at now: Instant) { renewalAt = lifetime.map { now + $0 * 0.8 } }
-
-    /// The machine was suspended, and the clock stood still meanwhile: a login of a relay has become older.
-    func slept(for time: Duration) { renewalAt = renewalAt.map { $0 - time } }
-
-    private var lifetime: Duration? { configuration.servers.compactMap(\.lifetime).min() }
-
-    private func renew(at now: Instant) {
-        noteWay(at: now)
-        guard let lifetime, let path = way.agent.path, path.local.kind == .relayed else { return }
-        // Until it has moved.
-        renewalAt = now + lifetime * 0.05
-        if successor == nil { move(from: path, way.addresses, at: now) }
-    }
-
-    /// A candidate as a description could have it, which none that was found by checks is in.
-    private static func describable(_ candidate: Candidate) -> Candidate {
-        var candidate = candidate
-        if candidate.kind == .peerReflexive { candidate.kind = .host }
-        return candidate
-    }
-
-    /// Uses the path that leads from here to where the peer was, as it may still be there.
-    private func choose(_ path: (local: Candidate, remote: Candidate), _ successor: Way, at now: Instant) {
-        let isRelayed = configuration.isRelayOnly || path.local.kind == .relayed
-        let source = (try? SocketAddress.resolve(host: path.remote.address, port: path.remote.port))
-            .flatMap { sourceAddress(toward: $0) }
-        let local = successor.agent.candidates.first { candidate in
-            isRelayed ? candidate.kind == .relayed : candidate.kind == .host && candidate.address == source?.host
-        }
-        if let local {
-            self.successor?.choiceAt = nil
-            proofAt = now + Self.proofTime
-            successor.agent.use(local, Self.describable(path.remote))
-        } else if successor.mailbox.hasGathered {
-            move(from: nil, successor.addresses, at: now)
-        } else {
-            self.successor?.choiceAt = now + Self.choosingTime
-        }
-    }
-
-    /// Does what is due.
-    private func tick(at now: Instant) {
-        if let renewalAt, renewalAt <= now { renew(at: now) }
-        if let successor {
-            if let choiceAt = successor.choiceAt, choiceAt <= now, let path = way.agent.path {
-                choose(path, successor.way, at: now)
-            } else if successor.end <= now {
-                self.successor = nil
-            }
-        }
-        if let proofAt, proofAt <= now {
-            self.proofAt = nil
-            isDisproved = !way.mailbox.isChecked
-            if isDisproved, successor == nil { move(from: nil, way.addresses, at: now) }
-        }
-    }
-
     // MARK: - Media
 
     var hasEvents: Bool { !way.mailbox.events.isEmpty || !(successor?.way.mailbox.events.isEmpty ?? true) }
@@ -437,16 +267,5 @@ final class PeerTransport {
         return way.agent.withDirectPath {
             UDPSocket.send(bytes, starts: starts, ends: ends, by: $0, to: $1, size: $2)
         } ?? way.agent.send(batch)
-    }
-}
-
-extension ICEAgent.Configuration {
-    /// For a single path that begins as an earlier one did. Of a relay's path, the local candidate may also be peer-reflexive, as
-    /// where the relay is behind a NAT; so an agent that may use relays alone is followed by such a one whatever the path.
-    func leading(from kind: Candidate.Kind?) -> Self {
-        var configuration = self
-        configuration.isRelayOnly = isRelayOnly || kind == .relayed
-        if !configuration.isRelayOnly { configuration.servers = [] }
-        return configuration
     }
 }
