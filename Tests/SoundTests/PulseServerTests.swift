@@ -7,13 +7,23 @@ import Testing
         let server = try PulseServer(program, speakers: [.init("speakers"), .init("others", rate: 44_100)])
         let recording = try server.record("speakers.monitor")
         let sweep = SoundClip.sweep()
-        try server.play(sweep).wait()
-        // The last of it is still on its way.
-        let sound = try recording.sound(lasting: .seconds(recording.sound.duration + 0.5))
-        let found = try #require(SoundAnalysis.find(sweep.channel(), in: sound.channel()))
-        #expect(found.correlation > 0.999)
-        let part = Array(sound.channel()[found.delay...].prefix(sweep.samples.count))
-        #expect(SoundAnalysis.signalToNoise(of: sweep.channel(), in: part) > 40)
+        // A server that does not get to run in time leaves gaps: then it is played again.
+        var noise = 0.0
+        try wait(until: "all of it is recorded: \(noise) dB") {
+            let start = recording.sound.duration
+            try server.play(sweep).wait()
+            // The last of it is still on its way.
+            let sound = try recording.sound(lasting: .seconds(recording.sound.duration + 0.5))
+            let since = sound.part(start..<sound.duration).channel()
+            guard let found = SoundAnalysis.find(sweep.channel(), in: since), found.correlation > 0.999 else {
+                return false
+            }
+            noise = SoundAnalysis.signalToNoise(
+                of: sweep.channel(),
+                in: Array(since[found.delay...].prefix(sweep.samples.count))
+            )
+            return noise > 40
+        }
         #expect(
             SoundAnalysis.level(in: try server.record("others.monitor").sound(lasting: .seconds(1)).channel()) < -90
         )
@@ -24,9 +34,15 @@ import Testing
         let server = try PulseServer(program, microphones: [.init("mic", channels: 1)])
         let (microphone, speakers) = (try server.record("@DEFAULT_SOURCE@"), try server.record("speakers.monitor"))
         let words = try SoundClip.words("The quick brown fox jumps over the lazy dog.")
-        try server.speak(words, into: "mic").wait()
-        let sound = try microphone.sound(lasting: .seconds(microphone.sound.duration + 0.5))
-        #expect(try #require(SoundAnalysis.find(words.channel(), in: sound.channel())).correlation > 0.99)
+        var likeness = 0.0
+        try wait(until: "all of them are heard: \(likeness)") {
+            let start = microphone.sound.duration
+            try server.speak(words, into: "mic").wait()
+            let sound = try microphone.sound(lasting: .seconds(microphone.sound.duration + 0.5))
+            let since = sound.part(start..<sound.duration).channel()
+            likeness = SoundAnalysis.find(words.channel(), in: since)?.correlation ?? 0
+            return likeness > 0.99
+        }
         #expect(SoundAnalysis.level(in: speakers.stop().channel()) < -90)
     }
 
