@@ -121,6 +121,12 @@ package final class HTTPServer: Sendable {
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             // A small send queue in the kernel shows the write timer sooner whether bytes leave.
             .childChannelOption(.tcpOption(.sendQueue), value: sendQueueSize)
+            // Each connection keeps as many buffers as it reads at once: by default four of 64 kB.
+            .childChannelOption(.maxMessagesPerRead, value: 1)
+            .childChannelOption(
+                .recvAllocator,
+                value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 2048, maximum: 8192)
+            )
             .childChannelInitializer { [limits, connections, memory] channel in
                 channel.eventLoop.makeCompletedFuture {
                     guard connections.add(channel) else { throw ChannelError.ioOnClosedChannel }
