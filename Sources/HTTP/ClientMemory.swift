@@ -17,8 +17,10 @@ package final class ClientMemory: Sendable {
         /// Counts bytes that are about to wait. Returns false if they must not: the share is closed, or its connection was cut for them.
         package func add(_ count: Int) -> Bool { memory.add(count, to: id) }
 
-        /// Counts bytes as read.
-        package func remove(_ count: Int) { memory.remove(count, from: id) }
+        /// Counts bytes as gone.
+        ///
+        /// - Parameter isRead: whether the client has read them; false for what came from it.
+        package func remove(_ count: Int, isRead: Bool = true) { memory.remove(count, from: id, isRead: isRead) }
 
         /// Nothing waits any more. Call it once the connection is closed, or nothing is written any more.
         package func close() { memory.close(id) }
@@ -100,11 +102,11 @@ package final class ClientMemory: Sendable {
         return isThere
     }
 
-    private func remove(_ count: Int, from id: UInt64) {
+    private func remove(_ count: Int, from id: UInt64, isRead: Bool) {
         state.withLock { state in
             guard var share = state.counts[id] else { return }
             share.bytes -= count
-            share.readAt = state.number()
+            if isRead { share.readAt = state.number() }
             state.counts[id] = share
             state.total -= count
         }

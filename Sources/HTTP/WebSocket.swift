@@ -166,7 +166,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         guard isContinuation == (message != nil) else { return close(with: .protocolError, context) }
         var (opcode, bytes) = message ?? (frame.opcode, [])
         message = nil
-        if !bytes.isEmpty { share?.remove(bytes.count) }
+        if !bytes.isEmpty { share?.remove(bytes.count, isRead: false) }
         guard bytes.count + frame.data.readableBytes <= messageLimit else {
             return close(with: .messageTooLarge, context)
         }

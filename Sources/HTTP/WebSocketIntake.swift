@@ -30,7 +30,7 @@ final class WebSocketIntake: ChannelInboundHandler {
         let head = 2 + (size < 126 ? 0 : size <= UInt16.max ? 2 : 8) + (frame.maskKey == nil ? 0 : 4)
         pending = max(pending - head - size, 0)
         guard counted > pending else { return }
-        share.remove(counted - pending)
+        share.remove(counted - pending, isRead: false)
         counted = pending
     }
 }

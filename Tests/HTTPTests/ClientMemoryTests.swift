@@ -55,6 +55,15 @@ import Testing
         #expect(cuts.all == ["two"])
     }
 
+    /// A message of its own that has come whole is nothing that it has read.
+    @Test func sendingIsNotReading() {
+        let (one, two) = (open("one", in: "a"), open("two", in: "a"))
+        #expect(one.add(50) && two.add(40))
+        one.remove(10, isRead: false)
+        #expect(open("three", in: "a").add(30))
+        #expect(cuts.all == ["one"])
+    }
+
     @Test func whatIsReadOrClosedDoesNotCount() {
         let (one, two) = (open("one", in: "a"), open("two", in: "b"))
         for _ in 0..<10 {
