@@ -253,7 +253,7 @@ package struct BandwidthEstimator: Sendable {
         if let lastDelay, abs(arrival.delay - lastDelay) > Self.largestJump {
             (trend, trains, delivery, fullQueue) = (DelayTrend(), PacketTrains(), DeliveryRate(), FullQueue())
             (fastest, base) = (RecentMinimum(interval: 2000), RecentMinimum(interval: 15_000))
-            rivalry = Rivalry()
+            (rivalry, pauses) = (Rivalry(), RadioPauses())
         }
         delivery.add(arrival)
         if pauses.holdUp(arrival, comesTogether: comesTogether, fastest: fastest.value ?? .infinity) { return }

@@ -17,7 +17,7 @@ struct RadioPauses: Sendable {
     /// - Returns: whether a pause has held it up.
     mutating func holdUp(_ arrival: Arrival, comesTogether: Bool, fastest: Double) -> Bool {
         defer { lastArrivedAt = arrival.arrivedAt }
-        if arrival.arrivedAt - endedAt <= Self.together { return true }
+        if abs(arrival.arrivedAt - endedAt) <= Self.together { return true }
         guard comesTogether, arrival.arrivedAt - lastArrivedAt >= Self.shortest,
             arrival.delay >= fastest + Self.shortest / 2, arrival.arrivedAt - endedAt >= Self.shortestInterval
         else { return false }
