@@ -14,7 +14,7 @@ extension ViewerTests {
             try wait(until: "frames are decoded") { try browser.framesDecoded >= 30 }
             let first = try #require(try browser.number())
             try wait(until: "the counter goes on") { try browser.number() ?? 0 > first }
-            #expect(try browser.evaluate("(await oriel.stats()).codec", as: String.self).lowercased() == codec)
+            #expect(try browser.statistic("codec").lowercased() == codec)
             #expect(try browser.evaluate("document.querySelector('video').videoWidth", as: Int.self) == 1280)
             #expect(try browser.evaluate("oriel.pc.getReceivers()[0].jitterBufferTarget", as: Int.self) == 0)
             try browser.screenshot(try artefact("\(kind.rawValue)-\(codec).png"))
@@ -49,7 +49,7 @@ extension ViewerTests {
             let text = try draw("scrolling", on: web.server)
             let browser = try web.open(kind)
             try browser.wait(forState: "live")
-            func codec() throws -> String { try browser.evaluate("(await oriel.stats()).codec", as: String.self) }
+            func codec() throws -> String { try browser.statistic("codec") }
             // The choice rests for half a minute where the machine was too busy for AV1.
             try wait(until: "it is AV1") { try codec() == "AV1" }
             // Those that cannot take it stay with what they have.
@@ -163,7 +163,7 @@ extension ViewerTests {
             let browser = try web.open(.chromium)
             try browser.wait(forState: "live")
             try wait(until: "frames are decoded") { try browser.framesDecoded > 0 }
-            #expect(try browser.evaluate("(await oriel.stats()).remoteCandidate", as: String.self).contains("fd99::1"))
+            #expect(try browser.statistic("remoteCandidate").contains("fd99::1"))
         }
 
         /// A screen at rest shows at once to whoever comes later.

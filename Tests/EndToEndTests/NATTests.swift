@@ -34,9 +34,8 @@ extension PathTests {
                 let browser = try web.open(kind)
                 try browser.wait(forState: "live")
                 try wait(until: "frames are decoded") { try browser.framesDecoded > 0 }
-                let ends = try browser.evaluate(
-                    "(s => s.localCandidate + ' ' + s.remoteCandidate)(await oriel.stats())",
-                    as: String.self
+                let ends = try [browser.statistic("localCandidate"), browser.statistic("remoteCandidate")].joined(
+                    separator: " "
                 )
                 #expect(ends.contains("relay") == sides.isRelayed, "\(kind): \(ends)")
             }

@@ -86,7 +86,7 @@ extension ProgramTests {
             // The page learns of the relay with the answer.
             let browser = try web.open(.chromium)
             try browser.wait(forState: "live")
-            #expect(try browser.evaluate("(await oriel.stats()).localCandidate", as: String.self).contains("relay"))
+            #expect(try browser.statistic("localCandidate").contains("relay"))
             _ = consume relay
         }
 

@@ -22,7 +22,7 @@ extension WebTests {
         }
 
         private func port(of browser: Browser) throws -> Int {
-            let candidate = try browser.evaluate("(await oriel.stats()).localCandidate", as: String.self)
+            let candidate = try browser.statistic("localCandidate")
             return try #require(candidate.split(separator: ":").last.flatMap { Int($0) })
         }
 

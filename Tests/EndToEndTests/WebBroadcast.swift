@@ -134,6 +134,17 @@ extension Browser {
         }
     }
 
+    /// A member of the page's statistics that is text, as soon as it is known: the codec is not before a frame is decoded,
+    /// and Chromium answers for 50 ms as it did before.
+    func statistic(_ name: String) throws -> String {
+        var value: String?
+        try TestSupport.wait(until: "the page knows its \(name)") {
+            value = try evaluateOptional("(await oriel.stats()).\(name)")
+            return value != nil
+        }
+        return try #require(value)
+    }
+
     /// Frames that the page's peer connection has decoded; 0 if it does not say so, as one that is closed meanwhile never does.
     var framesDecoded: Int {
         get throws {
