@@ -8,6 +8,7 @@ func networkSections(_ options: RunOptions, only name: String) -> [Section] {
     let sections: [(String, (RunOptions) -> Section)] =
         [
             ("thin", thinSection), ("switch", switchSection), ("far", farSection), ("lossy", lossySection),
+            ("terminal", smoothScrollingSection),
             ("drop", dropSection), ("film", filmSection), ("typing", typingSection), ("shared", sharedSection),
             ("bulk", bulkSection),
             ("bad", badSection), ("join", joinSection), ("receivers", receiversSection),

@@ -146,12 +146,21 @@ private func film(_ codec: String, over rate: Int) throws -> [Double] {
 }
 
 func lossySection(_ options: RunOptions) -> Section {
+    lossySection("scrolling", "text that scrolls", options)
+}
+
+func smoothScrollingSection(_ options: RunOptions) -> Section {
+    lossySection("terminal", "a terminal in DejaVu Sans Mono 15 that scrolls", options)
+}
+
+/// - Parameter kind: of the workload.
+private func lossySection(_ kind: String, _ name: String, _ options: RunOptions) -> Section {
     let codecs = ["auto", "vp8", "av1", chromium]
     var samples = codecs.map { _ in Samples() }
     for _ in 0..<options.rounds {
-        for (index, codec) in codecs.enumerated() { samples[index].record { try scroll(codec) } }
+        for (index, codec) in codecs.enumerated() { samples[index].record { try scroll(kind, codec) } }
     }
-    let title = "1 Mb/s, RTT 40 ms, 3 % loss: text that scrolls"
+    let title = "1 Mb/s, RTT 40 ms, 3 % loss: \(name)"
     var table = Table(["codec", "fps", "frozen s of 30", "luma PSNR dB", "keyframes"])
     for (codec, sample) in zip(codecs, samples) {
         table.rows.append([codec] + (0..<4).map { sample.median($0)?.text($0 == 3 ? 0 : 1) ?? sample.failureText })
@@ -174,9 +183,9 @@ func lossySection(_ options: RunOptions) -> Section {
     )
 }
 
-private func scroll(_ codec: String) throws -> [Double] {
+private func scroll(_ kind: String, _ codec: String) throws -> [Double] {
     let link = Link(rate: 1_000_000, roundTrip: .milliseconds(40), loss: 0.03)
-    let web = try share("scrolling", by: codec, over: link)
+    let web = try share(kind, by: codec, over: link)
     let browser = try web.viewer()
     let _: Bool? = try browser.evaluateOptional(watchFrames("seen.push(at);"))
     sleep(seconds: 5)

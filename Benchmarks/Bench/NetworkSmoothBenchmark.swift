@@ -9,37 +9,47 @@ import VideoEncoding
 /// Pages in the smooth fonts that desktops have, each 10 s another one, over a thin link.
 private let thinLink = Link(rate: 300_000, roundTrip: .milliseconds(50), queue: 60)
 
-/// A scalable font in a size in pixels, by the workload's options.
-private struct Typeface {
-    let name: String
-    let options: [String]
+private func typeface(_ name: String, _ options: [String] = []) -> PageKind {
+    PageKind(name: name, workload: "smooth", options: options)
 }
 
 private let typefaces = [
-    Typeface(name: "DejaVu Sans Mono 15", options: []),
-    Typeface(
-        name: "Liberation Sans 17",
-        options: ["--font", "/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf", "--font-size", "17"]
+    typeface("DejaVu Sans Mono 15"),
+    typeface(
+        "Liberation Sans 17",
+        ["--font", "/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf", "--font-size", "17"]
     ),
-    Typeface(
-        name: "DejaVu Serif 13",
-        options: ["--font", "/usr/share/fonts/truetype/dejavu/DejaVuSerif.ttf", "--font-size", "13"]
+    typeface(
+        "DejaVu Serif 13",
+        ["--font", "/usr/share/fonts/truetype/dejavu/DejaVuSerif.ttf", "--font-size", "13"]
     ),
 ]
+
+/// Screens of real programs: an editor, a photograph, a spreadsheet, a map and a page of news.
+private let programs = PageKind(
+    name: "programs",
+    workload: "pictures",
+    options: ["editor-dark", "film", "spreadsheet", "map", "news"].flatMap {
+        ["--picture", GalleryPicture.path(of: $0)]
+    }
+)
+
 private let senders = ["auto", "vp8", chromium]
 
-/// For each typeface the pages that follow each other, and the page in the middle of which the link becomes thin.
+/// For each typeface pages that follow each other, the page in the middle of which the link becomes thin, and pages over a better
+/// link; and screens of programs.
 var smoothSections: [(String, (RunOptions) -> Section)] {
     typefaces.flatMap { typeface in
         [
             ("smooth \(typeface.name)", { smoothSection(typeface, $0) }),
             ("becoming \(typeface.name)", { becomingSection(typeface, $0) }),
+            ("rest \(typeface.name)", { restSection(typeface, $0) }),
         ]
-    }
+    } + [("programs", { smoothSection(programs, $0) })]
 }
 
-private func smoothSection(_ typeface: Typeface, _ options: RunOptions) -> Section {
-    let title = "300 kb/s, RTT 50 ms: a new page in \(typeface.name) each 10 s"
+private func smoothSection(_ pages: PageKind, _ options: RunOptions) -> Section {
+    let title = "300 kb/s, RTT 50 ms: a new page of \(pages.name) each 10 s"
     var table = Table(
         ["sender", "≥ 30 dB after ms", "codec alone", "≥ 36 dB after ms", "codec alone", "dB after 9 s", "of the link"]
     )
@@ -47,7 +57,7 @@ private func smoothSection(_ typeface: Typeface, _ options: RunOptions) -> Secti
     var rival: Double?
     for sender in senders.reversed() {
         var samples = Samples()
-        samples.record { try turnSmoothPages(typeface, by: sender, count: options.rounds) }
+        samples.record { try turnThinPages(pages, by: sender, count: options.rounds) }
         table.rows.append(
             [sender] + (0..<6).map { samples.median($0)?.text($0 < 4 ? 0 : $0 - 3) ?? samples.failureText }
         )
@@ -82,13 +92,13 @@ private func smoothSection(_ typeface: Typeface, _ options: RunOptions) -> Secti
 }
 
 /// The link is found to be thin by the page that is on its way.
-private func becomingSection(_ typeface: Typeface, _ options: RunOptions) -> Section {
-    let title = "20 Mb/s, 300 kb/s from a page in \(typeface.name) on: until that is there"
+private func becomingSection(_ pages: PageKind, _ options: RunOptions) -> Section {
+    let title = "20 Mb/s, 300 kb/s from a page of \(pages.name) on: until that is there"
     var table = Table(["sender", "≥ 30 dB after ms", "≥ 36 dB", "longest freeze ms"])
     var goals: [Goal] = []
     for sender in senders {
         var samples = Samples()
-        for _ in 0..<options.rounds { samples.record { try becomeThin(typeface, by: sender) } }
+        for _ in 0..<options.rounds { samples.record { try becomeThin(pages, by: sender) } }
         table.rows.append([sender] + (0..<3).map { samples.median($0)?.text(0) ?? samples.failureText })
         guard sender != chromium else { continue }
         goals.append(
@@ -105,101 +115,73 @@ private func becomingSection(_ typeface: Typeface, _ options: RunOptions) -> Sec
     return Section(title: title, table: table, goals: goals, notes: ["What is not reached in 14 s is 14000."])
 }
 
-/// Pages that follow each other, and when a viewer can read them.
-private final class PageScene {
-    let web: any SharedScreen
-    let browser: Browser
-    private let painted = Sightings()
-
-    init(_ typeface: Typeface, rate: Double, by sender: String, over link: Link) throws {
-        web = try share(
-            "smooth",
-            ["--rate", "\(rate)"] + typeface.options,
-            by: sender,
-            over: link,
-            capturingOutput: true
+private func restSection(_ pages: PageKind, _ options: RunOptions) -> Section {
+    let title = "2 Mb/s, RTT 50 ms: another page of \(pages.name) after 10 s of rest"
+    let link = Link(rate: 2_000_000, roundTrip: .milliseconds(50))
+    var table = Table(["sender", "≥ 30 dB after ms", "≥ 36 dB", "worst", "dB after 9 s"])
+    var goals: [Goal] = []
+    for sender in senders {
+        var samples = Samples()
+        samples.record {
+            let readings = try turnPages(pages, by: sender, over: link, count: options.rounds).map(\.reading)
+            let clear = readings.map(\.clear)
+            return [readings.map(\.readable).median!, clear.median!, clear.max()!, readings.map(\.last).median!]
+        }
+        table.rows.append(
+            [sender] + (0..<4).map { samples.median($0)?.text($0 < 3 ? 0 : 1) ?? samples.failureText }
         )
-        let (output, painted) = (web.stage.workload.outputDescriptor, painted)
-        _ = try Thread { readCounterLines(output, into: painted) }
-        browser = try web.viewer()
-        let _: Bool? = try browser.evaluateOptional(watchLuma)
-        let _: Bool? = try browser.evaluateOptional(
-            """
-            (() => {
-                window.arrived = [];
-                setInterval(async () => {
-                    const {bytesReceived, headerBytesReceived, packetsReceived} = [...(await oriel.pc.getStats()).values()]
-                        .find(({type, kind}) => type === 'inbound-rtp' && kind === 'video');
-                    const at = performance.timeOrigin + performance.now();
-                    arrived.push([at, bytesReceived + headerBytesReceived + 52 * packetsReceived]);
-                }, 100);
-            })()
-            """
+        guard sender != chromium else { continue }
+        goals.append(
+            Goal(
+                "\(title), \(sender): ≥ 36 dB",
+                samples.median(1),
+                atMost: 700,
+                unit: "ms",
+                digits: 0,
+                command: networkCommand
+            )
         )
     }
-
-    /// When the next page is painted, in milliseconds of the wall clock.
-    func awaitPage() throws -> Double {
-        let known = painted.all.keys.max() ?? 0
-        try wait(until: "the next page is there", timeout: .seconds(30)) { painted.all.keys.max() ?? 0 > known }
-        return Double(painted.all[known + 1]!.nanoseconds) / 1e6 + wallClockAtMonotonicZero()
-    }
-
-    struct Reading {
-        /// Milliseconds from paint to a picture of 30 and of 36 dB.
-        let readable: Double
-        let clear: Double
-        /// In dB.
-        let last: Double
-        /// The longest time without another picture until it is clear.
-        let freeze: Double
-    }
-
-    func reading(of wanted: Picture, since time: Double, for limit: Double) throws -> Reading {
-        let frames = try browser.evaluate(takeFrames(since: time, for: Int(limit)), as: [LumaFrame].self)
-        let seen = frames.map { (after: $0.at - time, quality: wanted.lumaPSNR(ofEveryFourthRow: Array($0.luma))) }
-        let clear = seen.first { $0.quality >= 36 }?.after ?? limit
-        let times = [0] + seen.map(\.after).filter { $0 < clear } + [clear]
-        return Reading(
-            readable: seen.first { $0.quality >= 30 }?.after ?? limit,
-            clear: clear,
-            last: seen.last?.quality ?? 0,
-            freeze: zip(times.dropFirst(), times).map { $0 - $1 }.max()!
-        )
-    }
-
-    /// Bits a second that arrived between two instants, with all headers.
-    func rate(from: Double, to: Double) throws -> Double {
-        let arrived = try browser.evaluate("arrived", as: [[Double]].self).filter { from...to ~= $0[0] }
-        guard let first = arrived.first, let last = arrived.last, last[0] > first[0] else { return 0 }
-        return (last[1] - first[1]) * 8 / (last[0] - first[0]) * 1000
-    }
+    return Section(title: title, table: table, goals: goals, notes: ["What is not reached in 9 s is 9000."])
 }
 
 /// Medians of the times to 30 and 36 dB, each before what the codec alone would take, of the quality in the end, and of the share of
 /// the link that was used before 36 dB.
-private func turnSmoothPages(_ typeface: Typeface, by sender: String, count: Int) throws -> [Double] {
-    let scene = try PageScene(typeface, rate: 0.1, by: sender, over: thinLink)
-    var rows: [[Double]] = []
-    // The first pages show what the link carries.
-    for round in 0..<count + 1 {
-        let time = try scene.awaitPage()
-        sleep(seconds: 8.6)
-        if round == 0 { continue }
-        let wanted = try scene.web.stage.wantedPicture()
-        let reading = try scene.reading(of: wanted, since: time, for: 9000)
-        let alone = try bytesAlone(wanted, sender == "auto" ? .av1 : .vp8).map {
+private func turnThinPages(_ pages: PageKind, by sender: String, count: Int) throws -> [Double] {
+    let rows = try turnPages(pages, by: sender, over: thinLink, count: count).map { page in
+        let alone = try bytesAlone(page.wanted, sender == "auto" ? .av1 : .vp8).map {
             Double($0) * 8 / thinLink.rate! * 1000
         }
-        let used = try scene.rate(from: time + 200, to: time + min(reading.clear, 8500)) / thinLink.rate!
-        rows.append([reading.readable, alone[0], reading.clear, alone[1], reading.last, used])
+        let reading = page.reading
+        return [reading.readable, alone[0], reading.clear, alone[1], reading.last, page.rate / thinLink.rate!]
     }
     return (0..<6).map { column in rows.map { $0[column] }.median! }
 }
 
-private func becomeThin(_ typeface: Typeface, by sender: String) throws -> [Double] {
+private struct TurnedPage {
+    let wanted: Picture
+    let reading: PageScene.Reading
+    /// Bits a second that arrived before 36 dB.
+    let rate: Double
+}
+
+private func turnPages(_ pages: PageKind, by sender: String, over link: Link, count: Int) throws -> [TurnedPage] {
+    let scene = try PageScene(pages, rate: 0.1, by: sender, over: link)
+    return try (0..<count + 1).compactMap { round in
+        let time = try scene.awaitPage()
+        sleep(seconds: 8.6)
+        // The first page shows what the link carries.
+        guard round > 0 else { return nil }
+        let wanted = try scene.web.stage.wantedPicture()
+        let reading = try scene.reading(of: wanted, since: time, for: 9000)
+        let rate = try scene.rate(from: time + 200, to: time + min(reading.clear, 8500))
+        return TurnedPage(wanted: wanted, reading: reading, rate: rate)
+    }
+}
+
+private func becomeThin(_ pages: PageKind, by sender: String) throws -> [Double] {
     let link = Link(rate: 20_000_000, roundTrip: .milliseconds(50), queue: 60)
-    let scene = try PageScene(typeface, rate: 0.05, by: sender, over: link)
+    let scene = try PageScene(pages, rate: 0.05, by: sender, over: link)
     _ = try scene.awaitPage()
     sleep(seconds: 15)
     try scene.web.wire!.setRate(300_000)

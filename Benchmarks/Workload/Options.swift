@@ -1,8 +1,7 @@
 /// What to draw.
 enum Scene: String {
-    case still, typing, scrolling, motion, window, pointer, area, counter, news, pattern, pages, smooth, film, demo,
-        chart,
-        pictures
+    case still, typing, scrolling, terminal, motion, window, pointer, area, counter, news, pattern, pages, smooth, film,
+        demo, chart, pictures
 
     /// Changes a second, unless told otherwise.
     var defaultRate: Double {
@@ -13,7 +12,7 @@ enum Scene: String {
         case .typing: 16
         case .counter, .news: 7
         case .pointer: 60
-        case .scrolling, .motion, .window, .area, .pattern, .demo: 30
+        case .scrolling, .terminal, .motion, .window, .area, .pattern, .demo: 30
         }
     }
 }

@@ -4,8 +4,8 @@ import Glibc
 @main
 enum Workload {
     static let usage = """
-        usage: workload still|typing|scrolling|motion|window|pointer|area|counter|news|pattern|pages|smooth|film|demo|chart|pictures \
-        [--display :0] [--fps N | --rate N] [--seconds N] [--share 0.01] [--picture FILE.png]… \
+        usage: workload still|typing|scrolling|terminal|motion|window|pointer|area|counter|news|pattern|pages|smooth|film|demo|\
+        chart|pictures [--display :0] [--fps N | --rate N] [--seconds N] [--share 0.01] [--picture FILE.png]… \
         [--font FILE.ttf] [--font-size 15]
         """
 
@@ -18,6 +18,8 @@ enum Workload {
             case .still: try drawStill(on: screen, &pace)
             case .typing: try drawTyping(on: screen, &pace)
             case .scrolling: try drawScrolling(on: screen, &pace)
+            case .terminal:
+                try drawTerminal(in: SmoothFont(options.font, size: options.fontSize), on: screen, &pace)
             case .motion: try drawMotion(on: screen, &pace)
             case .window: try drawWindow(on: screen, &pace)
             case .pointer: try movePointer(on: screen, &pace)
