@@ -12,7 +12,7 @@ package struct CaptureSettings: Sendable {
     package var storage = FrameStorage.file
     /// Whether this process continues the broadcast of one that died: then it waits for a source that is absent.
     package var goesOn = false
-    /// Called before each connection to the X server, which reads the server's authority file.
+    /// Called before each connection to the X server. Connecting reads the server's authority file.
     package var willConnect: @Sendable () -> Void = {}
 
     package init(_ source: CaptureSource) { self.source = source }
