@@ -117,6 +117,18 @@ import Testing
         try wait(until: "it is told") { server.process.errorOutput.contains("\(files[0].certificate) was renewed") }
     }
 
+    @Test func aProcessThatCannotReadARenewalAnyMoreIsTold() throws {
+        let folder = try TemporaryDirectory(of: .shared)
+        let files = try makeCertificate(for: ["oriel.test"], in: folder)
+        let server = try Server(["--tls-cert", files.certificate, "--tls-key", files.key])
+        let reader = try #require(try SharedScreen.child("read", of: server.process.pid))
+        kill(reader, SIGKILL)
+        let client = "openssl s_client -connect 127.0.0.1:\(server.port) </dev/null 2>/dev/null"
+        #expect(try Subprocess.run(["sh", "-c", client]).contains("BEGIN CERTIFICATE"))
+        let sentence = "the process that reads the certificate again has ended"
+        try wait(until: "it is told") { server.process.errorOutput.contains(sentence) }
+    }
+
     @Test(
         arguments: [
             (["--capacity", "1"], 64), (["--max-clients", "1"], 64), (["--tls-cert", "x"], 64),

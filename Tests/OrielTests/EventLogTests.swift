@@ -30,6 +30,7 @@ import WebRTC
                     for key in container.allKeys {
                         fields[key.stringValue] =
                             try (try? container.decode(Int.self, forKey: key)).map { "\($0)" }
+                            ?? (try? container.decode([String].self, forKey: key))?.joined(separator: ", ")
                             ?? container.decode(String.self, forKey: key)
                     }
                 }
@@ -66,6 +67,10 @@ import WebRTC
             (.joined(.web), ["event": "call_joined", "call": "web"]),
             (CallEvent(.paused), ["event": "broadcast", "state": "paused"]),
             (CallEvent(.sourceLost), ["event": "broadcast", "state": "source_lost"]),
+            (
+                CallEvent(NamedFiles.End(files: ["c.pem", "k.pem"], sentence: "it has ended")),
+                ["event": "renewal_ended", "files": "c.pem, k.pem", "text": "it has ended"]
+            ),
             (CallEvent(.knocked(knock)), asked.merging(["event": "knocked"]) { $1 }),
             (CallEvent(.answered(knock, .accepted)), asked.merging(["event": "accepted"]) { $1 }),
             (CallEvent(.answered(knock, .rejected)), asked.merging(["event": "rejected"]) { $1 }),

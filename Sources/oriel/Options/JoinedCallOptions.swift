@@ -87,9 +87,14 @@ struct JoinedCallOptions: ParsableArguments {
 
     /// What reads the token of the WHIP server, if calls need it from a file. Call it before the first thread starts, and before files
     /// are closed.
-    func tokenFile(of calls: [Call]) throws -> WHIPToken? {
+    ///
+    /// - Parameter readerEnded: is called once if the file cannot be read any more.
+    func tokenFile(
+        of calls: [Call],
+        readerEnded: @escaping @Sendable (NamedFiles.End) -> Void
+    ) throws -> WHIPToken? {
         guard calls.contains(where: \.isWHIP), let whipTokenFile else { return nil }
-        return try WHIPToken(in: whipTokenFile, now: whipToken())
+        return try WHIPToken(in: whipTokenFile, now: whipToken(), readerEnded: readerEnded)
     }
 
     /// The token of the WHIP server now; nil for none.

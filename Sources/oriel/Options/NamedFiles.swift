@@ -8,23 +8,44 @@ import Time
 ///
 /// Such files are often renewed by putting another file, or another link, in the place of the first one.
 final class NamedFiles: Sendable {
+    /// The process that reads them has ended. It cannot be started again, as a process in its sandbox starts no others.
+    struct End: Sendable {
+        let files: [String]
+        /// For people.
+        let sentence: String
+    }
+
     private struct State: ~Copyable {
         let questions: FileDescriptor
         let answers: FileDescriptor
         /// Of the question that was asked last.
         var number: UInt8 = 0
         var received: FileAnswers
+        var hasEnded = false
+    }
+
+    private enum Answer {
+        case files([[UInt8]?])
+        case late, ended
     }
 
     /// How long the files may take to be read.
     private static let patience = Duration.seconds(1)
 
+    private let end: End
+    private let ended: @Sendable (End) -> Void
     private let state: Mutex<State>
 
     /// Starts the process that reads, which ends with this one. Call it before the first thread starts.
     ///
-    /// - Parameter what: the files, for people.
-    init(_ paths: [String], _ what: String) throws(Failure) {
+    /// - Parameters:
+    ///   - what: the files, for people.
+    ///   - ended: is called once if that process has ended, on the thread that wants to read next.
+    convenience init(
+        _ paths: [String],
+        _ what: String,
+        ended: @escaping @Sendable (End) -> Void = { Console.note($0.sentence) }
+    ) throws(Failure) {
         do throws(SystemError) {
             let asking = try openPipe()
             let input = FileDescriptor(taking: asking.reading)
@@ -39,31 +60,64 @@ final class NamedFiles: Sendable {
                 descriptors: [input.raw, output.raw, 2],
                 tie: .child
             )
-            try check("fcntl") { fcntl(answers.raw, F_SETFL, O_NONBLOCK) }
-            try check("fcntl") { fcntl(questions.raw, F_SETFL, O_NONBLOCK) }
-            let received = FileAnswers(fileCount: paths.count)
-            state = Mutex(State(questions: questions, answers: answers, received: received))
+            try self.init(paths, what, asking: questions, answering: answers, ended: ended)
         } catch {
             throw Failure(.failed, "cannot start what reads \(what) (\(error.reason)): \(error.advice)")
         }
     }
 
+    /// - Parameters:
+    ///   - questions: the pipe to the process that reads.
+    ///   - answers: the pipe from it.
+    init(
+        _ paths: [String],
+        _ what: String,
+        asking questions: consuming FileDescriptor,
+        answering answers: consuming FileDescriptor,
+        ended: @escaping @Sendable (End) -> Void
+    ) throws(SystemError) {
+        for raw in [answers.raw, questions.raw] { try check("fcntl") { fcntl(raw, F_SETFL, O_NONBLOCK) } }
+        let sentence =
+            "the process that reads \(what) again has ended: what it read last stays in use, and a renewal needs a new start of Oriel"
+        (end, self.ended) = (End(files: paths, sentence: sentence), ended)
+        let received = FileAnswers(fileCount: paths.count)
+        state = Mutex(State(questions: questions, answers: answers, received: received))
+    }
+
     /// The bytes of each file, in the order of the paths; nil for one that cannot be read.
     ///
-    /// - Returns: nil if no answer comes within a second.
+    /// - Returns: nil if no answer comes within a second, or the process that reads has ended.
     func read() -> [[UInt8]?]? {
-        state.withLock { state in
-            let deadline: Instant = MonotonicClock.now() + Self.patience
-            state.number &+= 1
-            guard (try? state.questions.writeAll([state.number])) != nil else { return nil }
-            while true {
-                // One to an earlier question came too late.
-                while let answer = state.received.next() { if answer.number == state.number { return answer.files } }
-                guard MonotonicClock.now() < deadline else { return nil }
-                waitReadable(state.answers.raw, until: deadline)
-                guard let bytes = Self.read(from: state.answers.raw) else { return nil }
-                state.received.take(bytes)
+        let answer = state.withLock { state -> Answer in
+            guard !state.hasEnded else { return .late }
+            let answer = Self.ask(&state)
+            if case .ended = answer { state.hasEnded = true }
+            return answer
+        }
+        switch answer {
+        case .files(let files): return files
+        case .late: return nil
+        case .ended:
+            ended(end)
+            return nil
+        }
+    }
+
+    private static func ask(_ state: inout State) -> Answer {
+        let deadline: Instant = MonotonicClock.now() + patience
+        state.number &+= 1
+        do throws(SystemError) { try state.questions.writeAll([state.number]) } catch {
+            return error.code == EPIPE ? .ended : .late
+        }
+        while true {
+            // One to an earlier question came too late.
+            while let answer = state.received.next() {
+                if answer.number == state.number { return .files(answer.files) }
             }
+            guard MonotonicClock.now() < deadline else { return .late }
+            waitReadable(state.answers.raw, until: deadline)
+            guard let bytes = read(from: state.answers.raw) else { return .ended }
+            state.received.take(bytes)
         }
     }
 

@@ -21,8 +21,9 @@ struct ServedCertificate: Sendable {
     /// - Parameters:
     ///   - certificate: a PEM file, with the chain.
     ///   - key: a PEM file.
-    init(certificate: String, key: String) throws {
-        let renewed = try RenewedCertificate(certificate: certificate, key: key)
+    ///   - readerEnded: is called once if the files cannot be looked at any more.
+    init(certificate: String, key: String, readerEnded: @escaping @Sendable (NamedFiles.End) -> Void) throws {
+        let renewed = try RenewedCertificate(certificate: certificate, key: key, readerEnded: readerEnded)
         first = renewed.first
         current = { renewed.current() }
     }
@@ -34,11 +35,11 @@ private final class RenewedCertificate: Sendable {
     private let files: NamedFiles
     private let state: Mutex<CertificateRenewal>
 
-    init(certificate: String, key: String) throws {
+    init(certificate: String, key: String, readerEnded: @escaping @Sendable (NamedFiles.End) -> Void) throws {
         let renewal = try CertificateRenewal(certificate: certificate, key: key)
         first = renewal.identity
         path = certificate
-        files = try NamedFiles([certificate, key], "the certificate")
+        files = try NamedFiles([certificate, key], "the certificate", ended: readerEnded)
         state = Mutex(renewal)
     }
 

@@ -63,14 +63,18 @@ struct ServerOptions: ParsableArguments {
 
     /// The certificate in use; nil for HTTP. Tells the fingerprint of one that browsers will ask about. Call it before the first thread
     /// starts, and before files are closed.
-    func tls() throws -> ServedCertificate? {
+    ///
+    /// - Parameter readerEnded: is called once if a certificate's files cannot be looked at any more.
+    func tls(
+        readerEnded: @escaping @Sendable (NamedFiles.End) -> Void = { Console.note($0.sentence) }
+    ) throws -> ServedCertificate? {
         if https {
             let own = try OwnCertificate().identity()
             Console.note("browsers ask whether to trust the certificate with this SHA-256: \(own.fingerprint)")
             return ServedCertificate(own)
         }
         guard let tlsCert, let tlsKey else { return nil }
-        return try ServedCertificate(certificate: tlsCert, key: tlsKey)
+        return try ServedCertificate(certificate: tlsCert, key: tlsKey, readerEnded: readerEnded)
     }
 
     /// The links to the server: to the names of the certificate, which browsers compare, or else to the host of `--listen`, or

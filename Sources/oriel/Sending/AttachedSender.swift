@@ -29,9 +29,9 @@ extension Attach {
         // A sender may be given calls of any kind while it runs: what these need of the sandbox, each has.
         let ice = try web.ice()
         let certificates = try web.certificates()
-        let preparation = try calls.contains(.web) ? WebCallPreparation(web, in: directory) : nil
+        let preparation = try calls.contains(.web) ? WebCallPreparation(web, in: directory, events) : nil
         let secrets = try joined.secrets(of: calls)
-        let token = try joined.tokenFile(of: calls)
+        let token = try joined.tokenFile(of: calls) { events.tell(CallEvent($0)) }
         // Servers of WHIP may name relays by TLS, too.
         let mayTunnel = ice.needTunnels || calls.contains(where: \.isWHIP) && !web.relayOnly
         let folder = Self.unlessItFails { () throws(BridgeError) in try SenderFolder(in: directory) }

@@ -33,6 +33,8 @@ struct CallEvent: Sendable {
         case microphone
         /// A STUN or TURN server does not work, or works again.
         case server
+        /// The process that reads renewed files has ended.
+        case renewalEnded = "renewal_ended"
     }
 
     enum Microphone: String, Sendable { case live, off }
@@ -56,10 +58,14 @@ struct CallEvent: Sendable {
     /// The name of a STUN or TURN server.
     var server: String?
     var serverState: SenderStatus.Server.State?
+    /// That are not read again.
+    var files: [String]?
 }
 
 extension CallEvent {
     init(_ condition: BroadcastCondition) { self.init(kind: .broadcast, condition: condition) }
+
+    init(_ end: NamedFiles.End) { self.init(kind: .renewalEnded, sentence: end.sentence, files: end.files) }
 
     /// A call begins.
     static func joined(_ call: Call, sentence: String? = nil) -> CallEvent {

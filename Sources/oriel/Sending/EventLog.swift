@@ -20,6 +20,7 @@ final class EventLog: Sendable {
         let reason: EndReason?
         let server: String?
         let state: String?
+        let files: [String]?
         /// What people are told.
         let text: String?
     }
@@ -47,6 +48,7 @@ final class EventLog: Sendable {
             reason: event.reason,
             server: event.server,
             state: event.condition?.rawValue ?? event.microphone?.rawValue ?? event.serverState?.rawValue,
+            files: event.files,
             text: event.sentence
         )
         if let line = try? json(line) { file.append(line) }

@@ -14,12 +14,12 @@ struct WebCallPreparation {
     let iceServerLinks: @Sendable () -> [String]
     let tls: ServedCertificate?
 
-    init(_ options: WebOptions, in directory: BridgeDirectory) throws {
+    init(_ options: WebOptions, in directory: BridgeDirectory, _ events: EventLog) throws {
         self.options = options
         self.directory = directory
         token = options.chosenToken()
         iceServerLinks = try options.iceServers.links()
-        tls = try options.server.tls()
+        tls = try options.server.tls { events.tell(CallEvent($0)) }
     }
 }
 

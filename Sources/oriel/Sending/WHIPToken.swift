@@ -8,9 +8,15 @@ final class WHIPToken: Sendable {
 
     /// Starts what reads the file. Call it before the first thread starts.
     ///
-    /// - Parameter token: what stands in the file now.
-    init(in path: String, now token: String?) throws {
-        file = try NamedFiles([path], "the token")
+    /// - Parameters:
+    ///   - token: what stands in the file now.
+    ///   - readerEnded: is called once if the file cannot be read any more.
+    init(
+        in path: String,
+        now token: String?,
+        readerEnded: @escaping @Sendable (NamedFiles.End) -> Void
+    ) throws {
+        file = try NamedFiles([path], "the token", ended: readerEnded)
         last = Mutex(token)
     }
 
