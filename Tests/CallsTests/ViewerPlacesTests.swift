@@ -1,4 +1,5 @@
 import Peers
+import Synchronization
 import TestSupport
 import Testing
 import Time
@@ -124,6 +125,22 @@ import Time
         #expect(ended.status == 404 && ended["oriel-reason"] == "busy")
         #expect(web.peers.statuses.map(\.address).sorted() == ["127.0.0.1", "127.0.0.2"])
         #expect(try web.request("DELETE", own[1]).status == 200)
+    }
+
+    /// All come in one round. Those that get the place of another begin in the next one, and of two from one network the first has lost it
+    /// again by then, to the third or the fourth network.
+    @Test func aNewcomerThatLosesItsPlaceAgainIsTold() throws {
+        let web = try WebFixture(viewerLimit: 4)
+        let refused = Mutex<[String]>([])
+        _ = web.peers.perform { [call = web.call] _ in
+            for (index, network) in [1, 1, 1, 1, 2, 2, 3, 4].enumerated() {
+                call.join(offer: WebFixture.offer, from: "192.0.\(network).1", name: "\(index)") { result in
+                    if case .failure(.full) = result { refused.withLock { $0.append("\(index)") } }
+                }
+            }
+        }
+        try wait(until: "one is refused") { refused.withLock(\.self) == ["4"] }
+        try wait(until: "it is told") { web.log.all.contains { $0.contains("\"4\" from 192.0.2.1 was turned away") } }
     }
 
     /// Where each viewer has one of a few ports, the newcomer gets that of the one that gives way.

@@ -33,12 +33,22 @@ extension WebCall {
         completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) {
         perform(orRefuse: completion) { [self] loop throws(Refusal) in
-            do throws(Refusal) {
+            try tellingWhereFull(address, name, in: loop) { () throws(Refusal) in
                 try admit(offer, from: address, name, key, trickles: trickles, in: loop, completion)
-            } catch {
-                if case .full = error { tell(error, from: address, name, at: loop.now) }
-                throw error
             }
+        }
+    }
+
+    /// Tells of a newcomer that finds no place, or has lost it again.
+    private func tellingWhereFull(
+        _ address: String,
+        _ name: String,
+        in loop: PeerLoop,
+        _ body: () throws(Refusal) -> Void
+    ) throws(Refusal) {
+        do throws(Refusal) { try body() } catch {
+            if case .full = error { tell(error, from: address, name, at: loop.now) }
+            throw error
         }
     }
 
@@ -69,7 +79,9 @@ extension WebCall {
         guard case .insteadOf(let other) = vacancy else { return try add(newcomer, in: loop) }
         end(other, in: loop)
         // The port of the other one is free in the next round, and perhaps no other port.
-        perform(orRefuse: completion) { [self] loop throws(Refusal) in try add(newcomer, in: loop) }
+        perform(orRefuse: completion) { [self] loop throws(Refusal) in
+            try tellingWhereFull(address, name, in: loop) { () throws(Refusal) in try add(newcomer, in: loop) }
+        }
     }
 
     private func add(_ newcomer: Newcomer, in loop: PeerLoop) throws(Refusal) {
