@@ -1,4 +1,6 @@
 import ArgumentParser
+import Glibc
+import Posix
 import TestSupport
 import Testing
 import WebRTC
@@ -132,6 +134,18 @@ import WebRTC
         #expect(try Share.parse(["--token=none"]).web.secrets()["ORIEL_TOKEN"] == "none")
     }
 
+    /// What stands in a file is read there again, and would be of before in the environment.
+    @Test func secretsInFilesStandInNoEnvironment() throws {
+        let folder = try TemporaryDirectory()
+        let names = ["turn-secret", "whip-token", "janus-secret", "janus-token", "janus-pin"]
+        for name in names { try FileDescriptor.open(folder.file(name), O_WRONLY | O_CREAT).write("s3cret\n") }
+        let options = names.map { "--\($0)-file=\(folder.file($0))" }
+        let share = try Share.parse(options + ["--turn=turn.example", "--token=none"])
+        let secrets = try share.web.secrets().merging(share.joined.secrets()) { $1 }
+        #expect(secrets.count == 7 && !secrets.values.contains { $0.contains("s3cret") })
+        #expect(Set(options).isSubset(of: share.senderCommand))
+    }
+
     @Test func iceServersAreParsedToThemselves() throws {
         var random = SplitMix(seed: 17)
         let letters: [Character] = Array("aZ09-._~:@/?#[]!$&'()*+,;=% üß漢🙂")
@@ -152,7 +166,7 @@ import WebRTC
             let end = ["", "?transport=udp", "?transport=tcp"].randomElement(using: &random)!
             let scheme = ["", "turn:", end.hasSuffix("udp") ? "" : "turns:"].randomElement(using: &random)!
             let turn = try TURNServer(parsing: "\(scheme)\(escaped(user)):\(escaped(password))@\(place)\(end)")
-            #expect(try turn.credentials("secret") == .password(username: user, password: password))
+            #expect(try turn.credentials(TURNSecret("secret")) == .password(username: user, password: password))
             #expect(text(of: try TURNServer(parsing: turn.argument)) == text(of: turn))
             let stun = try STUNServer(parsing: place)
             #expect(text(of: try STUNServer(parsing: stun.argument)) == text(of: stun))
@@ -169,7 +183,7 @@ import WebRTC
         #expect(share.senderCommand.first == Attach.configuration.commandName ?? "attach")
         let attach = try Attach.parse(Array(share.senderCommand.dropFirst()))
         // These go by the environment.
-        (share.web.token, share.web.iceServers.turn, share.web.iceServers.turnSecretFile) = (nil, [], nil)
+        (share.web.token, share.web.iceServers.turn) = (nil, [])
         #expect(attach.calls == [.web] + share.also)
         #expect(attach.fps == min(share.source.fps, 60))
         #expect(text(of: attach.broadcast) == text(of: share.broadcast), "\(arguments)")
@@ -185,8 +199,8 @@ import WebRTC
         #expect(text(of: hear.broadcast) == text(of: share.broadcast), "\(arguments)")
         #expect(text(of: hear.sound) == text(of: share.sound), "\(arguments)")
         #expect(hear.events == share.sending.events && !hear.goesOn)
-        // Its file is read again, each time that it is needed.
-        #expect(attach.joined.whipTokenFile == share.joined.whipTokenFile)
+        // Files of secrets are read again, each time that they are needed.
+        #expect(text(of: attach.joined) == text(of: share.joined))
     }
 
     /// All that a value holds.

@@ -1,6 +1,3 @@
-import Glibc
-import Posix
-import Synchronization
 import Testing
 
 @testable import oriel
@@ -24,30 +21,17 @@ import Testing
         #expect(read.map(\.files) == Self.answers.map(\.files))
     }
 
-    /// A process that reads, played by the test: it answers once, and is killed before or after it is asked again.
+    /// It is killed before or after it has read the question.
     @Test(arguments: [false, true]) func aProcessThatDiesIsToldOnce(isAsked: Bool) throws {
-        signal(SIGPIPE, SIG_IGN)
-        let told = Mutex<[NamedFiles.End]>([])
-        let (asking, answering) = (try openPipe(), try openPipe())
-        let files = try NamedFiles(
-            ["c.pem", "k.pem"],
-            "the certificate",
-            asking: FileDescriptor(taking: asking.writing),
-            answering: FileDescriptor(taking: answering.reading)
-        ) { end in
-            told.withLock { $0.append(end) }
-        }
-        let answer = FileAnswers.bytes(1, [[1], nil])
-        #expect(write(answering.writing, answer, answer.count) == answer.count)
-        #expect(files.read() == [[1], nil])
-        #expect(told.withLock(\.isEmpty))
-        close(answering.writing)
-        // A pipe with a reading end takes the question.
-        if !isAsked { close(asking.reading) }
-        for _ in 0..<3 { #expect(files.read() == nil) }
-        if isAsked { close(asking.reading) }
-        let ends = told.withLock(\.self)
-        #expect(ends.map(\.files) == [["c.pem", "k.pem"]])
-        #expect(ends.first?.sentence.contains("the process that reads the certificate again has ended") ?? false)
+        let reader = try PlayedReader(["c.pem", "k.pem"], "the certificate")
+        try reader.answer([[1], nil])
+        #expect(reader.files.read() == [[1], nil])
+        #expect(reader.ends.isEmpty)
+        reader.stopAnswering()
+        if !isAsked { reader.stopReading() }
+        for _ in 0..<3 { #expect(reader.files.read() == nil) }
+        #expect(reader.ends.map(\.files) == [["c.pem", "k.pem"]])
+        let sentence = reader.ends.first?.sentence ?? ""
+        #expect(sentence.hasPrefix("the process that reads the certificate again has ended: "))
     }
 }

@@ -12,7 +12,7 @@ import WebRTC
     private static let turn = WatchedServer("turn:h:3478", .turn(address: "192.0.2.1", port: 3478, .udp, login))
     private static let secret = WatchedServer(
         "turn:h:3478?transport=tcp",
-        .turn(address: "192.0.2.1", port: 3478, .tcp, .secret("s", lifetime: .seconds(60)))
+        .turn(address: "192.0.2.1", port: 3478, .tcp, .secret(TURNSecret("s"), lifetime: .seconds(60)))
     )
 
     private static func news(_ server: WatchedServer, _ result: ServerProbe.Result) -> ServerNews {

@@ -97,7 +97,7 @@ import WebRTC
     /// Its login lasts for eight seconds, in which a busy machine has connected: another relayed address takes the place of the first one in time.
     @Test(arguments: [true, false]) func aRelayIsToldAnew(isControlling: Bool) throws {
         let scene = try Scene(secret: "north")
-        let login = TURNCredentials.secret("north", lifetime: .seconds(8))
+        let login = TURNCredentials.secret(TURNSecret("north"), lifetime: .seconds(8))
         let relayed = try scene.transport(
             ICEAgent.Configuration(
                 servers: [.turn(address: scene.address, port: 3478, .udp, login)],

@@ -8,8 +8,11 @@ import Testing
         ("north", "R8MmMY52znOG9GtjEUhyCeyV+ms="),
         ("a longer secret, with ümlauts and more than sixty-four bytes of text in it", "HyTzEJhCjsPzuvR/SEf01XF2L74="),
     ])
-    func aSecretMakesLogins(secret: String, password: String) {
+    func aSecretMakesLogins(text: String, password: String) {
+        let secret = TURNSecret("another")
         let credentials = TURNCredentials.secret(secret, lifetime: .seconds(86_400))
+        #expect(credentials.current(at: 1_433_809_518).password != password)
+        secret.renew(text)
         let (username, made) = credentials.current(at: 1_433_809_518)
         #expect(username == "1433895918:oriel")
         #expect(made == password)

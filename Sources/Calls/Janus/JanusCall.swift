@@ -38,6 +38,7 @@ package final class JanusCall: JoinedCall {
     private let address: JanusAddress
     private let web: WebClient
     private let peers: PeerGroup
+    private let secrets: @Sendable () -> JanusSecrets
     private let codecs: [[VideoCodec]]
     private let report: @Sendable (Event) -> Void
     private let driver: SessionDriver<JanusSession>
@@ -46,12 +47,13 @@ package final class JanusCall: JoinedCall {
     /// Begins to publish.
     ///
     /// - Parameters:
+    ///   - secrets: those of the time; called for each connection, on the web client's thread, which it may hold up for a second.
     ///   - codecs: in groups; all are offered, and the room takes one.
     ///   - report: gets the events, on the web client's thread.
     ///   - ended: called once when the call is over: nil if it was closed.
     package init(
         to address: JanusAddress,
-        _ secrets: JanusSecrets,
+        _ secrets: @escaping @Sendable () -> JanusSecrets,
         codecs: [[VideoCodec]],
         by web: WebClient,
         to peers: PeerGroup,
@@ -59,10 +61,11 @@ package final class JanusCall: JoinedCall {
         ended: @escaping @Sendable (CallEnd?) -> Void
     ) {
         (self.address, self.codecs, self.web, self.peers, self.report) = (address, codecs, web, peers, report)
+        self.secrets = secrets
         let session = JanusSession(
             server: address.server,
             room: address.room,
-            secrets,
+            JanusSecrets(),
             codecs: Array(codecs.joined())
         )
         driver = SessionDriver(session, by: web)
@@ -146,7 +149,11 @@ package final class JanusCall: JoinedCall {
                         return true
                     }
                     guard isWanted else { return socket.close() }
-                    change { session, now in session.opened(now: now) }
+                    let secrets = self.secrets()
+                    change { session, now in
+                        session.renew(secrets)
+                        session.opened(now: now)
+                    }
                 },
                 received: { message in
                     guard case .text(let text) = message else { return }

@@ -84,7 +84,7 @@ extension JanusSession {
                 "set videocodec = \"\(names.joined(separator: ",").lowercased())\" in the room, or choose another --codec"
             return end(.failed, "takes no \(names.joined(separator: ", no ")) in room \(room): \(remedy)", now)
         }
-        wasPublished = true
+        (wasPublished, refusedSince) = (true, nil)
         state = .published(Publication(place, now))
         outputs.append(.accept(sdp: answer.sdp))
         restartIfMigrating()
@@ -111,7 +111,14 @@ extension JanusSession {
         case .stale: retry(end.description, now)
         // A room that was made by hand is made again after a server's end, and it may be this side's own place that is held.
         case .noRoom where wasPublished, .full where wasPublished: retry(end.description, now)
+        case .unauthorized where mayBeRenewed, .notAdmitted where mayBeRenewed:
+            let since = refusedSince ?? now
+            refusedSince = since
+            if now < since + Self.renewalTime { retry(end.description, now) } else { finish(end, now) }
         default: finish(end, now)
         }
     }
+
+    /// Whether other secrets may come in the place of those that are refused. Whoever renews them may be late.
+    private var mayBeRenewed: Bool { wasPublished && secrets != JanusSecrets() }
 }

@@ -67,10 +67,12 @@ package struct JanusSession: Sendable {
     static let keepAliveInterval = Duration.seconds(25)
     static let farewellTime = Duration.seconds(2)
     static let (shortestPause, longestPause) = (Duration.milliseconds(500), Duration.seconds(8))
+    /// How long secrets that were taken before may be refused, until somebody has renewed them.
+    static let renewalTime = Duration.seconds(60)
 
     let server: String
     let room: String
-    let secrets: JanusSecrets
+    var secrets: JanusSecrets
     let codecs: [VideoCodec]
     var state = State.idle
     /// The last one; of the present peer.
@@ -81,6 +83,8 @@ package struct JanusSession: Sendable {
     var pause = Self.shortestPause
     /// Whether the room has ever taken this side in.
     var wasPublished = false
+    /// Since when secrets are refused that were taken before.
+    var refusedSince: Instant?
     /// Whether the room is given as text: its name, or its number where the server has names. It says so where it differs.
     var roomIsText: Bool
     var hasChangedType = false
@@ -114,6 +118,9 @@ package struct JanusSession: Sendable {
     // MARK: - The WebSocket
 
     package mutating func start() { open(claiming: nil) }
+
+    /// Requests from now on have these secrets.
+    package mutating func renew(_ secrets: JanusSecrets) { self.secrets = secrets }
 
     package mutating func opened(now: Instant) {
         guard case .opening(let place) = state else { return }

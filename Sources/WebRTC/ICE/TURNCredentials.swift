@@ -7,7 +7,7 @@ package enum TURNCredentials: Equatable, Sendable {
     case password(username: String, password: String)
     /// A secret that the server shares, of which a username and password are made that last for a time
     /// (draft-uberti-behave-turn-rest-00).
-    case secret(String, lifetime: Duration)
+    case secret(TURNSecret, lifetime: Duration)
 
     /// Those to begin with now.
     package func current() -> (username: String, password: String) {
@@ -20,7 +20,7 @@ package enum TURNCredentials: Equatable, Sendable {
         case .password(let username, let password): return (username, password)
         case .secret(let secret, let lifetime):
             let username = "\(now + UInt64(lifetime.seconds)):oriel"
-            return (username, base64(hmacSHA1(of: Array(username.utf8), key: Array(secret.utf8))))
+            return (username, base64(hmacSHA1(of: Array(username.utf8), key: Array(secret.current.utf8))))
         }
     }
 }

@@ -43,7 +43,9 @@ struct Rooms: ParsableCommand {
         let signals = try TerminationSignals()
         try requireThreads()
         let tls = try server.tls()
-        let iceServerLinks = try iceServers.links()
+        let secret = try iceServers.secret()
+        let iceServerLinks = try iceServers.links(secret)
+        let secretFile = try iceServers.file(of: secret)
         // Netlink tells the machine's addresses, for the links.
         let sandbox = Sandbox(
             writable: nil,
@@ -52,6 +54,8 @@ struct Rooms: ParsableCommand {
             mayListen: true
         )
         try enterSandbox(by: sandbox.enter)
+        try secretFile?.begin()
+        defer { secretFile?.close() }
         var configuration = RoomService.Configuration()
         configuration.limits.capacity = capacity
         configuration.limits.rooms = maxClients

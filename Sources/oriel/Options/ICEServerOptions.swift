@@ -24,14 +24,15 @@ struct ICEServerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "A file with the secret that the TURN servers share (\"use-auth-secret\" of coturn), which the environment may "
-                + "give as ORIEL_TURN_SECRET instead: logins are made of it, last for a day each, and are renewed.",
+                + "give as ORIEL_TURN_SECRET instead: logins are made of it, last for a day each, and are renewed. The file is read again each minute, so that the "
+                + "secret may be renewed.",
             valueName: "file"
         )
     )
     var turnSecretFile: String?
 
     func validate() throws {
-        let secret = try turnSecret()
+        let secret = try self.secret()
         for server in try turnServers() { _ = try server.credentials(secret) }
     }
 
@@ -47,34 +48,50 @@ struct ICEServerOptions: ParsableArguments {
     }
 
     private func turnSecret() throws -> String? {
-        try secret(in: turnSecretFile, or: "ORIEL_TURN_SECRET", "secret of the TURN servers")
+        try oriel.secret(in: turnSecretFile, or: "ORIEL_TURN_SECRET", "secret of the TURN servers")
+    }
+
+    /// The secret that logins are made of; nil for none.
+    func secret() throws -> TURNSecret? { try turnSecret().map { TURNSecret($0) } }
+
+    /// What renews the secret from its file, if servers need it and it stands in one. Call it before the first thread starts, and before
+    /// files are closed.
+    ///
+    /// - Parameter readerEnded: is called once if the file cannot be read any more.
+    func file(
+        of secret: TURNSecret?,
+        readerEnded: @escaping @Sendable (NamedFiles.End) -> Void = { Console.note($0.sentence) }
+    ) throws -> TURNSecretFile? {
+        guard let secret, let turnSecretFile, try !turnServers().isEmpty else { return nil }
+        let files = try NamedFiles([turnSecretFile], "the secret of the TURN servers", ended: readerEnded)
+        return TURNSecretFile(turnSecretFile, of: secret, by: files)
     }
 
     /// The servers as this machine uses them. Looking up names may take seconds.
-    func servers(_ configuration: ICEAgent.Configuration) throws -> ICEServers {
+    func servers(_ configuration: ICEAgent.Configuration, _ secret: TURNSecret?) throws -> ICEServers {
         var servers = ICEServers(configuration)
         if let stun { try servers.add(stun) }
-        let secret = try turnSecret()
         for turn in try turnServers() { try servers.add(turn, turn.credentials(secret)) }
         return servers
     }
 
     /// `Link` values for the other side (draft-ietf-wish-whep-04 §4.6), with logins that last from now on.
-    func links() throws -> @Sendable () -> [String] {
-        let secret = try turnSecret()
+    func links(_ secret: TURNSecret?) throws -> @Sendable () -> [String] {
         let stun = stun.map { [$0.link] } ?? []
         let turn = try turnServers().map { ($0, try $0.credentials(secret)) }
         return { stun + turn.map { server, credentials in server.link(credentials) } }
     }
 
-    /// The same options for a child process, without their secrets.
-    var arguments: [String] { stun.map { ["--stun=\($0.argument)"] } ?? [] }
+    /// The same options for a child process, without their secrets: the file of one is read there.
+    var arguments: [String] {
+        (stun.map { ["--stun=\($0.argument)"] } ?? []) + (turnSecretFile.map { ["--turn-secret-file=\($0)"] } ?? [])
+    }
 
     /// The secrets for a child process, as variables of its environment: everybody on the machine can read a command line.
     func secrets() throws -> [String: String] {
         [
             "ORIEL_TURN": try turnServers().map(\.argument).joined(separator: "\n"),
-            "ORIEL_TURN_SECRET": try turnSecret() ?? "",
+            "ORIEL_TURN_SECRET": try turnSecretFile == nil ? turnSecret() ?? "" : "",
         ]
     }
 }

@@ -15,6 +15,12 @@ struct CallSecrets: Sendable, Equatable {
     }
 }
 
+/// The files of these secrets that are read again; nil for what stands in none.
+struct CallSecretFiles: Sendable {
+    var whipToken: WHIPToken?
+    var janus: JanusSecretFiles?
+}
+
 struct JoinedCallOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -27,7 +33,8 @@ struct JoinedCallOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A file with the API secret of the Janus server, which the environment may give as ORIEL_JANUS_SECRET instead.",
+            "A file with the API secret of the Janus server, read again for each connection, so that it may be renewed; the "
+                + "environment may give one as ORIEL_JANUS_SECRET instead.",
             valueName: "file"
         )
     )
@@ -35,7 +42,7 @@ struct JoinedCallOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A file with a token for the Janus server or its room, which may be in ORIEL_JANUS_TOKEN instead.",
+            "A file with a token for the Janus server or its room, read again likewise, which may be in ORIEL_JANUS_TOKEN instead.",
             valueName: "file"
         )
     )
@@ -43,7 +50,7 @@ struct JoinedCallOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A file with the PIN of the Janus room, which may be in ORIEL_JANUS_PIN instead.",
+            "A file with the PIN of the Janus room, read again likewise, which may be in ORIEL_JANUS_PIN instead.",
             valueName: "file"
         )
     )
@@ -69,8 +76,9 @@ struct JoinedCallOptions: ParsableArguments {
         let janus = try janusSecrets()
         return [
             "ORIEL_WHIP_TOKEN": try whipTokenFile == nil ? whipToken() ?? "" : "",
-            "ORIEL_JANUS_SECRET": janus.apiSecret ?? "",
-            "ORIEL_JANUS_TOKEN": janus.token ?? "", "ORIEL_JANUS_PIN": janus.pin ?? "",
+            "ORIEL_JANUS_SECRET": janusSecretFile == nil ? janus.apiSecret ?? "" : "",
+            "ORIEL_JANUS_TOKEN": janusTokenFile == nil ? janus.token ?? "" : "",
+            "ORIEL_JANUS_PIN": janusPinFile == nil ? janus.pin ?? "" : "",
         ]
     }
 
@@ -82,19 +90,36 @@ struct JoinedCallOptions: ParsableArguments {
         )
     }
 
-    /// The same options for a child process, without secrets: a token's file is read there, each time that it is needed.
-    var arguments: [String] { whipTokenFile.map { ["--whip-token-file=\($0)"] } ?? [] }
+    /// The same options for a child process, without secrets: their files are read there, each time that they are needed.
+    var arguments: [String] {
+        [
+            whipTokenFile.map { "--whip-token-file=\($0)" }, janusSecretFile.map { "--janus-secret-file=\($0)" },
+            janusTokenFile.map { "--janus-token-file=\($0)" }, janusPinFile.map { "--janus-pin-file=\($0)" },
+        ]
+        .compactMap(\.self)
+    }
 
-    /// What reads the token of the WHIP server, if calls need it from a file. Call it before the first thread starts, and before files
-    /// are closed.
+    /// What reads the files of secrets again, if these calls need any. Call it before the first thread starts, and before files are
+    /// closed.
     ///
-    /// - Parameter readerEnded: is called once if the file cannot be read any more.
-    func tokenFile(
+    /// - Parameter readerEnded: is called once for each process that cannot read its files any more.
+    func secretFiles(
         of calls: [Call],
         readerEnded: @escaping @Sendable (NamedFiles.End) -> Void
-    ) throws -> WHIPToken? {
-        guard calls.contains(where: \.isWHIP), let whipTokenFile else { return nil }
-        return try WHIPToken(in: whipTokenFile, now: whipToken(), readerEnded: readerEnded)
+    ) throws -> CallSecretFiles {
+        var files = CallSecretFiles()
+        if calls.contains(where: \.isWHIP), let whipTokenFile {
+            files.whipToken = try WHIPToken(in: whipTokenFile, now: whipToken(), readerEnded: readerEnded)
+        }
+        let janus: [(String?, any JanusSecretFiles.Field)] = [
+            (janusSecretFile, \.apiSecret), (janusTokenFile, \.token), (janusPinFile, \.pin),
+        ]
+        let given = janus.compactMap { path, field in path.map { ($0, field) } }
+        if calls.contains(where: \.isJanus), !given.isEmpty {
+            let read = try NamedFiles(given.map(\.0), "the secrets of Janus", ended: readerEnded)
+            files.janus = JanusSecretFiles(of: given.map(\.1), by: read, now: try janusSecrets())
+        }
+        return files
     }
 
     /// The token of the WHIP server now; nil for none.

@@ -79,7 +79,7 @@ struct TURNServer {
     }
 
     /// - Parameter secret: what the server and this machine share, if logins are made of that.
-    func credentials(_ secret: String?) throws(ValidationError) -> TURNCredentials {
+    func credentials(_ secret: TURNSecret?) throws(ValidationError) -> TURNCredentials {
         if let login { return .password(username: login.username, password: login.password) }
         if let secret { return .secret(secret, lifetime: Self.loginLifetime) }
         throw ValidationError(

@@ -111,7 +111,9 @@ struct WebOptions: ParsableArguments {
     static func randomToken() -> String { String((0..<22).map { _ in alphabet.randomElement()! }) }
 
     /// The STUN and TURN servers by their addresses. Looking up names may take seconds.
-    func ice() throws -> ICEServers {
+    ///
+    /// - Parameter secret: that logins are made of.
+    func ice(_ secret: TURNSecret?) throws -> ICEServers {
         try requireRelay()
         var configuration = ICEAgent.Configuration(ports: ports, isRelayOnly: relayOnly)
         let local = localAddresses()
@@ -120,7 +122,7 @@ struct WebOptions: ParsableArguments {
         } else if local.isEmpty {
             configuration.addresses = ["127.0.0.1"]
         }
-        return try iceServers.servers(configuration)
+        return try iceServers.servers(configuration, secret)
     }
 
     /// The certificates of `--trust`.

@@ -27,11 +27,14 @@ extension Attach {
         let offersSound = { @Sendable [isOffered = self.sound] in isOffered || SoundReader.findsRing(in: directory) }
         let renditions = video.renditions(fps: fps)
         // A sender may be given calls of any kind while it runs: what these need of the sandbox, each has.
-        let ice = try web.ice()
+        let readerEnded = { @Sendable (end: NamedFiles.End) in events.tell(CallEvent(end)) }
+        let turnSecret = try web.iceServers.secret()
+        let turnSecretFile = try web.iceServers.file(of: turnSecret, readerEnded: readerEnded)
+        let ice = try web.ice(turnSecret)
         let certificates = try web.certificates()
-        let preparation = try calls.contains(.web) ? WebCallPreparation(web, in: directory, events) : nil
+        let preparation = try calls.contains(.web) ? WebCallPreparation(web, in: directory, turnSecret, events) : nil
         let secrets = try joined.secrets(of: calls)
-        let token = try joined.tokenFile(of: calls) { events.tell(CallEvent($0)) }
+        let secretFiles = try joined.secretFiles(of: calls, readerEnded: readerEnded)
         // Servers of WHIP may name relays by TLS, too.
         let mayTunnel = ice.needTunnels || calls.contains(where: \.isWHIP) && !web.relayOnly
         let folder = Self.unlessItFails { () throws(BridgeError) in try SenderFolder(in: directory) }
@@ -86,6 +89,8 @@ extension Attach {
             told: { events.tell(CallEvent($0)) }
         )
         talkEvents.follow(transport)
+        try turnSecretFile?.begin { transport.doubtServers() }
+        defer { turnSecretFile?.close() }
         let codecs = video.codec.codecs
         let bitrate = video.bitrate.bitsPerSecond
         let lobby = entry.lobby(transport, known: visitors, events, asker, countingFrom: number)
@@ -122,7 +127,7 @@ extension Attach {
             } else if let (_, plain) = plain.first(where: { $0.0 == call }) {
                 try running.add(call, plain)
             } else {
-                try running.join(call, secrets, token: token, receiver: rendered.receiver)
+                try running.join(call, secrets, in: secretFiles, receiver: rendered.receiver)
             }
         }
         let commands = SenderCommands(running, web: served?.call, lobby: lobby, talk: talk)

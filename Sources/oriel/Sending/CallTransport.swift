@@ -100,7 +100,8 @@ final class CallTransport: Sendable {
         if client != nil { changed?() }
     }
 
-    private func doubtServers() { parts.withLock(\.prober)?.doubt() }
+    /// Has the STUN and TURN servers probed again.
+    func doubtServers() { parts.withLock(\.prober)?.doubt() }
 
     private func slept(for time: Duration) {
         let (client, wake) = parts.withLock { ($0.client, $0.wake) }

@@ -133,12 +133,12 @@ final class SenderCalls: Sendable {
     /// Begins to join a call that others run.
     ///
     /// - Parameters:
-    ///   - token: the file that the WHIP server's token is in; nil if it stays as it is among the secrets.
+    ///   - files: those that secrets are in; the others stay as they are.
     ///   - receiver: takes what the other side sends; nil if that is not wanted.
     func join(
         _ call: Call,
         _ secrets: CallSecrets,
-        token: WHIPToken? = nil,
+        in files: CallSecretFiles = CallSecretFiles(),
         receiver: (any FrameReceiver)? = nil
     ) throws {
         let (client, peers) = (try transport.client(), try transport.peers())
@@ -154,7 +154,8 @@ final class SenderCalls: Sendable {
         let joined: any JoinedCall
         switch call {
         case .janus(let address):
-            joined = JanusCall(to: address, secrets.janus, codecs: codecs, by: client, to: peers) {
+            let current = { @Sendable in files.janus?.current() ?? secrets.janus }
+            joined = JanusCall(to: address, current, codecs: codecs, by: client, to: peers) {
                 note(CallEvent($0, in: call), $0.state)
             } ended: {
                 end($0)
@@ -177,7 +178,7 @@ final class SenderCalls: Sendable {
         case .whip(let endpoint):
             let servers = try transport.namedServers()
             var current: (@Sendable () -> String?)?
-            if let text = secrets.whipToken { current = { token?.current() ?? text } }
+            if let text = secrets.whipToken { current = { files.whipToken?.current() ?? text } }
             joined = WHIPCall(to: endpoint, token: current, codecs: codecs, by: client, to: peers) { named, found in
                 if let servers { return servers.find(named, for: "\(call)", found: found) }
                 Console.note(

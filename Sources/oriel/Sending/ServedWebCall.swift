@@ -5,6 +5,7 @@ import Media
 import Peers
 import Posix
 import Sender
+import WebRTC
 
 /// The parts of a web call that must be made before the process gives up files.
 struct WebCallPreparation {
@@ -14,11 +15,14 @@ struct WebCallPreparation {
     let iceServerLinks: @Sendable () -> [String]
     let tls: ServedCertificate?
 
-    init(_ options: WebOptions, in directory: BridgeDirectory, _ events: EventLog) throws {
+    /// - Parameters:
+    ///   - secret: that logins of TURN servers are made of.
+    ///   - events: is told when the certificate cannot be renewed any more.
+    init(_ options: WebOptions, in directory: BridgeDirectory, _ secret: TURNSecret?, _ events: EventLog) throws {
         self.options = options
         self.directory = directory
         token = options.chosenToken()
-        iceServerLinks = try options.iceServers.links()
+        iceServerLinks = try options.iceServers.links(secret)
         tls = try options.server.tls { events.tell(CallEvent($0)) }
     }
 }

@@ -63,6 +63,40 @@ import Time
         }
     }
 
+    /// A token that the server knows no more, or a room that has another PIN: the files are read again with each connection.
+    @Test(arguments: [403, 433]) func secretsThatWereTakenMayBeRenewed(code: Int) throws {
+        var bench = JanusBench(JanusSecrets(token: "old"))
+        bench.join()
+        _ = bench.joined()
+        _ = bench.sleep()
+        let refusal = "\"janus\":\"error\",\"error\":{\"code\":\(code),\"reason\":\"no\"}"
+        let since = bench.now
+        var outputs = bench.answer(refusal)
+        #expect(outputs.prefix(2) == [.closePeer, .closeSocket])
+        #expect(bench.sleep() == [.openSocket])
+        var renewed = bench
+        _ = renewed.perform { session, now in
+            session.renew(JanusSecrets(token: "new"))
+            session.opened(now: now)
+        }
+        #expect(verb(renewed) == "create" && renewed.request?["token"]?.string == "new")
+        // Nobody renews them.
+        while ending(outputs) == nil, bench.now < since + .seconds(120) {
+            _ = bench.perform { $0.opened(now: $1) }
+            outputs = bench.answer(refusal)
+            if ending(outputs) == nil { #expect(bench.sleep() == [.openSocket]) }
+        }
+        #expect(try #require(ending(outputs)).kind == .failed)
+        #expect(since + .seconds(60)...since + .seconds(70) ~= bench.now)
+    }
+
+    @Test func whoNeverHadASecretIsNotWaitedFor() {
+        var bench = JanusBench.published()
+        _ = bench.sleep()
+        let outputs = bench.answer("\"janus\":\"error\",\"error\":{\"code\":403,\"reason\":\"no\"}")
+        #expect(ending(outputs)?.kind == .failed)
+    }
+
     /// What the server believes of this side has changed: it is begun anew.
     @Test(arguments: [424, 425, 434, 435, 436, 458, 459, 468, 471]) func staleStatesBeginAnew(code: Int) {
         var bench = JanusBench()
