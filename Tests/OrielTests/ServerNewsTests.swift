@@ -15,6 +15,10 @@ import WebRTC
         .turn(address: "192.0.2.1", port: 3478, .tcp, .secret(TURNSecret("s"), lifetime: .seconds(60)))
     )
 
+    private static func named(_ server: WatchedServer) -> WatchedServer {
+        WatchedServer(server.name, server.server, namedBy: "whip+https://w")
+    }
+
     private static func news(_ server: WatchedServer, _ result: ServerProbe.Result) -> ServerNews {
         ServerNews(server: server, result: result, since: .start)
     }
@@ -41,6 +45,19 @@ import WebRTC
         (news(stun, .refused(code: 500, reason: "")), "the STUN server stun:h:3478 refuses to answer: error 500"),
         (news(turn, .otherProtocol), "what answers at turn:h:3478 is no TURN server: check --turn and its port"),
         (news(turn, .unreachable(why: "no way")), "no way"),
+        (
+            news(named(stun), .noAnswer),
+            "the STUN server stun:h:3478, which whip+https://w names, does not answer: check whether a firewall lets UDP pass, or tell the media server's operator"
+        ),
+        (
+            news(named(turn), .wrongLogin),
+            "the TURN server turn:h:3478, which whip+https://w names, refuses the login that is given with it: tell the media server's operator"
+        ),
+        (
+            news(named(turn), .otherProtocol),
+            "what answers at turn:h:3478, which whip+https://w names, is no TURN server: tell the media server's operator"
+        ),
+        (news(named(turn), .works), "the TURN server turn:h:3478, which whip+https://w names, works again"),
     ])
     func peopleAreToldWhatToDo(news: ServerNews, sentence: String) {
         #expect(news.sentence == sentence)

@@ -10,30 +10,40 @@ package final class ServerProber: Sendable {
         var hasNetworkChanged = false
         var isInDoubt = false
         var isClosed = false
-        /// Of servers that do not work.
-        var faults: [ServerNews] = []
+        /// Of servers that were probed.
+        var known: [ServerNews]
     }
 
     private let servers: [WatchedServer]
+    private let repeats: Bool
     private let tell: @Sendable ([ServerNews], [ICEServer]) -> Void
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let waker: EventSignal
     private let thread = Mutex<Thread?>(nil)
 
     /// Starts the thread.
     ///
-    /// - Parameter tell: is called on that thread after each probe, with what is news, and with all servers that are silent.
+    /// - Parameters:
+    ///   - known: what is known of servers by earlier probes.
+    ///   - repeats: whether a server is ever probed again. If not, the thread ends by itself.
+    ///   - tell: is called on that thread after each probe, with what is news, and with all servers that are silent.
     package init(
         _ servers: [WatchedServer],
+        knowing known: [ServerNews] = [],
+        repeats: Bool = true,
         tell: @escaping @Sendable (_ news: [ServerNews], _ silent: [ICEServer]) -> Void
     ) throws(SystemError) {
-        (self.servers, self.tell) = (servers, tell)
+        (self.servers, self.repeats, self.tell) = (servers, repeats, tell)
+        state = Mutex(State(known: known.filter { news in servers.contains { $0.name == news.server.name } }))
         waker = try EventSignal()
         try thread.withLock { thread throws(SystemError) in thread = try Thread { [self] in run() } }
     }
 
     /// What does not work, of what is known.
-    package var faults: [ServerNews] { state.withLock(\.faults) }
+    package var faults: [ServerNews] { known.filter { $0.result != .works } }
+
+    /// What the last probe of each server has shown; without those of which nothing is known.
+    package var known: [ServerNews] { state.withLock(\.known) }
 
     /// The machine's addresses or routes are others.
     package func networkChanged() { wake { $0.hasNetworkChanged = true } }
@@ -55,7 +65,11 @@ package final class ServerProber: Sendable {
     // MARK: - The thread
 
     private func run() {
-        var watch = ServerWatch(count: servers.count, now: MonotonicClock.now())
+        let known = known
+        let results = servers.map { server in
+            known.first { $0.server.name == server.name }.map { ($0.result, $0.since) }
+        }
+        var watch = ServerWatch(results, repeats: repeats, now: MonotonicClock.now())
         var attempts: [Int: ProbeAttempt] = [:]
         while true {
             let now: Instant = MonotonicClock.now()
@@ -79,6 +93,7 @@ package final class ServerProber: Sendable {
                 attempts[index] = nil
                 note(result, of: index, in: &watch, at: now)
             }
+            if attempts.isEmpty, watch.deadline == nil, !repeats { return }
             wait(for: attempts, until: earliest(watch.deadline, attempts.values.compactMap(\.deadline).min()))
         }
     }
@@ -101,7 +116,7 @@ package final class ServerProber: Sendable {
         let known = servers.indices.compactMap { index in
             watch[index].map { ServerNews(server: servers[index], result: $0.result, since: $0.since) }
         }
-        state.withLock { $0.faults = known.filter { $0.result != .works } }
+        state.withLock { $0.known = known }
         let news = isNews ? result.map { [ServerNews(server: servers[index], result: $0, since: now)] } : nil
         tell(news ?? [], known.filter(\.result.isSilence).map(\.server.server))
     }

@@ -1,16 +1,23 @@
 package import Time
 package import WebRTC
 
-/// A STUN or TURN server of the user's.
+/// A STUN or TURN server of the user's, or of a media server's.
 package struct WatchedServer: Sendable {
     /// As people name it, such as `turn:relay.example.net:3478`.
     package let name: String
     package let server: ICEServer
+    /// The call whose media server names it; nil for one of the user's.
+    package let call: String?
     /// Where something leads to it: a sentence why it cannot; nil if it can.
     package let obstacle: @Sendable () -> String?
 
-    package init(_ name: String, _ server: ICEServer, obstacle: @escaping @Sendable () -> String? = { nil }) {
-        (self.name, self.server, self.obstacle) = (name, server, obstacle)
+    package init(
+        _ name: String,
+        _ server: ICEServer,
+        namedBy call: String? = nil,
+        obstacle: @escaping @Sendable () -> String? = { nil }
+    ) {
+        (self.name, self.server, self.call, self.obstacle) = (name, server, call, obstacle)
     }
 }
 

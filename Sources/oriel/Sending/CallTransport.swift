@@ -90,8 +90,13 @@ final class CallTransport: Sendable {
     /// - Parameter wake: is called on the network thread when the machine was suspended, with for how long.
     func onSuspend(_ wake: @escaping @Sendable (Duration) -> Void) { parts.withLock { $0.wake = wake } }
 
-    /// The STUN and TURN servers that do not work, of what is known.
-    var serverFaults: [ServerNews] { parts.withLock(\.prober)?.faults ?? [] }
+    /// The STUN and TURN servers that do not work, as far as is known.
+    ///
+    /// - Parameter calls: those whose media servers may name servers.
+    func serverFaults(of calls: [String]) -> [ServerNews] {
+        let (prober, named) = parts.withLock { ($0.prober, $0.namedServers) }
+        return (prober?.faults ?? []) + (named?.faults(of: calls) ?? [])
+    }
 
     private func networkChanged(to addresses: Set<String>) {
         let (client, prober, changed) = parts.withLock { ($0.client, $0.prober, $0.networkChanged) }
@@ -125,7 +130,7 @@ final class CallTransport: Sendable {
         return try parts.withLock { parts in
             if let servers = parts.namedServers { return servers }
             let trust = try TLSTrust(alsoTrusting: certificates, toSpeak: .turn)
-            let servers = NamedServers(trust, beside: ice.configuration)
+            let servers = NamedServers(trust, beside: ice.configuration, told: told)
             parts.namedServers = servers
             return servers
         }

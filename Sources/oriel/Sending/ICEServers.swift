@@ -64,7 +64,7 @@ struct ICEServers {
 }
 
 /// Why there is no way to a relay that is reached by TLS.
-private final class TunnelFailure: Sendable {
+final class TunnelFailure: Sendable {
     private let error = Mutex<WebClientError?>(nil)
 
     /// The last one; nil if there was none.

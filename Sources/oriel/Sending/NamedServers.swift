@@ -1,15 +1,24 @@
 import Calls
 import HTTP
+import Peers
 import Posix
 import Synchronization
 import WebRTC
 
-/// The STUN and TURN servers that media servers name: looks up their addresses, and leads to those that are reached by TLS.
+/// The STUN and TURN servers that media servers name: looks up their addresses, leads to those that are reached by TLS, and probes each
+/// once when it is named. Its login is for one session, and may have ended later.
 final class NamedServers: Sendable {
     private struct State {
         /// By the call that uses them, and the relay that they lead to.
-        var tunnels: [String: [TURNPlace: TLSTunnel]] = [:]
+        var tunnels: [String: [TURNPlace: Tunnel]] = [:]
+        /// By the call.
+        var probers: [String: ServerProber] = [:]
         var isClosed = false
+    }
+
+    private struct Tunnel {
+        let tunnel: TLSTunnel
+        let failure: TunnelFailure
     }
 
     private struct TURNPlace: Hashable {
@@ -23,10 +32,23 @@ final class NamedServers: Sendable {
     private let trust: TLSTrust
     /// With the servers that the user has named.
     private let configuration: ICEAgent.Configuration
+    private let told: @Sendable (ServerNews) -> Void
     private let state = Mutex(State())
 
-    init(_ trust: TLSTrust, beside configuration: ICEAgent.Configuration) {
-        (self.trust, self.configuration) = (trust, configuration)
+    /// - Parameter told: is called when a server does not work, and when it works again.
+    init(
+        _ trust: TLSTrust,
+        beside configuration: ICEAgent.Configuration,
+        told: @escaping @Sendable (ServerNews) -> Void
+    ) {
+        (self.trust, self.configuration, self.told) = (trust, configuration, told)
+    }
+
+    /// The servers that do not work, as far as is known.
+    ///
+    /// - Parameter calls: whose media servers have named them.
+    func faults(of calls: [String]) -> [ServerNews] {
+        state.withLock { state in calls.compactMap { state.probers[$0] } }.flatMap(\.faults)
     }
 
     /// - Parameters:
@@ -38,31 +60,62 @@ final class NamedServers: Sendable {
         let wanted = servers.filter { $0.service != .stun }.prefix(Self.mostRelays) + (stun.map { [$0] } ?? [])
         do throws(SystemError) {
             // Names take seconds to be looked up.
-            _ = try Thread { [self] in found(find(Array(wanted), for: call)) }
+            _ = try Thread { [self] in
+                let servers = find(Array(wanted), for: call)
+                found(servers.map(\.server))
+                probe(servers, for: call)
+            }
         } catch {
             Console.note("the relays that \(call) names are not used (\(error))")
         }
     }
 
-    private func find(_ servers: [NamedICEServer], for call: String) -> [ICEServer] {
+    private func probe(_ servers: [WatchedServer], for call: String) {
+        let known = state.withLock { $0.probers[call] }?.known ?? []
+        do throws(SystemError) {
+            let prober = try ServerProber(servers, knowing: known, repeats: false) { [told] news, _ in
+                for news in news { told(news) }
+            }
+            let other = state.withLock { state in
+                state.isClosed ? prober : state.probers.updateValue(prober, forKey: call)
+            }
+            other?.close()
+        } catch {
+            Console.note("nothing tells whether the relays that \(call) names work (\(error))")
+        }
+    }
+
+    private func find(_ servers: [NamedICEServer], for call: String) -> [WatchedServer] {
         let secure = servers.filter { if case .turn(.tls, _, _) = $0.service { true } else { false } }
         let loopback = configuration.loopback
         let places = Set(secure.map { TURNPlace(host: $0.host, port: $0.port) })
         let tunnels = lead(to: places, from: loopback, for: call)
-        return servers.compactMap { server -> ICEServer? in
+        return servers.compactMap { server -> WatchedServer? in
             do throws(UnresolvedHost) {
                 switch server.service {
                 case .turn(.tls, let username, let password):
-                    guard let tunnel = tunnels[TURNPlace(host: server.host, port: server.port)] else { return nil }
+                    let place = TURNPlace(host: server.host, port: server.port)
+                    guard let (tunnel, failure) = tunnels[place].map({ ($0.tunnel, $0.failure) }) else { return nil }
                     let login = TURNCredentials.password(username: username, password: password)
-                    return .turn(address: loopback, port: tunnel.port, .tcp, login)
+                    let relay = ICEServer.turn(address: loopback, port: tunnel.port, .tcp, login)
+                    return WatchedServer(server.name, relay, namedBy: call) {
+                        failure.last.map {
+                            "the relay \(server.host), which \(call) names, cannot be used: \($0.sentence(naming: server.name))"
+                        }
+                    }
                 case .turn(let transport, let username, let password):
                     let address = try SocketAddress.resolve(host: server.host, port: server.port)
                     let login = TURNCredentials.password(username: username, password: password)
-                    return .turn(address: address.host, port: server.port, transport == .udp ? .udp : .tcp, login)
+                    let relaying = transport == .udp ? ICEServer.Relaying.udp : .tcp
+                    let relay = ICEServer.turn(address: address.host, port: server.port, relaying, login)
+                    return WatchedServer(server.name, relay, namedBy: call)
                 case .stun:
                     let address = try SocketAddress.resolve(host: server.host, port: server.port)
-                    return .stun(address: address.host, port: server.port)
+                    return WatchedServer(
+                        server.name,
+                        .stun(address: address.host, port: server.port),
+                        namedBy: call
+                    )
                 }
             } catch {
                 Console.note("\(call) names a relay that cannot be used: \(error)")
@@ -76,20 +129,18 @@ final class NamedServers: Sendable {
         to places: Set<TURNPlace>,
         from loopback: String,
         for call: String
-    ) -> [TURNPlace: TLSTunnel] {
-        let (tunnels, others) = state.withLock { state -> ([TURNPlace: TLSTunnel], [TLSTunnel]) in
+    ) -> [TURNPlace: Tunnel] {
+        let (tunnels, others) = state.withLock { state -> ([TURNPlace: Tunnel], [Tunnel]) in
             if state.isClosed { return ([:], []) }
             let before = state.tunnels[call] ?? [:]
             var tunnels = before.filter { places.contains($0.key) }
             for place in places where tunnels[place] == nil {
-                let told = Atomic(false)
+                let failure = TunnelFailure()
                 do throws(HTTPServerError) {
-                    tunnels[place] = try TLSTunnel(to: place.host, port: place.port, from: loopback, trust) { error in
-                        if !told.exchange(true, ordering: .relaxed) {
-                            let why = error.sentence(naming: "turns:\(urlHost(place.host)):\(place.port)")
-                            Console.note("the relay \(place.host), which \(call) names, cannot be used: \(why)")
-                        }
+                    let tunnel = try TLSTunnel(to: place.host, port: place.port, from: loopback, trust) { error in
+                        _ = failure.note(error)
                     }
+                    tunnels[place] = Tunnel(tunnel: tunnel, failure: failure)
                 } catch {
                     Console.note("the relay \(place.host), which \(call) names, cannot be used: \(error)")
                 }
@@ -97,16 +148,30 @@ final class NamedServers: Sendable {
             state.tunnels[call] = tunnels
             return (tunnels, before.filter { !places.contains($0.key) }.map(\.value))
         }
-        for tunnel in others { tunnel.close() }
+        for other in others { other.tunnel.close() }
         return tunnels
     }
 
-    /// Ends the tunnels. Call it after the peers have ended.
+    /// Ends the probes and the tunnels. Call it after the peers have ended.
     func close() {
-        let tunnels = state.withLock { state in
-            defer { state = State(tunnels: [:], isClosed: true) }
-            return state.tunnels.values.flatMap(\.values)
+        let (probers, tunnels) = state.withLock { state in
+            defer { state = State(isClosed: true) }
+            return (Array(state.probers.values), state.tunnels.values.flatMap(\.values))
         }
-        for tunnel in tunnels { tunnel.close() }
+        for prober in probers { prober.close() }
+        for tunnel in tunnels { tunnel.tunnel.close() }
+    }
+}
+
+extension NamedICEServer {
+    /// As people name it, without its login.
+    fileprivate var name: String {
+        let place = "\(urlHost(host)):\(port)"
+        return switch service {
+        case .stun: "stun:\(place)"
+        case .turn(.udp, _, _): "turn:\(place)"
+        case .turn(.tcp, _, _): "turn:\(place)?transport=tcp"
+        case .turn(.tls, _, _): "turns:\(place)"
+        }
     }
 }

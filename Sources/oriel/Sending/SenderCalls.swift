@@ -285,7 +285,7 @@ final class SenderCalls: Sendable {
     var peers: PeerGroup? { transport.begun }
 
     /// The STUN and TURN servers that do not work, as far as is known.
-    var serverFaults: [ServerNews] { transport.serverFaults }
+    var serverFaults: [ServerNews] { transport.serverFaults(of: names) }
 
     var bitrate: Int { state.withLock(\.bitrate) }
 

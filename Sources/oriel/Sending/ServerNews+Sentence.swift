@@ -8,12 +8,19 @@ import WebRTC
 extension ServerNews {
     /// For people: what became of the server, and what to do.
     var sentence: String {
-        let place = "the \(kind) server \(server.name)"
+        let naming = server.call.map { ", which \($0) names," } ?? ""
+        let place = "the \(kind) server \(server.name)\(naming)"
         return switch result {
         case .works: "\(place) works again"
+        case .noAnswer where isNamed:
+            "\(place) does not answer: check whether a firewall lets \(transport) pass, or tell the media server's operator"
         case .noAnswer: "\(place) does not answer: check \(option), and whether a firewall lets \(transport) pass"
         case .unreachable(let why): why
+        case .otherProtocol where isNamed:
+            "what answers at \(server.name)\(naming) is no \(kind) server: tell the media server's operator"
         case .otherProtocol: "what answers at \(server.name) is no \(kind) server: check \(option) and its port"
+        case .wrongLogin where isNamed:
+            "\(place) refuses the login that is given with it: tell the media server's operator"
         case .wrongLogin where usesSecret:
             "\(place) refuses the login: check the secret of --turn-secret-file, and this machine's clock"
         case .wrongLogin: "\(place) refuses the login: check \(option) and its password"
@@ -33,6 +40,7 @@ extension ServerNews {
         }
     }
 
+    private var isNamed: Bool { server.call != nil }
     private var kind: String { if case .stun = server.server { "STUN" } else { "TURN" } }
     private var option: String { if case .stun = server.server { "--stun" } else { "--turn" } }
     private var transport: String { if case .turn(_, _, .tcp, _) = server.server { "TCP" } else { "UDP" } }

@@ -14,7 +14,7 @@ import WebRTC
     }
 
     @Test func eachServerIsProbedAtFirstAndThoseThatFailAgain() {
-        var watch = ServerWatch(count: 2, now: Self.start)
+        var watch = ServerWatch([nil, nil], now: Self.start)
         #expect(take(&watch, Self.start) == [0, 1])
         #expect(take(&watch, Self.start) == [] && watch.deadline == nil, "both are asked")
         let answered = Self.start + .seconds(4)
@@ -28,7 +28,7 @@ import WebRTC
 
     /// Each state is told once, and the end of each.
     @Test func peopleAreToldOfChangesAlone() {
-        var watch = ServerWatch(count: 1, now: Self.start)
+        var watch = ServerWatch([nil], now: Self.start)
         var now = Self.start
         let results: [(ServerProbe.Result, Bool)] = [
             (.noAnswer, true), (.noAnswer, false), (.wrongLogin, true), (.wrongLogin, false), (.works, true),
@@ -46,7 +46,7 @@ import WebRTC
 
     /// What was asked for on the old network says nothing of the new one.
     @Test func aChangeOfTheNetworkIsFollowedByAnotherProbe() {
-        var watch = ServerWatch(count: 1, now: Self.start)
+        var watch = ServerWatch([nil], now: Self.start)
         #expect(take(&watch, Self.start) == [0])
         watch.networkChanged(at: Self.start + .seconds(1))
         #expect(take(&watch, Self.start + .seconds(1)) == [], "it is asked")
@@ -58,7 +58,7 @@ import WebRTC
 
     /// A viewer who comes each second makes no probe each second.
     @Test func doubtIsFollowedByAProbeNowAndThen() {
-        var watch = ServerWatch(count: 1, now: Self.start)
+        var watch = ServerWatch([nil], now: Self.start)
         _ = watch.takeDue(at: Self.start)
         watch.doubt(at: Self.start + .seconds(1))
         _ = watch.note(.works, of: 0, at: Self.start + .seconds(2))
@@ -72,9 +72,26 @@ import WebRTC
     }
 
     @Test func aMachineThatCannotAskBlamesNobody() {
-        var watch = ServerWatch(count: 1, now: Self.start)
+        var watch = ServerWatch([nil], now: Self.start)
         _ = watch.takeDue(at: Self.start)
         let isNews = watch.note(nil, of: 0, at: Self.start)
         #expect(!isNews && watch[0] == nil && watch.deadline == Self.start + .seconds(300))
+    }
+
+    /// Servers that a media server names anew for each session: what earlier ones have shown is no news.
+    @Test(
+        arguments: [
+            (nil, .noAnswer, true), (nil, .works, false), (.noAnswer, .noAnswer, false), (.noAnswer, .works, true),
+            (.works, .works, false), (.works, .wrongLogin, true),
+        ] as [(ServerProbe.Result?, ServerProbe.Result, Bool)]
+    )
+    func whatWasKnownIsNoNews(known: ServerProbe.Result?, result: ServerProbe.Result, isNews: Bool) {
+        let since = Self.start - .seconds(9)
+        var watch = ServerWatch([known.map { ($0, since) }], repeats: false, now: Self.start)
+        #expect(watch[0]?.result == known && (known == nil || watch[0]?.since == since))
+        #expect(take(&watch, Self.start) == [0])
+        #expect(note(&watch, result, of: 0, at: Self.start) == isNews)
+        #expect(watch[0]?.since == (known == result ? since : Self.start))
+        #expect(watch.deadline == nil, "it is probed once")
     }
 }

@@ -3,10 +3,10 @@ package import Time
 /// When STUN and TURN servers are probed, and which result is news. Sans-IO.
 ///
 /// Each server is probed at first, when the network has changed, and when there is a reason to doubt what is known of it. One that failed
-/// is probed again every five minutes.
+/// is probed again every five minutes, unless its login may have ended by then.
 package struct ServerWatch: Sendable {
     private struct Server {
-        /// Nil until the first probe is over.
+        /// Nil while nothing is known.
         var result: ServerProbe.Result?
         /// Since when it has been the same.
         var since: Instant
@@ -22,10 +22,15 @@ package struct ServerWatch: Sendable {
     private static let doubtInterval = Duration.seconds(10)
 
     private var servers: [Server]
+    private let repeats: Bool
 
-    /// - Parameter count: of the servers, which have numbers from 0 on.
-    package init(count: Int, now: Instant) {
-        servers = Array(repeating: Server(since: now, dueAt: now), count: count)
+    /// - Parameters:
+    ///   - known: what earlier probes have shown of each server, and since when it has been so; nil for nothing. The servers have numbers
+    ///     from 0 on.
+    ///   - repeats: whether one that failed is probed again.
+    package init(_ known: [(result: ServerProbe.Result, since: Instant)?], repeats: Bool = true, now: Instant) {
+        servers = known.map { Server(result: $0?.result, since: $0?.since ?? now, dueAt: now) }
+        self.repeats = repeats
     }
 
     /// When `takeDue` has something to return; nil if only an event changes that.
@@ -47,7 +52,7 @@ package struct ServerWatch: Sendable {
     package mutating func note(_ result: ServerProbe.Result?, of index: Int, at now: Instant) -> Bool {
         let before = servers[index].result
         servers[index].isProbed = false
-        if result != .works { servers[index].dueAt = servers[index].dueAt ?? now + Self.retryInterval }
+        if result != .works, repeats { servers[index].dueAt = servers[index].dueAt ?? now + Self.retryInterval }
         guard let result, result != before else { return false }
         (servers[index].result, servers[index].since) = (result, now)
         return before != nil || result != .works
@@ -66,7 +71,7 @@ package struct ServerWatch: Sendable {
         }
     }
 
-    /// What the last probe of a server has shown, and since when it has been so; nil before the first.
+    /// What the last probe of a server has shown, and since when it has been so; nil where nothing is known.
     package subscript(index: Int) -> (result: ServerProbe.Result, since: Instant)? {
         servers[index].result.map { ($0, servers[index].since) }
     }
