@@ -21,7 +21,7 @@ package struct RenditionCapacity: Equatable, Sendable {
     static let share = 0.85
     /// A link that carries less than this share of what most carry does not slow down the others.
     private static let leastShare = 0.5
-    /// Rates are this far apart, so that not every estimate changes the encoder.
+    /// Targets are this far apart, so that not every estimate changes the encoder.
     private static let step = 1.05
     /// While so much waits, the next picture had better wait too: it would be old when it leaves.
     private static let longestBacklog = Duration.milliseconds(100)
@@ -47,9 +47,9 @@ package struct RenditionCapacity: Equatable, Sendable {
         }
         let median = links.map(\.estimate).sorted()[links.count / 2]
         let counting = links.filter { $0.estimate >= Self.leastShare * median || $0.isWaitedFor }
-        let rate = Self.rounded(counting.map(\.estimate).min()! * Self.share)
-        linkRate = rate
-        bitrate = min(rate, most)
+        let rate = counting.map(\.estimate).min()! * Self.share
+        linkRate = Int(rate)
+        bitrate = min(Self.rounded(rate), most)
         let backlog = counting.map(\.backlog).min()!
         isFullUntil = backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil
     }

@@ -32,9 +32,15 @@ import Time
     @Test(arguments: [50_000, 300_000, 1e6, 2.9e6, 12.5e6, 1e12])
     func theRateIsAShareOfTheEstimate(estimate: Double) throws {
         let capacity = capacity([estimate])
-        let rate = try Double(#require(capacity.linkRate))
-        #expect(0.8 * estimate...0.85 * estimate ~= rate)
-        #expect(capacity.bitrate == min(Int(rate), 2_500_000))
+        #expect(try #require(capacity.linkRate) == Int(0.85 * estimate))
+        #expect(0.8 * estimate...0.85 * estimate ~= Double(capacity.bitrate) || capacity.bitrate == 2_500_000)
+    }
+
+    /// A link that varies a little has the encoder keep its target, and still is used as it is.
+    @Test func smallChangesKeepTheTarget() throws {
+        let (before, after) = (capacity([300_000]), capacity([301_000]))
+        #expect(before.bitrate == after.bitrate)
+        #expect(try #require(after.linkRate) > #require(before.linkRate))
     }
 
     @Test func aLinkThatMayBeSharedIsWaitedFor() {
