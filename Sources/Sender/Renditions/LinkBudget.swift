@@ -19,8 +19,9 @@ struct LinkBudget {
     private static let quiet = Duration.milliseconds(200)
     /// How long a part of a refinement may take: news waits for it.
     private static let partTime = Duration.milliseconds(100)
-    /// Of what is kept free for headers and repair, refinements use most: where that is needed, what waits keeps them back.
-    private static let refinementUse = 1.12
+    /// How many times the link's rate refinements take: also what that keeps free for headers and repair, and most of what an estimate
+    /// leaves of a link after it has gone down. Where there is no such room, what waits keeps them back.
+    private static let refinementUse = 1.25
     /// How long a patch may take to send.
     private static let patchTime = Duration.milliseconds(50)
     /// On a link that carries this many times the bitrate, refinement needs no care.
