@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/mman.h>
 
 /* What the C library's headers may be too old for. */
@@ -23,3 +24,5 @@ bool posix_memory_is_sealed(int descriptor) {
     int seals = fcntl(descriptor, F_GET_SEALS);
     return seals >= 0 && (seals & needed_seals) == needed_seals;
 }
+
+void posix_memory_return(int size) { mallopt(M_MMAP_THRESHOLD, size); }

@@ -145,6 +145,8 @@ int posix_memory_create(const char *name);
 int posix_memory_seal(int descriptor);
 /// Whether it is memory that was sealed so.
 bool posix_memory_is_sealed(int descriptor);
+/// Blocks of `size` bytes or more go back to the system as soon as they are freed, if no smaller ones were freed that hold them.
+void posix_memory_return(int size);
 
 /// Gives a Unix socket a name in the file system. Returns -1 with errno set on failure.
 int posix_bind_path(int socket, const char *path);
