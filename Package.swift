@@ -286,7 +286,8 @@ let package = Package(
         .testTarget(
             name: "HTTPTests",
             dependencies: [
-                "COpenSSL", "HTTP", "Posix", "TestSupport", "Time", .product(name: "NIOHTTP1", package: "swift-nio"),
+                "COpenSSL", "HTTP", "Posix", "TestSupport", "Time", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: swift
         ),

@@ -123,10 +123,7 @@ package final class HTTPServer: Sendable {
             .childChannelOption(.tcpOption(.sendQueue), value: sendQueueSize)
             // Each connection keeps as many buffers as it reads at once: by default four of 64 kB.
             .childChannelOption(.maxMessagesPerRead, value: 1)
-            .childChannelOption(
-                .recvAllocator,
-                value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 2048, maximum: 8192)
-            )
+            .childChannelOption(.recvAllocator, value: ReceiveBuffers())
             .childChannelInitializer { [limits, connections, memory] channel in
                 channel.eventLoop.makeCompletedFuture {
                     guard connections.add(channel) else { throw ChannelError.ioOnClosedChannel }
