@@ -2,10 +2,12 @@ import NIOCore
 import Synchronization
 
 /// Counts what waits in this process until clients read it, over all connections of a server: each may leave little unread, and all
-/// together much. What has come of a message that is not whole counts too.
+/// together much. What has come of a message or a request that is not whole counts too. Buffers count by their size, not by what
+/// they hold.
 ///
 /// Beyond the limit the slowest connection is cut, until the rest is within it: of the network for whose clients most waits, the
-/// connection for which most does; among equals, the one that has read nothing for the longest time.
+/// connection for which most does; among equals, the one that has read nothing for the longest time. Where one network has a limit of
+/// its own, what is beyond that is cut likewise among its connections.
 package final class ClientMemory: Sendable {
     /// What waits for one client, until it is closed.
     package final class Share: Sendable {
@@ -36,6 +38,7 @@ package final class ClientMemory: Sendable {
 
     private struct State {
         var total = 0
+        var totals: [String: Int] = [:]
         var counts: [UInt64: Count] = [:]
         var nextNumber: UInt64 = 0
 
@@ -44,30 +47,39 @@ package final class ClientMemory: Sendable {
             return nextNumber
         }
 
-        /// Takes away the share of the slowest connection.
-        mutating func removeSlowest() -> Count? {
-            var networks: [String: Int] = [:]
-            for count in counts.values { networks[count.network, default: 0] += count.bytes }
+        mutating func count(_ bytes: Int, of network: String) {
+            total += bytes
+            let rest = totals[network, default: 0] + bytes
+            totals[network] = rest > 0 ? rest : nil
+        }
+
+        /// Takes away the share of the slowest connection, of a network or of all.
+        mutating func removeSlowest(of network: String? = nil) -> Count? {
             var slowest: (id: UInt64, order: (Int, Int, UInt64))?
-            for (id, count) in counts where count.bytes > 0 {
-                let order = (networks[count.network] ?? 0, count.bytes, .max - count.readAt)
+            for (id, count) in counts where count.bytes > 0 && count.network == network ?? count.network {
+                let order = (totals[count.network] ?? 0, count.bytes, .max - count.readAt)
                 if slowest.map({ $0.order < order }) ?? true { slowest = (id, order) }
             }
             return slowest.flatMap { remove($0.id) }
         }
 
         mutating func remove(_ id: UInt64) -> Count? {
-            guard let count = counts.removeValue(forKey: id) else { return nil }
-            total -= count.bytes
-            return count
+            guard let share = counts.removeValue(forKey: id) else { return nil }
+            count(-share.bytes, of: share.network)
+            return share
         }
     }
 
     private let limit: Int
+    private let limitOfOneNetwork: Int
     private let state = Mutex(State())
 
-    /// - Parameter limit: bytes that may wait for all clients together.
-    package init(limit: Int) { self.limit = limit }
+    /// - Parameters:
+    ///   - limit: bytes that may wait for all clients together.
+    ///   - limitOfOneNetwork: the same for those of one network; nil for no other limit.
+    package init(limit: Int, ofOneNetwork limitOfOneNetwork: Int? = nil) {
+        (self.limit, self.limitOfOneNetwork) = (limit, limitOfOneNetwork ?? limit)
+    }
 
     /// Begins to count for a client.
     ///
@@ -91,10 +103,13 @@ package final class ClientMemory: Sendable {
 
     private func add(_ count: Int, to id: UInt64) -> Bool {
         let (isThere, slow) = state.withLock { state in
-            guard state.counts[id] != nil else { return (false, [] as [Count]) }
+            guard let network = state.counts[id]?.network else { return (false, [] as [Count]) }
             state.counts[id]?.bytes += count
-            state.total += count
+            state.count(count, of: network)
             var slow: [Count] = []
+            while state.totals[network] ?? 0 > limitOfOneNetwork, let slowest = state.removeSlowest(of: network) {
+                slow.append(slowest)
+            }
             while state.total > limit, let slowest = state.removeSlowest() { slow.append(slowest) }
             return (state.counts[id] != nil, slow)
         }
@@ -108,7 +123,7 @@ package final class ClientMemory: Sendable {
             share.bytes -= count
             if isRead { share.readAt = state.number() }
             state.counts[id] = share
-            state.total -= count
+            state.count(-count, of: share.network)
         }
     }
 

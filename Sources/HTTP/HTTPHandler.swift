@@ -9,8 +9,6 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = Never
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Bytes of a request's line and header fields.
-    static let headLimit = 16 * 1024
     /// Bytes of a body that are written at once.
     static let pieceSize = 64 * 1024
     /// The time between two signs of life in a stream of events.
@@ -32,6 +30,7 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private let connections: Connections
     private let limits: HTTPServer.Limits
     private let memory: ClientMemory
+    let intake: Intake
     private var state = State.idle
     private var timer: Scheduled<Void>?
     /// The client has said that no more requests come.
@@ -46,12 +45,14 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         _ respond: @escaping HTTPServer.Responder,
         _ connections: Connections,
         _ limits: HTTPServer.Limits,
-        _ memory: ClientMemory
+        _ memory: ClientMemory,
+        _ intake: Intake
     ) {
         self.respond = respond
         self.connections = connections
         self.limits = limits
         self.memory = memory
+        self.intake = intake
     }
 
     func channelActive(context: ChannelHandlerContext) {
@@ -71,8 +72,9 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch (unwrapInboundIn(data), state) {
         case (.head(let head), .idle):
+            intake.isCounting = false
             guard begin(head, context) else { return }
-            guard Self.isHeadInLimit(head) else {
+            guard HeadLimit.allows(head) else {
                 return refuse(
                     .sentence(.requestHeaderFieldsTooLarge, "the request's header fields are too long"),
                     head,
@@ -95,10 +97,14 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case (.body(let buffer), .receiving(let head, var body)):
             state = .responding(to: nil)
             guard body.count + buffer.readableBytes <= limits.bodySize else { return refuseBody(head, context) }
+            let capacity = body.capacity
             body.append(contentsOf: buffer.readableBytesView)
+            guard let waiting, waiting.add(body.capacity - capacity) else { return }
             state = .receiving(head, body: body)
         case (.end, .receiving(let head, let body)):
             timer?.cancel()
+            intake.isCounting = true
+            waiting?.remove(body.capacity, isRead: false)
             answer(head, body, context)
         default: break
         }
@@ -211,7 +217,7 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
         if let isInSight, !isInSight() { return context.close(promise: nil) }
         let piece = ByteBuffer(bytes: body.prefix(Self.pieceSize))
-        let size = piece.readableBytes
+        let size = piece.storageCapacity
         guard let waiting, waiting.add(size) else { return }
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(piece)))).whenSuccess {
@@ -264,17 +270,11 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    // MARK: - Limits
-
     private func setTimer(_ context: ChannelHandlerContext) {
         timer?.cancel()
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
         timer = context.eventLoop.scheduleTask(in: TimeAmount(limits.requestTimeout)) {
             bound.value.close(promise: nil)
         }
-    }
-
-    static func isHeadInLimit(_ head: HTTPRequestHead) -> Bool {
-        head.headers.reduce(head.uri.utf8.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 } <= headLimit
     }
 }

@@ -44,22 +44,26 @@ package final class HTTPServer: Sendable {
         package var bodySize: Int
         /// How long a client may take for a request, be silent between two, and take nothing of a response.
         package var requestTimeout: Duration
-        /// Bytes that wait until clients read them, and of messages of WebSockets that have not come whole, of all clients together.
-        /// Beyond that the slowest lose their connections.
+        /// Bytes that wait until clients read them, and of messages of WebSockets and requests that have not come whole, of
+        /// all clients together. Beyond that the slowest lose their connections.
         package var unread: Int
+        /// The same of the clients of one network; nil for no other limit than that of all.
+        package var unreadOfOneNetwork: Int?
 
         package init(
             connections: Int = 512,
             connectionsOfOneNetwork: Int = 64,
             bodySize: Int = 64 * 1024,
             requestTimeout: Duration = .seconds(15),
-            unread: Int = 4 << 20
+            unread: Int = 4 << 20,
+            unreadOfOneNetwork: Int? = nil
         ) {
             self.connections = connections
             self.connectionsOfOneNetwork = connectionsOfOneNetwork
             self.bodySize = bodySize
             self.requestTimeout = requestTimeout
             self.unread = unread
+            self.unreadOfOneNetwork = unreadOfOneNetwork
         }
     }
 
@@ -90,7 +94,7 @@ package final class HTTPServer: Sendable {
     package init(limits: Limits = Limits(), proxies: [AddressRange] = []) {
         self.limits = limits
         connections = Connections(limits, proxies: Proxies(ranges: proxies))
-        memory = ClientMemory(limit: limits.unread)
+        memory = ClientMemory(limit: limits.unread, ofOneNetwork: limits.unreadOfOneNetwork)
     }
 
     /// Takes connections at an address.
@@ -130,13 +134,19 @@ package final class HTTPServer: Sendable {
                     if let tls {
                         try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls().context))
                     }
+                    let intake = Intake(memory.open(for: ClientAddress(channel.remoteAddress), on: channel))
+                    try channel.pipeline.syncOperations.addHandler(intake)
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline(
                         withServerUpgrade: takeSocket.map {
                             socketUpgrade($0, connections, limits, memory, on: channel.eventLoop)
                         },
-                        withErrorHandling: true
+                        withErrorHandling: true,
+                        withEncoderConfiguration: HTTPResponseEncoder.Configuration(),
+                        withDecoderLimitConfiguration: HeadLimit.ofParser
                     )
-                    try channel.pipeline.syncOperations.addHandler(HTTPHandler(respond, connections, limits, memory))
+                    try channel.pipeline.syncOperations.addHandler(
+                        HTTPHandler(respond, connections, limits, memory, intake)
+                    )
                 }
             }
         do { return Listener(try Self.bind(bootstrap, to: address)) } catch {

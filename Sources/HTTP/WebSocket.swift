@@ -72,10 +72,11 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private let isClient: Bool
     private let messageLimit: Int
     private let share: ClientMemory.Share?
-    private let intake: WebSocketIntake?
+    private let intake: Intake?
     private var budget = FrameBudget()
     private var state = State.open
-    private var message: (opcode: WebSocketOpcode, bytes: [UInt8])?
+    /// What has come of a message that is not whole, and how much memory is counted for it.
+    private var message: (opcode: WebSocketOpcode, bytes: [UInt8], counted: Int)?
     /// Bytes that were written and have not left.
     private var waiting = 0
     /// Bytes that came after this end's close frame.
@@ -95,7 +96,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         isClient: Bool,
         messageLimit: Int,
         _ share: ClientMemory.Share? = nil,
-        _ intake: WebSocketIntake? = nil
+        _ intake: Intake? = nil
     ) {
         (self.owner, self.isClient, self.messageLimit) = (owner, isClient, messageLimit)
         (self.share, self.intake) = (share, intake)
@@ -164,16 +165,17 @@ final class WebSocketHandler: ChannelDuplexHandler {
         guard case .open = state else { return }
         let isContinuation = frame.opcode == .continuation
         guard isContinuation == (message != nil) else { return close(with: .protocolError, context) }
-        var (opcode, bytes) = message ?? (frame.opcode, [])
+        var (opcode, bytes, counted) = message ?? (frame.opcode, [], 0)
         message = nil
-        if !bytes.isEmpty { share?.remove(bytes.count, isRead: false) }
+        if counted > 0 { share?.remove(counted, isRead: false) }
         guard bytes.count + frame.data.readableBytes <= messageLimit else {
             return close(with: .messageTooLarge, context)
         }
         bytes.append(contentsOf: frame.data.readableBytesView)
         guard frame.fin else {
-            guard share?.add(bytes.count) ?? true else { return }
-            return message = (opcode, bytes)
+            counted = bytes.capacity
+            guard share?.add(counted) ?? true else { return }
+            return message = (opcode, bytes, counted)
         }
         if opcode == .binary { return owner.received(.binary(bytes)) }
         guard String(validating: bytes, as: UTF8.self) != nil else {
@@ -224,12 +226,14 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private func write(_ opcode: WebSocketOpcode, _ bytes: [UInt8], _ context: ChannelHandlerContext) {
         let key = isClient ? WebSocketMaskingKey.random() : nil
         let frame = WebSocketFrame(fin: true, opcode: opcode, maskKey: key, data: ByteBuffer(bytes: bytes))
-        let cost = bytes.count + Self.frameCost
+        let size = bytes.count + Self.frameCost
+        // The buffer is larger than what it holds.
+        let cost = frame.data.storageCapacity + Self.frameCost
         guard share?.add(cost) ?? true else { return }
-        waiting += cost
+        waiting += size
         context.writeAndFlush(wrapOutboundOut(frame)).assumeIsolated().whenComplete { [self] _ in
             share?.remove(cost)
-            waiting -= cost
+            waiting -= size
             guard opcode == .pong else { return }
             isPongWaiting = false
             if let payload = nextPong.take() { answer(ping: payload, context) }

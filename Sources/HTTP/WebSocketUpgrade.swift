@@ -17,7 +17,7 @@ func socketUpgrade(
         automaticErrorHandling: false,
         shouldUpgrade: { channel, head in
             let refused = channel.eventLoop.makeSucceededFuture(nil as HTTPHeaders?)
-            guard head.method == .GET, head.headers["host"].count == 1, HTTPHandler.isHeadInLimit(head) else {
+            guard head.method == .GET, head.headers["host"].count == 1, HeadLimit.allows(head) else {
                 return refused
             }
             let peer = ClientAddress(channel.remoteAddress)
@@ -36,8 +36,7 @@ func socketUpgrade(
             channel.eventLoop.makeCompletedFuture {
                 guard let (owner, client) = taken.value else { throw ChannelError.inappropriateOperationForState }
                 let share = memory.open(for: client, on: channel)
-                channel.closeFuture.whenComplete { _ in share.close() }
-                let intake = WebSocketIntake(share)
+                let intake = Intake(share)
                 let pipeline = channel.pipeline.syncOperations
                 let decoder = try pipeline.handler(type: ByteToMessageHandler<WebSocketFrameDecoder>.self)
                 try pipeline.addHandler(intake, position: .before(decoder))
@@ -55,8 +54,9 @@ func socketUpgrade(
     return (
         [upgrader],
         { context in
-            // It waits for requests, of which none comes any more.
+            // They wait for requests, of which none comes any more.
             guard let handler = try? context.pipeline.syncOperations.handler(type: HTTPHandler.self) else { return }
+            context.pipeline.syncOperations.removeHandler(handler.intake, promise: nil)
             context.pipeline.syncOperations.removeHandler(handler, promise: nil)
         }
     )

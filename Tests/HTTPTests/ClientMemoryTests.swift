@@ -1,4 +1,6 @@
+import Glibc
 import HTTP
+import Posix
 import Synchronization
 import TestSupport
 import Testing
@@ -46,6 +48,21 @@ import Testing
         #expect(cuts.all == ["0", "1", "2"])
     }
 
+    @Test func oneNetworkMayHaveALimitOfItsOwn() {
+        let memory = ClientMemory(limit: 100, ofOneNetwork: 50)
+        func open(_ name: String, in network: String) -> ClientMemory.Share {
+            memory.open(for: network) { [cuts] in cuts.note(name) }
+        }
+        let (one, two, other) = (open("one", in: "a"), open("two", in: "a"), open("other", in: "b"))
+        #expect(other.add(50) && one.add(20) && two.add(30))
+        #expect(cuts.all.isEmpty)
+        #expect(one.add(1))
+        #expect(cuts.all == ["two"])
+        #expect(one.add(29))
+        #expect(!other.add(1))
+        #expect(cuts.all == ["two", "other"])
+    }
+
     /// Among those for whom as much waits, the one that has read goes last.
     @Test func whoReadsStays() {
         let (one, two) = (open("one", in: "a"), open("two", in: "a"))
@@ -75,6 +92,32 @@ import Testing
         #expect(one.add(90))
         #expect(!two.add(1))
         #expect(cuts.all.isEmpty)
+    }
+
+    @Test(arguments: [true, false]) func requestsThatHaveNotComeWholeCount(isHeadWhole: Bool) throws {
+        func text(_ count: Int) -> String { String(repeating: "x", count: count) }
+        let part =
+            isHeadWhole
+            ? "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n\(text(50_000))"
+            : "GET / HTTP/1.1\r\nX-Long: \(text(15_000))"
+        let web = try HTTPFixture(limits: HTTPServer.Limits(requestTimeout: .seconds(300), unread: 200_000))
+        let clients = try (0..<16).map { _ in
+            let client = try web.connect(from: "127.0.0.2")
+            client.send(part)
+            return client
+        }
+        try wait(until: "one is cut off") {
+            clients.contains { client in
+                var byte: UInt8 = 0
+                let count = recv(client.descriptor.raw, &byte, 1, Int32(MSG_DONTWAIT))
+                return count == 0 || (count < 0 && errno != EAGAIN)
+            }
+        }
+        // Those that have do not.
+        let other = try web.connect(from: "127.0.0.3")
+        for _ in 0..<40 {
+            #expect(try other.request("POST", "/echo", body: text(10_000)).body.count == 10_000)
+        }
     }
 
     /// Of a body that a client has for itself all counts, and of one that others have too only what is on its way.

@@ -121,6 +121,13 @@ import Testing
         #expect(try client.rest().starts(with: Array("HTTP/1.1 4".utf8)))
     }
 
+    @Test func aHeadOfTooManyFieldsIsCutOffBeforeItIsThere() throws {
+        let client = try web.connect()
+        let fields = (0..<40).map { "X-\($0): \(String(repeating: "x", count: 1000))\r\n" }
+        client.send("GET / HTTP/1.1\r\n\(fields.joined())")
+        #expect(try client.rest().starts(with: Array("HTTP/1.1 4".utf8)))
+    }
+
     @Test func aBodyThatIsTooLongIsRefusedBeforeItIsThere() throws {
         let announced = try web.connect()
         let head = "POST /echo HTTP/1.1\r\nHost: x\r\n"

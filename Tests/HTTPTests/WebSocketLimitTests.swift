@@ -77,6 +77,22 @@ import Testing
         withExtendedLifetime(clients) {}
     }
 
+    /// Of a large buffer that holds the begin of the next frame, all counts.
+    @Test func aFrameLeavesItsBufferToTheNext() throws {
+        let web = try WebSocketFixture(unread: 300_000)
+        let frame = maskedFrame(2, [UInt8](repeating: 0, count: 60_000))
+        var clients: [HTTPClient] = []
+        for _ in 0..<4 {
+            #expect(web.closed == 0)
+            let client = try web.open(from: "127.0.0.2")
+            client.send(frame + frame.prefix(100))
+            clients.append(client)
+            if clients.count < 4 { _ = try client.read(60_004) }
+        }
+        try wait(until: "one is cut off") { web.closed > 0 }
+        withExtendedLifetime(clients) {}
+    }
+
     @Test func whoSendsTooManyFramesIsSentAway() throws {
         let web = try WebSocketFixture()
         func flood(_ count: Int) throws -> [UInt8] {

@@ -90,7 +90,8 @@ struct Rooms: ParsableCommand {
             connectionsOfOneNetwork: connections,
             bodySize: 128 * 1024,
             // Messages of any client that have not come whole count too.
-            unread: 6 << 20
+            unread: 6 << 20,
+            unreadOfOneNetwork: 2 << 20
         )
     }
 }

@@ -1,0 +1,57 @@
+import NIOCore
+import NIOWebSocket
+
+/// Counts what the decoder behind this handler keeps of a request's head, or a frame of a WebSocket, that has not come whole. It is the
+/// buffer that counts, whose size is a power of two, and which becomes no smaller before all in it is whole.
+final class Intake: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private let share: ClientMemory.Share
+    /// Whether the decoder keeps what comes. It passes on the body of a request as it comes.
+    var isCounting = true { didSet { if !isCounting { passedOn(pending) } } }
+    /// Bytes that have come and were not passed on.
+    private var pending = 0
+    /// Bytes of the buffer that holds them.
+    private var capacity = 0
+    /// How many of those are counted.
+    private var counted = 0
+
+    /// - Parameter share: it is closed when the handler is removed.
+    init(_ share: ClientMemory.Share) { self.share = share }
+
+    func handlerRemoved(context: ChannelHandlerContext) { share.close() }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard isCounting else { return context.fireChannelRead(data) }
+        let bytes = unwrapInboundIn(data)
+        let isFirst = pending == 0
+        pending += bytes.readableBytes
+        capacity = isFirst ? bytes.storageCapacity : max(capacity, pending.roundedUpToPowerOfTwo)
+        context.fireChannelRead(data)
+        // By now all that is whole was passed on.
+        guard pending > 0, capacity > counted else { return }
+        let more = capacity - counted
+        counted = capacity
+        _ = share.add(more)
+    }
+
+    /// A frame has come whole.
+    func note(_ frame: WebSocketFrame) {
+        let size = frame.data.readableBytes
+        let head = 2 + (size < 126 ? 0 : size <= UInt16.max ? 2 : 8) + (frame.maskKey == nil ? 0 : 4)
+        passedOn(head + size)
+    }
+
+    private func passedOn(_ count: Int) {
+        pending = max(pending - count, 0)
+        guard pending == 0, counted > 0 else { return }
+        share.remove(counted, isRead: false)
+        counted = 0
+    }
+}
+
+extension Int {
+    /// For numbers above zero.
+    fileprivate var roundedUpToPowerOfTwo: Int { 1 << (Int.bitWidth - (self - 1).leadingZeroBitCount) }
+}
