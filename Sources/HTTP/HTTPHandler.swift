@@ -28,10 +28,13 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let respond: HTTPServer.Responder
     private let connections: Connections
+    private let place: Connections.Place
     private let limits: HTTPServer.Limits
     private let memory: ClientMemory
     let intake: Intake
     private var state = State.idle
+    /// Whether no request is under way, so that the connection may be given up for another one.
+    private var isIdle = false { didSet { if isIdle { place.rest() } else { place.work() } } }
     private var timer: Scheduled<Void>?
     /// The client has said that no more requests come.
     private var isInputClosed = false
@@ -44,23 +47,29 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     init(
         _ respond: @escaping HTTPServer.Responder,
         _ connections: Connections,
+        _ place: Connections.Place,
         _ limits: HTTPServer.Limits,
         _ memory: ClientMemory,
         _ intake: Intake
     ) {
         self.respond = respond
         self.connections = connections
+        self.place = place
         self.limits = limits
         self.memory = memory
         self.intake = intake
     }
 
     func channelActive(context: ChannelHandlerContext) {
+        isIdle = true
         setTimer(context)
         context.fireChannelActive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
+    func handlerRemoved(context: ChannelHandlerContext) {
+        timer?.cancel()
+        isIdle = false
+    }
 
     func channelInactive(context: ChannelHandlerContext) {
         timer?.cancel()
@@ -119,6 +128,10 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is Connections.GivenUp {
+            if isIdle { context.channel.cut() }
+            return
+        }
         guard case ChannelEvent.inputClosed = event else { return context.fireUserInboundEventTriggered(event) }
         isInputClosed = true
         switch state {
@@ -162,6 +175,7 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func answer(_ head: HTTPRequestHead, _ body: [UInt8], _ context: ChannelHandlerContext) {
         let request = HTTPRequest(head, body: body, client: client.description)
         state = .responding(to: request)
+        isIdle = false
         let loop = context.eventLoop
         let bound = NIOLoopBound((self, context), eventLoop: loop)
         respond(request) { response in
@@ -209,7 +223,10 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard !body.isEmpty else {
             endRequest()
             let isLast = isLast || isInputClosed
-            if !isLast { state = .idle }
+            if !isLast {
+                state = .idle
+                isIdle = true
+            }
             let written = context.writeAndFlush(wrapOutboundOut(.end(nil)))
             let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
             if isLast { written.whenComplete { _ in bound.value.close(promise: nil) } }

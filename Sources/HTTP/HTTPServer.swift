@@ -40,6 +40,10 @@ package final class HTTPServer: Sendable {
         /// Connections of one IPv4 address, or one network of IPv6, or requests under way that it sends by proxies. It never gets more
         /// than half of all connections.
         package var connectionsOfOneNetwork: Int
+        /// Connections of one network, besides those of proxies, that have no request under way, at least 1: they have sent none yet,
+        /// or not all of one, or have their response. For one more, the one that has been so for longest is closed, as a client must
+        /// expect (RFC 9112 §9.5).
+        package var idleConnectionsOfOneNetwork: Int
         /// Bytes of a request's body.
         package var bodySize: Int
         /// How long a client may take for a request, be silent between two, and take nothing of a response.
@@ -53,6 +57,7 @@ package final class HTTPServer: Sendable {
         package init(
             connections: Int = 512,
             connectionsOfOneNetwork: Int = 64,
+            idleConnectionsOfOneNetwork: Int = 512,
             bodySize: Int = 64 * 1024,
             requestTimeout: Duration = .seconds(15),
             unread: Int = 4 << 20,
@@ -60,6 +65,7 @@ package final class HTTPServer: Sendable {
         ) {
             self.connections = connections
             self.connectionsOfOneNetwork = connectionsOfOneNetwork
+            self.idleConnectionsOfOneNetwork = idleConnectionsOfOneNetwork
             self.bodySize = bodySize
             self.requestTimeout = requestTimeout
             self.unread = unread
@@ -130,7 +136,7 @@ package final class HTTPServer: Sendable {
             .childChannelOption(.recvAllocator, value: ReceiveBuffers())
             .childChannelInitializer { [limits, connections, memory] channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard connections.add(channel) else { throw ChannelError.ioOnClosedChannel }
+                    guard let place = connections.add(channel) else { throw ChannelError.ioOnClosedChannel }
                     if let tls {
                         try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls().context))
                     }
@@ -145,7 +151,7 @@ package final class HTTPServer: Sendable {
                         withDecoderLimitConfiguration: HeadLimit.ofParser
                     )
                     try channel.pipeline.syncOperations.addHandler(
-                        HTTPHandler(respond, connections, limits, memory, intake)
+                        HTTPHandler(respond, connections, place, limits, memory, intake)
                     )
                 }
             }

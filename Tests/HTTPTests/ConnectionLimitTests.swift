@@ -57,6 +57,62 @@ import Time
         #expect(try web.request("GET", "/greeting", ["X-Forwarded-For: 2001:db8:1::1"]).status == 200)
     }
 
+    // MARK: - Idle connections
+
+    private func greet(_ client: HTTPClient) throws { #expect(try client.request("GET", "/greeting").status == 200) }
+
+    @Test func theConnectionThatIsIdleForLongestMakesRoom() throws {
+        let web = try HTTPFixture(limits: HTTPServer.Limits(idleConnectionsOfOneNetwork: 2))
+        let listener = try web.connect()
+        #expect(try listener.request("GET", "/events").status == 200)
+        let other = try web.connect(from: "127.0.0.2")
+        try greet(other)
+        var clients: [HTTPClient] = []
+        for _ in 0..<3 {
+            let client = try web.connect()
+            try greet(client)
+            clients.append(client)
+        }
+        #expect(try clients[0].rest().isEmpty)
+        try greet(clients[1])
+        try greet(try web.connect())
+        #expect(try clients[2].rest().isEmpty)
+        try greet(clients[1])
+        try greet(other)
+        web.events.publish { "second" }
+        while try !listener.event().contains("second") {}
+    }
+
+    /// Whoever has sent half of a request waits for nothing yet.
+    @Test func aRequestThatIsNotWholeKeepsNoConnection() throws {
+        let web = try HTTPFixture(limits: HTTPServer.Limits(idleConnectionsOfOneNetwork: 1))
+        for part in ["GET / HT", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nx"] {
+            let client = try web.connect()
+            client.send(part)
+            try greet(try web.connect())
+            #expect(try client.rest().isEmpty)
+        }
+    }
+
+    @Test func whatAProxyKeepsOpenIsNobodys() throws {
+        let web = try HTTPFixture(
+            limits: HTTPServer.Limits(idleConnectionsOfOneNetwork: 1),
+            proxies: [try #require(AddressRange(parsing: "127.0.0.1"))]
+        )
+        let clients = try (0..<3).map { _ in try web.connect() }
+        for _ in 0..<2 { for client in clients { try greet(client) } }
+    }
+
+    @Test func aWebSocketIsNotIdle() throws {
+        let web = try WebSocketFixture(idleConnections: 1)
+        let socket = try web.open()
+        let clients = try (0..<2).map { _ in try web.connect() }
+        #expect(try clients[1].request("GET", "/").status == 200)
+        #expect(try clients[0].rest().isEmpty)
+        socket.send(maskedFrame(2, [1]))
+        #expect(try socket.read(3) == [0x82, 0x01, 1])
+    }
+
     /// A listener that goes is missed before the next sign of life, which is fifteen seconds away: eight that wait for it
     /// would need more than a minute.
     @Test func aListenerThatGoesMakesRoom() throws {

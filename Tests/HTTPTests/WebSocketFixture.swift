@@ -15,10 +15,16 @@ final class WebSocketFixture: Sendable {
     let listener: HTTPServer.Listener
     let notes: Shared<Notes>
 
-    init(bodySize: Int = 70_000, unread: Int = 4 << 20) throws {
+    init(bodySize: Int = 70_000, unread: Int = 4 << 20, idleConnections: Int = 512) throws {
         let notes = Shared(Notes())
         self.notes = notes
-        server = HTTPServer(limits: HTTPServer.Limits(bodySize: bodySize, unread: unread))
+        server = HTTPServer(
+            limits: HTTPServer.Limits(
+                idleConnectionsOfOneNetwork: idleConnections,
+                bodySize: bodySize,
+                unread: unread
+            )
+        )
         listener = try server.listen(
             on: ListenAddress(host: "127.0.0.1", port: 0),
             takeSocket: { request in
