@@ -5,24 +5,23 @@ import Synchronization
 import Time
 import WebRTC
 
-/// The other side of a call that others run, from this side's description or theirs to the end. Any thread may ask; all is done on
-/// the network thread of the peers, in order.
+/// The peer of a call that others run (room, WHIP, Janus), from the first session description to the end. Any thread may call it; the
+/// work is done on the network thread of the peers, in order.
 final class CallPeer: Sendable {
     /// What becomes of the peer, told on the network thread.
     enum Signal: Sendable {
         /// This side's offer, or its answer, for the other side.
         case described(sdp: String)
-        /// This side's candidates, more than the description had.
+        /// Further candidates of this side, which the description did not have.
         case gathered(fragment: String)
-        /// Another generation of ICE for the other side; nil if there can be none.
+        /// This side's credentials and candidates for an ICE restart; nil if ICE cannot restart.
         case proposed(fragment: String?)
-        /// The path begins at an address that this machine has no more: the other side may go on sending there until it has another
-        /// generation of ICE.
+        /// This machine no longer has the address at which the path begins. The other side may go on sending there until ICE restarts.
         case migrating
-        /// The codec is that of the picture that the other side gets; nil if it gets none.
+        /// The path stands. The codec is that of the picture that the other side gets; nil if it gets none.
         case connected(codec: VideoCodec?)
-        /// The last one, unless `close` came before: it has ended, or there will be none, and why; and whether another attempt would
-        /// end likewise.
+        /// The peer has ended, or could not be made. This is the last signal; after `close` it does not come. `why` is the rest of a
+        /// sentence about the other side; `isFinal` says that another attempt would fail in the same way.
         case ended(why: String, EndReason, isFinal: Bool)
     }
 
@@ -30,7 +29,7 @@ final class CallPeer: Sendable {
         case none
         case offered(number: Int, SessionOffer?)
         case answering(number: Int, Negotiation)
-        /// The section is the media description that tells the transport.
+        /// The section is the media description that has the transport's parameters.
         case peer(number: Int, section: (kind: String, mid: String))
         case over
     }
@@ -77,7 +76,7 @@ final class CallPeer: Sendable {
         (self.receiver, self.signalled) = (receiver, signalled)
     }
 
-    /// Of the peer; nil if there is none.
+    /// The peer's number; nil if there is no peer.
     var number: Int? {
         switch stage.withLock(\.self) {
         case .answering(let number, _), .peer(let number, _): number
@@ -244,7 +243,7 @@ final class CallPeer: Sendable {
         }
     }
 
-    /// Leaves out sound that comes from now on, as the other side has as much in its buffer.
+    /// Leaves out the next sound: the other side has as much too much in its buffer.
     func skipSound(_ length: Duration) {
         perform { [self] loop in
             guard case .peer(let number, _) = stage.withLock(\.self) else { return }

@@ -1,8 +1,8 @@
 import WebRTC
 
-/// Why somebody is not in a call, or no longer: one word for the other side, for headers of HTTP, and for programs.
+/// Why there is no call with a peer, or no longer one: one word for the other side, for headers of HTTP, and for programs.
 package enum EndReason: String, Codable, Sendable {
-    /// Who was asked said no.
+    /// One side did not let the other in.
     case rejected
     case noAnswer = "no_answer"
     /// All places are taken.
@@ -11,9 +11,9 @@ package enum EndReason: String, Codable, Sendable {
     case noRelay = "no_relay"
     /// The other side left.
     case hungUp = "hung_up"
-    /// Was sent away.
+    /// The peer, or this side, was sent away.
     case kicked
-    /// The way there is lost.
+    /// The path is lost, or the server of the call.
     case lost
     /// This side left.
     case ended
@@ -22,7 +22,7 @@ package enum EndReason: String, Codable, Sendable {
 }
 
 extension EndReason {
-    /// What the end of a peer's session means. Who was sent away ends as whoever this side leaves.
+    /// The reason that a peer's session tells. A session does not know of kicks: they end as `ended`.
     init(_ end: PeerSession.End) {
         self =
             switch end {

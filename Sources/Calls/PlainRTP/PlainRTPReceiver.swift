@@ -8,7 +8,7 @@ package enum PlainRTPReceiver: String, CaseIterable, Sendable {
     case ffmpeg, gstreamer, vlc
     case mediamtx
 
-    /// What is to be written into the program's configuration, or into a shell on its host, for a call to that host.
+    /// Lines for the program's configuration, or for a shell on its host, that have it take a call to that host.
     ///
     /// - Parameter hasSound: whether the call has sound too.
     package func instructions(
@@ -110,7 +110,7 @@ package enum PlainRTPReceiver: String, CaseIterable, Sendable {
 
     /// As mediamtx.yml has it (docs/2-publish/12-rtp.md of MediaMTX).
     ///
-    /// - Parameter isWithoutSound: whether the call has sound, which does not get there.
+    /// - Parameter isWithoutSound: whether the call has sound, which this program does not take.
     private static func path(_ address: SocketAddress, _ description: String, isWithoutSound: Bool) -> String {
         let host = address.isIPv6 ? "[\(address.host)]" : address.host
         let lines = description.split(separator: "\n").map { "      \($0)" }.joined(separator: "\n")

@@ -12,32 +12,33 @@ import WebRTC
 /// The room's side runs on the web client's thread, the peer's on the network thread of the peers. Close the call, then both.
 package final class RoomCall: JoinedCall {
     private struct State {
-        /// The other member, if it is there: what becomes of an earlier one does not count.
+        /// The peer of the other member, if that is there. Signals of earlier peers are ignored.
         var peer: CallPeer?
-        /// The number of the one who has come, until it is told that it is gone.
+        /// The number of the peer whose coming was reported, until its going is.
         var number: Int?
         var hasJoined = false
         var isLost = false
         var ignored = 0
         var toldRefusals = NetworkAllowance.ofToldRefusals
-        /// The knock of the other member, while it waits; and how many it has made.
+        /// The number of the other member's knock, while it waits.
         var knock: Int?
+        /// How many knocks the other member has made.
         var questions = 0
-        /// By what the other member is known again, if it is let in.
+        /// The key by which the other member is recognized later, as `Visitor.key`, if it is let in.
         var key: String?
-        /// When peers were made, in the last `openingTime`: each costs an agent.
+        /// When peers were made in the last `openingTime`: each costs an agent of ICE.
         var opened: [Instant] = []
         var end: (@Sendable (CallEnd?) -> Void)?
     }
 
-    /// The path of Socket.IO, as its servers have it if they are told nothing else.
+    /// The default path of servers of Socket.IO.
     private static let path = "/socket.io/"
     /// A server that speaks Socket.IO but says nothing of the room for so long serves no rooms.
     private static let joinTimeout = Duration.seconds(10)
     private static let leaveTimeout = Duration.seconds(2)
-    /// Peers made in so long a time, at the most.
+    /// At most `mostOpened` peers are made in `openingTime`.
     private static let (mostOpened, openingTime) = (20, Duration.seconds(10))
-    /// Senseless events that are told: the log shall not be the other member's to fill.
+    /// Ignored events that are logged, so that the other member cannot fill the log.
     private static let mostIgnored = 5
 
     private let address: RoomAddress
@@ -93,7 +94,7 @@ package final class RoomCall: JoinedCall {
         }
     }
 
-    /// By what a server knows that a seat is this member's own, when it comes again.
+    /// A random token by which a server recognizes this member, and frees its old seat, when it joins again.
     private static func seatToken() -> String {
         String(UInt64.random(in: 0...UInt64.max), radix: 36) + String(UInt64.random(in: 0...UInt64.max), radix: 36)
     }
@@ -123,7 +124,7 @@ package final class RoomCall: JoinedCall {
         return true
     }
 
-    /// By what the other member is known again, as `Visitor.key`; nil for nothing, and if it is not the one with this number.
+    /// The key by which the other member is recognized later, as `Visitor.key`; nil if it has none, or another number.
     package func visitorKey(of number: Int) -> String? {
         state.withLock { $0.peer?.number == number ? $0.key : nil }
     }
@@ -159,8 +160,8 @@ package final class RoomCall: JoinedCall {
         }
     }
 
-    /// What makes an offer useless; nil for none, and for all other events. Nobody is asked about such an offer, and no peer that stands
-    /// makes way for it.
+    /// Why an offer cannot be answered; nil if it can, and for all other events. Nobody is asked about an offer that cannot, and no
+    /// connected peer gives way to it.
     private func flaw(of event: RoomEvent) -> String? {
         guard case .message(_, let data) = event, case .offer(let sdp)? = RoomMessage(data) else { return nil }
         do {

@@ -11,13 +11,14 @@ extension RoomCall {
         /// The other member is there, with the number of its peer, and gets the picture in a codec; nil if it does not want it, and
         /// only shows its own.
         case peerCame(number: Int?, codec: VideoCodec?)
-        /// The other member is gone, or there is no call with it; and why. The number is that with which it came; nil if it had not.
+        /// The other member is gone, or there is no call with it. The number is that of `peerCame`; nil if it was never connected. `why` is
+        /// the rest of a sentence about it.
         case peerLeft(number: Int?, why: String, EndReason)
         /// A third member was told that this side is busy.
         case turnedAway
         /// Neither of the two shows the other's picture, or plays its voice.
         case pointless
-        /// What came from the server or the other member does nothing.
+        /// An event of the server or the other member was ignored, with the reason for people.
         case ignored(String)
 
         package var description: String {
@@ -31,25 +32,25 @@ extension RoomCall {
             case .turnedAway: "a third member of the room was told that this side is busy"
             case .pointless:
                 "neither side shows the other's picture, so nothing is sent: start one of them with --render or --talkback"
-            case .ignored(let what): "the room sent what does nothing: \(what)"
+            case .ignored(let what): "ignored in the room: \(what)"
             }
         }
     }
 }
 
 extension EndReason {
-    /// What the other member of a room has done, as the rest of a sentence about it.
+    /// The deed of the other member of a room, as the rest of a sentence about it.
     var deed: String {
         switch self {
         case .rejected: "does not let this side in"
         case .noAnswer: "did not answer"
-        case .busy: "has no time: too many ask there"
+        case .busy: "is busy: too many ask there"
         case .noRelay: "has no relay that works"
         case .hungUp: "has hung up"
         case .kicked: "was sent away"
         case .lost: "is lost"
         case .ended: "has left"
-        case .failed: "cannot be understood"
+        case .failed: "does not understand this side, or is not understood"
         }
     }
 }

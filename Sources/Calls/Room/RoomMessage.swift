@@ -82,15 +82,15 @@ package enum RoomMessage: Sendable, Equatable {
 
 /// How a member of a room introduces itself to the other one.
 package struct RoomIntroduction: Sendable, Equatable {
-    /// What it says of itself, for the one who lets it in or does not; nil as long as it has not said.
+    /// The name that it gives itself, for the person who lets it in; nil before it has given one.
     package var name: String?
     package var note = ""
     /// Whether it lets others in one by one.
     package var asks = false
     /// Whether it shows or plays what the other one sends.
     package var receives = false
-    /// Of the certificate that it has in all its calls: by this it is known again, as only the one who has the certificate can be
-    /// connected to (RFC 8122 §5).
+    /// The fingerprint of the certificate of all its calls (RFC 8122 §5). It identifies the member: DTLS connects only to the owner of the
+    /// certificate.
     package var fingerprint: Fingerprint?
 
     package init() {}

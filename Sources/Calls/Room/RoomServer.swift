@@ -52,7 +52,7 @@ package struct RoomServer: Sendable {
 
     // MARK: - What clients do
 
-    /// The sentence with which a client is refused that sends along a payload; nil for one that may come.
+    /// Why a client with this payload is refused: a sentence for it; nil if it may connect.
     package static func refusal(of payload: JSONText?) -> String? {
         guard let token = token(in: payload), token.utf8.count > longestToken else { return nil }
         return "the token is longer than \(longestToken) bytes: give a shorter one"

@@ -8,11 +8,11 @@ package final class RoomService: Sendable {
     package struct Configuration: Sendable {
         package var limits = RoomServer.Limits()
         package var otherJoinedName = RoomEvent.OtherJoinedName.otherjoin
-        /// Clients at once.
+        /// The most clients at once.
         package var mostClients = 4096
-        /// Requests of one network that wait for something to tell, at once.
+        /// The most GETs of one network that are held at once.
         package var mostHeldGets = 4096
-        /// `Link` values of a room's page, such as `<stun:stun.example.net>; rel="ice-server"`; on the server's thread.
+        /// `Link` values of a room's page, such as `<stun:stun.example.net>; rel="ice-server"`. Called on the server's thread.
         package var iceServerLinks: @Sendable () -> [String] = { [] }
 
         package init() {}
@@ -30,7 +30,7 @@ package final class RoomService: Sendable {
             case .joined(let room): "somebody came into room \(room)"
             case .left(let room): "somebody left room \(room)"
             case .full(let room): "somebody was turned away, as room \(room) is full"
-            case .ignored(let what): "a client sent what does nothing: \(what)"
+            case .ignored(let what): "ignored of a client: \(what)"
             }
         }
     }
@@ -82,7 +82,7 @@ struct Rooms: Sendable {
     private(set) var server: RoomServer
     private let otherJoinedName: RoomEvent.OtherJoinedName
     private let note: @Sendable (RoomService.Event) -> Void
-    /// Clients of which a senseless event was told: the log shall not be theirs to fill.
+    /// Clients of which an ignored event was logged already, so that they cannot fill the log.
     private var blamed: Set<String> = []
 
     init(

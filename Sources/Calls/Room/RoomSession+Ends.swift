@@ -23,17 +23,17 @@ extension RoomSession {
         if let other, other.introduction != nil { emit(.end(reason, to: namesSenders ? other.id : nil)) }
     }
 
-    /// The other member does not want the call, or not any more.
+    /// The other member does not want the call, or no longer.
     ///
-    /// - Parameter isItsOwn: whether the server says that these words are the other member's.
+    /// - Parameter isItsOwn: whether the server says that the message is the other member's.
     mutating func ended(_ reason: EndReason, isItsOwn: Bool, now: Instant) {
         let isTalking = other?.isTalking ?? false, wasTalking = isTalking || other?.parting != nil
         switch reason {
         case .hungUp where isTalking && !isItsOwn, .kicked where isTalking && !isItsOwn:
-            // Anybody in the room may have said so: the end of the path shows that it is so.
+            // Anybody in the room may have sent it. The end of the path will show whether it is true.
             other?.farewell = (reason, now + Self.farewellTime)
         case .hungUp:
-            // Whoever of several has said it, its going is told.
+            // Any of several members may have sent it. The server will say which one leaves.
             guard isItsOwn || comer == nil && thirds.isEmpty else { return }
             if wasTalking { part(.hungUp) }
             refuse()
@@ -48,7 +48,7 @@ extension RoomSession {
         }
     }
 
-    /// The path to the other member has ended, or it is gone. Returns whether somebody had said why.
+    /// The path to the other member has ended, or it is gone. Returns whether a reason had come before.
     mutating func takeFarewell(now: Instant) -> Bool {
         guard let farewell = other?.farewell.take(), now < farewell.until else { return false }
         ended(farewell.reason, isItsOwn: true, now: now)

@@ -90,7 +90,7 @@ extension RoomSession {
             received(offer: sdp, from: sender, now: now)
         case .answer(let sdp): received(answer: sdp)
         case .skip(let milliseconds):
-            // Where several may have said so, it is not known whether the other member has.
+            // In a room with third members, the server must tell that the other member has sent it.
             guard isConnected, let other, other.isTalking, other.introduction != nil,
                 sender != nil || comer == nil && thirds.isEmpty
             else { return }
@@ -106,7 +106,7 @@ extension RoomSession {
         }
         if other == nil { other = newcomer(nil, now: now) }
         guard let other, !other.isTalking, thirds.isEmpty else { return }
-        // Whoever is let in is known by that from then on.
+        // The fingerprint identifies an accepted member from then on.
         guard !self.introduction.asks || introduction.fingerprint != nil else {
             return outputs.append(.ignored("an introduction that names no certificate"))
         }
@@ -153,7 +153,7 @@ extension RoomSession {
             guard other.introduction == nil else {
                 return outputs.append(.ignored("an offer of another than the one who was let in"))
             }
-            // Other programs have another certificate each time. Where it is not known who offers, what stands goes on while it does.
+            // Other programs have another certificate each time. If the sender is unknown, the call goes on for as long as its path stands.
             if other.isTalking, sender == nil {
                 if comer == nil { comer = Comer(id: nil, since: now) }
                 comer?.offer = sdp

@@ -49,7 +49,7 @@ package struct RoomSession: Sendable {
         case dismissed(EndReason)
     }
 
-    /// How far this side and the other one have come in describing themselves.
+    /// How far the exchange of offer and answer is.
     enum Negotiation {
         case none
         /// This side's offer is being made, or is on its way.
@@ -62,14 +62,14 @@ package struct RoomSession: Sendable {
     /// A server may hold the seat of a connection that was lost for as long as it waits for pings.
     private static let seatTimeout = Duration.seconds(45)
     static let retryInterval = Duration.seconds(1)
-    /// How long after the way to the other member was lost it is offered another one, if it is still there: the one who was there
-    /// first offers earlier. Doubled each time.
+    /// How long after the path to the other member was lost this side offers again, if that is still there. The member that was there first
+    /// offers earlier. Doubled with each attempt.
     static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(30))
-    /// How long nothing is offered after no peer was made for an offer.
+    /// How long this side waits with an offer after it could make no peer for one.
     private static let refusalPause = Duration.seconds(10)
-    /// After so many attempts in a row that ended as every other would, only the other member begins again.
+    /// After so many attempts in a row with a final failure, only the other member begins again.
     private static let mostVainAttempts = 2
-    /// How long one who comes may take to introduce itself, and one whose peer has ended to say why.
+    /// How long a new member may take to introduce itself, and one whose peer has ended to say why.
     static let (introductionTime, goodbyeTime) = (Duration.seconds(2), Duration.seconds(1))
     /// How long the path may stand after somebody has said that the other member ends it.
     static let farewellTime = Duration.seconds(10)
@@ -84,20 +84,20 @@ package struct RoomSession: Sendable {
     var negotiation = Negotiation.none
     /// Whether the other member came later: then this side's offer goes before one of the other's.
     var wasFirst = false
-    /// Of this connection to the server.
+    /// The id of this connection to the server.
     var ownID = ""
     var other: OtherMember?
     var comer: Comer?
-    /// Who else is in the room, where that has more than two seats.
+    /// The ids of the other members, if the room has more than two seats.
     var thirds: [String] = []
     /// The sender of the next message; nil if the server does not tell it.
     private var sender: String?
     /// Whether the server tells the sender of each message.
     var namesSenders = false
     var held: [(line: String, mid: String?, index: Int?)] = []
-    /// Of the other side's description.
+    /// The ICE user name fragment of the other side's description.
     var remoteFragment: String?
-    /// Until when a full room may be so for this member's own old seat.
+    /// Until when this member's own old seat may be the reason that the room is full.
     var seatHeldUntil: Instant?
     var retryAt: Instant?
     var offerAt: Instant?

@@ -120,7 +120,7 @@ package struct WHIPSession: Sendable {
         case 500...599:
             let asked = response.retryAfter.map { min($0, Self.longestRetryAfter) }
             retry(
-                "\(url.origin) has failed\(reason) (\(status)), which whoever runs it has to mend",
+                "\(url.origin) has failed\(reason) (\(status)): tell its administrator if it stays so",
                 after: asked,
                 now: now
             )
@@ -267,7 +267,7 @@ package struct WHIPSession: Sendable {
             outputs.append(
                 .unusable(
                     "the server \(flaw) (Location): it does not learn when this side leaves, "
-                        + "and a path that is lost is not sought anew"
+                        + "and ICE cannot restart when the path is lost"
                 )
             )
         }

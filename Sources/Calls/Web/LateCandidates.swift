@@ -2,7 +2,7 @@ import WebRTC
 
 /// This side's candidates that are found after a viewer's offer was answered, until the viewer has asked for them (RFC 8838). Sans-IO.
 struct LateCandidates: Sendable {
-    /// Gets what was found; nil if it waits no more.
+    /// A request of the viewer that waits. It gets the candidates; nil if it waits in vain.
     typealias Waiter = @Sendable (TrickleFragment?) -> Void
 
     private var untold: TrickleFragment?
@@ -15,7 +15,7 @@ struct LateCandidates: Sendable {
 
     /// Further candidates are found.
     ///
-    /// - Returns: who waits for them.
+    /// - Returns: the request that waits for them, to be called with `found`; nil if none waits, and they are kept.
     mutating func add(_ found: TrickleFragment) -> Waiter? {
         isComplete = found.isLast
         if let waiter = waiter.take() { return waiter }
@@ -25,22 +25,22 @@ struct LateCandidates: Sendable {
         return nil
     }
 
-    /// What the viewer was not told yet; nil if that is nothing. The answer is given once.
+    /// The candidates that the viewer was not told yet; nil if there are none. They are returned once.
     mutating func take() -> TrickleFragment? { untold.take() }
 
-    /// Waits for more, of which there must be some.
+    /// Lets a request wait for further candidates; `isComplete` must be false.
     ///
-    /// - Returns: who has waited so far.
+    /// - Returns: the request that waited before, to be called with nil.
     mutating func wait(_ next: @escaping Waiter) -> Waiter? {
         defer { waiter = next }
         return waiter
     }
 
-    /// All that is found was told otherwise.
+    /// Forgets the candidates that are kept: the viewer learns them in another way.
     mutating func forget() { untold = nil }
 
-    /// Nothing more is found.
+    /// No more candidates are found.
     ///
-    /// - Returns: who waits in vain.
+    /// - Returns: the request that waits, to be called with nil.
     mutating func end() -> Waiter? { waiter.take() }
 }

@@ -6,7 +6,7 @@ package import Time
 extension WebService {
     /// Where snapshots come from.
     package struct SnapshotSource: Sendable {
-        /// The instant before which no picture may have been taken that is shown now; nil for none. Asked on the server's thread too.
+        /// The horizon: no picture that was taken before it may be shown now; nil for no limit. Called on any thread.
         package var horizon: @Sendable () -> Instant?
         /// The current picture, or a sentence why there is none. May block.
         package var picture: @Sendable () -> Result<Snapshot, SnapshotFailure>
@@ -41,8 +41,8 @@ extension WebService {
 /// Makes snapshots on a thread of its own, one at a time. A snapshot answers all requests that wait for it, and those that
 /// come soon after it unless it is beyond the broadcast's horizon by then.
 ///
-/// Those who read slowly keep old snapshots, of several megabytes each. While there are too many, no other is made, and the oldest
-/// is soon sent no further.
+/// Slow readers keep old snapshots in memory, of several megabytes each. While `mostKept` are kept, no other is made, and the oldest is
+/// given up after `sendingTime`.
 final class SnapshotDesk: Sendable {
     /// A snapshot that is kept as long as it is sent to somebody.
     final class Made: Sendable {
@@ -75,7 +75,7 @@ final class SnapshotDesk: Sendable {
     private static let mostTries = 3
     /// How long a snapshot answers further requests.
     private let freshness: Duration
-    /// How long a snapshot is sent at the least, where others want a new one.
+    /// How long a snapshot may be sent at the least before it is given up for a new one.
     private let sendingTime: Duration
 
     private let source: WebService.SnapshotSource

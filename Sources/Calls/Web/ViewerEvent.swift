@@ -17,7 +17,7 @@ extension WebCall {
         /// The codec is that of the picture; nil for one who only listens.
         case joined(Viewer, VideoCodec?)
         case left(Viewer, PeerSession.End, EndReason)
-        /// Somebody was not let in, as all places are taken or there is no relay; told for each network once in a while.
+        /// A viewer was turned away, as all places are taken or there is no relay. Reported once a minute for each network.
         case turnedAway(address: String, name: String, Refusal)
 
         package var description: String {

@@ -1,17 +1,17 @@
 import HTTP
 import Time
 
-/// The places of a call, and those who have them. Whoever has the link could keep all others out by offers alone, so a viewer that has
-/// not connected gives way to a newcomer of another network, and one network has few viewers that connect at once. Sans-IO.
+/// The places of a call, and the viewers that have them. Anybody who has the link could take all places by offers alone. So a viewer that
+/// has not connected gives way to a newcomer of another network, and one network has few viewers that connect at once. Sans-IO.
 struct ViewerPlaces {
-    /// What there is for a newcomer.
+    /// The place that a newcomer gets.
     enum Vacancy: Equatable {
         case free
         /// The place of a viewer that has not connected, by the name of its session.
         case insteadOf(String)
         /// None, as all places are taken.
         case none
-        /// None, as many of the newcomer's network have not connected.
+        /// None, as `mostWaitingOfOneNetwork` viewers of the newcomer's network have not connected.
         case crowded
     }
 
@@ -23,11 +23,12 @@ struct ViewerPlaces {
 
     /// A viewer that takes longer to connect gives way to more newcomers of other networks.
     static let connectingTime = Duration.seconds(3)
-    /// The same for newcomers of its own network. By a relay that is reached by TLS, an honest viewer needs more than `connectingTime`.
+    /// A viewer that takes longer to connect gives way to newcomers of its own network too. With a relay by TLS, an honest viewer may need
+    /// more than `connectingTime`.
     static let connectingTimeAmongOwn = Duration.seconds(10)
 
-    /// Viewers of one network that have not connected. Each costs about 0.2 MB. All viewers may be behind one address, and all come
-    /// again at once when the sender is started again.
+    /// The most viewers of one network that have not connected, 16 to 64. Each costs about 0.2 MB. All viewers may be behind one address,
+    /// and all come again at once when the sender is started again.
     let mostWaitingOfOneNetwork: Int
     private let limit: Int
     /// Those who have not connected, the oldest first.
@@ -40,8 +41,9 @@ struct ViewerPlaces {
         mostWaitingOfOneNetwork = min(max(16, limit), 64)
     }
 
-    /// What there is for somebody from an address. Where all places are taken, the oldest viewer that waits gives way, of the network that
-    /// has the most waiting ones: at once to a network with two fewer or less, and to one with one fewer after `connectingTime`.
+    /// The place for a newcomer from an address. If all places are taken, a viewer that has not connected gives way: the oldest one of the
+    /// network that has the most of them. It gives way at once to a network that has at least two fewer, and after `connectingTime` to one
+    /// that has one fewer.
     func vacancy(for address: String, now: Instant) -> Vacancy {
         let network = ClientAddress(address).network
         let own = waiting.filter { $0.network == network }

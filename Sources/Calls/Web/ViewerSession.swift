@@ -3,18 +3,18 @@ import WebRTC
 /// One viewer of a web call, from the negotiation to its end.
 struct ViewerSession {
     let viewer: WebCall.Viewer
-    /// By what the viewer is known again, as `Visitor.key`; nil for nothing.
+    /// The key by which the viewer is recognized later, as `Visitor.key`; nil if it gave no secret.
     let key: String?
     let negotiation: Negotiation
-    /// The viewer's of the current generation.
+    /// The viewer's ICE credentials of the current generation.
     var credentials: ICECredentials
     /// How many of the viewer's candidates were given to its peer, over all restarts.
     var candidateCount = 0
     /// Why this side ends it; nil if it does not.
     var reason: EndReason?
-    /// Gets the answer, or why there is none; nil once it has been called.
+    /// Gets the answer, or the refusal; nil once it has been called.
     var completion: (@Sendable (Result<Admission, Refusal>) -> Void)?
-    /// Nil until the answer is there, and where the viewer takes candidates in that alone.
+    /// Nil before the answer is there, and if the viewer takes candidates only from the answer.
     var late: LateCandidates?
     let trickles: Bool
 

@@ -74,9 +74,10 @@ struct ViewerSessions: ~Copyable {
         }
     }
 
-    /// Forgets a session whose peer has ended. At no instant is it unknown while its viewer does not know why.
+    /// Moves a session whose peer has ended to the ended ones, from which its viewer learns the reason.
     ///
-    /// - Parameter end: the peer's.
+    /// - Parameter end: how the peer ended.
+    /// - Returns: the session and the reason of its end; nil if there is no such session.
     mutating func remove(_ id: String, after end: PeerSession.End) -> (session: ViewerSession, reason: EndReason)? {
         guard let session = sessions.removeValue(forKey: id) else { return nil }
         places.leave(id)

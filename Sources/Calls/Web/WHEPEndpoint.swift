@@ -10,9 +10,9 @@ struct WHEPEndpoint: Sendable {
     static let path = "/whep"
     static let methods: [HTTPMethod] = [.GET, .HEAD, .POST]
     static let sessionMethods: [HTTPMethod] = [.PATCH, .DELETE]
-    /// Of the path below a session's by which its viewer asks to speak.
+    /// Methods of the path `talk` below a session's, by which its viewer asks to speak.
     static let talkMethods: [HTTPMethod] = [.POST, .DELETE]
-    /// Of the path below a session's by which its viewer has sound left out.
+    /// Methods of the path `skip` below a session's, by which its viewer has sound left out.
     static let skipMethods: [HTTPMethod] = [.POST]
     static let offerType = "application/sdp"
     static let fragmentType = "application/trickle-ice-sdpfrag"
@@ -113,7 +113,11 @@ struct WHEPEndpoint: Sendable {
         let name = text("oriel-name")
         guard name != nil || key == nil else {
             return completion(
-                .sentence(.preconditionRequired, "whoever shares this screen lets people in", ["Oriel-Reason": "knock"])
+                .sentence(
+                    .preconditionRequired,
+                    "viewers are let in one by one: give a name",
+                    ["Oriel-Reason": "knock"]
+                )
             )
         }
         let offer = String(decoding: request.body, as: UTF8.self)
@@ -272,7 +276,7 @@ extension HTTPRequest {
     /// Bytes of the secret that a page makes up, and keeps.
     private static let secretLengths = 16...64
 
-    /// By what a viewer is known again, as `Visitor.key`; nil for nothing, or what could be guessed.
+    /// The key by which a viewer is recognized later, as `Visitor.key`: the SHA-256 of its secret. Nil without a secret of 16 to 64 bytes.
     var viewerKey: String? {
         headers.first(name: "oriel-viewer").flatMap {
             Self.secretLengths ~= $0.utf8.count ? sha256(of: $0) : nil

@@ -89,7 +89,7 @@ package final class WebCall: Sendable {
         }
     }
 
-    /// There is no way to a viewer, or from it.
+    /// Refuses a viewer to which there is no path: media goes by relays alone, and none works.
     private func turnAway(
         _ session: ViewerSession,
         _ completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
@@ -112,12 +112,12 @@ package final class WebCall: Sendable {
 
     // MARK: - What is known of viewers
 
-    /// The name of a viewer, and by what it is known again; nil if there is no such viewer.
+    /// The name of a viewer, and the key by which it is recognized later; nil if there is no such viewer.
     package func viewer(_ number: Int) -> (name: String, key: String?)? {
         state.withLock { $0.session(ofPeer: number).map { ($0.viewer.name, $0.key) } }
     }
 
-    /// What is known of the way to a viewer, by the name of its session; nil if there is none.
+    /// The state of a viewer's link, by the name of its session; nil if there is none.
     func report(on id: String, _ work: WebStatus.Work) -> ViewerReport? {
         guard let session = state.withLock({ $0.sessions[id] }),
             let peer = peers.statuses.first(where: { $0.number == session.viewer.number })

@@ -124,8 +124,8 @@ package final class WebService: Sendable {
         }
     }
 
-    /// Nil if the request may be answered. A viewer may change and end its session by the session's name, without the token:
-    /// some players leave the token out there.
+    /// The refusal of a request without the right token; nil if it may be answered. A viewer may change and end its session by the session's
+    /// name, without the token: some players leave the token out there.
     private func authorize(_ request: HTTPRequest) -> HTTPResponse? {
         let authorization = request.headers.first(name: "authorization")
         if authorization == nil, whep.isForSession(request) { return nil }

@@ -310,7 +310,7 @@ export class RoomSession {
         case 'oriel': this.#hearOfOriel(message); break;
       }
     } catch (error) {
-      console.warn('The other member sent what is of no use:', error);
+      console.warn('A message of the other member cannot be used:', error);
     }
   }
 
