@@ -1,23 +1,23 @@
 package import Time
 
-/// A server's certificate whose files may be renewed while it serves: when they are looked at again, and what becomes of what they have
-/// then. Sans-IO.
+/// A server's certificate whose files may be renewed while it serves. It says when the files are read again, and takes their content.
+/// Sans-IO.
 package struct CertificateRenewal: Sendable {
-    /// What a look has brought.
+    /// The outcome of reading the files again.
     package enum News: Sendable {
         /// Another certificate is in use from now on.
         case renewed
-        /// The files are of no use, and the certificate of before stays in use. Told once, until they change again.
+        /// The files cannot be used, and the certificate stays as it was. Reported once, until they change again.
         case unfit(HTTPServerError)
     }
 
-    /// Files are looked at no more often.
+    /// The least time between two reads of the files.
     package static let interval = Duration.seconds(60)
 
     private let (certificate, key): (String, String)
-    /// In use.
+    /// The certificate in use.
     package private(set) var identity: TLSIdentity
-    /// What the files had at the last look.
+    /// The content of the files when they were read last.
     private var seen: [[UInt8]?]?
     private var nextLook = Instant.start
 
@@ -27,14 +27,16 @@ package struct CertificateRenewal: Sendable {
         identity = try TLSIdentity(certificate: certificate, key: key)
     }
 
-    /// Whether somebody who connects now has the files looked at.
+    /// Whether the files are to be read for a client that connects now: at most once in `interval`.
     package mutating func takeLook(at now: Instant) -> Bool {
         guard now >= nextLook else { return false }
         nextLook = now + Self.interval
         return true
     }
 
-    /// Takes what the files have: of the certificate, and of the key; nil for one that cannot be read.
+    /// Takes the content of the files, PEM; nil for one that cannot be read.
+    ///
+    /// - Returns: nil if nothing has changed.
     package mutating func take(certificate chain: [UInt8]?, key bytes: [UInt8]?) -> News? {
         guard seen != [chain, bytes] else { return nil }
         seen = [chain, bytes]

@@ -54,7 +54,7 @@ package struct HTTPRequest: Sendable {
     }
 }
 
-/// A client's going while a response is made.
+/// Tells when a client goes while its response is being made.
 package final class Departure: Sendable {
     private enum State {
         case waiting([@Sendable () -> Void])
@@ -65,7 +65,8 @@ package final class Departure: Sendable {
 
     init() {}
 
-    /// Calls back when the client has gone, or has closed its sending half; at once if it has. Not after the response.
+    /// Calls back when the client has gone, or has closed its sending half; at once if it has already. It does not call back once the
+    /// response was made.
     package func notify(_ body: @escaping @Sendable () -> Void) {
         let isGone = state.withLock { state in
             guard case .waiting(let others) = state else { return true }

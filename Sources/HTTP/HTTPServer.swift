@@ -29,8 +29,8 @@ package final class HTTPServer: Sendable {
     package typealias Responder =
         @Sendable (HTTPRequest, _ completion: @escaping @Sendable (HTTPResponse) -> Void) -> Void
 
-    /// Takes a request for a WebSocket, or does not: then it is answered as any other. It is called on the server's thread, and
-    /// must not block that.
+    /// Takes a request for a WebSocket and returns its owner. For nil, the request is answered as any other. It is called on the server's
+    /// thread, and must not block that.
     package typealias SocketTaker = @Sendable (HTTPRequest) -> WebSocketOwner?
 
     /// The limits of what clients may use.

@@ -5,7 +5,7 @@ import NIOPosix
 import NIOSSL
 import NIOWebSocket
 
-/// Why a connection failed, in words for people: the system's, or what an error of SwiftNIO means.
+/// Why a connection failed, in words for people: the system's, or Oriel's own for errors of SwiftNIO.
 func reason(_ error: any Error) -> String {
     switch error {
     case let error as IOError: String(cString: strerror(error.errnoCode))
@@ -15,8 +15,8 @@ func reason(_ error: any Error) -> String {
     case is SocketAddressError: "that is no address"
     case ChannelError.connectTimeout: "no answer in time"
     case is ChannelError, NIOSSLError.uncleanShutdown, is Closed: "the other side closed it"
-    case is HTTPParserError, is NIOHTTPDecoderError: "what comes is no HTTP"
-    case is NIOWebSocketError, is NIOWebSocketUpgradeError: "what comes is no WebSocket"
+    case is HTTPParserError, is NIOHTTPDecoderError: "the answer is not HTTP"
+    case is NIOWebSocketError, is NIOWebSocketUpgradeError: "the answer is not of a WebSocket"
     case NIOSSLError.handshakeFailed(.sslError(let errors)): "no TLS\(errors.first.map { ": \(words(of: $0))" } ?? "")"
     case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: "no TLS"
     default: "for a reason that is not known"

@@ -4,13 +4,13 @@ import NIOSSL
 import NIOTLS
 import Synchronization
 
-/// Leads connections from this machine by TLS to a server whose client cannot speak it, on a thread of its own: such as relays,
-/// as libnice knows TURN by UDP and TCP alone.
+/// Takes TCP connections on this machine and passes them to a server by TLS, for clients that cannot speak it, on a thread of its own.
+/// libnice needs it for relays, as it speaks TURN only by UDP and TCP.
 package final class TLSTunnel: Sendable {
-    /// Connections at once.
+    /// The most connections at once.
     private static let limit = 256
 
-    /// Where it takes connections.
+    /// The port at which it takes connections.
     package let port: UInt16
     private let group: MultiThreadedEventLoopGroup
     private let listener: any Channel
@@ -19,9 +19,9 @@ package final class TLSTunnel: Sendable {
     ///
     /// - Parameters:
     ///   - host: a name or an address, which the server's certificate must be for.
-    ///   - loopback: where it takes connections: 127.0.0.1 or ::1.
-    ///   - openTimeout: how long the way to the server may take to open, connection and handshake together.
-    ///   - failed: called on the tunnel's thread each time that there is no way to the server, with the reason.
+    ///   - loopback: the address at which it takes connections, 127.0.0.1 or ::1.
+    ///   - openTimeout: how long the connection to the server may take, with its handshake.
+    ///   - failed: called on the tunnel's thread each time that the server cannot be reached, with the reason.
     package init(
         to host: String,
         port: UInt16,

@@ -24,8 +24,8 @@ package final class WebClient: Sendable {
         /// The type of the body, without parameters, in lower case; empty if none is named.
         package var contentType: String { MediaType.name(in: headers.first(name: "content-type") ?? "") }
 
-        /// How long the server asks to wait before the next request; nil if it does not. Dates are those of its own clock, where it
-        /// says what that shows.
+        /// How long the server asks to wait before the next request (`Retry-After`); nil if it does not. A date counts from the server's own
+        /// `Date`, or else from `receivedAt`.
         package var retryAfter: Duration? {
             headers.first(name: "retry-after").flatMap { field in
                 let date = headers.first(name: "date").flatMap { HTTPDate.seconds(parsing: $0) }
@@ -78,7 +78,7 @@ package final class WebClient: Sendable {
         }
     }
 
-    /// Cuts all connections, as after a time in which the other side may have given them up.
+    /// Cuts all connections, such as after a suspend, in which the servers may have given them up.
     package func cutConnections() {
         for channel in channels.withLock({ Array($0.values) }) { cut(channel) }
     }

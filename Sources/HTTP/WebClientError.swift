@@ -23,15 +23,15 @@ package enum WebClientError: Error, Equatable, CustomStringConvertible {
         }
     }
 
-    /// The description where people have written the server in another way, as by the scheme of another protocol.
+    /// The sentence for a person who wrote the server in another way, such as by the scheme of another protocol.
     ///
-    /// - Parameter server: what stands in the place of the origin.
+    /// - Parameter server: the server as the person wrote it, in place of its origin.
     package func sentence(naming server: String) -> String {
         switch self {
         case .refused: "cannot reach \(server) (Connection refused)"
         case .unreachable(_, let reason): "cannot reach \(server) (\(reason))"
         case .untrusted:
-            "the certificate of \(server) is not trusted: if it should be, give that of its authority, or it if it is self-signed, with --trust FILE"
+            "the certificate of \(server) is not trusted: give its authority's certificate with --trust FILE, or its own if it is self-signed"
         case .broken(_, let reason): "the connection to \(server) broke (\(reason))"
         case .silent: "\(server) does not answer"
         case .tooLarge: "the response of \(server) is too large"

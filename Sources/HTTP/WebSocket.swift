@@ -25,11 +25,11 @@ package struct WebSocket: Sendable {
     }
 }
 
-/// Who hears what happens to a WebSocket, on the thread of its connection.
+/// The callbacks of a WebSocket, made on the thread of its connection.
 package struct WebSocketOwner: Sendable {
     package var opened: @Sendable (WebSocket) -> Void
     package var received: @Sendable (WebSocketMessage) -> Void
-    /// The last call.
+    /// The WebSocket is closed. This is the last call.
     package var closed: @Sendable () -> Void
 
     package init(
@@ -61,7 +61,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     /// Bytes that wait for the other end at the most.
     private static let mostWaiting = 2_000_000
-    /// Bytes that are read after a close frame has left: what the other end may have sent before it read that.
+    /// Bytes that are read after this end's close frame has left: the other end may have sent them before it read that.
     private static let mostAfterClose = 2_000_000
     /// What a frame takes in memory beside its payload.
     private static let frameCost = 256

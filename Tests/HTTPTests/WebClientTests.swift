@@ -120,9 +120,10 @@ import Testing
     /// The test is the server, of one connection.
     @Test(
         arguments: [
-            ("rubbish\r\n\r\n", "what comes is no HTTP"),
-            ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", "what comes is no HTTP"),
-            ("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", "what comes is no HTTP"), ("", "the other side closed it"),
+            ("rubbish\r\n\r\n", "the answer is not HTTP"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", "the answer is not HTTP"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", "the answer is not HTTP"),
+            ("", "the other side closed it"),
         ]
     )
     func malformedResponsesAreTold(response: String, reason: String) throws {
