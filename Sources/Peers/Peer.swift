@@ -3,33 +3,33 @@ package import RTP
 package import Time
 package import WebRTC
 
-/// One peer on the network thread: its way, and its session.
+/// One peer on the network thread: its transport, and its session.
 package final class Peer {
-    /// What becomes of a peer, for whoever added it.
+    /// An event of a peer, for the code that added it.
     package enum Signal {
-        /// The local candidates are known, or enough of them, or enough time has passed: what the peer has to be told of this side.
+        /// This side's description for the peer is ready: the local candidates are known, or enough of them, or the time is up.
         case gathered(TransportParameters, StreamBundle)
-        /// The same of another generation of ICE, which the peer is asked to take.
+        /// This side's description for an ICE restart is ready.
         case proposed(TransportParameters)
-        /// Further candidates, where the peer is told of them later, and whether these are all.
+        /// Further local candidates, for a peer that trickles, and whether these are all.
         case found(TrickleFragment)
-        /// The path begins at an address that the machine has no more, and another one is sought. The peer may go on sending to that
-        /// address until it is told of another generation of ICE; again when the addresses have changed again.
+        /// The machine no longer has the address at which the path begins, and another path is sought. The peer may go on sending to that
+        /// address until ICE restarts. It comes again when the addresses change again.
         case migrating
-        /// Keys came into use.
+        /// The keys of SRTP came into use.
         case connected(PeerStatus)
-        /// The last one, always.
+        /// The peer has ended. This signal always comes, as the last one.
         case ended(PeerSession.End, PeerStatus)
     }
 
     /// Names a rendition that the peer can get.
     struct Choice: Equatable {
-        /// One that was agreed on.
+        /// A codec of the agreement.
         var codec: VideoCodec
         var rung: Int
     }
 
-    /// How long a peer may take to tell of the first packets.
+    /// How long feedback on the first packets may take.
     private static let measuringLimit = Duration.seconds(2)
 
     /// The time between two requests for a keyframe with which the codec can change.
@@ -43,8 +43,9 @@ package final class Peer {
     /// Who sees and hears what it gets.
     let audience: Audience
     let signalled: (Signal) -> Void
-    /// Take the picture that the peer sends, and what it says.
+    /// Takes the picture that the peer sends; nil if that is not wanted.
     private let receiver: (any FrameReceiver)?
+    /// Takes the sound that the peer sends; nil if it may never speak.
     private let voices: (any SoundReceiver)?
     private let transport: PeerTransport
     private var session: PeerSession
@@ -58,10 +59,11 @@ package final class Peer {
     let getsSound: Bool
     /// Whether it may be heard, if somebody lets it speak.
     var canSpeak: Bool { voices != nil }
-    /// Whether it wants the picture. One that does not only shows its own, or hears.
+    /// Whether it gets the picture. A peer without it only shows its own, or hears.
     var getsPicture: Bool { choice != nil }
-    /// What the peer gets, and what it changes to at a keyframe; nil for no picture.
+    /// The rendition that the peer gets; nil for no picture.
     private(set) var choice: Choice?
+    /// The rendition to which the peer changes at a keyframe; nil for no picture.
     private(set) var wanted: Choice?
     private var changeAskedAt: Instant?
     /// When the session must be polled.
@@ -133,16 +135,16 @@ package final class Peer {
         transport.setRemote(credentials)
     }
 
-    /// Uses further servers. What they give is told as it was at first.
+    /// Uses further servers. Their candidates are signalled as `gathered`.
     package func add(_ servers: [ICEServer], at now: Instant) { transport.add(servers, at: now) }
 
-    /// Whether another generation of ICE is prepared that the peer has not taken.
+    /// Whether an ICE restart is prepared that the peer has not accepted.
     package var isProposing: Bool { transport.isProposing }
 
-    /// The peer has taken another generation, or its answer says so.
+    /// The peer has accepted the ICE restart.
     ///
-    /// - Parameter candidates: of the peer, which can be tried; empty where they stay the same.
-    /// - Returns: false if this side has given it up.
+    /// - Parameter candidates: the peer's new ones; empty if they stay the same.
+    /// - Returns: false if this side has given the restart up.
     package func acceptProposal(_ credentials: ICECredentials, _ candidates: [Candidate], at now: Instant) -> Bool {
         transport.acceptProposal(credentials, candidates, at: now)
     }
@@ -217,7 +219,7 @@ package final class Peer {
     /// When the peer must be looked at; nil if only an event changes it.
     var nextDeadline: Instant? { earliest(deadline, transport.deadline) }
 
-    /// Its link; nil where nothing tells what that carries.
+    /// The capacity and backlog of its link; nil if the capacity is not known.
     func link(at now: Instant) -> RenditionCapacity.Link? {
         guard isConnected, let rate = session.streams.linkRate else { return nil }
         return RenditionCapacity.Link(estimate: rate, backlog: session.streams.backlog(at: now))
@@ -229,16 +231,16 @@ package final class Peer {
         return connectedAt.map { now < $0 + Self.measuringLimit } ?? true
     }
 
-    /// What came from the peer is of no use: it is asked for keyframes.
+    /// Asks the peer for keyframes: its frames cannot be decoded without.
     package func requestKeyframes() {
         session.requestKeyframes()
         deadline = .start
     }
 
-    /// How much sound a peer may have left out at once, in milliseconds: a frame, up to what browsers keep at the most.
+    /// How much sound a peer may have left out at once, in milliseconds: from one frame to the largest buffer of browsers.
     package static let skippableSound = 20...5000
 
-    /// Leaves out sound that comes from now on, as the peer has as much in its buffer.
+    /// Leaves out the next sound: the peer has as much too much in its buffer.
     package func skipSound(_ length: Duration, at now: Instant) { session.skipSound(length, at: now) }
 
     func setPace(_ pace: Pacer.Pace) {

@@ -11,18 +11,18 @@ package import WebRTC
 /// there too, with `perform`. Close the group: until then its thread keeps it alive.
 package final class PeerGroup: MediaSink {
     package struct Configuration: Sendable {
-        /// What may be sent: of each codec the same number of rungs, and one at least. Packets leave at up to five times the
-        /// rendition's bitrate.
+        /// The renditions that may be sent: the same number of rungs for each codec, at least one. Packets leave at up to five times
+        /// the rendition's bitrate.
         package var renditions: [Rendition]
         package var ice: ICEAgent.Configuration
-        /// The instant before which no picture may have been taken that is sent now, also again or to somebody new; nil for
-        /// none. Asked on the network thread.
+        /// The horizon: no picture that was taken before it is sent, sent again, or sent to a new peer; nil for no limit. Called on the
+        /// network thread.
         package var horizon: @Sendable () -> Instant?
-        /// The same of sound.
+        /// The horizon of sound: no sound that was heard before it is sent.
         package var soundHorizon: @Sendable () -> Instant?
-        /// Whether offers have the sound too, asked before each. A peer whose offer asks for it gets it anyway.
+        /// Whether offers have the sound too, called before each. A peer whose offer asks for it gets it anyway.
         package var offersSound: @Sendable () -> Bool
-        /// Takes what peers say, on the network thread; nil if none may speak.
+        /// Takes the sound that peers send, on the network thread; nil if none may speak.
         package var voices: (any SoundReceiver)?
         /// The number of the first peer.
         package var firstNumber: Int
@@ -91,7 +91,7 @@ package final class PeerGroup: MediaSink {
     private let shared = Mutex(Shared())
     private let waker: ICELoop.Waker
     private let thread = Mutex<Thread?>(nil)
-    /// Of the certificate that all peers are shown.
+    /// The fingerprint of the certificate that all peers are shown.
     package let fingerprint: Fingerprint
 
     /// Starts the network thread.
@@ -170,7 +170,7 @@ package final class PeerGroup: MediaSink {
         peer.codec.flatMap { targetBitrates[configuration.rendition(of: $0, rung: peer.rung).id] }
     }
 
-    /// Changes what it demands of the encoder, and the pace of each peer with that: bits a second.
+    /// Changes the bitrate that it demands of the encoder, in bits a second, and with it the pace of each peer.
     package func setTargetBitrate(_ bitrate: Int) {
         let wakeSender = shared.withLock { shared in
             shared.work.targetBitrate = bitrate

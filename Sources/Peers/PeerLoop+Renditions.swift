@@ -65,14 +65,14 @@ extension PeerLoop {
         hasChanged = true
     }
 
-    /// What a peer's link carries of pictures: what the sound leaves, and half of it at the least.
+    /// The part of a peer's link for pictures: without the rate of the sound, but at least half of the link.
     private func pictureLink(of peer: Peer) -> RenditionCapacity.Link? {
         guard peer.getsPicture, var link = peer.link(at: now) else { return nil }
         if peer.getsSound { link.estimate = max(link.estimate - sound.rate(at: now), link.estimate / 2) }
         return link
     }
 
-    /// What the links allow of each rendition that is sent.
+    /// The capacity of the links for each rendition that is sent.
     var capacities: [Rendition.ID: RenditionCapacity] {
         var links: [Rendition.ID: [RenditionCapacity.Link]] = [:]
         for peer in peers {

@@ -108,12 +108,12 @@ package final class PeerLoop {
     /// A peer that has not ended.
     package func peer(_ number: Int) -> Peer? { peers.first { $0.number == number && $0.end == nil } }
 
-    /// Prepares another generation of ICE for a peer, which is signalled as `proposed` when it is to be told.
+    /// Prepares an ICE restart for a peer, which is signalled as `proposed` when the description is ready.
     ///
-    /// - Returns: false if none can be prepared.
+    /// - Returns: false if it cannot be prepared.
     package func propose(to peer: Peer) -> Bool { peer.propose(from: network.addresses, at: now) }
 
-    /// Has a peer look whether its path begins at an address that the machine has, as when it could not be asked for a while.
+    /// Has a peer check whether its path still begins at an address of the machine, such as after it could not be told of changes.
     package func follow(_ peer: Peer) {
         if peer.follow(addresses: network.addresses, at: now) { signals.append((peer, .migrating)) }
     }
@@ -205,7 +205,7 @@ package final class PeerLoop {
             statusAt = now + Self.statusInterval
             hasChanged = true
         }
-        // An encode that begins must know what its first frame may take, and one that makes a keyframe that nothing waits before it.
+        // An encode that begins must know the size of its first frame. One that makes a keyframe must know that no packets wait.
         if capacitiesAreDue || hasChanged || !signals.isEmpty || !requestedKeyframes.isEmpty {
             group.publish(capacities, soundDemand)
         }

@@ -2,12 +2,12 @@ import Posix
 import Time
 import WebRTC
 
-/// Other paths than the one in use: from another address of the machine, or by a relay that is told anew.
+/// Other paths than the one in use: from another address of the machine, or by a relay with another login.
 extension PeerTransport {
-    /// How long after the first check a path is used that the peer, where it chooses, would choose seconds later: it goes to where
-    /// the peer was.
+    /// How long after the first check this side uses a new path to the peer's old address, if the peer nominates. The peer itself would
+    /// nominate it seconds later.
     private static let choosingTime = Duration.milliseconds(100)
-    /// How long the peer may let nothing be heard on such a path.
+    /// How long the peer may stay silent on such a path.
     private static let proofTime = Duration.seconds(4)
 
     /// Seeks a path from the addresses that the machine has now, if the one in use begins at an address that is gone, or there is
@@ -67,7 +67,7 @@ extension PeerTransport {
         )
     }
 
-    /// Where a relay's login lasts for a time: some relays ask for it with each refresh.
+    /// Sets when the login of a relay must be renewed, if it expires: some relays check it with each refresh.
     func noteWay(at now: Instant) { renewalAt = lifetime.map { now + $0 * 0.8 } }
 
     /// The machine was suspended, and the clock stood still meanwhile: a login of a relay has become older.
@@ -83,14 +83,14 @@ extension PeerTransport {
         if successor == nil { move(from: path, way.addresses, at: now) }
     }
 
-    /// A candidate as a description could have it, which none that was found by checks is in.
+    /// A candidate as a description may have it: a peer-reflexive one, which was found by checks, becomes a host candidate.
     private static func describable(_ candidate: Candidate) -> Candidate {
         var candidate = candidate
         if candidate.kind == .peerReflexive { candidate.kind = .host }
         return candidate
     }
 
-    /// Uses the path that leads from here to where the peer was, as it may still be there.
+    /// Uses the path from here to the peer's old address, as the peer may still be there.
     private func choose(_ path: (local: Candidate, remote: Candidate), _ successor: Way, at now: Instant) {
         let isRelayed = configuration.isRelayOnly || path.local.kind == .relayed
         let source = (try? SocketAddress.resolve(host: path.remote.address, port: path.remote.port))
@@ -128,8 +128,8 @@ extension PeerTransport {
 }
 
 extension ICEAgent.Configuration {
-    /// For a single path that begins as an earlier one did. Of a relay's path, the local candidate may also be peer-reflexive, as
-    /// where the relay is behind a NAT; so an agent that may use relays alone is followed by such a one whatever the path.
+    /// The configuration for a single path that begins with a candidate of the same kind as an earlier path. The local candidate of a relayed
+    /// path may also be peer-reflexive, if the relay is behind a NAT. So `isRelayOnly` stays, whatever the kind.
     func leading(from kind: Candidate.Kind?) -> Self {
         var configuration = self
         configuration.isRelayOnly = isRelayOnly || kind == .relayed

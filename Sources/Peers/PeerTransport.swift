@@ -3,7 +3,7 @@ import RTP
 import Time
 import WebRTC
 
-/// One peer's way on the network thread: its ICE agent, and the agent's events until they are taken.
+/// One peer's transport on the network thread: its ICE agent, and the agent's events until they are taken.
 ///
 /// When the machine's addresses change, another agent with the same credentials takes the place of one whose address is gone. The
 /// peer need not be told: it takes the first check from there as that of a peer-reflexive candidate (RFC 8445 §7.3.1.3).
@@ -15,28 +15,28 @@ final class PeerTransport {
         case datagram([UInt8])
     }
 
-    /// Of ICE, as seen from the way in use.
+    /// The ICE generation of a successor, relative to the agent in use.
     enum Generation {
         case current
-        /// The next one; the peer is yet to take it, or has.
+        /// That of an ICE restart, which the peer has not accepted yet, or has.
         case proposed, accepted
     }
 
-    /// What is to take the place of the way in use.
+    /// The agent that is to replace the one in use.
     struct Successor {
         let way: Way
         var generation = Generation.current
-        /// When its path is used before the peer has chosen it; nil for not at all.
+        /// When its path is used if the peer has not chosen it by then; nil to wait for the peer.
         var choiceAt: Instant?
         /// When it is given up.
         var end: Instant
     }
 
-    /// As many relays as libnice takes.
+    /// The most relays that libnice takes.
     private static let mostServers = 8
-    /// How long STUN and TURN servers are waited for.
+    /// How long agents wait for STUN and TURN servers.
     private static let gatheringLimit = Duration.seconds(2)
-    /// As long as consent lasts that was lost (`ICEAgent`).
+    /// How long another path is sought: until `ICEAgent` gives up a path whose consent was lost.
     static let seekingTime = Duration.seconds(50)
 
     let loop: ICELoop
@@ -50,15 +50,15 @@ final class PeerTransport {
     private var since: Instant
     var way: Way
     var successor: Successor?
-    /// When the peer must have let something be heard on the path that this side has chosen; nil on all others.
+    /// The deadline for the first datagram of the peer on a path that this side has chosen; nil on all other paths.
     var proofAt: Instant?
-    /// Whether it has not.
+    /// Whether none came by then.
     var isDisproved = false
-    /// When a relay is told anew, before what it was told is too old.
+    /// When another login is given to a relay, before the one in use is too old.
     var renewalAt: Instant?
     private var hasFailed = false
     private var hasToldLocal = false
-    /// What the peer was told of, if it is told of others later, and whether these are all.
+    /// The candidates that a trickling peer was told, and whether these are all.
     private var told: (candidates: [Candidate], isComplete: Bool) = ([], true)
     var remote: (credentials: ICECredentials?, candidates: [Candidate]) = (nil, [])
 
@@ -134,8 +134,8 @@ final class PeerTransport {
         (since, hasToldLocal) = (now, false)
     }
 
-    /// Whether the peer can be told of this side: all candidates are known or the time is up; or, where others are told later, one is
-    /// known. The answer is given once.
+    /// Whether this side's description is ready: all candidates are known or the time is up; or one is known, for a peer that trickles. True
+    /// is returned once.
     func takeGathered(at now: Instant) -> Bool {
         if hasToldLocal { return false }
         let isComplete = isComplete(at: now)
@@ -146,8 +146,7 @@ final class PeerTransport {
         return true
     }
 
-    /// The candidates that the peer was not told of yet, with whether these are all; nil while there is nothing to tell. The answer is
-    /// given once.
+    /// The candidates that the peer was not told yet, with whether these are all; nil while there are none. Each is returned once.
     func takeFurther(at now: Instant) -> TrickleFragment? {
         guard hasToldLocal, !told.isComplete else { return nil }
         let isComplete = isComplete(at: now)
@@ -168,7 +167,7 @@ final class PeerTransport {
     /// When the time for candidates is up; nil if all were told.
     var gatheringEnd: Instant? { hasToldLocal && told.isComplete ? nil : since + Self.gatheringLimit }
 
-    /// When `takeGathered` or `takeEvents` has something to do that is no news from outside.
+    /// When to call `takeGathered` and `takeEvents` if no event comes before.
     var deadline: Instant? { earliest(gatheringEnd, movingDeadline, renewalAt, proofAt) }
 
     private var movingDeadline: Instant? { successor.map { $0.choiceAt ?? $0.end } }

@@ -22,7 +22,7 @@ struct RenditionHistories {
 
     /// Sets the target bitrate of the encoders.
     ///
-    /// - Returns: whether it is another one.
+    /// - Returns: whether the bitrate has changed.
     mutating func follow(bitrate: Int) -> Bool {
         guard bitrate != targetBitrate else { return false }
         targetBitrate = bitrate

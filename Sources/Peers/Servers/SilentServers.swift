@@ -3,7 +3,7 @@ import WebRTC
 /// The STUN and TURN servers that are known to be silent: no agent waits for them. On the network thread.
 final class SilentServers {
     var servers: [ICEServer] = []
-    /// Whether what is known of the servers is to be looked at again: a peer has waited in vain, or does without one.
+    /// Whether the servers are to be probed again: a peer has waited for one in vain, or does without a silent one.
     private var isInDoubt = false
 
     /// An agent's configuration without them.
