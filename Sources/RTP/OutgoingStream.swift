@@ -29,8 +29,9 @@ package struct OutgoingStream {
     private let opensSpeakers: Bool
     /// Nil for sound, which has no keyframes.
     var keyframeNeed: KeyframeNeed?
-    /// The packet after the newest that was sent, and when its frame was captured, on the RTP clock.
+    /// The number in the history of the packet after the newest that was sent.
     private var sentEnd: UInt64 = 0
+    /// `ticks` of the frame of the newest packet that was sent.
     private var sentTicks: UInt64 = 0
     /// The first packet that goes without the mid; nil until the peer has learnt it.
     private var midEnd: UInt64?
@@ -78,8 +79,8 @@ package struct OutgoingStream {
     /// a keyframe: the cause of the delay would delay that too.
     private var longestDelay: Duration { isVideo ? .milliseconds(500) : .milliseconds(100) }
 
-    /// How long a peer may take to open its speakers. What came meanwhile would wait in its buffer, and whatever comes later behind it:
-    /// browsers shorten speech and silence, and nothing else.
+    /// How long a peer may take to open its speakers. Sound that came meanwhile would pile up in its buffer, and delay all later sound:
+    /// browsers shorten speech and silence, but no music.
     static let openingTime = Duration.milliseconds(500)
 
     // MARK: - Out
@@ -137,15 +138,15 @@ package struct OutgoingStream {
         return index
     }
 
-    /// Leaves out packets of sound, as the peer has as much in its buffer that it will not get rid of.
+    /// Leaves out packets of sound: the peer has as much too much in its buffer.
     ///
-    /// - Parameter length: how much of what is appended from now on.
+    /// - Parameter length: the time from now in which appended packets are left out.
     mutating func skip(_ length: Duration, at now: Instant) {
         guard !isVideo, numbers.packetCount > 0 else { return }
         pause(until: now + length)
     }
 
-    /// Leaves out what is appended before an instant.
+    /// Leaves out packets that are appended before an instant.
     private mutating func pause(until instant: Instant) {
         guard case .at(let index) = position else { return }
         numbers.nextSequenceNumber = sequenceNumber(of: index)

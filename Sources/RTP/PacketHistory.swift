@@ -13,7 +13,7 @@ package final class PacketHistory {
         fileprivate let fragments: PictureFragments?
         /// When the picture or the first sample was captured.
         package let capturedAt: Instant
-        /// When it was taken from the screen, which has stood still since.
+        /// When the pixels were taken from the screen. Earlier than `capturedAt` for a picture that has stood still since.
         package let takenAt: Instant
         /// `capturedAt` in ticks of the RTP clock; later for each later frame.
         package let ticks: UInt64

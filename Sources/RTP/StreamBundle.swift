@@ -6,20 +6,20 @@ package import Time
 /// After each call that changes it, or when a history has grown, write packets with `writeNext` until it returns false, and
 /// call again when `nextDeadline` comes.
 package struct StreamBundle {
-    /// As many streams as one report and one goodbye have room for, in a datagram.
+    /// The most streams: one datagram must hold a report and a goodbye on all of them.
     package static let limit = 15
 
-    /// In the order of the session description, with a mid of its own each.
+    /// The streams in the order of the session description, with a mid of its own each.
     package private(set) var streams: [OutgoingStream] = []
     package let canonicalName: String
-    /// Nil before a report tells it.
+    /// Nil before the first report that shows it.
     package private(set) var roundTripTime: Duration?
     private let clock: ClockReading
-    /// What the link carries, by the peer's feedback; nil where packets have no numbers that it could name.
+    /// Estimates the link by transport-wide feedback; nil without transport-wide numbers.
     package private(set) var estimator: BandwidthEstimator?
-    /// What the link carries by reports, where there is no estimator; nil where they do not tell of one link.
+    /// Estimates the link by REMB and reports, if there is no estimator; nil for a multicast group, whose reports are on many links.
     private var reported: ReportedRate?
-    /// Of all streams together, where the link sets no limit.
+    /// The pace of all streams together if the link sets no limit.
     private var fullPace: Pacer.Pace
     private var probe: BandwidthEstimator.Probe?
     private var tail = TailProbe()
@@ -125,8 +125,8 @@ package struct StreamBundle {
         return true
     }
 
-    /// The way to the peer is another one: what was learnt of the link does not hold there. What was on the old way is lost, and
-    /// the peer may not be able to say so yet: it needs keyframes.
+    /// The path to the peer has changed: the estimate of the link no longer holds. Packets on the old path are lost, and the peer may not be
+    /// able to say so yet: it needs keyframes.
     package mutating func linkChanged(at now: Instant) {
         estimator?.changeLink()
         outlived = OutlivedFrames()
@@ -138,7 +138,7 @@ package struct StreamBundle {
         notePacketsDropped()
     }
 
-    /// Has the last packet sent again if nothing is heard for long.
+    /// Has the last packet sent again if no feedback comes for long.
     private mutating func repeatTail(at now: Instant) {
         guard paced == nil, let estimator, let packet = tail.takeCopy(timeout: estimator.probeTimeout, at: now) else {
             return
@@ -160,15 +160,15 @@ package struct StreamBundle {
         followEstimate()
     }
 
-    /// What would be sent if the link carried it, in bits a second: the encoder's target with headers and repair, and while much
-    /// waits as much as there may be.
+    /// The rate at which the bundle would send over a link without limit, in bits a second: the encoder's target with headers and repair, or
+    /// infinity while more than 100 ms of pictures wait.
     private func wantedRate(at now: Instant) -> Double {
         backlog(at: now) > .milliseconds(100) ? .infinity : 1.3 * Double(fullPace.rate / Pacer.Pace.lead)
     }
 
     private mutating func followEstimate() {
         guard let estimator else { return followReports() }
-        // What leaves at once measures nothing; but packets that are woken late must not leave slower.
+        // Packets that leave all at once measure nothing. But a thread that wakes late must still keep the rate.
         let burst = Duration.milliseconds(estimator.isMeasured && probe == nil ? 15 : 3)
         let pace = Pacer.Pace.steady(rate: probe?.rate ?? estimator.pace, burst: burst)
         if pace != pacer.pace { pacer.pace = pace }
@@ -198,7 +198,7 @@ package struct StreamBundle {
         return nil
     }
 
-    /// The same of what keeps to the pace.
+    /// The stream whose packet is next among those that keep to the pace, and that packet's size in bytes.
     private var paced: (index: Int, size: Int)? {
         for distance in streams.indices {
             let index = (turn + distance) % streams.count
@@ -260,7 +260,7 @@ package struct StreamBundle {
         return streams[index].keyframeNeed?.take(at: now) ?? false
     }
 
-    /// Packets that were written do not reach the peer.
+    /// Packets that were written were dropped before they left: all streams need keyframes.
     package mutating func notePacketsDropped() {
         for index in streams.indices { streams[index].keyframeNeed?.ariseAnew() }
     }
@@ -307,8 +307,8 @@ package struct StreamBundle {
         followEstimate()
     }
 
-    /// Leaves out sound that comes from now on, as the peer has as much in its buffer. Sequence numbers go on, so that it asks for
-    /// nothing of it again.
+    /// Leaves out the next sound: the peer has as much too much in its buffer. Sequence numbers have no gap, so the peer takes nothing for
+    /// lost.
     package mutating func skipSound(_ length: Duration, at now: Instant) {
         for index in streams.indices { streams[index].skip(length, at: now) }
     }
