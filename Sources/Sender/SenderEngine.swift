@@ -21,9 +21,9 @@ struct SenderEngine {
         case finish
     }
 
-    /// The longest time between two checks of the broadcast: nothing tells that the capture process does not get to run.
+    /// The longest time between two checks of the broadcast: no event tells that the capture process has stalled.
     static let livenessInterval = Duration.seconds(1)
-    /// The same interval where nothing tells of its death either.
+    /// The longest time between two checks if no event tells of the capture process's death either.
     static let unwatchedInterval = Duration.milliseconds(350)
     static let reportInterval = Duration.seconds(1)
 
@@ -142,8 +142,8 @@ struct SenderEngine {
     private static func sentence(for found: Liveness, after before: Liveness?) -> String? {
         switch (before, found) {
         case (_, .dead): "the capture process died; the last picture stays until it is started again"
-        case (_, .stalled): "the capture process does not get to run; the last picture stays"
-        case (_, .live(.sourceLost)): "what is shared is not there; the last picture stays until it is back"
+        case (_, .stalled): "the capture process has stalled; the last picture stays until it runs again"
+        case (_, .live(.sourceLost)): "the source is not there; the last picture stays until it is back"
         case (_, .live(.paused)): "the broadcast is paused"
         case (_, .live(.error)): "the capture process cannot write new pictures; the last picture stays"
         case (.dead?, .live), (.stalled?, .live), (.live(.sourceLost)?, .live), (.live(.paused)?, .live),

@@ -40,7 +40,7 @@ package struct SocketServer: Sendable {
     /// - Parameters:
     ///   - namespaces: those that clients may connect to.
     ///   - connectTimeout: a session that is in no namespace for this time is closed.
-    ///   - refusal: the sentence with which a client is refused that sends along a payload; nil for one that may come.
+    ///   - refusal: why a client that connects with a payload is refused: a sentence for it; nil if it may connect.
     ///   - makeID: makes a name that nobody can guess.
     package init(
         namespaces: Set<String> = ["/"],

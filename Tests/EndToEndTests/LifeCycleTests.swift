@@ -340,7 +340,7 @@ import Time
             capture.errorOutput.contains(" is hidden; the last picture stays until it is back")
         }
         try wait(until: "the sender says so: \(sender.errorOutput)") {
-            sender.errorOutput.contains("what is shared is not there; the last picture stays until it is back")
+            sender.errorOutput.contains("the source is not there; the last picture stays until it is back")
         }
         _ = try server.xdotool("windowmap", id)
         try wait(until: "it is back: \(capture.errorOutput)") { capture.errorOutput.contains(" is back: ") }

@@ -69,7 +69,8 @@ package enum SenderControlError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .gone(let pid): "the sender \(pid) takes no commands"
         case .hangs(let pid): "the sender \(pid) does not answer: if it stays so, end it with kill"
-        case .babbles(let pid): "the sender \(pid) gave no sensible answer: if it has not crashed, end it with kill"
+        case .babbles(let pid):
+            "the answer of the sender \(pid) is not understood: if it has not crashed, end it with kill"
         case .system(let pid, let error): "the sender \(pid) cannot be asked: \(error)"
         }
     }

@@ -5,24 +5,24 @@ package struct SenderStatus: Codable, Sendable {
     /// One call. Names and units are those of the command's JSON.
     package struct Call: Codable, Sendable {
         package enum State: String, Codable, Sendable {
-            /// It has not been there yet.
+            /// The call has not stood yet.
             case joining
             case standing
-            /// It was lost, or there is no room for it yet, and is tried again.
+            /// The call was lost, or its server is busy, and it is tried again.
             case away
             case ended
         }
 
-        /// As the command line names it.
+        /// The call as the command line names it.
         package var name: String
         package var state: State
-        /// Seconds since it is so.
+        /// Seconds in this state.
         package var sinceS: Double
-        /// Why it is away, or has ended; absent where it was left.
+        /// Why the call is away, or has ended, for people; absent if it was left.
         package var reason: String?
-        /// That of `oriel attach` with this call alone; absent before its end.
+        /// The exit code that `oriel attach` would have with this call alone; absent before its end.
         package var exitCode: Int32?
-        /// What a receiver of plain RTP opens.
+        /// The session description for a receiver of plain RTP.
         package var sdp: String?
 
         package init(name: String, state: State, sinceS: Double, reason: String? = nil, exitCode: Int32? = nil) {
@@ -31,56 +31,57 @@ package struct SenderStatus: Codable, Sendable {
         }
     }
 
-    /// Somebody who gets the picture, in any call. Names and units are those of the command's JSON.
+    /// A peer of any call. Names and units are those of the command's JSON: `Bps` is bits a second, `Ms` milliseconds, `Ratio` 0…1.
     package struct Viewer: Codable, Sendable {
         package var id = 0
         /// The name of the call.
         package var call = ""
         package var address = ""
-        /// What it said of itself; absent if it did not.
+        /// The name that it gave itself; absent if it gave none.
         package var name: String?
         /// Seconds since it joined.
         package var sinceS = 0.0
         package var pictures = Pictures.sent
-        /// Of what it gets; empty if that is nothing.
+        /// The codec of the picture that it gets; empty if it gets none.
         package var codec = ""
-        /// 1 for what viewers with good links get; more for the encodes of worse ones.
+        /// 1 for the encode of viewers with good links; more for the encodes of worse ones.
         package var rendition: Int?
         package var state = ""
         package var bitrateBps = 0
-        /// What its link carries; absent where nothing tells.
+        /// The estimate of its link; absent without feedback.
         package var estimateBps: Int?
         /// The target of its encoder, as the links allow it.
         package var targetBps: Int?
-        /// How long the last of what waits for it has to wait.
+        /// The time until the last packet that waits for it may leave.
         package var queueMs: Double?
         package var rttMs: Double?
         package var lossRatio: Double?
         package var framesSent: UInt64 = 0
-        /// Of the sound that it gets, and how much of that was lost; absent where it gets none.
+        /// The bitrate of the sound that it gets; absent if it gets none.
         package var soundBps: Int?
+        /// The share of the sound's packets that was lost; absent if it gets none.
         package var soundLossRatio: Double?
         package var nacks: UInt64 = 0
         package var plis: UInt64 = 0
         package var srtp: String?
         package var path: String?
-        /// What it may say here.
+        /// Whether it may speak, and does.
         package var talk = TalkState.off
-        /// How it is heard; absent if it is not.
+        /// The quality of its voice here; absent if it is not heard.
         package var voice: Voice?
 
         package init() {}
     }
 
-    /// What is heard of somebody.
+    /// The quality of a peer's voice.
     package struct Voice: Codable, Sendable {
-        /// 0 for a tone of full scale; absent for nothing at all.
+        /// The level, 0 dB for a tone of full scale; absent for silence.
         package var levelDb: Double?
-        /// The part of the packets that did not come in time.
+        /// The share of the packets that did not come in time, 0…1.
         package var lossRatio: Double
-        /// The part of the sound that was made up.
+        /// The share of the sound that was made up, 0…1.
         package var concealedRatio: Double
-        /// How long what comes waits for what comes late.
+        /// How long packets wait for late ones, in milliseconds.
         package var bufferMs: Double
 
         package init(levelDb: Double?, lossRatio: Double, concealedRatio: Double, bufferMs: Double) {
@@ -97,9 +98,9 @@ package struct SenderStatus: Codable, Sendable {
     /// The broadcast's sound as it is encoded.
     package struct Sound: Codable, Sendable, Equatable {
         package var codec = "opus"
-        /// Of the last packet; 0 before the first.
+        /// The channels of the last packet; 0 before the first.
         package var channels = 0
-        /// Of what was sent in the last second.
+        /// The bitrate of the packets of the last second.
         package var bitrateBps = 0
         /// The encoder's target.
         package var targetBps = 0
@@ -116,19 +117,19 @@ package struct SenderStatus: Codable, Sendable {
     package struct Server: Codable, Sendable {
         package enum State: String, Codable, Sendable {
             case works
-            /// Nobody answers there, or something else does.
+            /// No answer comes, or one of another protocol.
             case silent
             case wrongLogin = "wrong_login"
             /// It answers with an error.
             case refused
         }
 
-        /// As `turn:relay.example.net:3478`.
+        /// The server as people name it, such as `turn:relay.example.net:3478`.
         package var name: String
         package var state: State
-        /// Seconds since it is so.
+        /// Seconds in this state.
         package var sinceS: Double
-        /// The sentence that people were told.
+        /// The sentence on standard error.
         package var reason: String
 
         package init(name: String, state: State, sinceS: Double, reason: String) {
@@ -139,8 +140,9 @@ package struct SenderStatus: Codable, Sendable {
     /// Somebody who waits to be let in.
     package struct Knock: Codable, Sendable {
         package var id: Int
-        /// What it says of itself; either may be empty.
+        /// The name that it gives itself; may be empty.
         package var name: String
+        /// Its note for the person who answers; may be empty.
         package var note: String
         package var address: String
         /// Seconds since it knocked.
@@ -161,7 +163,7 @@ package struct SenderStatus: Codable, Sendable {
         case link
     }
 
-    /// Those that are not over, and the latest of those that are.
+    /// The calls that are not over, and the latest that are.
     package var calls: [Call]
     /// The target of rate control, in bits a second.
     package var bitrateBps: Int
@@ -169,12 +171,12 @@ package struct SenderStatus: Codable, Sendable {
     package var quantizer: Int?
     /// Absent if nothing but the bitrate limits the picture.
     package var limit: Limit?
-    /// Absent while nobody gets it.
+    /// The broadcast's sound; absent while nobody gets it.
     package var sound: Sound?
     package var viewers: [Viewer]
-    /// Those of STUN and TURN that do not work; absent where all do that were asked.
+    /// The STUN and TURN servers that do not work; absent if there are none.
     package var servers: [Server]?
-    /// Absent where nobody has to knock.
+    /// The viewers that wait to be let in; absent without `--accept ask` or `known`.
     package var knocks: [Knock]?
 
     package init(

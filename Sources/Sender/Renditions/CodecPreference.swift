@@ -28,35 +28,35 @@ final class SharedPreference: Sendable {
 /// AV1 takes over when text has stayed coarse for long, and on a thin link at once; it gives way to film, when it costs too
 /// much, and when the link is not thin and the picture has become so calm that VP8 would do as well.
 struct CodecPreference {
-    /// A page of text that is coded with a larger quantizer, of 0...63, looks blurred.
+    /// The largest quantizer, 0...63, with which a page of text does not look blurred.
     static let coarseQuantizer = 32
     /// How long text may be coarse. A coarse second is forgotten after ten seconds.
     static let longestCoarseTime = Duration.seconds(1)
-    /// Pictures' worth of change a second, scrolling not counted, that are taken for film: a third of the screen at 30
-    /// frames a second. Pages are not turned that fast.
+    /// More change than this counts as film, in whole pictures a second, without scrolling: 10 is a third of the screen at 30 frames a
+    /// second. Pages are not turned that fast.
     static let filmRate = 10.0
     /// The largest share of the time between frames that encoding may take.
     static let largestLoad = 0.6
     /// After this time without a coarse frame or much change, AV1 has nothing to gain.
     static let calmTime = Duration.seconds(20)
-    /// For how long AV1 is left alone after it had to give way; twice as long each time.
+    /// How long AV1 does not take over again after it had to give way; twice as long each time, up to `longestRest`.
     static let shortestRest = Duration.seconds(30)
     static let longestRest = Duration.seconds(960)
 
     private enum State {
         /// For how long frames were coarse lately.
         case vp8(coarse: Duration)
-        /// When AV1 last had something to gain, and the share of the time that encoding takes.
+        /// When AV1 last had something to gain, and the share of the time between frames that encoding takes.
         case av1(busyAt: Instant, load: Double)
     }
 
     private let interval: Duration
     private var state = State.vp8(coarse: .zero)
-    /// Until when AV1 is left alone; nil before it has given way.
+    /// Until when AV1 does not take over again; nil before it has given way.
     private var restsUntil: Instant?
     private var rest = Self.shortestRest
     private var lastFrame: Instant?
-    /// Pictures' worth of change in the last second, about, as of the instant.
+    /// The change of about the last second, in whole pictures, as of `changedAt`.
     private var change = 0.0
     private var changedAt: Instant?
 
@@ -72,7 +72,7 @@ struct CodecPreference {
 
     /// The picture has changed.
     ///
-    /// - Parameter share: how much of it, 0...1, what has only moved not counted.
+    /// - Parameter share: the share of it that has changed, 0...1, without scrolled parts.
     mutating func noteChange(_ share: Double, at now: Instant) {
         // Each rendition reports the same change.
         guard now != changedAt else { return }
@@ -86,7 +86,7 @@ struct CodecPreference {
         }
     }
 
-    /// Whether the link of those who get a codec is thin: half the bits are half the time then.
+    /// Takes whether the link of a codec's receivers is thin. On a thin link, half the bits are half the time, so AV1 suits at once.
     mutating func noteLink(isThin: Bool, of codec: VideoCodec, at now: Instant) {
         guard isThin else { return }
         switch state {

@@ -7,30 +7,33 @@ import VideoEncoding
 ///
 /// Smooth text takes four times the bits of a bitmap font, and is 3 dB worse at the same quantizer.
 final class ContentProbe {
-    /// What a picture needs.
+    /// The quantizers that a picture needs.
     struct Need: Equatable {
-        /// The coarsest quantizers, 0...63, with which it can be read (`readableQuality`) and is clear (`clearQuality`).
+        /// The coarsest quantizer, 0...63, with which the picture can be read (`readableQuality`).
         var readable: Int
+        /// The coarsest quantizer, 0...63, with which the picture is clear (`clearQuality`).
         var clear: Int
-        /// Bytes of a macroblock at the first.
+        /// Bytes of a macroblock with the quantizer `readable`.
         var bytes: Double
     }
 
-    /// PSNR of luma, in dB.
+    /// The PSNR of luma with which text can be read, in dB.
     static let readableQuality = 30.6
+    /// The PSNR of luma with which text is clear, in dB.
     static let clearQuality = 37.0
     /// How a codec's pictures are sampled.
     private struct Method {
-        /// Stretches of rows, spread over the picture, and the height of each.
+        /// How many bands of rows are sampled, spread over the picture.
         let bands: Int
+        /// The height of a band, in rows.
         let bandHeight: Int
-        /// Encodings for one picture.
+        /// The most encodings for one picture.
         let mostTrials: Int
-        /// By so many dB a picture gets better with each step of the quantizer, about.
+        /// The gain of quality with each finer step of the quantizer, about, in dB.
         let slope: Double
-        /// Whether trials show how that differs from picture to picture. Of AV1 they are too few and too near to each other.
+        /// Whether two trials measure the slope of the picture at hand. Those of AV1 are too few and too near to each other.
         let measuresSlope: Bool
-        /// The coarsest quantizer that is looked for.
+        /// The coarsest quantizer that is tried.
         let coarsest: Int
 
         var height: Int { bands * bandHeight }
@@ -54,12 +57,13 @@ final class ContentProbe {
     private var sample: NV12Picture
     private var decoded = PlanarPicture()
     private var time = Instant.start
-    /// Where the next search begins: pages follow each other that are alike.
+    /// The quantizer with which the next search begins: pages that follow each other are alike.
     private var guess: Int
 
-    /// For VP8, and for keyframes of AV1 that are encoded thoroughly.
+    /// Makes a probe for VP8, or for keyframes of AV1 that are encoded thoroughly. Nil for VP9, and for pictures that are too small to be
+    /// sampled.
     ///
-    /// - Parameter size: of pictures, in pixels; nil for those that are too small to be sampled.
+    /// - Parameter size: of pictures, in pixels.
     init?(_ codec: VideoCodec, _ size: PixelSize) {
         guard let method = Method(codec), size.height >= 2 * method.height else { return nil }
         let sampled = PixelSize(width: size.width, height: method.height)
@@ -76,7 +80,7 @@ final class ContentProbe {
         guess = codec.readableQuantizer
     }
 
-    /// What a picture needs; nil if the encoder fails.
+    /// The quantizers that a picture needs; nil if the encoder fails.
     func need(of picture: borrowing NV12Picture) -> Need? {
         let height = method.bandHeight
         for band in 0..<method.bands {
@@ -97,7 +101,7 @@ final class ContentProbe {
         return Need(readable: readable, clear: clear, bytes: nearest.bytes)
     }
 
-    /// The quantizer that gives a quality, by the two trials that are nearest.
+    /// The quantizer that gives a quality in dB, by the two trials that are nearest.
     private func suitable(
         for quality: Double,
         by trials: [(quantizer: Int, bytes: Double, quality: Double)]

@@ -17,7 +17,7 @@ final class EncodeLoop {
     private var scalePolicy: ScalePolicy
     /// The scale of `picture`.
     private var scale = PictureScale.full
-    /// Whether the picture was not encoded as it is now.
+    /// Whether the picture has changed since it was encoded.
     private var pictureIsNew = false
     private var reader: FrameReader
     private var picture: ScaledPicture

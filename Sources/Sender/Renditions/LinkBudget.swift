@@ -11,48 +11,51 @@ import VideoEncoding
 struct LinkBudget {
     /// How long news may take to send.
     private static let newsTime = Duration.milliseconds(300)
-    /// The share of the bitrate that news takes which follows news.
+    /// The share of the bitrate for news that follows news.
     private static let steadyShare = 0.9
-    /// News after so long a time without any is to be read at once.
+    /// News must be readable at once after so long a time without any.
     private static let rest = Duration.milliseconds(700)
     /// News that follows news goes on for a while: no refinement may come between.
     private static let quiet = Duration.milliseconds(200)
     /// How long a part of a refinement may take: news waits for it.
     private static let partTime = Duration.milliseconds(100)
-    /// How many times the link's rate refinements take: also what that keeps free for headers and repair, and most of what an estimate
-    /// leaves of a link after it has gone down. Where there is no such room, what waits keeps them back.
+    /// A factor on the rate of the links. That leaves a reserve for headers and repair, and an estimate that has gone down is below what the
+    /// link carries: refinements use most of both. If they need it, the packets that wait delay refinements.
     private static let refinementUse = 1.25
     /// How long a patch may take to send.
     private static let patchTime = Duration.milliseconds(50)
-    /// On a link that carries this many times the bitrate, refinement needs no care.
+    /// A link that carries this many times the bitrate is not thin: refinement needs no budget there.
     private static let amplitude = 2.0
-    /// Up to here, in bits a second, what a page of AV1 saves as a keyframe takes longer to send than the keyframe takes to encode.
+    /// The fastest link, in bits a second, on which a page of AV1 is a keyframe: to send the bytes that this saves would take longer than to
+    /// encode the keyframe.
     private static let slowRate = 1_200_000.0
-    /// What a refined macroblock takes of the bytes of one that is encoded anew, at first.
+    /// The bytes of a refined macroblock, as a share of those of one that is encoded anew, at first.
     private static let refinedShare = 0.8
-    /// And at the least, as text may stand below an empty part.
+    /// The least value of that share, as text may stand below an empty part.
     private static let leastRefinedShare = 0.25
 
     private let codec: VideoCodec
     /// The rendition's bitrate without limit, in bits a second.
     private let usualBitrate: Double
-    /// In bits a second.
+    /// The target of rate control, in bits a second.
     private var bitrate: Double
-    /// Nil where nothing tells.
+    /// The rate of the receivers' links, in bits a second; nil if it is not known.
     private var linkRate: Double?
-    /// Bytes that may be sent beside what rate control plans with, as of `updatedAt`.
+    /// Bytes that may be sent beyond the plan of rate control, as of `updatedAt`.
     private var credit = 0.0
     private var updatedAt: Instant?
     private var newsAt: Instant?
-    /// How long no news must have come before something is refined.
+    /// The time without news before a part is refined.
     private var quiet = Duration.zero
-    /// When the link has carried what was sent.
+    /// When the link will have carried all frames so far.
     private var busyUntil = Instant.start
-    /// With which the picture can be read in a keyframe, and is clear.
+    /// The coarsest quantizer with which the picture can be read in a keyframe.
     private var readableQuantizer: Int
+    /// The coarsest quantizer with which the picture is clear in a keyframe.
     private var clearQuantizer: Int
-    /// Bytes of macroblocks, in proportion to those of dense text: of news, and of refinements.
+    /// Bytes of a macroblock of news, as a share of those of dense text.
     private var density = 1.0
+    /// Bytes of a refined macroblock, as a share of those of dense text.
     private var refinedDensity = Self.refinedShare
 
     /// - Parameter bitrate: of the rendition, in bits a second.
@@ -65,7 +68,7 @@ struct LinkBudget {
 
     mutating func setBitrate(_ bitrate: Int) { self.bitrate = Double(bitrate) }
 
-    /// - Parameter linkRate: what the receivers' links carry, in bits a second; nil if nothing tells.
+    /// - Parameter linkRate: the rate of the receivers' links, in bits a second; nil if it is not known.
     mutating func setLinkRate(_ linkRate: Int?) {
         let wasKnown = self.linkRate != nil
         self.linkRate = linkRate.map { Double(max($0, 1)) }
@@ -78,7 +81,7 @@ struct LinkBudget {
     /// The largest patch, in bytes: a larger one is better encoded less finely. Nil for no limit.
     var patchLimit: Int? { isThin ? linkRate.map { Int($0 / 8 * Self.patchTime.seconds) } : nil }
 
-    /// Whether it pays to find out what news needs: it is read at once, and the link carries little.
+    /// Whether it pays to probe the quantizers that news needs: it has to be readable at once, and the link is thin.
     func asksForNeed(_ blocks: Int, of all: Int, at now: Instant) -> Bool {
         isThin && blocks * 2 > all && (newsAt.map { now - $0 >= Self.rest } ?? true)
     }
@@ -104,7 +107,7 @@ struct LinkBudget {
         let rest = newsAt.map { now - $0 } ?? Self.rest
         let isAfterRest = rest >= Self.rest
         var bytes = isThin ? most : min(most, credit)
-        // Where news follows news, what is sent must not grow behind.
+        // News that follows news must not make the queue grow.
         if !isAfterRest { bytes = min(bytes, Self.steadyShare * bitrate / 8 * rest.seconds) }
         bytes /= Double(blocks) * density
         let coarsest = isAfterRest ? finer(readableQuantizer, isKeyframe: isKeyframe) : 63

@@ -8,9 +8,9 @@ package import VideoEncoding
 package final class VideoStream {
     /// A picture that has not changed for so long is taken to stay a while.
     private static let restTime = Duration.milliseconds(500)
-    /// Refinements of no more than this part of the picture are encoded thoroughly: in 35 ms at 1280x720.
+    /// Refinements of at most one part in so many of the picture are encoded thoroughly: in 35 ms at 1280x720.
     private static let thoroughShare = 8
-    /// The macroblocks of the largest picture of which any refinement is: 1920x1088 pixels.
+    /// The macroblocks of the largest picture whose refinements are encoded thoroughly: 1920x1088 pixels.
     private static let mostThorough = 8160
 
     /// An encoded frame that was given to `send`: its size, and the processor time that `send` took.
@@ -91,7 +91,7 @@ package final class VideoStream {
         return bitrate >= pixels ? rendition.codec.sharpQuantizer : nil
     }
 
-    /// The largest keyframe at the fine quantizer, in bytes: what is sent in a quarter of a second at five times the bitrate.
+    /// The largest keyframe at the fine quantizer, in bytes: it is sent in a quarter of a second at five times the bitrate.
     private var keyframeLimit: Int { bitrate / 8 * 5 / 4 }
 
     /// Changes the target of rate control from the next frame on, in bits a second; that needs no keyframe.
@@ -113,15 +113,15 @@ package final class VideoStream {
         keyframeQuantizer = suitableKeyframeQuantizer
     }
 
-    /// Says what the receivers' links carry.
+    /// Sets the rate of the receivers' links.
     ///
     /// - Parameters:
-    ///   - rate: bits a second; nil if nothing tells.
+    ///   - rate: bits a second; nil if it is not known.
     ///   - isMeasuring: whether the next frames show it.
     package func setLink(_ rate: Int?, isMeasuring: Bool = false) {
         linkBudget.setLinkRate(rate)
         defer { measuresLink = isMeasuring }
-        // What was sent in order to be read has been: on a link that carries more, the whole picture follows as if it were new.
+        // The small first picture has measured the link. If that carries more, the whole picture follows as if it were new.
         guard measuresLink, !isMeasuring, rate != nil, !isThin, keyframeIsCurrent else { return }
         var all = BlockSet(rendition.size, side: BlockSet.macroblock)
         all.insert(PixelRect(rendition.size))
@@ -353,7 +353,7 @@ package final class VideoStream {
         return choice.isRefinement && isSmall && sharpness.count <= Self.mostThorough
     }
 
-    /// Finds out what a page needs that a thin link is about to carry. Samples of AV1 tell of keyframes only.
+    /// Probes the quantizers that a page needs before it goes over a thin link. For AV1, a probe is valid for keyframes only.
     private func noteNeed(of picture: borrowing NV12Picture, _ action: Cadence.Action, at now: Instant) {
         let isNews = pictureIsNew && rendition.codec != .av1
         let blocks = action == .keyframe ? sharpness.count : isNews ? sharpness.active.count : 0

@@ -4,11 +4,11 @@ import Posix
 import SoundCoding
 import Time
 
-/// The work of the thread of what peers say: each 10 ms it mixes voices, and writes a block. It sleeps while nobody speaks.
+/// The work of the thread [talk]: each 10 ms it mixes the voices of peers, and writes a block. It sleeps while nobody speaks.
 final class TalkLoop {
-    /// What is later than that is not made up for: the process did not get to run.
+    /// Blocks that are later than this are left out: the process had stalled.
     private static let longestDelay = Duration.milliseconds(100)
-    /// So many blocks of silence are written behind the last sound.
+    /// The number of blocks of silence that are written after the last sound.
     static let tail = 20
     /// The number of blocks between two looks at the voices' statistics.
     private static let statisticsInterval = 25
@@ -23,11 +23,11 @@ final class TalkLoop {
     /// When the next block begins; nil while there is none.
     private var nextBlock: Instant?
     private var blocks = 0
-    /// Since there was something to hear.
+    /// The number of silent blocks since the last sound.
     private var silentBlocks = tail
     private var follows = false
 
-    /// - Parameter problem: gets a sentence on what keeps voices from being heard, once.
+    /// - Parameter problem: gets a sentence once if voices cannot be heard.
     init(into writer: consuming SoundWriter, _ problem: @escaping (String) -> Void) {
         self.writer = writer
         self.problem = problem
@@ -102,7 +102,7 @@ final class TalkLoop {
     }
 
     private func tell(_ error: String) {
-        if !hasToldProblem { problem("what peers say is not heard: \(error)") }
+        if !hasToldProblem { problem("viewers are not heard: \(error)") }
         hasToldProblem = true
     }
 }
