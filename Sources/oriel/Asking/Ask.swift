@@ -4,9 +4,9 @@ import Posix
 import Sender
 import Time
 
-/// Asks a person who may come in, at the terminal and by notifications of the desktop: a process beside a sender, which has neither
-/// network nor broadcast. It writes nothing but who is known; the programs that it starts write nothing, and both read only the files of
-/// the system and of these programs.
+/// Asks a person whether viewers may come in, at the terminal and by notifications of the desktop: a process beside a sender, which has
+/// neither network nor broadcast. It writes only the file of known viewers. The programs that it starts write nothing. Both read only the
+/// files of the system and of these programs.
 ///
 /// Questions come from standard input, and it ends with that; answers go to standard output.
 struct Ask: ParsableCommand {
@@ -47,9 +47,9 @@ struct Ask: ParsableCommand {
     }
 }
 
-/// Where the questions of a sender come from.
+/// The pipe by which a sender's questions come.
 private final class QuestionPipe {
-    /// In bytes. A sender may say anything.
+    /// The longest line that is read, in bytes: a sender may have been taken over.
     private static let longestLine = 16384
 
     private let descriptor: FileDescriptor
@@ -60,7 +60,7 @@ private final class QuestionPipe {
 
     var raw: Int32 { descriptor.raw }
 
-    /// Those that have come. What makes no sense is left out.
+    /// The questions that have come. Malformed lines are left out.
     func read() -> [Question] {
         var chunk = [UInt8](repeating: 0, count: 65536)
         do {
@@ -83,9 +83,9 @@ private final class QuestionPipe {
     }
 }
 
-/// All that asks, and those who are to be known from now on.
+/// The questions that are open, at the terminal and by notifications, and the viewers that will be known.
 private final class AskingDesk {
-    /// How often the terminal is looked at while somebody waits and it belongs to others.
+    /// How often the terminal is checked while a viewer waits and another program has the foreground.
     private static let lookInterval = Duration.seconds(1)
     /// How long notifications may take to go.
     private static let farewellTime = Duration.milliseconds(500)
@@ -96,9 +96,9 @@ private final class AskingDesk {
     private let tell: (SenderRequest) -> Void
     private var questions = Questions()
     private var notifications: [Notification] = []
-    /// Those that are over, until their program has ended.
+    /// Notifications that are over, until their program has ended.
     private var leaving: [Notification] = []
-    /// Those who will be known once the sender says that they are let in.
+    /// Viewers answered with "always", by their numbers, until the sender says that they are let in.
     private var always: [Int: Question.Knock] = [:]
     private var waiting: [Int: Question.Knock] = [:]
 
@@ -182,7 +182,7 @@ private final class AskingDesk {
 
     private func remember(_ knock: Question.Knock) {
         guard let key = knock.key else {
-            return Console.note("\(knock.who) is let in this once: a player shows nothing by which it is known again")
+            return Console.note("\(knock.who) is let in this once only: a player cannot be recognized later")
         }
         do { try KnownVisitors().add(key: key, name: knock.name) } catch {
             Console.note(Failure(describing: error)?.sentence ?? "\(error)")

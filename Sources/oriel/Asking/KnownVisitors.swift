@@ -4,10 +4,10 @@ import Posix
 import Sender
 import Time
 
-/// Those who come in without asking where a sender has `--accept known`: a file of this user's, with one JSON object a line.
+/// The viewers that need not ask at a sender with `--accept known`: a file of this user's, with one JSON object a line.
 ///
-/// The file has a folder to itself, the only one that the process which asks may write. It holds nothing by which somebody else could come
-/// in: of the secret that a browser keeps, only its SHA-256.
+/// The file has a folder to itself, the only one that the process which asks may write. Nobody can come in with its content: it holds only
+/// the SHA-256 of the secret that a browser keeps.
 struct KnownVisitors {
     struct Entry: Codable {
         /// As `Visitor.key`.
@@ -17,7 +17,7 @@ struct KnownVisitors {
         let since: String
     }
 
-    /// In bytes. A thousand visitors take a fifth of it.
+    /// The largest file that is read, in bytes. A thousand visitors take a fifth of it.
     private static let longest = 1 << 20
     private static let patience = Duration.seconds(2)
 
@@ -28,13 +28,13 @@ struct KnownVisitors {
 
     /// - Parameter environment: finds a variable.
     init(environment: (String) -> String? = { getenv($0).map { String(cString: $0) } }) throws {
-        let state = try StateFolder(for: "who is known", environment: environment)
+        let state = try StateFolder(for: "the known viewers", environment: environment)
         folder = state.folder("visitors")
         path = "\(folder.path)/known"
         formerPath = "\(state.path)/known"
     }
 
-    /// Those who are known.
+    /// The visitors in the file; empty if there is none.
     ///
     /// - Throws: a sentence if the file is damaged, or cannot be read.
     func load() throws(Failure) -> [Entry] {
@@ -69,7 +69,7 @@ struct KnownVisitors {
         return entry
     }
 
-    /// Has somebody come in without asking from now on.
+    /// Adds a visitor, which need not ask from now on.
     func add(key: String, name: String) throws {
         try change { entries in
             entries.removeAll { $0.key == key }
@@ -78,7 +78,7 @@ struct KnownVisitors {
         }
     }
 
-    /// Has them ask again. Returns how many.
+    /// Removes visitors, which have to ask again. Returns how many there were.
     @discardableResult
     func remove(where isMeant: (Entry) -> Bool) throws -> Int {
         try moveFormerFile()

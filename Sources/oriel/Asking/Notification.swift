@@ -3,7 +3,7 @@ import Posix
 
 /// A notification of the desktop with two buttons, shown by notify-send (libnotify).
 ///
-/// What others chose is text alone there: its markup is escaped, and it is no option.
+/// Text from others is shown as it is: its markup is escaped, and it cannot be an option of notify-send.
 final class Notification {
     private static let (accept, reject) = ("accept", "reject")
 
@@ -46,7 +46,7 @@ final class Notification {
     /// Readable when a button was clicked, or the notification is gone.
     var descriptor: Int32 { output.raw }
 
-    /// What was clicked, and whether anything may come yet.
+    /// The button that was clicked, and whether the notification is over.
     func take() -> (verdict: Verdict?, isOver: Bool) {
         var chunk = [UInt8](repeating: 0, count: 256)
         let count = chunk.withUnsafeMutableBytes { try? readAvailable(from: output.raw, into: $0) }
@@ -62,7 +62,7 @@ final class Notification {
         return (verdict, count == 0 || line != nil || words.count > 256)
     }
 
-    /// Takes it from the screen: so notify-send does at SIGINT, and leaves it there at all others.
+    /// Takes it from the screen. notify-send does so only at SIGINT; at other signals it ends and leaves the notification.
     func close() { kill(program.pid, SIGINT) }
 
     /// Whether notify-send has ended.

@@ -9,7 +9,7 @@ final class NotifySend {
     private static let packageFolders = ["/nix/store", "/gnu/store", "/opt", "/home/linuxbrew/.linuxbrew"]
 
     let path: String
-    /// What it reads beside the system's files.
+    /// The files and folders that it may read beside the system's.
     let files: [String]
     private let landlock: FileDescriptor?
 

@@ -9,9 +9,9 @@ import Synchronization
 final class XAuthority: Sendable {
     private struct State: ~Copyable {
         let memory: FileDescriptor
-        /// What lies in the memory.
+        /// The content of the memory.
         var bytes: [UInt8]
-        /// Whether that was read for a connection that is yet to come.
+        /// Whether it was read for a connection that is yet to come.
         var isNew = true
     }
 
@@ -19,9 +19,9 @@ final class XAuthority: Sendable {
     private let state: Mutex<State>
 
     /// Reads the file, and starts the process that reads it again, which ends with this one. From then on, `XAUTHORITY` of this process
-    /// leads to what was read.
+    /// names the memory.
     ///
-    /// - Returns: nil where no variable says where the file is.
+    /// - Returns: nil if neither `XAUTHORITY` nor `HOME` is set.
     init?() throws {
         func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
         guard let path = variable("XAUTHORITY") ?? variable("HOME").map({ "\($0)/.Xauthority" }) else { return nil }
@@ -33,7 +33,7 @@ final class XAuthority: Sendable {
         state = Mutex(State(memory: memory, bytes: bytes))
     }
 
-    /// Has the next connection find what stands in the file now, or stood there when it could be read last.
+    /// Reads the file again for the next connection. If it cannot be read, or is empty, the memory stays as it is.
     func renew() {
         state.withLock { state in
             if state.isNew { return state.isNew = false }

@@ -19,7 +19,7 @@ struct Accept: ParsableCommand {
         guard let visitor else {
             throw Failure(
                 .failed,
-                "\(knock.number) is let in this once: a player shows nothing by which it is known again"
+                "\(knock.number) is let in this once only: a player cannot be recognized later"
             )
         }
         try KnownVisitors().add(key: visitor.key, name: visitor.name)
@@ -37,7 +37,7 @@ struct Reject: ParsableCommand {
     func run() throws { _ = try knock.ask { .reject(knock: $0) } }
 }
 
-/// One who asks to look in.
+/// A viewer that knocks, and its sender.
 struct KnockChoice: ParsableArguments {
     @Argument(help: ArgumentHelp("Number of the one who asks.", valueName: "id"))
     var number: Int
@@ -45,7 +45,7 @@ struct KnockChoice: ParsableArguments {
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup var choice: SenderChoice
 
-    /// Asks the sender at which this one waits. Returns who that is, if it can be known again.
+    /// Sends a request to the sender at which the viewer waits. Returns the viewer, if it can be recognized later.
     func ask(_ request: (Int) -> SenderRequest) throws -> SenderReply.Visitor? {
         let senders = Senders(of: try broadcast.directory())
         let pid =

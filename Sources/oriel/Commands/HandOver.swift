@@ -10,7 +10,7 @@ struct HandOver: ParsableArguments {
     /// How long from one look at the calls to the next.
     private static let pollTime = Duration.milliseconds(100)
 
-    /// As text: the value of an option that is not taken counts as a call too until the option itself is told of.
+    /// As text, as this may hold the value of an unknown option, until the error names that option.
     @Argument var calls: [String]
 
     @OptionGroup var broadcast: BroadcastOptions
@@ -23,7 +23,7 @@ struct HandOver: ParsableArguments {
 
     /// Hands the calls to a sender, and waits until each stands.
     ///
-    /// - Throws: why the last one of those that do not stand does not. The others go on.
+    /// - Throws: the failure of the last call that failed; those of others go to standard error. Calls that stand go on.
     func run() throws {
         let signals = try TerminationSignals()
         let senders = Senders(of: try broadcast.directory())
@@ -64,7 +64,7 @@ struct HandOver: ParsableArguments {
             if signals.take() {
                 for name in waiting { _ = try? senders.ask(pid, for: .leave(call: name)) }
                 let names = waiting.joined(separator: ", ")
-                throw Failure(.failed, "the sender was not in \(names) yet when this was ended: it leaves that again")
+                throw Failure(.failed, "this was ended before the sender was in \(names): it does not join")
             }
         }
         for failure in failures.dropLast() { Console.note(failure.sentence) }

@@ -6,9 +6,9 @@ struct Kick: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Send away a viewer, or the other member of a room.",
         discussion: """
-            The viewer's page says so, and does not come back by itself; whoever has the link can open it again, or, with \
-            --accept ask or known, knock again, also if it was let in for good. The other member of a room is told so, and sent nothing \
-            until it comes anew. "oriel status" lists the viewers with their numbers.
+            The viewer's page says so, and does not come back by itself. It can be opened again with the link. With --accept ask or \
+            known the viewer has to knock then, even if it was accepted with "always". The other member of a room is told, and gets \
+            nothing until it joins again. "oriel status" lists the viewers with their numbers.
             """
     )
 

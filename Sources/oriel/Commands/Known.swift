@@ -4,9 +4,9 @@ import Sender
 
 struct Known: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List who comes in without asking, where a sender has --accept known.",
+        abstract: "List the viewers that need not ask at a sender with --accept known.",
         discussion:
-            "\"oriel accept --always\" adds somebody; \"oriel forget\" and \"oriel kick\" have somebody ask again."
+            "\"oriel accept --always\" adds a viewer; after \"oriel forget\" or \"oriel kick\" it has to ask again."
     )
 
     @Flag(help: "Print JSON.")
@@ -24,10 +24,10 @@ struct Known: ParsableCommand {
 
 struct Forget: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Have somebody ask again who comes in without asking.",
+        abstract: "Forget a known viewer: it has to ask again.",
         discussion: """
-            Whoever looks in now stays: "oriel kick" ends that too. All broadcasts that have names are told, and that of --dir. "oriel \
-            known" lists the names.
+            A viewer that is connected stays; "oriel kick" ends that too. All broadcasts that have names are told, and that of --dir. \
+            "oriel known" lists the names.
             """
     )
 
@@ -54,7 +54,7 @@ struct Forget: ParsableCommand {
         // Senders that run know them too, and also those that were let in for this broadcast alone.
         if try Senders.forget(visitor, in: try broadcast.directories()) { isDone = true }
         guard isDone else {
-            throw Failure(.failed, "nobody is known as \(visitor ?? ""): \"oriel known\" lists who is")
+            throw Failure(.failed, "nobody is known as \(visitor ?? ""): see \"oriel known\"")
         }
     }
 }

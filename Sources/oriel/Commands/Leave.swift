@@ -6,7 +6,7 @@ struct Leave: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Leave calls; their sender goes on with its others, and ends with the last one.",
         discussion:
-            "\"oriel status\" lists the calls. Browsers are a call that is not left: \"oriel kick\" sends viewers away."
+            "\"oriel status\" lists the calls. The call \"web\" cannot be left: \"oriel kick\" sends viewers away."
     )
 
     @Argument(help: ArgumentHelp("The call, as \"oriel status\" names it; several may be given.", valueName: "call"))

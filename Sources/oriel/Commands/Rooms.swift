@@ -8,9 +8,9 @@ struct Rooms: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Serve rooms in which two meet: the signalling of one-to-one calls by Socket.IO.",
         discussion: """
-            Clients send "join", "leave" and "message"; whoever else is in the room gets each message as it is. Media does not \
-            pass: the two send it to each other. Members at the page of a room are told of the STUN and TURN servers, with their \
-            logins; other clients are not.
+            Clients send "join", "leave" and "message"; the other members of the room get each message as it is. Media does not \
+            pass: the two send it to each other. Only members at the page of a room are told the STUN and TURN servers, with their \
+            logins.
             """
     )
 
@@ -26,7 +26,7 @@ struct Rooms: ParsableCommand {
 
     @Option(
         help:
-            "What the event is called by which a member learns that another one came: otherjoin, other_joined or other_join."
+            "Name of the event that tells a member that another one joined: otherjoin, other_joined or other_join."
     )
     var otherJoined = RoomEvent.OtherJoinedName.otherjoin
 

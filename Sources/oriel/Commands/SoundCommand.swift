@@ -7,8 +7,8 @@ struct SoundCommand: ParsableCommand {
         commandName: "sound",
         abstract: "Change what is heard in a broadcast that is under way, and how its viewers are heard here.",
         discussion: """
-            Whoever listens goes on listening; nothing is started anew. What was heard before is not heard any more. Without any argument, it \
-            tells how the sound is.
+            Listeners stay connected. Sound of the old source that was not sent yet is dropped. Without any argument, this prints the \
+            state of the sound.
             """
     )
 

@@ -45,7 +45,7 @@ struct Start: ParsableCommand {
         SoundSeat.forgetEnded(in: directory)
     }
 
-    /// The X server is reached by a Unix socket, unless the display names a host. Nothing else is reached at all.
+    /// Allows Unix sockets for the X server, and the network only if the display names a host.
     private func sandbox(_ folder: String) -> Sandbox {
         let display = source.display ?? getenv("DISPLAY").map { String(cString: $0) } ?? ""
         let isLocal = [":", "unix:", "unix/", "/"].contains { display.hasPrefix($0) }

@@ -37,7 +37,7 @@ struct Status: ParsableCommand {
     }
 }
 
-/// What `oriel status` tells.
+/// The output of `oriel status`. Names and units are those of its JSON: `Ms` is milliseconds, `S` seconds.
 struct StatusReport: Encodable {
     let directory: String
     let state: String
@@ -52,11 +52,11 @@ struct StatusReport: Encodable {
     let hasSender: Bool
     let senders: [SenderEntry]
     let viewers: [ViewerEntry]
-    /// Who asks to look in.
+    /// The viewers that knock.
     let knocks: [KnockEntry]
-    /// How the sound process is; nil if there is none, or it does not answer.
+    /// The status of the sound process; nil if there is none, or it does not answer.
     let sound: SoundStatus?
-    /// Why the sound process does not say how it is.
+    /// Why the status of the sound process is not known, for people; nil if it is, or there is no sound process.
     let soundProblem: String?
 
     var isLive: Bool { state != Liveness.stopped.name && state != Liveness.dead.name }
@@ -112,7 +112,8 @@ struct StatusReport: Encodable {
         }.sorted { ($0.viewer.id, $0.sender) < ($1.viewer.id, $1.sender) }
     }
 
-    /// For a person: one line, one more for the sound if there is any, and for each sender that is at fault, and one for each call and each viewer.
+    /// The text for a person: a line for the broadcast, one for the sound if there is any, one for each problem of a sender and each viewer that
+    /// knocks, and tables of calls and viewers.
     var lines: [String] {
         let calls = senders.flatMap { sender in (sender.calls ?? []).map { (sender.pid, $0) } }
         return [sentence] + [sound?.sentence, soundProblem].compactMap(\.self) + senders.compactMap(\.problem)
@@ -169,9 +170,9 @@ struct SenderEntry: Encodable {
     let quantizer: Int?
     let limit: SenderStatus.Limit?
     let sound: SenderStatus.Sound?
-    /// Of STUN and TURN, those that do not work.
+    /// The STUN and TURN servers that do not work.
     let servers: [SenderStatus.Server]?
-    /// Why nothing else is known of the sender; nil if it answered.
+    /// Why the sender gave no answer, for people; nil if it answered.
     let problem: String?
 
     init(pid: Int32, _ report: Result<SenderStatus, SenderControlError>) {
@@ -200,7 +201,7 @@ struct CallEntry: Encodable {
     private enum Field: CodingKey { case viewers }
 
     let call: SenderStatus.Call
-    /// The numbers of those who are in it.
+    /// The numbers of the viewers in the call.
     let viewers: [Int]
 
     func encode(to encoder: any Encoder) throws {

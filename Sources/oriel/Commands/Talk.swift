@@ -4,11 +4,11 @@ import Sender
 
 struct Talk: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Let a viewer, or the other member of a room, speak, or no more.",
+        abstract: "Allow a viewer, or the other member of a room, to speak, or forbid it.",
         discussion: """
-            For senders that were started with --talkback ask or on. Who may speak is heard at the speakers here, as soon as its \
-            microphone is open, until it leaves or this takes that back; nothing that it said is heard any more then. Whoever asks \
-            to speak is told of on standard error, and by "oriel status", which also lists the viewers with their numbers.
+            For senders that were started with --talkback ask or on. "on" lasts until the viewer leaves. After "off" nothing that it \
+            said is heard any more. Requests to speak are shown on standard error and by "oriel status", which also lists the \
+            viewers with their numbers.
             """
     )
 

@@ -29,7 +29,7 @@ struct SoundConnection {
         return status
     }
 
-    /// How it is, or why that cannot be known; nil where there is no sound process, or one that begins or ends.
+    /// The status of the sound process, or why it is not known; nil if there is no sound process, or it is starting or ending.
     var statusIfThere: Result<SoundStatus, any Error>? {
         guard (try? directory.hasSoundWriter()) ?? false else { return nil }
         do { return .success(try status()) } catch { return error as? Failure == absence ? nil : .failure(error) }
@@ -62,6 +62,6 @@ struct SoundConnection {
     }
 
     private var babbling: Failure {
-        Failure(.tryAgain, "the sound process gave no sensible answer: if it has not crashed, end it with kill")
+        Failure(.tryAgain, "the answer of the sound process is not understood: if it has not crashed, end it with kill")
     }
 }

@@ -5,26 +5,26 @@ import Calls
 enum AcceptPolicy: String, ExpressibleByArgument, CaseIterable {
     /// Everybody who finds it.
     case all
-    /// Whom somebody lets in.
+    /// Viewers that a person accepts.
     case ask
-    /// Who was let in for good, and whom somebody lets in.
+    /// Known viewers, and others that a person accepts.
     case known
 }
 
-/// Who is let into the calls of a sender, where others ask for that.
+/// The options about who is let into the calls of a sender.
 struct AcceptOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Who is let in: all who have the link or are in the room, or ask: each knocks, with a name and a note, and waits for an "
-                + "answer at the terminal, in a notification of the desktop, or by \"oriel accept\" or \"oriel reject\". Who was let "
-                + "in comes back without asking, until it is kicked or the sender ends. known: as ask, but who was let in with "
-                + "\"always\" once need not ask in later broadcasts either.",
+            "Who is let in. all: everybody who has the link or is in the room. ask: each viewer knocks, with a name and a note, and "
+                + "waits. You answer at the terminal, in a notification of the desktop, or by \"oriel accept\" or \"oriel reject\". An "
+                + "accepted viewer comes back without asking, until it is kicked or the sender ends. known: as ask, but viewers "
+                + "that were accepted with \"always\" need not ask in later broadcasts either.",
             valueName: "all|ask|known"
         )
     )
     var accept = AcceptPolicy.all
 
-    @Option(help: ArgumentHelp("How long who knocks waits for an answer, 1 to 3600 s.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("How long a viewer that knocks waits for an answer, 1 to 3600 s.", valueName: "seconds"))
     var answerTimeout = 30
 
     func validate() throws {
@@ -33,7 +33,7 @@ struct AcceptOptions: ParsableArguments {
         }
     }
 
-    /// Those who need not knock. Damage of their file is told, and nobody is known then.
+    /// The viewers that need not knock. If their file is damaged, that is told, and there are none.
     func visitors() -> [Visitor] {
         guard accept == .known else { return [] }
         do { return try KnownVisitors().load().map { Visitor($0) } } catch {

@@ -12,9 +12,9 @@ struct ICEServerOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "TURN server for both sides of a call, so that the other one learns its password; may be given again. A colon in the "
-                + "user is written %3A. ORIEL_TURN in the environment, one a line, sets them without showing them in the "
-                + "list of processes. \"turns:\" before it uses TLS.",
+            "TURN server for both sides of a call; may be given again. The other side learns the login. A colon in the user is "
+                + "written %3A. \"turns:\" before it uses TLS. ORIEL_TURN in the environment, one a line, sets them without "
+                + "showing them in the list of processes.",
             valueName: "user:password@host[:port][?transport=tcp]"
         ),
         transform: { try TURNServer(parsing: $0) }

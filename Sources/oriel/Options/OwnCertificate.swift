@@ -3,8 +3,8 @@ import HTTP
 import Posix
 import Time
 
-/// The certificate of `--https`: made once, signed by nobody else, and kept in a file of this user's, so that a browser that was told to
-/// trust it knows it again.
+/// The certificate of `--https`: made once, self-signed, and kept in a file of this user's, so that a browser that was told to trust it
+/// recognizes it.
 struct OwnCertificate {
     /// Seconds before its end from which a start replaces it: a process serves it for as long as it runs, and has no files by then.
     private static let renewalTime = 366 * 24 * 3600
@@ -66,7 +66,7 @@ struct OwnCertificate {
         }
     }
 
-    /// By which other machines reach this one: its name, also by mDNS (RFC 6762).
+    /// The names by which other machines reach this one: its host name, also by mDNS (RFC 6762), and localhost.
     private static var names: [String] {
         var bytes = [CChar](repeating: 0, count: 256)
         gethostname(&bytes, bytes.count - 1)

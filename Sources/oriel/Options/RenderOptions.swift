@@ -5,15 +5,15 @@ struct RenderOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Take what the other member of a room sends, and show it: in a "window", or as YUV4MPEG2 in a file or pipe, or on \
-            standard output with "-".
+            Show the picture of the other member of a room: in a "window", or as YUV4MPEG2 in a file or pipe, or on standard \
+            output with "-".
             """,
             valueName: "where"
         )
     )
     var render: String?
 
-    @Flag(help: "Show what is sent, in a window.")
+    @Flag(help: "Show the broadcast in a window here, too.")
     var preview = false
 
     func validate() throws {

@@ -5,7 +5,10 @@ import Calls
 struct RoomOptions: ParsableArguments {
     @Option(
         name: .customLong("as"),
-        help: ArgumentHelp("Your name, for who lets you into a room, 60 characters at the most.", valueName: "name")
+        help: ArgumentHelp(
+            "Your name, for the person who lets you into a room, 60 characters at the most.",
+            valueName: "name"
+        )
     )
     var name = ""
 

@@ -1,13 +1,14 @@
 import Glibc
 import Posix
 
-/// In bytes, with white space around it.
+/// The longest secret that is read, in bytes, with white space around it.
 private let longestSecret = 16_384
 
-/// What stands in a file, or else in the environment: everybody on the machine can read a command line.
+/// Reads a secret from a file, or else from the environment: everybody on the machine can read a command line.
 ///
 /// - Parameter what: the secret's name for people.
-/// - Returns: the text without white space at its ends; nil for nothing.
+/// - Returns: the text without white space at its ends; nil if it is empty.
+/// - Throws: a `Failure` if the file cannot be read.
 func secret(in path: String?, or variable: String, _ what: String) throws -> String? {
     if let path {
         do throws(SystemError) {
@@ -21,7 +22,7 @@ func secret(in path: String?, or variable: String, _ what: String) throws -> Str
     return secret(getenv(variable).map { String(cString: $0) } ?? "")
 }
 
-/// The same of a file's bytes.
+/// The secret in a file's bytes; nil if it is empty.
 func secret(from bytes: [UInt8]) -> String? { secret(String(decoding: bytes.prefix(longestSecret), as: UTF8.self)) }
 
 private func secret(_ text: String) -> String? {

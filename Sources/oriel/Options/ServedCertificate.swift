@@ -5,18 +5,18 @@ import Time
 
 /// The certificate that a web server shows.
 struct ServedCertificate: Sendable {
-    /// At the start.
+    /// The certificate at the start.
     let first: TLSIdentity
-    /// As it is now; may wait a second once a minute.
+    /// Returns the certificate in use. Once a minute it reads the files, for a second at the most.
     let current: @Sendable () -> TLSIdentity
 
-    /// One that stays as it is.
+    /// A certificate that stays as it is.
     init(_ identity: TLSIdentity) {
         first = identity
         current = { identity }
     }
 
-    /// One whose files are looked at again when somebody connects. Call it before the first thread starts, and before files are closed.
+    /// A certificate whose files are read again when a client connects. Call it before the first thread starts, and before files are closed.
     ///
     /// - Parameters:
     ///   - certificate: a PEM file, with the chain.
@@ -52,8 +52,8 @@ private final class RenewedCertificate: Sendable {
             return (state.identity, news)
         }
         switch news {
-        case .renewed: Console.note("\(path) was renewed: connections from now on are shown that certificate")
-        case .unfit(let error): Console.note("\(error); the certificate of before stays in use")
+        case .renewed: Console.note("\(path) was renewed: new connections get the new certificate")
+        case .unfit(let error): Console.note("\(error); the certificate that was read before stays in use")
         case nil: break
         }
         return identity

@@ -7,8 +7,8 @@ extension SoundSource: ExpressibleByArgument {}
 struct SoundOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "What is heard: what the machine plays (monitor), a microphone (mic), both (mix), what the program plays whose window is "
-                + "shown (app), or nothing (none).",
+            "Sound of the broadcast: all that the machine plays (monitor), a microphone (mic), both (mix), the program of the "
+                + "window that is shown (app), or none.",
             valueName: "monitor|mic|mix|app|none"
         )
     )

@@ -4,12 +4,12 @@ import Sender
 
 extension TalkPolicy: ExpressibleByArgument {}
 
-/// Whether those are heard who look in.
+/// Whether viewers are heard.
 struct TalkOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Whether viewers, and the other members of rooms, are heard at the speakers here: off, ask: each whom \"oriel talk\" "
-                + "lets speak, or on: all, but those from whom it takes that.",
+            "Which viewers and other members of rooms are heard at the speakers here: none (off), those that \"oriel talk\" "
+                + "allows (ask), or all that it does not forbid (on).",
             valueName: "off|ask|on"
         )
     )
@@ -17,7 +17,7 @@ struct TalkOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How many are heard at once, 1 to 4: those who speak first, until they are silent for a second.",
+            "How many are heard at once, 1 to 4. Each is heard until it has been silent for a second.",
             valueName: "count"
         )
     )
@@ -29,17 +29,17 @@ struct TalkOptions: ParsableArguments {
         }
     }
 
-    /// What hears peers, whose ring must be made before the process gives up files. Begin it afterwards.
+    /// Makes the part of the sender that plays the voices of peers. Its ring must be made before the process gives up files. Begin it afterwards.
     ///
     /// - Parameter folder: the sender's; nil if it could not be made.
-    /// - Returns: nil where nobody is to be heard, or cannot be, which is told then.
+    /// - Returns: nil without `--talkback`, or if the ring cannot be made, which is told.
     func talkBack(in folder: SenderFolder?, _ events: TalkEvents) -> TalkBack? {
         guard talkback != .off, let folder else { return nil }
         do throws(BridgeError) {
             let writer = try SoundWriter(talkIn: folder)
             return TalkBack(talkback, places: talkers, into: writer, report: events.tell, problem: Console.note)
         } catch {
-            Console.note("\(error); nobody who looks in is heard")
+            Console.note("\(error); viewers are not heard")
             return nil
         }
     }

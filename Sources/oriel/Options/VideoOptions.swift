@@ -53,7 +53,7 @@ struct VideoOptions: ParsableArguments {
 
     @Flag(
         inversion: .prefixedNo,
-        help: "In VP8, send small changes as frames that Oriel writes itself, for a tenth of what libvpx takes."
+        help: "In VP8, send small changes as frames that Oriel writes itself, for a tenth of libvpx's CPU time."
     )
     var patches = true
 
@@ -111,7 +111,7 @@ struct SenderOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Append statistics, one JSON object a second.", valueName: "file"))
     var stats: String?
 
-    @Option(help: ArgumentHelp("Append what happens in the calls, one JSON object for each event.", valueName: "file"))
+    @Option(help: ArgumentHelp("Append the events of the calls, one JSON object for each.", valueName: "file"))
     var events: String?
 
     @Flag(inversion: .prefixedNo, help: "Take a new frame at once instead of at the next tick.")

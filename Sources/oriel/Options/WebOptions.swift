@@ -11,7 +11,7 @@ struct WebOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What viewers must know, part of the link, 20 characters or more; a fresh random one if not given. \"none\" lets everybody in, by the "
+            "The secret in the link, 20 characters or more; a fresh random one if not given. \"none\" lets everybody in, by the "
                 + "machine's addresses, localhost, and the names given to --listen and --allow-origin. "
                 + "ORIEL_TOKEN in the environment sets it without showing it in the list of processes.",
             valueName: "value"
@@ -33,7 +33,9 @@ struct WebOptions: ParsableArguments {
 
     @OptionGroup var iceServers: ICEServerOptions
 
-    @Flag(help: "Send media by the TURN servers alone, so that nobody learns an address of this machine by that.")
+    @Flag(
+        help: "Send media through the TURN servers only, so that peers do not learn this machine's addresses from it."
+    )
     var relayOnly = false
 
     @Option(
@@ -63,7 +65,7 @@ struct WebOptions: ParsableArguments {
         }
         if token != "none", Self.canBeGuessed(token) {
             throw ValidationError(
-                "a token that is this short or this regular can be guessed: give one of 20 characters or more by chance, "
+                "a token that is this short or this regular can be guessed: give 20 random characters or more, "
                     + "such as --token \(Self.randomToken())"
             )
         }

@@ -4,11 +4,11 @@ import Sender
 
 /// Something that happens in the calls of a sender: a sentence for people, and a line of `--events` for programs.
 struct CallEvent: Sendable {
-    /// What happens, as programs are told.
+    /// The kind of event, in the words of `--events`.
     enum Kind: String, Encodable, Sendable {
         case knocked, accepted, rejected
         case noAnswer = "no_answer"
-        /// Who knocked waits no more.
+        /// A viewer that knocked waits no more.
         case cancelled
         /// Somebody was turned away without a question.
         case refused
@@ -39,15 +39,15 @@ struct CallEvent: Sendable {
 
     enum Microphone: String, Sendable { case live, off }
 
-    /// Nil for what is told to people alone.
+    /// Nil for an event that goes only to standard error.
     var kind: Kind?
-    /// The call, as the command line names it; nil for what concerns all.
+    /// The call, as the command line names it; nil for an event of all calls.
     var call: String?
-    /// What people are told; nil for what they see otherwise.
+    /// The sentence for standard error; nil for none.
     var sentence: String?
-    /// Number of the viewer, or of the one who knocks: each counts by itself.
+    /// The number of the viewer, or of the knock: each counts by itself.
     var id: Int?
-    /// What somebody says of itself.
+    /// The name that a viewer or member gives itself; of a microphone, its name.
     var name: String?
     var note: String?
     var address: String?

@@ -7,8 +7,8 @@ import Synchronization
 import Time
 import WebRTC
 
-/// What all calls over WebRTC of a sender share: the peers, and the client that asks servers. Either begins with the first call that
-/// needs it, and costs nothing until then. Close it once.
+/// The parts that all calls over WebRTC of a sender share: the peers, and the client for requests to servers. Each begins with the first call
+/// that needs it. Close it once.
 final class CallTransport: Sendable {
     private struct Parts {
         var peers: PeerGroup?
@@ -23,7 +23,7 @@ final class CallTransport: Sendable {
         var isClosed = false
     }
 
-    /// Servers and peers take for lost what is silent for so long (RFC 7675 §5.1); some earlier, and none much later.
+    /// After this time of silence, servers and peers take a connection for lost (RFC 7675 §5.1); some earlier, and none much later.
     private static let longestNap = Duration.seconds(30)
 
     private let ice: ICEServers
@@ -43,7 +43,7 @@ final class CallTransport: Sendable {
     ///   - renditions, horizon, soundHorizon, offersSound, voices: of the `PeerGroup`.
     ///   - firstNumber: of the first peer.
     ///   - sinks: get that group.
-    ///   - suspends: makes what tells when the machine was suspended.
+    ///   - suspends: makes a watch for suspends of the machine.
     ///   - told: is called when a STUN or TURN server does not work, and when it works again.
     init(
         _ ice: ICEServers,
@@ -112,7 +112,7 @@ final class CallTransport: Sendable {
         let (client, wake) = parts.withLock { ($0.client, $0.wake) }
         if time >= Self.longestNap {
             Console.note(
-                "this machine was suspended for \(rounded(time / .seconds(1))) s: what was lost is sought again"
+                "this machine was suspended for \(rounded(time / .seconds(1))) s: connections are made again"
             )
             client?.cutConnections()
         }
@@ -124,7 +124,7 @@ final class CallTransport: Sendable {
         try? client().schedule(in: delay, body)
     }
 
-    /// What finds the relays that servers of WHIP name; nil where those of the user alone are used.
+    /// Looks up the relays that WHIP servers name; nil with `--relay-only`, as only the user's relays are used then.
     func namedServers() throws -> NamedServers? {
         if ice.configuration.isRelayOnly { return nil }
         return try parts.withLock { parts in

@@ -6,11 +6,11 @@ import WebRTC
 
 /// The STUN and TURN servers, as this machine uses them.
 struct ICEServers {
-    /// Without the servers that tunnels lead to.
+    /// The configuration of agents. Relays by TLS are in it once their tunnels have started.
     private(set) var configuration: ICEAgent.Configuration
-    /// The servers of the configuration.
+    /// The servers of the configuration, to be probed.
     private(set) var watched: [WatchedServer] = []
-    /// Those that are reached by TLS.
+    /// The relays that are reached by TLS.
     private var secure: [(server: TURNServer, credentials: TURNCredentials)] = []
 
     init(_ configuration: ICEAgent.Configuration) { self.configuration = configuration }
@@ -38,9 +38,9 @@ struct ICEServers {
         configuration.servers.append(server.server)
     }
 
-    /// Begins to lead libnice to relays that are reached by TLS, which it does not speak. Close the tunnels after the peers.
+    /// Starts the tunnels to relays that are reached by TLS, which libnice does not speak. Close the tunnels after the peers.
     ///
-    /// - Parameter failed: is called on a tunnel's thread when there is no way to its relay for another reason than before.
+    /// - Parameter failed: is called on a tunnel's thread when its relay cannot be reached, for another reason than before.
     mutating func startTunnels(
         _ trust: TLSTrust,
         failed: @escaping @Sendable () -> Void
@@ -80,7 +80,7 @@ final class TunnelFailure: Sendable {
 }
 
 extension ICEAgent.Configuration {
-    /// Where tunnels to relays begin. libnice asks a relay from addresses of the same family alone.
+    /// The address at which tunnels to relays begin. libnice reaches a relay only from addresses of the same family.
     var loopback: String {
         let own = addresses.isEmpty ? localAddresses().map(\.host) : addresses
         return own.allSatisfy { $0.contains(":") } ? "::1" : "127.0.0.1"

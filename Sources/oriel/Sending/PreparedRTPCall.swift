@@ -42,12 +42,12 @@ struct PlainRTPOptions: ParsableArguments {
 
 extension PlainRTPReceiver: ExpressibleByArgument {}
 
-/// What all calls over plain RTP of a sender get.
+/// The stream of all calls over plain RTP of a sender.
 struct PlainRTPStream {
     let rendition: Rendition
-    /// How far keyframes may be apart; nil for any distance. Most plain receivers cannot ask for one.
+    /// The longest time between keyframes; nil for no limit. Most plain receivers cannot ask for one.
     let keyframeInterval: Duration?
-    /// The instant before which no picture may have been taken that is sent now; nil for none. And the same of sound.
+    /// The horizons of pictures and of sound: nothing that was captured before is sent; nil for no limit.
     let (horizon, soundHorizon): (@Sendable () -> Instant?, @Sendable () -> Instant?)
     /// Whether a call that begins now has sound.
     let hasSound: @Sendable () -> Bool

@@ -10,9 +10,9 @@ import Time
 final class SenderCalls: Sendable {
     private struct State {
         var list = CallList()
-        /// By their numbers.
+        /// The calls over plain RTP by their numbers.
         var plain: [Int: PlainRTPCall] = [:]
-        /// By their numbers, until their servers know that they are over.
+        /// The calls that others run by their numbers, until their servers know that they are over.
         var joined: [Int: any JoinedCall] = [:]
         var bitrate: Int
         var isClosed = false
@@ -218,7 +218,7 @@ final class SenderCalls: Sendable {
 
     private func leave(_ call: Call) throws {
         if call == .web {
-            throw Failure(.failed, "web is left by ending its sender: \"oriel kick\" sends viewers away")
+            throw Failure(.failed, "the call web ends with its sender only: \"oriel kick\" sends viewers away")
         }
         let choices = choices
         let (joined, plain) = try state.withLock { state in
@@ -245,7 +245,7 @@ final class SenderCalls: Sendable {
         state.withLock { Array($0.joined.values) }.contains { ($0 as? RoomCall)?.kick(number) ?? false }
     }
 
-    /// By what the other member of a room is known again, as `Visitor.key`; nil for nothing, and if there is no such member.
+    /// The key by which the other member of a room is recognized later, as `Visitor.key`; nil if it has none, or there is no such member.
     func visitorKey(of number: Int) -> String? {
         state.withLock { Array($0.joined.values) }.lazy.compactMap { ($0 as? RoomCall)?.visitorKey(of: number) }.first
     }

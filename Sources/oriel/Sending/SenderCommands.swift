@@ -113,7 +113,7 @@ final class SenderCommands: Sendable {
     }
 
     private func answer(_ knock: Int, _ answer: Knocks.Answer) -> SenderReply {
-        guard let lobby else { return .refused(reason: "nobody has to ask: start it with --accept ask") }
+        guard let lobby else { return .refused(reason: "the sender lets in everybody: start it with --accept ask") }
         guard let knock = lobby.answer(knock, answer) else {
             return .refused(reason: "nobody waits with the number \(knock)")
         }
@@ -122,7 +122,7 @@ final class SenderCommands: Sendable {
 }
 
 extension CallSecrets {
-    /// - Throws: if a secret could not be one.
+    /// - Throws: a `Failure` if the token has characters that no bearer token has.
     fileprivate init(_ addition: SenderRequest.Addition) throws {
         guard Self.canBe(whipToken: addition.whipToken) else {
             throw Failure(.failed, "the token of the WHIP server has characters that no bearer token has")
@@ -138,9 +138,9 @@ extension CallSecrets {
     }
 }
 
-/// What the encoders did in the last second.
+/// The work of the encoders in the last second.
 struct SenderWork {
-    /// Encoding takes more of a core than this where the processor is too slow.
+    /// The load of a core, 0…1, above which the processor counts as the limit.
     private static let largestLoad = 0.85
 
     private var last: (statistics: SenderStatistics, at: Instant)?
