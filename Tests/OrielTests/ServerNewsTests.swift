@@ -43,7 +43,7 @@ import WebRTC
             "the TURN server turn:h:3478 refuses to relay: error 486, \"Allocation Quota Reached\""
         ),
         (news(stun, .refused(code: 500, reason: "")), "the STUN server stun:h:3478 refuses to answer: error 500"),
-        (news(turn, .otherProtocol), "what answers at turn:h:3478 is no TURN server: check --turn and its port"),
+        (news(turn, .otherProtocol), "turn:h:3478 answers, but is no TURN server: check --turn and its port"),
         (news(turn, .unreachable(why: "no way")), "no way"),
         (
             news(named(stun), .noAnswer),
@@ -51,11 +51,11 @@ import WebRTC
         ),
         (
             news(named(turn), .wrongLogin),
-            "the TURN server turn:h:3478, which whip+https://w names, refuses the login that is given with it: tell the media server's operator"
+            "the TURN server turn:h:3478, which whip+https://w names, refuses the login that comes with it: tell the media server's operator"
         ),
         (
             news(named(turn), .otherProtocol),
-            "what answers at turn:h:3478, which whip+https://w names, is no TURN server: tell the media server's operator"
+            "turn:h:3478, which whip+https://w names, answers, but is no TURN server: tell the media server's operator"
         ),
         (news(named(turn), .works), "the TURN server turn:h:3478, which whip+https://w names, works again"),
     ])

@@ -10,7 +10,7 @@ package final class ServerProber: Sendable {
         var hasNetworkChanged = false
         var isInDoubt = false
         var isClosed = false
-        /// Of servers that were probed.
+        /// The latest result of each server that was probed.
         var known: [ServerNews]
     }
 
@@ -24,9 +24,9 @@ package final class ServerProber: Sendable {
     /// Starts the thread.
     ///
     /// - Parameters:
-    ///   - known: what is known of servers by earlier probes.
-    ///   - repeats: whether a server is ever probed again. If not, the thread ends by itself.
-    ///   - tell: is called on that thread after each probe, with what is news, and with all servers that are silent.
+    ///   - known: results of earlier probers.
+    ///   - repeats: whether servers are probed again. If not, the thread ends by itself.
+    ///   - tell: is called on that thread after each probe, with the results that have changed, and all servers that are silent.
     package init(
         _ servers: [WatchedServer],
         knowing known: [ServerNews] = [],
@@ -39,13 +39,13 @@ package final class ServerProber: Sendable {
         try thread.withLock { thread throws(SystemError) in thread = try Thread { [self] in run() } }
     }
 
-    /// What does not work, of what is known.
+    /// The latest results of the servers that do not work.
     package var faults: [ServerNews] { known.filter { $0.result != .works } }
 
-    /// What the last probe of each server has shown; without those of which nothing is known.
+    /// The latest result of each server that was probed.
     package var known: [ServerNews] { state.withLock(\.known) }
 
-    /// The machine's addresses or routes are others.
+    /// The machine's addresses or routes have changed: all servers are probed again.
     package func networkChanged() { wake { $0.hasNetworkChanged = true } }
 
     /// Somebody has waited for a server in vain, or does without one.

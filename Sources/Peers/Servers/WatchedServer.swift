@@ -8,7 +8,7 @@ package struct WatchedServer: Sendable {
     package let server: ICEServer
     /// The call whose media server names it; nil for one of the user's.
     package let call: String?
-    /// Where something leads to it: a sentence why it cannot; nil if it can.
+    /// Why the tunnel to the server does not work, as a sentence; nil if it works, or none is needed.
     package let obstacle: @Sendable () -> String?
 
     package init(
@@ -21,7 +21,7 @@ package struct WatchedServer: Sendable {
     }
 }
 
-/// What became of such a server.
+/// The latest result of probing a server.
 package struct ServerNews: Sendable {
     package let server: WatchedServer
     package let result: ServerProbe.Result

@@ -23,9 +23,9 @@ struct ICEServerOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A file with the secret that the TURN servers share (\"use-auth-secret\" of coturn), which the environment may "
-                + "give as ORIEL_TURN_SECRET instead: logins are made of it, last for a day each, and are renewed. The file is read again each minute, so that the "
-                + "secret may be renewed.",
+            "A file with the secret that the TURN servers share (\"use-auth-secret\" of coturn). ORIEL_TURN_SECRET in the "
+                + "environment may hold the secret instead. Logins are made of it; each lasts a day and is renewed. The file is "
+                + "read again each minute, so that the secret may be renewed.",
             valueName: "file"
         )
     )
@@ -54,8 +54,8 @@ struct ICEServerOptions: ParsableArguments {
     /// The secret that logins are made of; nil for none.
     func secret() throws -> TURNSecret? { try turnSecret().map { TURNSecret($0) } }
 
-    /// What renews the secret from its file, if servers need it and it stands in one. Call it before the first thread starts, and before
-    /// files are closed.
+    /// Makes the reader that renews the secret from its file; nil if there is no file, or no server. Call it before the first thread starts,
+    /// and before files are closed.
     ///
     /// - Parameter readerEnded: is called once if the file cannot be read any more.
     func file(

@@ -2,9 +2,9 @@ import ArgumentParser
 import Calls
 import HTTP
 
-/// What lets a sender into calls that others run.
+/// The secrets for calls that others run.
 struct CallSecrets: Sendable, Equatable {
-    /// Of a WHIP server; nil for none.
+    /// The bearer token of a WHIP server; nil for none.
     var whipToken: String?
     var janus = JanusSecrets()
 
@@ -15,7 +15,7 @@ struct CallSecrets: Sendable, Equatable {
     }
 }
 
-/// The files of these secrets that are read again; nil for what stands in none.
+/// The files of these secrets that are read again; nil for secrets that are in no file.
 struct CallSecretFiles: Sendable {
     var whipToken: WHIPToken?
     var janus: JanusSecretFiles?
@@ -99,8 +99,7 @@ struct JoinedCallOptions: ParsableArguments {
         .compactMap(\.self)
     }
 
-    /// What reads the files of secrets again, if these calls need any. Call it before the first thread starts, and before files are
-    /// closed.
+    /// Starts the readers of the secrets' files that these calls need. Call it before the first thread starts, and before files are closed.
     ///
     /// - Parameter readerEnded: is called once for each process that cannot read its files any more.
     func secretFiles(

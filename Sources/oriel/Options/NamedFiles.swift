@@ -4,21 +4,22 @@ import Posix
 import Synchronization
 import Time
 
-/// Files that are read again while a process has given up files: by a process of its own, which has their folders and nothing else.
+/// Files that a process reads again after it has given up files. Another process reads them, which has their folders and nothing else.
 ///
 /// Such files are often renewed by putting another file, or another link, in the place of the first one.
 final class NamedFiles: Sendable {
     /// The process that reads them has ended. It cannot be started again, as a process in its sandbox starts no others.
     struct End: Sendable {
+        /// The paths of the files.
         let files: [String]
-        /// For people.
+        /// The sentence for people.
         let sentence: String
     }
 
     private struct State: ~Copyable {
         let questions: FileDescriptor
         let answers: FileDescriptor
-        /// Of the question that was asked last.
+        /// The number of the last question.
         var number: UInt8 = 0
         var received: FileAnswers
         var hasEnded = false
@@ -39,7 +40,7 @@ final class NamedFiles: Sendable {
     /// Starts the process that reads, which ends with this one. Call it before the first thread starts.
     ///
     /// - Parameters:
-    ///   - what: the files, for people.
+    ///   - what: the name of the files for people, such as "the token".
     ///   - ended: is called once if that process has ended, on the thread that wants to read next.
     convenience init(
         _ paths: [String],
@@ -62,7 +63,7 @@ final class NamedFiles: Sendable {
             )
             try self.init(paths, what, asking: questions, answering: answers, ended: ended)
         } catch {
-            throw Failure(.failed, "cannot start what reads \(what) (\(error.reason)): \(error.advice)")
+            throw Failure(.failed, "cannot start the process that reads \(what) (\(error.reason)): \(error.advice)")
         }
     }
 
@@ -78,7 +79,7 @@ final class NamedFiles: Sendable {
     ) throws(SystemError) {
         for raw in [answers.raw, questions.raw] { try check("fcntl") { fcntl(raw, F_SETFL, O_NONBLOCK) } }
         let sentence =
-            "the process that reads \(what) again has ended: what it read last stays in use, and a renewal needs a new start of Oriel"
+            "the process that reads \(what) again has ended: start Oriel again after a renewal"
         (end, self.ended) = (End(files: paths, sentence: sentence), ended)
         let received = FileAnswers(fileCount: paths.count)
         state = Mutex(State(questions: questions, answers: answers, received: received))
@@ -121,7 +122,7 @@ final class NamedFiles: Sendable {
         }
     }
 
-    /// What there is; nil at the end.
+    /// The bytes that have come, which may be none; nil at the end.
     private static func read(from descriptor: Int32) -> [UInt8]? {
         withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 8) { buffer in
             guard let count = try? readAvailable(from: descriptor, into: buffer) else { return [] }

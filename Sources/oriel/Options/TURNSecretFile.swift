@@ -5,11 +5,11 @@ import WebRTC
 
 /// The file of the TURN servers' secret, which is read again each minute. A thread of its own does so, as no call waits for a file.
 final class TURNSecretFile: Sendable {
-    /// What a look at the file has brought.
+    /// The outcome of reading the file again.
     enum News: Equatable {
         /// Logins are made of another secret from now on.
         case renewed
-        /// The file cannot be read, or is empty, and the secret of before stays in use. Told once, until it has a secret again.
+        /// The file cannot be read, or is empty, and the secret stays as it was. Reported once, until the file has a secret again.
         case unfit
     }
 
@@ -25,7 +25,7 @@ final class TURNSecretFile: Sendable {
     private let thread = Mutex<Thread?>(nil)
 
     /// - Parameters:
-    ///   - secret: what stands in the file now.
+    ///   - secret: the secret in the file now.
     ///   - files: reads the file, and no other.
     init(_ path: String, of secret: TURNSecret, by files: NamedFiles) {
         (self.path, self.secret, self.files) = (path, secret, files)
@@ -69,11 +69,11 @@ final class TURNSecretFile: Sendable {
             }
             switch look() {
             case .renewed:
-                Console.note("\(path) was renewed: logins of TURN servers from now on are made of that secret")
+                Console.note("\(path) was renewed: new logins of TURN servers are made of the new secret")
                 renewed()
             case .unfit:
                 Console.note(
-                    "\(path) cannot be read again, or is empty; the secret of before stays in use: mend the file"
+                    "\(path) cannot be read again, or is empty; the last secret stays in use: mend the file"
                 )
             case nil: break
             }

@@ -78,7 +78,7 @@ struct TURNServer {
         }
     }
 
-    /// - Parameter secret: what the server and this machine share, if logins are made of that.
+    /// - Parameter secret: the secret that the server shares with this machine, of which logins are made; nil for none.
     func credentials(_ secret: TURNSecret?) throws(ValidationError) -> TURNCredentials {
         if let login { return .password(username: login.username, password: login.password) }
         if let secret { return .secret(secret, lifetime: Self.loginLifetime) }

@@ -58,7 +58,7 @@ struct CallEvent: Sendable {
     /// The name of a STUN or TURN server.
     var server: String?
     var serverState: SenderStatus.Server.State?
-    /// That are not read again.
+    /// The paths of files that are no longer read again.
     var files: [String]?
 }
 

@@ -21,11 +21,11 @@ final class EventLog: Sendable {
         let server: String?
         let state: String?
         let files: [String]?
-        /// What people are told.
+        /// The sentence on standard error.
         let text: String?
     }
 
-    /// Nil where programs are told nothing.
+    /// Nil without `--events`.
     private let file: EventFile?
 
     init(path: String?) throws { file = try path.map { try EventFile(path: $0) } }

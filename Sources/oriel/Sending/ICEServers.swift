@@ -63,7 +63,7 @@ struct ICEServers {
     }
 }
 
-/// Why there is no way to a relay that is reached by TLS.
+/// Why a relay that is reached by TLS does not answer.
 final class TunnelFailure: Sendable {
     private let error = Mutex<WebClientError?>(nil)
 

@@ -7,19 +7,19 @@ final class JanusSecretFiles: Sendable {
 
     private let fields: [any Field]
     private let files: NamedFiles
-    /// What was read last, and what stands in no file.
+    /// The secrets that were read last, and those that are in no file.
     private let last: Mutex<JanusSecrets>
 
     /// - Parameters:
-    ///   - fields: what each file has.
+    ///   - fields: the secret that each file has.
     ///   - files: reads them, in this order.
-    ///   - secrets: what stands in them now, and what stands in none.
+    ///   - secrets: the secrets in the files now, and those that are in no file.
     init(of fields: [any Field], by files: NamedFiles, now secrets: JanusSecrets) {
         (self.fields, self.files) = (fields, files)
         last = Mutex(secrets)
     }
 
-    /// What stands in the files now, or stood there when each could be read last. Waits a second at the most.
+    /// The secrets in the files now, or when each could be read last. Waits a second at the most.
     func current() -> JanusSecrets {
         last.withLock { last in
             for (field, bytes) in zip(fields, files.read() ?? []) {

@@ -6,7 +6,7 @@ import Time
 import WebRTC
 
 extension ServerNews {
-    /// For people: what became of the server, and what to do.
+    /// The sentence for people: the state of the server, with advice.
     var sentence: String {
         let naming = server.call.map { ", which \($0) names," } ?? ""
         let place = "the \(kind) server \(server.name)\(naming)"
@@ -17,10 +17,10 @@ extension ServerNews {
         case .noAnswer: "\(place) does not answer: check \(option), and whether a firewall lets \(transport) pass"
         case .unreachable(let why): why
         case .otherProtocol where isNamed:
-            "what answers at \(server.name)\(naming) is no \(kind) server: tell the media server's operator"
-        case .otherProtocol: "what answers at \(server.name) is no \(kind) server: check \(option) and its port"
+            "\(server.name)\(naming) answers, but is no \(kind) server: tell the media server's operator"
+        case .otherProtocol: "\(server.name) answers, but is no \(kind) server: check \(option) and its port"
         case .wrongLogin where isNamed:
-            "\(place) refuses the login that is given with it: tell the media server's operator"
+            "\(place) refuses the login that comes with it: tell the media server's operator"
         case .wrongLogin where usesSecret:
             "\(place) refuses the login: check the secret of --turn-secret-file, and this machine's clock"
         case .wrongLogin: "\(place) refuses the login: check \(option) and its password"

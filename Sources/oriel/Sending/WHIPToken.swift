@@ -3,13 +3,13 @@ import Synchronization
 /// The bearer token of a WHIP server, as its file has it now.
 final class WHIPToken: Sendable {
     private let file: NamedFiles
-    /// What was read last.
+    /// The token that was read last.
     private let last: Mutex<String?>
 
-    /// Starts what reads the file. Call it before the first thread starts.
+    /// Starts the process that reads the file. Call it before the first thread starts.
     ///
     /// - Parameters:
-    ///   - token: what stands in the file now.
+    ///   - token: the token in the file now.
     ///   - readerEnded: is called once if the file cannot be read any more.
     init(
         in path: String,
@@ -20,7 +20,7 @@ final class WHIPToken: Sendable {
         last = Mutex(token)
     }
 
-    /// What stands in the file now, or stood there when it could be read last. Waits a second at the most.
+    /// The token in the file now, or when it could be read last. Waits a second at the most.
     func current() -> String? {
         last.withLock { last in
             if let bytes = file.read()?[0], let token = try? JoinedCallOptions.token(from: bytes) { last = token }
