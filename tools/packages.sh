@@ -10,12 +10,12 @@ demo_packages=(xvfb xfonts-base fonts-dejavu-core fonts-dejavu-extra fonts-liber
 # Receivers, judges and X servers that others wrote.
 test_packages=("${demo_packages[@]}" ffmpeg gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
     gstreamer1.0-plugins-bad gstreamer1.0-x vlc-bin vlc-plugin-base vlc-plugin-video-output tshark xserver-xorg-core xserver-xorg-video-dummy xwayland weston tigervnc-standalone-server
-    x11-xserver-utils x11-apps xauth xdotool xterm openbox iproute2 passwd python3 pulseaudio pulseaudio-utils
-    pipewire pipewire-pulse wireplumber dbus-daemon espeak-ng opus-tools)
+    x11-xserver-utils x11-apps xauth xdotool xterm openbox xserver-xephyr i3lock libpam-wrapper iproute2 passwd python3
+    pulseaudio pulseaudio-utils pipewire pipewire-pulse wireplumber dbus-daemon espeak-ng opus-tools)
 
 # WebRTC stacks and browsers that others wrote.
 counterpart_packages=(chromium chromium-driver firefox-esr openssl nginx-light coturn nftables iproute2 python3 python3-venv python3-websockets
-    python3-gi python3-dbus libnotify-bin dbus dbus-daemon procps python3-gst-1.0 gir1.2-gst-plugins-base-1.0 gir1.2-gst-plugins-bad-1.0 gstreamer1.0-plugins-base
+    python3-gi python3-dbus libnotify-bin dunst dbus dbus-daemon procps python3-gst-1.0 gir1.2-gst-plugins-base-1.0 gir1.2-gst-plugins-bad-1.0 gstreamer1.0-plugins-base
     gstreamer1.0-plugins-good gstreamer1.0-plugins-bad gstreamer1.0-nice golang-go golang-github-pion-webrtc.v3-dev janus)
 
 # Builds what of them is not packaged, below .build.

@@ -1,5 +1,5 @@
 """A notification server on the session bus (Desktop Notifications Specification 1.2), which clicks on a button of each notification.
-Prints a line of JSON for each notification, with its texts and buttons, and for each that is closed.
+Prints a line of JSON for each notification, with its texts, buttons and timeout, and for each that is closed.
 
 Usage: notifications.py BUTTON|none"""
 
@@ -22,7 +22,7 @@ class Server(dbus.service.Object):
     @dbus.service.method(NAME, in_signature="susssasa{sv}i", out_signature="u")
     def Notify(self, app, replaces, icon, summary, body, actions, hints, timeout):
         self.count += 1
-        tell(app=app, id=self.count, summary=summary, body=body, actions=list(actions))
+        tell(app=app, id=self.count, summary=summary, body=body, actions=list(actions), timeout=timeout)
         if self.button in actions:
             GLib.timeout_add(200, self.ActionInvoked, self.count, self.button)
         return self.count

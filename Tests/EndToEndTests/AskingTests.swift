@@ -147,20 +147,20 @@ extension WebTests {
             #expect(terminal.output == "exit 0\n")
         }
 
-        /// On a bus of its own, whose notification server clicks a button.
-        private func withNotifications(_ button: String, _ body: (Subprocess) throws -> Void) throws -> [[String: Any]]
-        {
+        /// On a bus of its own, with a notification server.
+        ///
+        /// - Parameter server: its command line, as a shell reads it.
+        /// - Returns: what the server printed.
+        private func withNotifications(by server: String, _ body: (Subprocess) throws -> Void) throws -> String {
             let shell = """
-                /usr/bin/python3 "$1" \(button) > "$2" 2>&1 & server=$!; shift 2
+                \(server) > "$1" 2>&1 & server=$!; shift
                 until dbus-send --session --print-reply --dest=org.freedesktop.DBus / \
                     org.freedesktop.DBus.GetNameOwner string:org.freedesktop.Notifications > /dev/null 2>&1; do sleep 0.05; done
                 "$@"
                 kill $server
                 """
             let log = folder.file("notifications")
-            let command = [
-                "dbus-run-session", "--", "sh", "-c", shell, "sh", Counterparts.path("notifications.py"), log,
-            ]
+            let command = ["dbus-run-session", "--", "sh", "-c", shell, "sh", log]
             let user = OrdinaryUser.shared
             let shared = try Subprocess(
                 network.atSender(user.running(command + share("--accept", "ask"))),
@@ -176,7 +176,14 @@ extension WebTests {
                 try body(shared)
             }
             _ = try shared.wait()
-            return try String(decoding: contents(of: log), as: UTF8.self).split(separator: "\n").compactMap {
+            return try String(decoding: contents(of: log), as: UTF8.self)
+        }
+
+        /// The server clicks a button. Returns what it was told.
+        private func withNotifications(_ button: String, _ body: (Subprocess) throws -> Void) throws -> [[String: Any]]
+        {
+            let server = "/usr/bin/python3 '\(Counterparts.path("notifications.py"))' \(button)"
+            return try withNotifications(by: server, body).split(separator: "\n").compactMap {
                 try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
             }
         }
@@ -190,6 +197,35 @@ extension WebTests {
             }
             #expect(told.first?["body"] as? String == "somebody from \(Network.viewerAddress)\noriel accept 1")
             #expect(told.first?["actions"] as? [String] == ["accept", "Accept", "reject", "Reject"])
+            #expect(told.first?["timeout"] as? Int == 0, "it stays as long as somebody waits")
+        }
+
+        /// dunst, a notification server of desktops, shows it, takes it away, and passes a click on.
+        @Test func aRealServerShowsIt() throws {
+            let settings = folder.file("dunstrc")
+            // Of two buttons dunst has a menu choose, here a program.
+            try Data("[global]\ndmenu = grep -m 1 Accept\nmouse_left_click = do_action\n".utf8)
+                .write(to: URL(filePath: settings))
+            chmod(settings, 0o644)
+            let dunst = "env DISPLAY=\(server.display) dunst -config '\(settings)'"
+            /// Whether it is there, after which xdotool does more with its window.
+            func isShown(_ more: String...) throws -> Bool {
+                let search = ["xdotool", "search", "--onlyvisible", "--class", "Dunst"]
+                return try CommandResult(search + more, environment: server.environment).code == 0
+            }
+            _ = try withNotifications(by: dunst) { shared in
+                let rejected = try view()
+                try wait(until: "it is shown: \(shared.errorOutput)") { try isShown() }
+                #expect(try CommandResult([Programs.oriel, "reject", "1"] + broadcast).code == 0)
+                try wait(until: "it is taken away") { try !isShown() }
+                #expect(try Counterparts.report(rejected).status == 403)
+                let accepted = try view()
+                try wait(until: "a click lets in: \(shared.errorOutput)") {
+                    _ = try isShown("mousemove", "--window", "%1", "20", "20", "click", "1")
+                    return accepted.status() != nil
+                }
+                #expect(try Counterparts.report(accepted).frames >= 1, "\(shared.errorOutput)")
+            }
         }
 
         @Test func anAnswerFromElsewhereTakesTheNotificationAway() throws {

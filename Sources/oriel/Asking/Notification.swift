@@ -3,7 +3,8 @@ import Posix
 
 /// A notification of the desktop with two buttons, shown by notify-send (libnotify).
 ///
-/// Text from others is shown as it is: its markup is escaped, and it cannot be an option of notify-send.
+/// It stays as long as somebody waits, also where the server takes others away sooner. Text from others is shown as it is: its markup is
+/// escaped, and it cannot be an option of notify-send.
 final class Notification {
     private static let (accept, reject) = ("accept", "reject")
 
@@ -30,7 +31,7 @@ final class Notification {
             program = try ChildProcess(
                 notifySend.path,
                 arguments: [
-                    "notify-send", "--app-name=Oriel", "--action=\(Self.accept)=Accept",
+                    "notify-send", "--app-name=Oriel", "--expire-time=0", "--action=\(Self.accept)=Accept",
                     "--action=\(Self.reject)=Reject",
                     "--", "Somebody asks to look in", Self.body(knock),
                 ],
