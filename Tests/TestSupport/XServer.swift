@@ -18,6 +18,8 @@ package final class XServer {
         case vnc(width: Int, height: Int)
         /// Xwayland on a Wayland compositor whose socket this is; its monitor stands as the compositor's does.
         case wayland(socket: String)
+        /// Xephyr, in a window on the display of another server: turns its screen (`xrandr --output default --rotate left`).
+        case nested(on: String, width: Int, height: Int)
     }
 
     /// Starts a server and waits until it takes connections.
@@ -98,6 +100,8 @@ extension XServer.Kind {
             ]
         case .wayland(let socket):
             return ["env", "WAYLAND_DISPLAY=\(socket)", "Xwayland"]
+        case .nested(let display, let width, let height):
+            return ["env", "DISPLAY=\(display)", "Xephyr", "-screen", "\(width)x\(height)"]
         case .dummy:
             let configuration = directory.file("xorg.conf")
             try FileDescriptor.open(configuration, O_WRONLY | O_CREAT).write(dummyConfiguration)
