@@ -1,4 +1,6 @@
-"""A viewer of a room of Janus on aiortc, which decodes VP8. Prints lines of JSON. Usage: janus_viewer.py ws://HOST:PORT ROOM [PIN]"""
+"""A viewer of a room of Janus on aiortc, which decodes VP8. Prints lines of JSON. Usage: janus_viewer.py ws://HOST:PORT ROOM [--early]
+
+With --early it subscribes to the picture of the room's dummy publisher, and is switched to the first real one."""
 
 import asyncio
 import itertools
@@ -36,7 +38,7 @@ async def read(track):
         pass
 
 
-async def main(server, room, pin=None):
+async def main(server, room, early=None):
     connection = RTCPeerConnection(RTCConfiguration(iceServers=[]))
     connection.on("track", lambda track: asyncio.ensure_future(read(track)))
     room = int(room)
@@ -47,16 +49,25 @@ async def main(server, room, pin=None):
         def say(body, **jsep):
             return ask(socket, "message", body=body, **place, **jsep)
 
-        feeds = []
-        while not feeds:
-            answer = await say({"request": "listparticipants", "room": room})
-            feeds = [one["id"] for one in answer["plugindata"]["data"]["participants"] if one["publisher"]]
-            await asyncio.sleep(0.05)
-        join = {"request": "join", "ptype": "subscriber", "room": room, "streams": [{"feed": feeds[0]}]}
-        offer = (await say({**join, "pin": pin} if pin else join))["jsep"]
+        async def feed(is_dummy):
+            """The first publisher that is a dummy, or none."""
+            while True:
+                answer = await say({"request": "listparticipants", "room": room})
+                for one in answer["plugindata"]["data"]["participants"]:
+                    if one["publisher"] and one.get("dummy", False) == is_dummy:
+                        return one["id"]
+                await asyncio.sleep(0.05)
+
+        # A dummy publisher's first stream is its sound.
+        stream = {"feed": await feed(True), "mid": "1"} if early else {"feed": await feed(False)}
+        offer = (await say({"request": "join", "ptype": "subscriber", "room": room, "streams": [stream]}))["jsep"]
         await connection.setRemoteDescription(RTCSessionDescription(offer["sdp"], offer["type"]))
         await connection.setLocalDescription(await connection.createAnswer())
         await say({"request": "start"}, jsep={"type": "answer", "sdp": connection.localDescription.sdp})
+        if early:
+            print(json.dumps({"frames": frames, "width": width}), flush=True)
+            picture = {"feed": await feed(False), "mid": "0", "sub_mid": "0"}
+            await say({"request": "switch", "streams": [picture]})
         while True:
             print(json.dumps({"frames": frames, "width": width}), flush=True)
             await asyncio.sleep(0.2)

@@ -16,6 +16,22 @@ extension CallTests {
             try #expect(sender.wait() == .code(0))
         }
 
+        /// A viewer that decodes VP8.
+        private func aiortc(in scene: JanusScene, _ arguments: String...) throws -> Subprocess {
+            let program = Counterparts.python + [Counterparts.path("janus_viewer.py"), Janus.server, "1234"]
+            return try Subprocess(scene.network.atViewer(program + arguments))
+        }
+
+        private func isDecoded(by viewer: Subprocess) throws -> Bool {
+            struct Line: Decodable {
+                let frames: Int
+                let width: Int?
+            }
+            guard let line = viewer.outputLines.last else { return false }
+            let seen = try JSONDecoder().decode(Line.self, from: Data(line.utf8))
+            return seen.frames > 0 && seen.width == 1280
+        }
+
         @Test(arguments: ["VP8", "VP9", "AV1"]) func aBrowserSeesTheScreen(codec: String) throws {
             let scene = try JanusScene()
             let browser = try scene.open("room=1234")
@@ -32,20 +48,8 @@ extension CallTests {
             let sender = try scene.attach()
             try scene.waitUntilPublished(sender)
             #expect(sender.errorOutput.contains("the room gets the picture, VP8"))
-            let viewer = try Subprocess(
-                scene.network.atViewer(
-                    Counterparts.python + [Counterparts.path("janus_viewer.py"), Janus.server, "1234"]
-                )
-            )
-            struct Line: Decodable {
-                let frames: Int
-                let width: Int?
-            }
-            try wait(until: "aiortc decodes the picture: \(viewer.errorOutput)") {
-                guard let line = viewer.outputLines.last else { return false }
-                let seen = try JSONDecoder().decode(Line.self, from: Data(line.utf8))
-                return seen.frames > 0 && seen.width == 1280
-            }
+            let viewer = try aiortc(in: scene)
+            try wait(until: "aiortc decodes the picture: \(viewer.errorOutput)") { try isDecoded(by: viewer) }
             let browser = try scene.open("room=1234")
             try scene.waitForPicture(browser, sender)
             try leave(sender)
@@ -171,6 +175,19 @@ extension CallTests {
             try scene.waitForPicture(browser, sender)
             try leave(sender)
             try wait(until: "the room knows") { try scene.seen(browser).frames == 0 }
+        }
+
+        /// Viewers that wait at a dummy publisher are switched to the screen when it comes, though the room has but one place.
+        @Test func whoComesEarlySeesTheScreen() throws {
+            let scene = try JanusScene("publishers = 1, videocodec = \"vp8\", dummy_publisher = true")
+            let viewer = try aiortc(in: scene, "--early")
+            try wait(until: "it waits: \(viewer.errorOutput)") { !viewer.outputLines.isEmpty }
+            let sender = try scene.attach()
+            try wait(until: "aiortc decodes the picture: \(viewer.errorOutput)") {
+                if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
+                return try isDecoded(by: viewer)
+            }
+            try leave(sender)
         }
 
         /// What viewers ask for does not multiply keyframes.
