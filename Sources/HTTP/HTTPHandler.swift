@@ -147,7 +147,19 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if error is NIOWebSocketUpgradeError { return }
         // Some clients end their sending without the goodbye of TLS. While a response is made, its request was whole.
         if case .responding = state, case NIOSSLError.uncleanShutdown = error { return }
+        // NIO has answered it.
+        if error is HTTPParserError, isResponseComplete {
+            return context.triggerUserOutboundEvent(LingeringClose.Begin(), promise: nil)
+        }
         context.close(promise: nil)
+    }
+
+    /// Whether no response is begun and not ended.
+    private var isResponseComplete: Bool {
+        switch state {
+        case .idle, .receiving: true
+        case .responding, .streaming: false
+        }
     }
 
     // MARK: - Responding
@@ -229,7 +241,9 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
             }
             let written = context.writeAndFlush(wrapOutboundOut(.end(nil)))
             let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-            if isLast { written.whenComplete { _ in bound.value.close(promise: nil) } }
+            guard isLast else { return }
+            timer?.cancel()
+            written.whenComplete { _ in bound.value.triggerUserOutboundEvent(LingeringClose.Begin(), promise: nil) }
             return
         }
         if let isInSight, !isInSight() { return context.close(promise: nil) }

@@ -141,7 +141,7 @@ package final class HTTPServer: Sendable {
                         try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls().context))
                     }
                     let intake = Intake(memory.open(for: ClientAddress(channel.remoteAddress), on: channel))
-                    try channel.pipeline.syncOperations.addHandler(intake)
+                    try channel.pipeline.syncOperations.addHandlers(LingeringClose(), intake)
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline(
                         withServerUpgrade: takeSocket.map {
                             socketUpgrade($0, connections, limits, memory, on: channel.eventLoop)

@@ -44,6 +44,22 @@ import Testing
         }
     }
 
+    /// RFC 9112 §9.6: what the server has not read when it answers must not reset the connection.
+    @Test(arguments: [
+        ([0x16, 0x03, 0x01] + [UInt8](repeating: 0, count: 4000), 400),
+        (
+            Array("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n".utf8)
+                + [UInt8](repeating: 0, count: 500_000), 413
+        ),
+    ])
+    func aRefusalReachesWhoSendsOn(bytes: [UInt8], status: Int) throws {
+        let client = try web.connect()
+        client.send(bytes)
+        #expect(try client.response().status == status)
+        client.send(bytes)
+        #expect(try client.rest().isEmpty)
+    }
+
     /// RFC 9112 §3.2.
     @Test func aRequestNamesOneHost() throws {
         for hosts in ["", "Host: a\r\nHost: b\r\n"] {

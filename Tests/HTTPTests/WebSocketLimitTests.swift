@@ -46,9 +46,9 @@ import Testing
         withExtendedLifetime(idle) {}
     }
 
-    /// What has come of messages and frames that are not whole counts too, and no more once they are.
+    /// What has come of messages and frames that are not whole counts too, by the size of its buffers, and no more once they are.
     @Test(arguments: [true, false]) func partsOfMessagesAreLimitedForAllTogether(areWholeFrames: Bool) throws {
-        let web = try WebSocketFixture(unread: 200_000)
+        let web = try WebSocketFixture(unread: 280_000)
         let other = try web.open(from: "127.0.0.3")
         let whole = maskedFrame(2, [UInt8](repeating: 0, count: 60_000), isLast: !areWholeFrames)
         let part = areWholeFrames ? whole : whole.dropLast()
