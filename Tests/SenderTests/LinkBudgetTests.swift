@@ -128,29 +128,6 @@ import VideoEncoding
         #expect(try #require(budget.refinement(of: 32, at: now)).quantizer == VideoCodec.vp8.sharpQuantizer)
     }
 
-    /// An estimate that has gone down is 0.85 of what the link carries. Refinements use what it leaves, and hardly more than the link
-    /// where it leaves nothing.
-    @Test(arguments: [VideoCodec.vp8, .av1], [0.85, 1]) func refinementsUseTheWholeLink(
-        codec: VideoCodec,
-        estimate: Double
-    ) {
-        let link = 300_000.0
-        var random = SplitMix(seed: 1)
-        var budget = budget(codec, linkRate: Int(0.85 * estimate * link))
-        var (now, bytes) = (Instant.seconds(10), 20_000)
-        let end = now + .seconds(10)
-        budget.note(bytes, quantizer: 50, blocks: Self.blocks, isNews: true, at: now)
-        while now < end {
-            now += .milliseconds(33)
-            guard let part = budget.refinement(of: 50, at: now) else { continue }
-            let ideal = Double(part.blocks) * codec.textBytes(part.quantizer)
-            let size = Int(ideal * .random(in: 0.5...1, using: &random))
-            budget.note(size, quantizer: part.quantizer, blocks: part.blocks, isNews: false, at: now)
-            bytes += size
-        }
-        #expect(0.9...1.1 ~= Double(bytes) * 8 / 10 / link)
-    }
-
     /// Parts of an empty page cost nothing; the first part of the next page is no larger for that.
     @Test func anEmptyPageDoesNotMakePartsLarge() throws {
         var budget = budget(.av1, linkRate: 300_000)

@@ -91,7 +91,7 @@ struct Rooms: ParsableCommand {
             bodySize: 128 * 1024,
             // Messages of any client that have not come whole count too.
             unread: 6 << 20,
-            unreadOfOneNetwork: 2 << 20
+            unreadOfOneNetwork: 3 << 19
         )
     }
 }
