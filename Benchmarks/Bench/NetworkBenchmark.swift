@@ -9,7 +9,8 @@ func networkSections(_ options: RunOptions, only name: String) -> [Section] {
         [
             ("thin", thinSection), ("switch", switchSection), ("far", farSection), ("lossy", lossySection),
             ("terminal", smoothScrollingSection),
-            ("drop", dropSection), ("film", filmSection), ("typing", typingSection), ("shared", sharedSection),
+            ("drop", dropSection), ("film", filmSection), ("beside", filmBesideTextSection), ("typing", typingSection),
+            ("shared", sharedSection),
             ("bulk", bulkSection),
             ("bad", badSection), ("join", joinSection), ("receivers", receiversSection),
         ] + smoothSections

@@ -101,13 +101,33 @@ private func drop(_ codec: String) throws -> [Double] {
 
 /// Links that carry less than a film takes at its coarsest in full size.
 func filmSection(_ options: RunOptions) -> Section {
-    let (codecs, rates) = (["vp8", "av1", chromium], [300_000, 150_000])
+    filmSection("film", "motion", over: [300_000, 150_000], by: ["vp8", "av1", chromium], options)
+}
+
+func filmBesideTextSection(_ options: RunOptions) -> Section {
+    filmSection(
+        "beside",
+        "motion beside a page in DejaVu Sans Mono 15",
+        over: [1_000_000],
+        by: ["auto", "vp8", chromium],
+        options
+    )
+}
+
+/// - Parameter kind: of the workload.
+private func filmSection(
+    _ kind: String,
+    _ name: String,
+    over rates: [Int],
+    by codecs: [String],
+    _ options: RunOptions
+) -> Section {
     var table = Table(["link kb/s", "codec", "p50 ms", "p95", "shown of 400", "width"])
     var shown: [String: Double] = [:]
     for rate in rates {
         for codec in codecs {
             var samples = Samples()
-            for _ in 0..<options.rounds { samples.record { try film(codec, over: rate) } }
+            for _ in 0..<options.rounds { samples.record { try film(kind, codec, over: rate) } }
             table.rows.append(
                 ["\(rate / 1000)", codec]
                     + (0..<4).map { samples.median($0)?.text(0) ?? samples.failureText }
@@ -115,13 +135,13 @@ func filmSection(_ options: RunOptions) -> Section {
             shown["\(codec) \(rate)"] = samples.median(2)
         }
     }
-    let title = "300 and 150 kb/s, RTT 50 ms: motion with a counter at 20 Hz"
+    let links = rates.map { "\($0 / 1000)" }.joined(separator: " and ")
     return Section(
-        title: title,
+        title: "\(links) kb/s, RTT 50 ms: \(name) with a counter at 20 Hz",
         table: table,
         goals: rates.map { rate in
             Goal(
-                "motion over \(rate / 1000) kb/s: shown, beside Chromium's",
+                "\(name) over \(rate / 1000) kb/s: shown, beside Chromium's",
                 shown["vp8 \(rate)"].flatMap { ours in shown["\(chromium) \(rate)"].map { ours / $0 } },
                 atLeast: 1,
                 unit: "times",
@@ -131,9 +151,9 @@ func filmSection(_ options: RunOptions) -> Section {
     )
 }
 
-private func film(_ codec: String, over rate: Int) throws -> [Double] {
+private func film(_ kind: String, _ codec: String, over rate: Int) throws -> [Double] {
     let link = Link(rate: Double(rate), roundTrip: .milliseconds(50))
-    let scene = try CountedScene(of: share("film", ["--rate", "20"], by: codec, over: link, capturingOutput: true))
+    let scene = try CountedScene(of: share(kind, ["--rate", "20"], by: codec, over: link, capturingOutput: true))
     sleep(seconds: 15)
     let from: Instant = MonotonicClock.now()
     sleep(seconds: 20)

@@ -37,19 +37,27 @@ func play(_ place: Desktop.Frame, on screen: Screen, _ pace: inout Pace) throws(
 
 /// The film at 20 frames a second with a number strip in the corner, which counts them. Prints `NUMBER NANOSECONDS` as the counter
 /// does.
-func drawFilm(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
-    let frames = try film(of: 20, width: screen.width, height: screen.height, on: screen)
+///
+/// - Parameter font: of a page of text in the right half of the screen; nil for the film alone.
+func drawFilm(besideTextIn font: SmoothFont? = nil, on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
+    let width = font == nil ? screen.width : screen.width / 2
+    let frames = try film(of: 20, width: width, height: screen.height, on: screen)
+    if let font {
+        var text = ProgramText()
+        let page = smoothPage(1, of: &text, in: font, width: screen.width, height: screen.height)
+        screen.window.paint(0, 0, page.width, page.height) { page[$0, $1] }
+    }
     let strip = NumberStrip(screenWidth: screen.width)
     let picture = screen.makePixmap(width: screen.width, height: screen.height)
     var number: UInt32 = 0
     pace.restart()
     repeat {
         let frame = frames[Int(number) % frames.count]
-        picture.copy(from: frame, 0, 0, screen.width, screen.height, toX: 0, toY: 0)
+        picture.copy(from: frame, 0, 0, width, screen.height, toX: 0, toY: 0)
         strip.draw(number, on: picture, x: 0, y: 0)
         try screen.synchronize()
         let asked: Instant = MonotonicClock.now()
-        screen.window.copy(from: picture, 0, 0, screen.width, screen.height, toX: 0, toY: 0)
+        screen.window.copy(from: picture, 0, 0, width, screen.height, toX: 0, toY: 0)
         try screen.synchronize()
         printLine("\(number) \(asked.nanoseconds)")
         number &+= 1

@@ -1,14 +1,14 @@
 /// What to draw.
 enum Scene: String {
     case still, typing, scrolling, terminal, motion, window, pointer, area, counter, news, pattern, pages, smooth, film,
-        demo, chart, pictures
+        beside, demo, chart, pictures
 
     /// Changes a second, unless told otherwise.
     var defaultRate: Double {
         switch self {
         case .still, .chart, .pictures: 1
         case .pages, .smooth: 0.25
-        case .film: 20
+        case .film, .beside: 20
         case .typing: 16
         case .counter, .news: 7
         case .pointer: 60

@@ -58,7 +58,8 @@ private func show(_ page: Canvas, _ number: Int, on screen: Screen) throws(Workl
     printLine("\(number) \(asked.nanoseconds)")
 }
 
-private func smoothPage(
+/// A page in two columns, dark or light by its number.
+func smoothPage(
     _ number: Int,
     of text: inout ProgramText,
     in font: SmoothFont,

@@ -4,8 +4,8 @@ import Glibc
 @main
 enum Workload {
     static let usage = """
-        usage: workload still|typing|scrolling|terminal|motion|window|pointer|area|counter|news|pattern|pages|smooth|film|demo|\
-        chart|pictures [--display :0] [--fps N | --rate N] [--seconds N] [--share 0.01] [--picture FILE.png]… \
+        usage: workload still|typing|scrolling|terminal|motion|window|pointer|area|counter|news|pattern|pages|smooth|film|beside|\
+        demo|chart|pictures [--display :0] [--fps N | --rate N] [--seconds N] [--share 0.01] [--picture FILE.png]… \
         [--font FILE.ttf] [--font-size 15]
         """
 
@@ -31,6 +31,12 @@ enum Workload {
             case .smooth:
                 try drawSmoothPages(in: SmoothFont(options.font, size: options.fontSize), on: screen, &pace)
             case .film: try drawFilm(on: screen, &pace)
+            case .beside:
+                try drawFilm(
+                    besideTextIn: SmoothFont(options.font, size: options.fontSize),
+                    on: screen,
+                    &pace
+                )
             case .demo: try drawDemo(on: screen, &pace)
             case .chart: try drawChart(on: screen, &pace)
             case .pictures: try showPictures(options.pictures, on: screen, &pace)
