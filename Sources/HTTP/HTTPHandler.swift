@@ -24,6 +24,8 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         /// A response is being made; the client's bytes stay unread. The request is there until the response is.
         case responding(to: HTTPRequest?)
         case streaming
+        /// The last response is written.
+        case ended
     }
 
     private let respond: HTTPServer.Responder
@@ -79,9 +81,9 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        intake.noteRequestPart()
         switch (unwrapInboundIn(data), state) {
         case (.head(let head), .idle):
-            intake.isCounting = false
             guard begin(head, context) else { return }
             guard HeadLimit.allows(head) else {
                 return refuse(
@@ -112,7 +114,6 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
             state = .receiving(head, body: body)
         case (.end, .receiving(let head, let body)):
             timer?.cancel()
-            intake.isCounting = true
             waiting?.remove(body.capacity, isRead: false)
             answer(head, body, context)
         default: break
@@ -137,6 +138,7 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         switch state {
         case .idle, .receiving: context.close(promise: nil)
         case .responding(let request): request?.departure.happen()
+        case .ended: break
         // A client that has gone altogether answers this with a reset; one that only sends no more goes on listening.
         case .streaming: send(Self.signOfLife, context)
         }
@@ -157,7 +159,7 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Whether no response is begun and not ended.
     private var isResponseComplete: Bool {
         switch state {
-        case .idle, .receiving: true
+        case .idle, .receiving, .ended: true
         case .responding, .streaming: false
         }
     }
@@ -242,6 +244,7 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
             let written = context.writeAndFlush(wrapOutboundOut(.end(nil)))
             let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
             guard isLast else { return }
+            state = .ended
             timer?.cancel()
             written.whenComplete { _ in bound.value.triggerUserOutboundEvent(LingeringClose.Begin(), promise: nil) }
             return

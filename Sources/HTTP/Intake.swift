@@ -1,15 +1,14 @@
 import NIOCore
 import NIOWebSocket
 
-/// Counts what the decoder behind this handler keeps of a request's head, or a frame of a WebSocket, that has not come whole. It is the
-/// buffer that counts, whose size is a power of two, and which becomes no smaller before all in it is whole.
+/// Counts what the decoder behind this handler keeps of a request's head or trailer, or a frame of a WebSocket, that has not come whole. It
+/// is the buffer that counts, whose size is a power of two, and which becomes no smaller before all in it is whole. The begin of a request
+/// that comes in the same read as the end of the one before counts from the next read on.
 final class Intake: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
     private let share: ClientMemory.Share
-    /// Whether the decoder keeps what comes. It passes on the body of a request as it comes.
-    var isCounting = true { didSet { if !isCounting { passedOn(pending) } } }
     /// Bytes that have come and were not passed on.
     private var pending = 0
     /// Bytes of the buffer that holds them.
@@ -23,7 +22,6 @@ final class Intake: ChannelInboundHandler, RemovableChannelHandler {
     func handlerRemoved(context: ChannelHandlerContext) { share.close() }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard isCounting else { return context.fireChannelRead(data) }
         let bytes = unwrapInboundIn(data)
         let isFirst = pending == 0
         pending += bytes.readableBytes
@@ -35,6 +33,9 @@ final class Intake: ChannelInboundHandler, RemovableChannelHandler {
         counted = capacity
         _ = share.add(more)
     }
+
+    /// A request's head or a piece of its body has come, or its end.
+    func noteRequestPart() { passedOn(pending) }
 
     /// A frame has come whole.
     func note(_ frame: WebSocketFrame) {

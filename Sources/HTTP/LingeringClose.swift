@@ -11,21 +11,20 @@ final class LingeringClose: ChannelDuplexHandler {
     struct Begin: Sendable {}
 
     private enum State {
-        /// - isInputClosed: whether the client has said that no more comes.
-        case open(isInputClosed: Bool)
+        case open
         case closing(Scheduled<Void>)
     }
 
     private static let time = TimeAmount.seconds(2)
-    private var state = State.open(isInputClosed: false)
+    private var state = State.open
 
     func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
         guard event is Begin else { return context.triggerUserOutboundEvent(event, promise: promise) }
         promise?.succeed()
-        guard case .open(let isInputClosed) = state else { return }
-        if isInputClosed { return context.close(promise: nil) }
-        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-        state = .closing(context.eventLoop.scheduleTask(in: Self.time) { bound.value.close(promise: nil) })
+        guard case .open = state else { return }
+        let channel = context.channel
+        state = .closing(context.eventLoop.scheduleTask(in: Self.time) { channel.cut() })
+        // NIO closes all of it if the client has closed its side before.
         context.close(mode: .output, promise: nil)
         // The handlers before the responses hold reads back.
         context.read()
@@ -43,9 +42,7 @@ final class LingeringClose: ChannelDuplexHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard case ChannelEvent.inputClosed = event else { return context.fireUserInboundEventTriggered(event) }
         switch state {
-        case .open:
-            state = .open(isInputClosed: true)
-            context.fireUserInboundEventTriggered(event)
+        case .open: context.fireUserInboundEventTriggered(event)
         case .closing: context.close(promise: nil)
         }
     }
