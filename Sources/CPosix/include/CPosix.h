@@ -145,7 +145,8 @@ int posix_memory_create(const char *name);
 int posix_memory_seal(int descriptor);
 /// Whether it is memory that was sealed so.
 bool posix_memory_is_sealed(int descriptor);
-/// Blocks of `size` bytes or more go back to the system as soon as they are freed, if no smaller ones were freed that hold them.
+/// Blocks of `size` bytes or more are mapped each by itself, unless freed memory of the heap has room for them. So they go back to the
+/// system when they are freed.
 void posix_memory_return(int size);
 
 /// Gives a Unix socket a name in the file system. Returns -1 with errno set on failure.

@@ -136,6 +136,8 @@ package struct JanusSession: Sendable {
     package mutating func lost(_ why: String, _ kind: CallEnd.Kind = .unavailable, now: Instant) {
         // Where it was there before, another network may answer in its place.
         let isFinal = kind == .failed && !wasPublished
+        // How long secrets are refused shows only while the server is there.
+        if case .opening = state { refusedSince = nil }
         switch state {
         case .idle, .waiting, .ended: break
         case .leaving: finish(nil, now)

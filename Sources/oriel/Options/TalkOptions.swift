@@ -17,7 +17,7 @@ struct TalkOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How many are heard at once, 1 to 4. Each is heard until it has been silent for a second.",
+            "How many are heard at once, 1 to 4: those who speak first, each until it has been silent for a second.",
             valueName: "count"
         )
     )
