@@ -1,4 +1,6 @@
+import Glibc
 import HTTP
+import Posix
 import TestSupport
 import Testing
 
@@ -58,6 +60,16 @@ import Testing
         #expect(try client.response().status == status)
         client.send(bytes)
         #expect(try client.rest().isEmpty)
+    }
+
+    /// A client that does not close its side keeps no place.
+    @Test func aClientThatDoesNotCloseIsCutOff() throws {
+        let client = try web.connect()
+        client.send("GET /greeting HTTP/1.0\r\n\r\n")
+        #expect(try client.response().status == 200)
+        #expect(try client.rest().isEmpty)
+        // What comes meanwhile is dropped, and answered by a reset after that.
+        try wait(until: "it is cut off") { send(client.descriptor.raw, "x", 1, Int32(MSG_NOSIGNAL)) < 0 }
     }
 
     /// RFC 9112 §3.2.
