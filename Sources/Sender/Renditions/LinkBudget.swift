@@ -20,8 +20,8 @@ struct LinkBudget {
     /// How long a part of a refinement may take: news waits for it.
     private static let partTime = Duration.milliseconds(100)
     /// A factor on the rate of the links, which leaves a reserve for headers and repair: refinements use most of that. If repair needs the
-    /// reserve, the packets that wait delay refinements. With 1.25, a link of 300 kb/s is used to 0.95, but pages of VP8 come twice as late:
-    /// the queue that refinements of the page before leave makes the first frame of the next one coarse.
+    /// reserve, the packets that wait delay refinements. With 1.25, a link of 300 kb/s is used to 0.95 instead of 0.86, but smooth pages of VP8
+    /// reach 30 dB after 4.9 s instead of 2.6 s.
     private static let refinementUse = 1.12
     /// How long a patch may take to send.
     private static let patchTime = Duration.milliseconds(50)
