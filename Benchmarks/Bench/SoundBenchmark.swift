@@ -18,40 +18,63 @@ func soundSections(_ options: RunOptions, only name: String) -> [Section] {
     }
 }
 
-private func goal(_ name: String, _ value: Double?, atMost limit: Double, _ unit: String, digits: Int = 1, only: String)
-    -> Goal
-{
+func soundGoal(
+    _ name: String,
+    _ value: Double?,
+    atMost limit: Double,
+    _ unit: String,
+    digits: Int = 1,
+    only: String
+) -> Goal {
     Goal(name, value, atMost: limit, unit: unit, digits: digits, command: "\(soundCommand) --only \(only)")
+}
+
+/// How many times the other's a measurement is; nil if either failed.
+func ratio(_ value: Double?, _ other: Double?) -> Double? {
+    value.flatMap { value in other.map { value / $0 } }
 }
 
 // MARK: - Latency
 
 private func soundLatencySection(_ options: RunOptions) -> Section {
-    var sample = Samples()
+    var (sample, loopBack) = (Samples(), Samples())
     for _ in 0..<options.rounds {
         sample.record {
             let scene = try SoundStage(["--sound", "monitor"])
             let playing = try scene.server.play(SoundStage.noise(), into: "speakers", repeating: true)
             defer { playing.stop() }
-            let browser = try scene.listener()
-            sleep(seconds: 5)  // a browser's buffer of sound is large at first
-            let recording = try scene.server.record("lab.monitor", channels: 2)
-            sleep(seconds: options.seconds + 1)
-            let delays = try SoundStage.delays(in: recording.stop())
-            withExtendedLifetime(browser) {}
-            return [delays.median!, delays.percentile(95)!]
+            return try scene.latency(heardBy: scene.listener(), seconds: options.seconds)
+        }
+        loopBack.record {
+            let scene = try SoundStage(["--sound", "none"])
+            let playing = try scene.server.play(SoundStage.noise(), into: "speakers", repeating: true)
+            defer { playing.stop() }
+            return try scene.latency(heardBy: scene.loopBack(), seconds: options.seconds)
         }
     }
     var table = Table(["played to heard", "p50 ms", "p95 ms"])
-    table.rows.append(["Chromium", sample.median(0)?.text(1) ?? sample.failureText, sample.median(1)?.text(1) ?? ""])
+    for (name, samples) in [("Oriel to Chromium", sample), ("Chromium to itself", loopBack)] {
+        table.rows.append([name, samples.median(0)?.text(1) ?? samples.failureText, samples.median(1)?.text(1) ?? ""])
+    }
     return Section(
         title: "Sound, from the speakers of one machine to those of a browser, no delay of the network",
         table: table,
         goals: [
-            goal("played to heard in Chromium, p50", sample.median(0), atMost: 60, "ms", only: "latency"),
-            goal("played to heard in Chromium, p95", sample.median(1), atMost: 90, "ms", only: "latency"),
+            soundGoal("played to heard in Chromium, p50", sample.median(0), atMost: 60, "ms", only: "latency"),
+            soundGoal("played to heard in Chromium, p95", sample.median(1), atMost: 90, "ms", only: "latency"),
+            soundGoal(
+                "the same, p50, to that of Chromium to itself",
+                ratio(sample.median(0), loopBack.median(0)),
+                atMost: 1.3,
+                "times",
+                digits: 2,
+                only: "latency"
+            ),
         ],
-        notes: ["Both are the two channels of one device of PulseAudio; what Chromium needs to play is in the figures."]
+        notes: [
+            "What is played and what is heard are the two channels of one device of PulseAudio.",
+            "\"Chromium to itself\" is a page that takes the same sound as a microphone, sends it by WebRTC to itself and plays it.",
+        ]
     )
 }
 
@@ -85,84 +108,8 @@ private func talkLatencySection(_ options: RunOptions) -> Section {
     return Section(
         title: "Talk-back, from the microphone of a browser to the speakers of who shares, no delay of the network",
         table: table,
-        goals: [goal("talk-back, spoken to the speakers, p50", sample.median(0), atMost: 80, "ms", only: "talk")]
+        goals: [soundGoal("talk-back, spoken to the speakers, p50", sample.median(0), atMost: 80, "ms", only: "talk")]
     )
-}
-
-// MARK: - Cost
-
-private func soundCostSection(_ options: RunOptions) -> Section {
-    var (playing, silent, listener) = (Samples(), Samples(), Samples())
-    for _ in 0..<options.rounds {
-        playing.record { [try costOfSound(isPlaying: true, seconds: options.seconds)] }
-        silent.record { [try costOfSound(isPlaying: false, seconds: options.seconds)] }
-        listener.record { [try costOfListeners(seconds: options.seconds)] }
-    }
-    var table = Table(["sound process and its part of the sender", "CPU, % of a core"])
-    for (name, samples) in [
-        ("stereo is played", playing), ("nothing is played", silent), ("a further listener", listener),
-    ] {
-        table.rows.append([name, samples.median()?.text(2) ?? samples.failureText])
-    }
-    return Section(
-        title: "What sound costs, one listener, still screen",
-        table: table,
-        goals: [
-            goal("CPU of sound, playing", playing.median(), atMost: 1.5, "% of a core", digits: 2, only: "cost"),
-            goal("CPU of sound, silent", silent.median(), atMost: 0.2, "% of a core", digits: 2, only: "cost"),
-            goal("CPU of a further listener", listener.median(), atMost: 0.1, "% of a core", digits: 2, only: "cost"),
-        ]
-    )
-}
-
-/// The sound process, and the sender beyond what it takes with the same viewer and no sound.
-private func costOfSound(isPlaying: Bool, seconds: Double) throws -> Double {
-    let scene = try SoundStage(["--sound", "none"], suspends: true)
-    let player = isPlaying ? try scene.server.play(SoundStage.noise(), into: "speakers", repeating: true) : nil
-    defer { player?.stop() }
-    let browser = try scene.web.viewer(sound: scene.server)
-    let before = try cpu(of: [scene.web.sender], seconds: seconds)
-    try scene.run("sound", "monitor")
-    if isPlaying { try wait(until: "the browser gets sound") { try browser.soundPackets > 10 } }
-    let during = try cpu(of: [scene.web.sender, scene.sound], seconds: seconds)
-    try scene.run("sound", "none")
-    let after = try cpu(of: [scene.web.sender], seconds: seconds)
-    return during - (before + after) / 2
-}
-
-/// What each of some further viewers costs the sender for sound alone.
-private func costOfListeners(seconds: Double) throws -> Double {
-    let count = 20
-    let scene = try SoundStage(["--sound", "none"])
-    let player = try scene.server.play(SoundStage.noise(), into: "speakers", repeating: true)
-    defer { player.stop() }
-    func cost(of viewers: Int) throws -> Double {
-        let arguments = ["\(scene.web.origin)/whep", WebStage.token, "\(viewers)", "3600"]
-        let load = try Subprocess(scene.web.network.atViewer([Counterparts.load] + arguments))
-        defer { load.stop() }
-        try scene.run("sound", "none")
-        let before = try cpu(of: [scene.web.sender], seconds: seconds)
-        try scene.run("sound", "monitor")
-        let during = try cpu(of: [scene.web.sender], seconds: seconds)
-        try scene.run("sound", "none")
-        let after = try cpu(of: [scene.web.sender], seconds: seconds)
-        load.stop()
-        guard try LoadReport(load.output, of: viewers).leastSoundPackets > 40 * seconds else {
-            throw BenchError("a viewer did not hear")
-        }
-        return during - (before + after) / 2
-    }
-    return (try cost(of: count + 1) - cost(of: 1)) / Double(count)
-}
-
-/// Once they run evenly.
-private func cpu(of processes: [ChildProcess], seconds: Double) throws -> Double {
-    sleep(seconds: 3)
-    func sum() throws -> Double { try processes.reduce(0) { $0 + (try $1.cpuSeconds()) } }
-    let before = try sum()
-    let start: Instant = MonotonicClock.now()
-    sleep(seconds: seconds)
-    return (try sum() - before) / secondsSince(start) * 100
 }
 
 // MARK: - Loss
@@ -185,7 +132,7 @@ private func soundLossSection(_ options: RunOptions) -> Section {
         title: "Sound over a link that loses packets, round trip of 40 ms",
         table: table,
         goals: [
-            goal(
+            soundGoal(
                 "3 % loss: the longest gap",
                 lossy.values.map { $0[0] }.max(),
                 atMost: 20,
@@ -193,7 +140,7 @@ private func soundLossSection(_ options: RunOptions) -> Section {
                 digits: 0,
                 only: "loss"
             ),
-            goal("3 % loss: more on the wire", overhead, atMost: 10, "%", only: "loss"),
+            soundGoal("3 % loss: more on the wire", overhead, atMost: 10, "%", only: "loss"),
         ],
         notes: ["A gap is where less than a tenth of the tone is heard."]
     )
@@ -271,7 +218,14 @@ private func pictureBesideSoundSection(_ options: RunOptions) -> Section {
         title: "The picture beside sound: paint to shown in Chromium, small change at 7 Hz",
         table: table,
         goals: [
-            goal("the picture's latency, with sound to without", ratio, atMost: 1.1, "", digits: 2, only: "picture")
+            soundGoal(
+                "the picture's latency, with sound to without",
+                ratio,
+                atMost: 1.1,
+                "",
+                digits: 2,
+                only: "picture"
+            )
         ]
     )
 }
@@ -286,42 +240,66 @@ private func pictureLatency(beside source: String, seconds: Double) throws -> [D
 /// How far what is heard is behind what is seen, by the capture times that the sender gives both, each second for a hundred times as
 /// long as other measurements.
 private func lipsSection(_ options: RunOptions) -> Section {
-    var sample = Samples()
+    var (sample, loopBack) = (Samples(), Samples())
     sample.record {
         let scene = try SoundStage(["--sound", "monitor"], workload: "counter")
         // Of what is late, browsers shorten speech, and no noise.
         let playing = try scene.server.play(SoundStage.speech(), into: "speakers", repeating: true)
         defer { playing.stop() }
         let browser = try scene.listener()
-        sleep(seconds: 5)
-        let _: Bool? = try browser.evaluateOptional(
-            """
-            (() => {
-                window.skews = [];
-                setInterval(async () => {
-                    const report = [...(await oriel.pc.getStats()).values()].filter(({type}) => type === 'inbound-rtp');
-                    const at = kind => report.find(entry => entry.kind === kind)?.estimatedPlayoutTimestamp;
-                    if (at('video') && at('audio')) skews.push(at('video') - at('audio'));
-                }, 1000);
-            })()
-            """
-        )
-        sleep(seconds: 100 * options.seconds)
-        let skews = try browser.evaluate("skews", as: [Double].self)
-        guard let middle = skews.median else { throw BenchError("the browser tells of no playout") }
-        let (first, last) = (Array(skews.prefix(skews.count / 5)).median!, Array(skews.suffix(skews.count / 5)).median!)
-        return [middle, skews.percentile(5)!, skews.percentile(95)!, last - first]
+        return try skew(in: browser, of: "oriel.pc", seconds: 100 * options.seconds)
     }
-    var table = Table(["sound behind the picture, ms", "p5", "p95", "drift from the first fifth to the last"])
-    table.rows.append(
-        [sample.median(0)?.text(1) ?? sample.failureText] + (1..<4).map { sample.median($0)?.text(1) ?? "" }
-    )
+    loopBack.record {
+        let scene = try SoundStage(["--sound", "none"])
+        let playing = try scene.server.play(SoundStage.speech(), into: "speakers", repeating: true)
+        defer { playing.stop() }
+        let browser = try scene.loopBack()
+        return try skew(in: browser, of: "far", seconds: 10 * options.seconds)
+    }
+    var table = Table(["sound behind the picture", "ms", "p5", "p95", "drift from the first fifth to the last"])
+    for (name, samples) in [("Oriel to Chromium", sample), ("Chromium to itself", loopBack)] {
+        let measured = (1..<4).map { samples.median($0)?.text(1) ?? "" }
+        table.rows.append([name, samples.median(0)?.text(1) ?? samples.failureText] + measured)
+    }
     return Section(
         title: "Lip sync in Chromium over \((100 * options.seconds / 60).text(0)) minutes",
         table: table,
         goals: [
-            goal("sound behind the picture", sample.median(0).map(\.magnitude), atMost: 20, "ms", only: "lips"),
-            goal("drift between the two", sample.median(3).map(\.magnitude), atMost: 20, "ms", only: "lips"),
+            soundGoal("sound behind the picture", sample.median(0).map(\.magnitude), atMost: 20, "ms", only: "lips"),
+            soundGoal(
+                "the same, to that of Chromium to itself",
+                ratio(sample.median(0), loopBack.median(0)),
+                atMost: 1.3,
+                "times",
+                digits: 2,
+                only: "lips"
+            ),
+            soundGoal("drift between the two", sample.median(3).map(\.magnitude), atMost: 20, "ms", only: "lips"),
         ]
     )
+}
+
+/// The median, the 5th and 95th percentile in milliseconds of how far sound is behind the picture, and by how much the last fifth of the
+/// time differs from the first.
+///
+/// - Parameter connection: the page's variable for the connection that receives both.
+private func skew(in browser: Browser, of connection: String, seconds: Double) throws -> [Double] {
+    sleep(seconds: 5)
+    let _: Bool? = try browser.evaluateOptional(
+        """
+        (() => {
+            window.skews = [];
+            setInterval(async () => {
+                const report = [...(await \(connection).getStats()).values()].filter(({type}) => type === 'inbound-rtp');
+                const at = kind => report.find(entry => entry.kind === kind)?.estimatedPlayoutTimestamp;
+                if (at('video') && at('audio')) skews.push(at('video') - at('audio'));
+            }, 1000);
+        })()
+        """
+    )
+    sleep(seconds: seconds)
+    let skews = try browser.evaluate("skews", as: [Double].self)
+    guard let middle = skews.median else { throw BenchError("the browser tells of no playout") }
+    let (first, last) = (Array(skews.prefix(skews.count / 5)).median!, Array(skews.suffix(skews.count / 5)).median!)
+    return [middle, skews.percentile(5)!, skews.percentile(95)!, last - first]
 }

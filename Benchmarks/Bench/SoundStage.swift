@@ -65,6 +65,58 @@ final class SoundStage {
         return browser
     }
 
+    /// A browser that takes what is played as its microphone, sends it to itself beside a picture that changes, and is heard by the ears.
+    /// The page's `far` receives.
+    func loopBack() throws -> Browser {
+        try server.pactl("set-default-source", "mouth")
+        let browser = try web.browser(.chromium, sound: server)
+        try browser.open("\(web.origin)/")
+        let _: Bool? = try browser.evaluateOptional(Self.loopBackScript)
+        try wait(until: "the browser gets its own sound") {
+            try browser.evaluate("packetsOfSound()", as: Int.self) > 10
+        }
+        return browser
+    }
+
+    private static let loopBackScript = """
+        (async () => {
+            const plain = {echoCancellation: false, noiseSuppression: false, autoGainControl: false, channelCount: 2};
+            const microphone = await navigator.mediaDevices.getUserMedia({audio: plain});
+            const canvas = document.createElement('canvas'), context = canvas.getContext('2d');
+            setInterval(() => context.fillRect(300 * Math.random(), 150 * Math.random(), 9, 9), 1000 / 7);
+            const near = new RTCPeerConnection();
+            window.far = new RTCPeerConnection();
+            near.onicecandidate = ({candidate}) => far.addIceCandidate(candidate);
+            far.onicecandidate = ({candidate}) => near.addIceCandidate(candidate);
+            far.ontrack = ({track, receiver}) => {
+                receiver.jitterBufferTarget = 0;
+                const player = document.createElement(track.kind);
+                player.srcObject = new MediaStream([track]);
+                player.autoplay = true;
+                document.body.append(player);
+            };
+            near.addTrack(microphone.getAudioTracks()[0], new MediaStream());
+            near.addTrack(canvas.captureStream().getVideoTracks()[0], new MediaStream());
+            await near.setLocalDescription();
+            await far.setRemoteDescription(near.localDescription);
+            await far.setLocalDescription();
+            await near.setRemoteDescription(far.localDescription);
+            window.packetsOfSound = async () => [...(await far.getStats()).values()]
+                .find(({type, kind}) => type === 'inbound-rtp' && kind === 'audio')?.packetsReceived ?? 0;
+            return true;
+        })()
+        """
+
+    /// The median and the 95th percentile in milliseconds from what is played to what is heard, in a browser that plays already.
+    func latency(heardBy browser: Browser, seconds: Double) throws -> [Double] {
+        sleep(seconds: 5)  // a browser's buffer of sound is large at first
+        let recording = try server.record("lab.monitor", channels: 2)
+        sleep(seconds: seconds + 1)
+        let delays = try Self.delays(in: recording.stop())
+        withExtendedLifetime(browser) {}
+        return [delays.median!, delays.percentile(95)!]
+    }
+
     /// Twenty seconds of noise in which no part is like another, as dull as music.
     static func noise() -> SoundClip {
         var random = SplitMix64(seed: 7)
