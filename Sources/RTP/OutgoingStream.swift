@@ -1,3 +1,4 @@
+import Media
 import Time
 
 /// One stream to one peer, with numbers of its own and a place in a history that all peers share. `StreamBundle` holds what
@@ -7,6 +8,8 @@ package struct OutgoingStream {
     private enum Position {
         /// The stream waits for an entry; unless `since` is nil, for one that was appended then or later.
         case awaitingEntry(since: Instant?)
+        /// Packets of sound are left out that are appended before this instant, and the timestamps of later ones follow without a gap.
+        case skipping(until: Instant)
         /// The packet that goes out next.
         case at(UInt64)
     }
@@ -138,19 +141,27 @@ package struct OutgoingStream {
         return index
     }
 
-    /// Leaves out packets of sound: the peer has as much too much in its buffer.
+    /// So much may be left out with timestamps that have no gap.
+    ///
+    /// NetEq fills a gap until it has in its buffer what it wants, and a packet or two more. Without one it plays on with less in its
+    /// buffer, but takes all that comes for late by as much, and wants more from then on if that is more than a packet.
+    static let seamlessSkip = Duration.milliseconds(20)
+
+    /// Leaves out packets of sound: the peer has as much too much in its buffer. Timestamps have no gap up to `seamlessSkip`.
     ///
     /// - Parameter length: the time from now in which appended packets are left out.
     mutating func skip(_ length: Duration, at now: Instant) {
         guard !isVideo, numbers.packetCount > 0 else { return }
-        pause(until: now + length)
+        leaveOut(length <= Self.seamlessSkip ? .skipping(until: now + length) : .awaitingEntry(since: now + length))
     }
 
     /// Leaves out packets that are appended before an instant.
-    private mutating func pause(until instant: Instant) {
+    private mutating func pause(until instant: Instant) { leaveOut(.awaitingEntry(since: instant)) }
+
+    private mutating func leaveOut(_ awaiting: Position) {
         guard case .at(let index) = position else { return }
         numbers.nextSequenceNumber = sequenceNumber(of: index)
-        position = .awaitingEntry(since: instant)
+        position = awaiting
     }
 
     /// Sends a packet again that was sent, if it is still there.
@@ -232,6 +243,12 @@ package struct OutgoingStream {
         switch position {
         case .awaitingEntry(let since):
             if let index = history.entry(since: since, at: now) { go(to: index) }
+        case .skipping(let until):
+            guard let index = history.entry(since: until, at: now) else { return }
+            let packet = UInt64(EncodedSound.samples), apart = history[index].frame.ticks - sentTicks
+            // A silence in between stays.
+            numbers.advance(byTicks: min(apart - min(apart, packet), (index - sentEnd) * packet))
+            go(to: index)
         case .at(let index):
             guard index < history.end else { return }
             let isGone = !history.contains(index)

@@ -76,6 +76,9 @@ package struct RTPStream: Sendable {
     /// Gives all later packets later timestamps.
     package mutating func delay(byTicks ticks: UInt64) { timestampOffset &+= UInt32(truncatingIfNeeded: ticks) }
 
+    /// Gives all later packets earlier timestamps.
+    package mutating func advance(byTicks ticks: UInt64) { timestampOffset &-= UInt32(truncatingIfNeeded: ticks) }
+
     /// A packet went out, with so many bytes of payload.
     package mutating func notePacketSent(payloadSize: Int) {
         packetCount &+= 1

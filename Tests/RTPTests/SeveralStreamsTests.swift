@@ -208,8 +208,10 @@ import Time
         #expect(peer.bundle["sound"]!.statistics.skips == 0)
     }
 
-    /// As much is left out as was asked for. Its numbers are used for what follows, so the peer does not take it for lost.
-    @Test(arguments: [20, 240, 5000]) func whatHasPiledUpIsLeftOut(milliseconds: Int) throws {
+    /// As much is left out as was asked for. Its numbers are used for what follows, so the peer does not take it for lost. Of little,
+    /// its timestamps are used, too, and a report tells of that.
+    @Test(arguments: [(20, false), (40, true), (240, true), (5000, true)])
+    func whatHasPiledUpIsLeftOut(milliseconds: Int, leavesGap: Bool) throws {
         let peer = Peer()
         var heard: [RTPPacket] = []
         func hear(_ packets: Int) throws {
@@ -225,11 +227,30 @@ import Time
         #expect(headers.count == 10)
         #expect(zip(headers, headers.dropFirst()).allSatisfy { $1.sequenceNumber == $0.sequenceNumber &+ 1 })
         let steps = zip(headers, headers.dropFirst()).map { $1.timestamp &- $0.timestamp }
-        #expect(steps.enumerated().allSatisfy { $1 == ($0 == 4 ? UInt32(milliseconds + 20) * 48 : 960) })
+        let gap = leavesGap ? UInt32(milliseconds) * 48 : 0
+        #expect(steps.enumerated().allSatisfy { $1 == ($0 == 4 ? 960 + gap : 960) })
+        let reported = peer.bundle["sound"]!.report(at: peer.now, clock: Self.clock).rtpTimestamp
+        #expect(reported &- headers[9].timestamp == 960, "reports and packets have the same clock")
         // Pictures go on.
         peer.show(1, in: peer.screen)
         peer.bundle.skipSound(.seconds(1), at: peer.now)
         #expect(try peer.play(for: 100).count == 1)
+    }
+
+    /// What is not there cannot be left out: a silence keeps its length, and a device that runs fast its clock.
+    @Test(arguments: [0, 1, 19, 20, 10_000]) func aSilenceKeepsItsLength(milliseconds: Int) throws {
+        let peer = Peer()
+        var heard: [RTPPacket] = []
+        peer.hear()
+        heard += try peer.play(for: 20).map(\.packet)
+        let first = peer.now - .milliseconds(20)
+        peer.bundle.skipSound(.milliseconds(20), at: peer.now - .milliseconds(20))
+        heard += try peer.play(for: milliseconds).map(\.packet)
+        peer.hear()
+        heard += try peer.play(for: 20).map(\.packet)
+        let timestamps = heard.map(\.header.timestamp)
+        #expect(timestamps.count == 2)
+        #expect(timestamps[1] &- timestamps[0] == UInt32((peer.now - first) / .milliseconds(1) - 20) * 48)
     }
 
     @Test func soundNeedsNoKeyframeAndGoesOnWithTheLatest() throws {

@@ -23,16 +23,17 @@ export function buffered(inbound, before) {
   return { buffer: mean('jitterBufferDelay'), target: mean('jitterBufferTargetDelay') };
 }
 
-// In milliseconds: the buffer that a browser wants which does not tell, and what is too little to be left out.
-const usualBuffer = 60, bearableExcess = 80;
+// In milliseconds. Chromium's buffer has what it is to have when its mean is some 30 below its target. A browser that does not tell its
+// target may need all that it has, up to `usualBuffer` and more.
+const packet = 20, lowBuffer = -10, usualBuffer = 60, bearableExcess = 80, longExcess = 200;
 let skippedUntil = 0;       // until when what was left out has not yet shown in the buffer
 
 /// How much of the buffer to have left out now, in milliseconds; null for nothing. Browsers shorten speech and silence, and never
-/// music or noise.
+/// music or noise. They notice no packet that is left out by itself, which many would take too long.
 export function excess(buffer, target) {
   const length = Math.min(buffer - (target || usualBuffer), 5000), now = performance.now();
-  if (!(length > bearableExcess) || now < skippedUntil) return null;
+  if (!(length > (target ? lowBuffer : bearableExcess)) || now < skippedUntil) return null;
   // What the buffer holds is played first, and the figure is that of a second.
   skippedUntil = now + buffer + 2000;
-  return Math.round(length);
+  return length > longExcess ? Math.round(length) : packet;
 }
