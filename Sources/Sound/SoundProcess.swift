@@ -130,6 +130,8 @@ package final class SoundProcess {
         noteTalk(at: now)
         writer?.heartbeat()
         connection?.askForAnswer()
+        // Another stream is played.
+        if let player, player.isStarved(at: now) { inbox.append(.failed(player.id, reason: "it is not played")) }
     }
 
     private func noteTalk(at now: Instant) {
@@ -175,7 +177,7 @@ package final class SoundProcess {
         guard let connection else { return }
         let tell: (SoundSession.Event) -> Void = { [unowned self] in inbox.append($0) }
         if case .output(let sink) = target {
-            player = PulsePlayer(id, on: connection, tell: tell) { [talk] in talk.play(into: $0) }
+            player = PulsePlayer(id, on: loop, beside: connection, tell: tell) { [talk] in talk.play(into: $0) }
             player?.connect(to: sink)
             return
         }
@@ -227,7 +229,8 @@ package final class SoundProcess {
     }
 
     private func setPieces(of recorder: PulseRecorder) {
-        if connection?.piecesMayChange ?? false { recorder.setSilent(isSilent) }
+        // PipeWire changes the period of its whole graph with it, and loses some 50 ms.
+        if connection?.isPipeWire == false { recorder.setSilent(isSilent) }
     }
 
     private func write(_ block: BlockMixer.Block) {

@@ -118,6 +118,18 @@ import Time
         #expect(played == [Int16](repeating: 100, count: 240))
         #expect(append(1, of: 1, at: now + .seconds(10)))
     }
+
+    @Test func starvationIsLongOnlyIfItDoesNotEnd() {
+        var starvation = Starvation()
+        let start = Instant(nanoseconds: 5_000_000_000)
+        #expect(!starvation.isLong(at: start))
+        starvation.noteUnderrun(at: start)
+        starvation.noteUnderrun(at: start + .milliseconds(900))
+        #expect(!starvation.isLong(at: start + .milliseconds(999)))
+        #expect(starvation.isLong(at: start + .seconds(1)))
+        starvation.noteStart()
+        #expect(!starvation.isLong(at: start + .seconds(9)))
+    }
 }
 
 /// 10 ms of a tone of 440 Hz that goes on, from a sample on.

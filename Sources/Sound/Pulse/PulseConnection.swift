@@ -9,9 +9,13 @@ final class PulseConnection {
     private static let askInterval = Duration.seconds(1)
 
     let context: OpaquePointer
+    /// Of the server; nil for the one that the environment names (PULSE_SERVER), or the user's own.
+    let server: String?
     private let report: (SoundSession.Event) -> Void
-    /// Whether the size of pieces may change without harm. PipeWire changes the period of its whole graph with it, and loses some 50 ms.
-    private(set) var piecesMayChange = false
+    /// Whether the server is PipeWire; nil while that is not known.
+    private(set) var isPipeWire: Bool?
+    /// Other connections of this process, by the server's numbers: a stream may be listed for a while after its connection has ended.
+    private var others: Set<UInt32> = []
     /// What the present look has found so far; nil while there is none.
     private var found: ServerView?
     /// Something has changed during the present look.
@@ -20,17 +24,13 @@ final class PulseConnection {
     private var isAsking = false
     private var askedAt = Instant.start
 
-    /// Begins to connect to the server that the environment names (PULSE_SERVER), or to the user's own.
+    /// Prepares a connection.
     ///
-    /// - Parameter report: is told `connected` or `serverLost`, then `viewed` with each look, and `answered`; never by this call.
-    init(_ loop: PulseLoop, report: @escaping (SoundSession.Event) -> Void) {
-        let properties = pa_proplist_new()
-        pa_proplist_sets(properties, PA_PROP_APPLICATION_NAME, "Oriel")
-        guard let context = pa_context_new_with_proplist(loop.api, nil, properties) else {
-            preconditionFailure("libpulse has no memory for a connection")
-        }
-        pa_proplist_free(properties)
-        (self.context, self.report) = (context, report)
+    /// - Parameters:
+    ///   - server: its address; nil for the one that the environment names (PULSE_SERVER), or the user's own.
+    ///   - report: is told `connected` or `serverLost`, then `viewed` with each look, and `answered`; never by this call.
+    init(_ loop: PulseLoop, to server: String? = nil, report: @escaping (SoundSession.Event) -> Void) {
+        (context, self.server, self.report) = (loop.makeContext(), server, report)
         pa_context_set_state_callback(context, { _, this in PulseConnection.of(this).noteState() }, address)
         pa_context_set_subscribe_callback(
             context,
@@ -44,7 +44,7 @@ final class PulseConnection {
     /// Connects. Call it once.
     func connect() {
         // A state that is wrong at once is told, too.
-        pa_context_connect(context, nil, PA_CONTEXT_NOAUTOSPAWN, nil)
+        pa_context_connect(context, server, PA_CONTEXT_NOAUTOSPAWN, nil)
     }
 
     /// Ends the connection; nothing is told of it any more.
@@ -71,6 +71,11 @@ final class PulseConnection {
         isAsking = false
         report(.answered)
     }
+
+    /// Takes what another connection plays as this process's own.
+    func addOwn(_ connection: OpaquePointer) { others.insert(pa_context_get_index(connection)) }
+
+    private func isOwn(_ client: UInt32) -> Bool { client == pa_context_get_index(context) || others.contains(client) }
 
     /// Why the last call failed, in libpulse's words, and of which server if that is named.
     private var problem: String {
@@ -161,7 +166,7 @@ final class PulseConnection {
         guard let info = info?.pointee else { return }
         found?.defaultSink = text(info.default_sink_name)
         found?.defaultSource = text(info.default_source_name)
-        piecesMayChange = text(info.server_name).map { !$0.contains("PipeWire") } ?? false
+        isPipeWire = text(info.server_name).map { $0.contains("PipeWire") }
     }
 
     private func take(_ info: UnsafePointer<pa_source_info>?) {
@@ -196,7 +201,7 @@ final class PulseConnection {
                 index: info.index,
                 sink: info.sink,
                 process: text(pa_proplist_gets(info.proplist, PA_PROP_APPLICATION_PROCESS_ID)).flatMap { Int32($0) },
-                isOwn: info.client == pa_context_get_index(context)
+                isOwn: isOwn(info.client)
             )
         )
     }

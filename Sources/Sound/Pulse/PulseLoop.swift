@@ -20,6 +20,17 @@ final class PulseLoop {
 
     deinit { pa_mainloop_free(loop) }
 
+    /// Makes a connection to a sound server, without connecting it. The caller lets go of it.
+    func makeContext() -> OpaquePointer {
+        let properties = pa_proplist_new()
+        defer { pa_proplist_free(properties) }
+        pa_proplist_sets(properties, PA_PROP_APPLICATION_NAME, "Oriel")
+        guard let context = pa_context_new_with_proplist(api, nil, properties) else {
+            preconditionFailure("libpulse has no memory for a connection")
+        }
+        return context
+    }
+
     /// A descriptor that ends the sleep of `turn` when it can be read.
     final class Watch {
         fileprivate var isReadable = false

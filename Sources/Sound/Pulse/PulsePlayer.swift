@@ -4,6 +4,9 @@ import Posix
 import Time
 
 /// A stream that plays what peers say: 16 bit at 48 kHz, one channel, soon after it is given. Used by the thread of its loop.
+///
+/// It has a connection to the sound server of its own. PipeWire (up to 1.6, at least) has one that it asks for samples wait for all that is
+/// recorded: it asks in each period, and so the other streams would stand still for seconds.
 final class PulsePlayer {
     /// From where the samples are asked for to where they are heard, with the speakers' own: at first, and at the most.
     private static let latencies = Duration.milliseconds(10)...Duration.milliseconds(40)
@@ -12,27 +15,34 @@ final class PulsePlayer {
     private static let growthInterval = Duration.seconds(1)
 
     let id: Int
+    private let connection: PulseConnection
+    private let context: OpaquePointer
     private let stream: OpaquePointer
+    private var sink = ""
     private let tell: (SoundSession.Event) -> Void
     private let play: (UnsafeMutableBufferPointer<Int16>) -> Void
     private var isClosed = false
     private var latency = latencies.lowerBound
     private var mayGrowAt = Instant.start
+    private var starvation = Starvation()
     /// How often the server had nothing to play although it had asked.
     private(set) var underruns = 0
 
     /// Begins to open the stream.
     ///
     /// - Parameters:
+    ///   - connection: to the same server; it is told that what is played here is this process's own.
     ///   - tell: is told `opened` or `failed`.
     ///   - play: fills in the next samples.
     init(
         _ id: Int,
-        on connection: PulseConnection,
+        on loop: PulseLoop,
+        beside connection: PulseConnection,
         tell: @escaping (SoundSession.Event) -> Void,
         play: @escaping (UnsafeMutableBufferPointer<Int16>) -> Void
     ) {
-        (self.id, self.tell, self.play) = (id, tell, play)
+        (self.id, self.connection, self.tell, self.play) = (id, connection, tell, play)
+        context = loop.makeContext()
         var format = pa_sample_spec(format: oriel_pulse_s16_native, rate: UInt32(SoundBlock.sampleRate), channels: 1)
         let properties = pa_proplist_new()
         defer { pa_proplist_free(properties) }
@@ -40,14 +50,16 @@ final class PulsePlayer {
         pa_proplist_sets(properties, PA_PROP_MEDIA_ROLE, "phone")
         // A server without such a filter does not mind.
         pa_proplist_sets(properties, PA_PROP_FILTER_WANT, "echo-cancel")
-        guard let stream = pa_stream_new_with_proplist(connection.context, nil, &format, nil, properties) else {
+        guard let stream = pa_stream_new_with_proplist(context, nil, &format, nil, properties) else {
             preconditionFailure("libpulse has no memory for a stream")
         }
         self.stream = stream
         let address = Unmanaged.passUnretained(self).toOpaque()
+        pa_context_set_state_callback(context, { _, this in PulsePlayer.of(this).noteConnection() }, address)
         pa_stream_set_state_callback(stream, { _, this in PulsePlayer.of(this).noteState() }, address)
         pa_stream_set_write_callback(stream, { _, count, this in PulsePlayer.of(this).write(count) }, address)
         pa_stream_set_underflow_callback(stream, { _, this in PulsePlayer.of(this).noteUnderrun() }, address)
+        pa_stream_set_started_callback(stream, { _, this in PulsePlayer.of(this).starvation.noteStart() }, address)
     }
 
     deinit { close() }
@@ -56,6 +68,21 @@ final class PulsePlayer {
     ///
     /// - Parameter sink: by its name.
     func connect(to sink: String) {
+        self.sink = sink
+        // A state that is wrong at once is told, too.
+        pa_context_connect(context, connection.server, PA_CONTEXT_NOAUTOSPAWN, nil)
+    }
+
+    private func noteConnection() {
+        switch pa_context_get_state(context) {
+        case PA_CONTEXT_READY: open()
+        case PA_CONTEXT_FAILED, PA_CONTEXT_TERMINATED: tell(failure(on: context, id))
+        default: break
+        }
+    }
+
+    private func open() {
+        connection.addOwn(context)
         // Before it has got the first samples, the server waits.
         mayGrowAt = MonotonicClock.now() + Self.growthInterval
         var buffer = bufferAttributes
@@ -78,19 +105,29 @@ final class PulsePlayer {
     private func noteUnderrun() {
         underruns += 1
         let now: Instant = MonotonicClock.now()
+        starvation.noteUnderrun(at: now)
         guard latency < Self.latencies.upperBound, now >= mayGrowAt else { return }
         (latency, mayGrowAt) = (latency * 2, now + Self.growthInterval)
         var buffer = bufferAttributes
         if let operation = pa_stream_set_buffer_attr(stream, &buffer, nil, nil) { pa_operation_unref(operation) }
     }
 
+    /// Whether the server has not played for long what it asked for and got. Only PipeWire tells.
+    func isStarved(at now: Instant) -> Bool { connection.isPipeWire == true && starvation.isLong(at: now) }
+
     /// Ends it; nothing is told of it any more, and what was not heard yet is gone.
     func close() {
         if isClosed { return }
         isClosed = true
+        pa_context_set_state_callback(context, nil, nil)
+        pa_stream_set_state_callback(stream, nil, nil)
         pa_stream_set_write_callback(stream, nil, nil)
         pa_stream_set_underflow_callback(stream, nil, nil)
-        disconnect(stream)
+        pa_stream_set_started_callback(stream, nil, nil)
+        // The stream ends with it.
+        pa_context_disconnect(context)
+        pa_stream_unref(stream)
+        pa_context_unref(context)
     }
 
     private static func of(_ address: UnsafeMutableRawPointer?) -> PulsePlayer {

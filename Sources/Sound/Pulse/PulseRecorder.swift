@@ -33,6 +33,7 @@ final class PulseRecorder {
     private var askedAt: Instant?
     /// The request for a report that is not answered yet. It ends with this, as its answer would find nobody.
     private var asking: OpaquePointer?
+    private var check = ReportCheck()
     private var isSilent = false
     private var isClosed = false
 
@@ -177,11 +178,17 @@ final class PulseRecorder {
         asking = nil
         guard isKnown, let found = pa_stream_get_timing_info(stream)?.pointee else { return }
         if found.read_index_corrupt != 0 || found.write_index_corrupt != 0 { return }
-        // What a server says may be anything.
-        let (ahead, isBeyond) = found.write_index.subtractingReportingOverflow(found.read_index)
-        guard !isBeyond, 0...Int64(bytes(of: Self.longestLatency)) ~= ahead,
-            max(found.source_usec, found.sink_usec) <= UInt64(Self.longestLatency / .microseconds(1))
-        else { return }
+        let mostAhead = Int64(bytes(of: Self.longestLatency))
+        let ahead: Int64
+        switch check.take(recorded: found.write_index, sent: found.read_index, mostAhead: mostAhead) {
+        case .ahead(let count): ahead = count
+        case .wrong: return
+        case .hopeless:
+            // Another stream is opened instead.
+            tell(.failed(id, reason: "the sound server is wrong about it"))
+            return
+        }
+        guard max(found.source_usec, found.sink_usec) <= UInt64(Self.longestLatency / .microseconds(1)) else { return }
         // libpulse tells it by the clock of the day.
         let then = found.timestamp.tv_sec * 1_000_000_000 + found.timestamp.tv_usec * 1000
         let age = Int64(clamping: MonotonicClock.wallClock()) - Int64(then)

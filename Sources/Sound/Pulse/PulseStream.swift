@@ -13,8 +13,13 @@ func state(of stream: OpaquePointer, _ id: Int) -> SoundSession.Event? {
 
 /// Why the last call for a stream failed, in libpulse's words.
 func failure(of stream: OpaquePointer, _ id: Int) -> SoundSession.Event {
+    failure(on: pa_stream_get_context(stream), id)
+}
+
+/// The same for a stream that a connection has, or should have.
+func failure(on connection: OpaquePointer, _ id: Int) -> SoundSession.Event {
     // libpulse has no words for a number that it does not know.
-    let reason = pa_strerror(pa_context_errno(pa_stream_get_context(stream)))
+    let reason = pa_strerror(pa_context_errno(connection))
     return .failed(id, reason: reason.map { String(cString: $0) } ?? "unknown")
 }
 
