@@ -41,28 +41,30 @@ extension ProgramTests {
             }
         }
 
-        /// The level of a tone in what is recorded from now on, in dB. What is played a little faster is of another frequency, which a
-        /// tenth of a second does not tell.
+        /// The level of a tone in one channel of what is recorded from now on, in dB. What is played a little faster is of another frequency,
+        /// which a tenth of a second does not tell of a low tone. Servers mix two channels to one in two ways.
         private func level(of frequency: Double, in recording: SoundRecording) throws -> Double {
             let start = recording.sound.duration
             let sound = try recording.sound(lasting: .seconds(start + 0.3)).part(start + 0.2..<start + 0.3)
             return SoundAnalysis.level(of: frequency, in: sound.channel())
         }
 
-        @Test func itIsPlayedAndNotHeardByThoseWhoSayIt() throws {
-            let scene = try SoundScene("--sound", "monitor")
+        @Test(arguments: PulseServer.Program.allCases)
+        func itIsPlayedAndNotHeardByThoseWhoSayIt(program: PulseServer.Program) throws {
+            let sound = try PulseServer(program, speakers: [.init("speakers"), .init("headset")])
+            let scene = try SoundScene("--sound", "monitor", of: sound)
             let player = try scene.play(1000)
             defer { player.stop() }
             try scene.wait(untilToneOf: 1000)
             #expect(try scene.list("sink-inputs").count == 1, "without talk, nothing is played")
-            let recording = try scene.sound.record("speakers.monitor")
-            let talker = try Talker(in: scene.broadcast.directory, 3000)
-            func recorded() throws -> Double { try level(of: 3000, in: recording) }
+            let recording = try scene.sound.record("speakers.monitor", channels: 2)
+            let talker = try Talker(in: scene.broadcast.directory, 500)
+            func recorded() throws -> Double { try level(of: 500, in: recording) }
             try wait(until: "it is played") { abs(try recorded() + 12.04) < 1 }
-            let sound = try scene.sound.pactl("list", "sink-inputs")
-            #expect(sound.contains("media.role = \"phone\"") && sound.contains("filter.want = \"echo-cancel\""))
+            let streams = try scene.sound.pactl("list", "sink-inputs")
+            #expect(streams.contains("media.role = \"phone\"") && streams.contains("filter.want = \"echo-cancel\""))
             try wait(until: "the machine is heard without it") {
-                try scene.level(of: 1000) > -20 && scene.level(of: 3000) < -72
+                try scene.level(of: 1000) > -20 && scene.level(of: 500) < -72
             }
             // Half as loud by the ear is an eighth in samples: 18 dB.
             #expect(try scene.broadcast.run("sound", "--volume", "128").code == 0)
@@ -70,9 +72,9 @@ extension ProgramTests {
             #expect(try scene.broadcast.run("sound", "--volume", "0").code == 0)
             try wait(until: "it is not heard") { try recorded() < -72 }
             #expect(try scene.broadcast.run("sound", "--volume", "255", "--output", "headset").code == 0)
-            let elsewhere = try scene.sound.record("headset.monitor")
+            let elsewhere = try scene.sound.record("headset.monitor", channels: 2)
             try wait(until: "it is played elsewhere") {
-                try level(of: 3000, in: elsewhere) > -20
+                try level(of: 500, in: elsewhere) > -20
             }
             try wait(until: "the machine is heard") { try scene.level(of: 1000) > -20 }
             talker.stop()
