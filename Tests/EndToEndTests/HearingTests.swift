@@ -38,7 +38,7 @@ extension ProgramTests {
                     // Blocks say when they were heard.
                     #expect(heard.blocks.allSatisfy { $0.channels == 2 && $0.capturedAt >= before })
                     #expect(heard.blocks.last?.capturedAt ?? before <= MonotonicClock.now() + .milliseconds(20))
-                    if isAsItWas(heard) { return true }
+                    if isAsItWas(heard), try scene.status().text.contains("\"is_resampled\":false") { return true }
                     // A process that does not get to run loses some of it, or stretches it into its place from then on.
                     try scene.restart("--sound", "monitor")
                     try scene.waitUntilItHears()
@@ -48,7 +48,7 @@ extension ProgramTests {
             // Then there is nothing.
             try waitForSilence()
             let status = try scene.status()
-            #expect(status.text.contains("\"is_resampled\":false") && status.text.contains("speakers.monitor"))
+            #expect(status.text.contains("speakers.monitor"))
             #expect(status.number("blocks_written") ?? 0 >= 100)
         }
 
