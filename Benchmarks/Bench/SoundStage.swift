@@ -109,7 +109,8 @@ final class SoundStage {
 
     /// The median and the 95th percentile in milliseconds from what is played to what is heard, in a browser that plays already.
     func latency(heardBy browser: Browser, seconds: Double) throws -> [Double] {
-        sleep(seconds: 20)  // a browser's buffer of sound is large at first, and the page has it shortened packet by packet
+        // A browser's buffer of sound is large at first, and the page has it shortened packet by packet.
+        sleep(seconds: 20)
         let recording = try server.record("lab.monitor", channels: 2)
         sleep(seconds: seconds + 1)
         let delays = try Self.delays(in: recording.stop())
