@@ -65,8 +65,7 @@ final class SoundStage {
         return browser
     }
 
-    /// A browser that takes what is played as its microphone, sends it to itself beside a picture that changes, and is heard by the ears.
-    /// The page's `far` receives.
+    /// A browser that takes what is played as its microphone, sends it to itself, and is heard by the ears.
     func loopBack() throws -> Browser {
         try server.pactl("set-default-source", "mouth")
         let browser = try web.browser(.chromium, sound: server)
@@ -82,10 +81,7 @@ final class SoundStage {
         (async () => {
             const plain = {echoCancellation: false, noiseSuppression: false, autoGainControl: false, channelCount: 2};
             const microphone = await navigator.mediaDevices.getUserMedia({audio: plain});
-            const canvas = document.createElement('canvas'), context = canvas.getContext('2d');
-            setInterval(() => context.fillRect(300 * Math.random(), 150 * Math.random(), 9, 9), 1000 / 7);
-            const near = new RTCPeerConnection();
-            window.far = new RTCPeerConnection();
+            const [near, far] = [new RTCPeerConnection(), new RTCPeerConnection()];
             near.onicecandidate = ({candidate}) => far.addIceCandidate(candidate);
             far.onicecandidate = ({candidate}) => near.addIceCandidate(candidate);
             far.ontrack = ({track, receiver}) => {
@@ -96,7 +92,6 @@ final class SoundStage {
                 document.body.append(player);
             };
             near.addTrack(microphone.getAudioTracks()[0], new MediaStream());
-            near.addTrack(canvas.captureStream().getVideoTracks()[0], new MediaStream());
             await near.setLocalDescription();
             await far.setRemoteDescription(near.localDescription);
             await far.setLocalDescription();
