@@ -141,10 +141,11 @@ package struct OutgoingStream {
         return index
     }
 
-    /// So much may be left out with timestamps that have no gap.
+    /// The longest skip whose timestamps have no gap.
     ///
-    /// NetEq fills a gap until it has in its buffer what it wants, and a packet or two more. Without one it plays on with less in its
-    /// buffer, but takes all that comes for late by as much, and wants more from then on if that is more than a packet.
+    /// At a gap, NetEq conceals until its buffer has reached its target, often with a packet or two more. Without a gap it plays on, from a
+    /// smaller buffer. It then takes later packets for delayed by the length of the skip, and has a higher target for some seconds: the
+    /// longer the skip, the higher.
     static let seamlessSkip = Duration.milliseconds(20)
 
     /// Leaves out packets of sound: the peer has as much too much in its buffer. Timestamps have no gap up to `seamlessSkip`.

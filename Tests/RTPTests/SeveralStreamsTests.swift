@@ -237,7 +237,21 @@ import Time
         #expect(try peer.play(for: 100).count == 1)
     }
 
-    /// What is not there cannot be left out: a silence keeps its length, and a device that runs fast its clock.
+    /// Of packets that are captured less than 20 ms apart, timestamps stay as they are.
+    @Test(arguments: [1, 10, 19]) func aDeviceThatRunsFastKeepsItsClock(milliseconds: Int) throws {
+        let peer = Peer()
+        peer.hear()
+        var heard = try peer.play(for: 20).map(\.packet)
+        let next = peer.now - .milliseconds(20 - milliseconds)
+        peer.bundle.skipSound(.milliseconds(20), at: peer.now - .milliseconds(20))
+        peer.sound.append(sound: [UInt8](repeating: 2, count: 80), capturedAt: next, now: peer.now)
+        heard += try peer.play(for: 20).map(\.packet)
+        let timestamps = heard.map(\.header.timestamp)
+        #expect(timestamps.count == 2)
+        #expect(timestamps[1] &- timestamps[0] == UInt32(milliseconds) * 48)
+    }
+
+    /// What is not there cannot be left out: a silence keeps its length.
     @Test(arguments: [0, 1, 19, 20, 10_000]) func aSilenceKeepsItsLength(milliseconds: Int) throws {
         let peer = Peer()
         var heard: [RTPPacket] = []

@@ -5,8 +5,8 @@ import Time
 
 /// A stream that plays what peers say: 16 bit at 48 kHz, one channel, soon after it is given. Used by the thread of its loop.
 ///
-/// It has a connection to the sound server of its own. PipeWire (up to 1.6, at least) has one that it asks for samples wait for all that is
-/// recorded: it asks in each period, and so the other streams would stand still for seconds.
+/// It has a connection to the sound server of its own. PipeWire (up to 1.6 at least) sends no recording to a connection in a period in which
+/// it asks that connection for samples. It asks in each period, so the recordings would stand still for seconds.
 final class PulsePlayer {
     /// From where the samples are asked for to where they are heard, with the speakers' own: at first, and at the most.
     private static let latencies = Duration.milliseconds(10)...Duration.milliseconds(40)

@@ -23,13 +23,13 @@ export function buffered(inbound, before) {
   return { buffer: mean('jitterBufferDelay'), target: mean('jitterBufferTargetDelay') };
 }
 
-// In milliseconds. Chromium's buffer has what it is to have when its mean is some 30 below its target. A browser that does not tell its
-// target may need all that it has, up to `usualBuffer` and more.
+// In milliseconds. The mean of Chromium's buffer is some 30 below its target where nothing has piled up. A browser that tells no
+// target may need more than `usualBuffer`.
 const packet = 20, lowBuffer = -10, usualBuffer = 60, bearableExcess = 80, longExcess = 200;
 let skippedUntil = 0;       // until when what was left out has not yet shown in the buffer
 
 /// How much of the buffer to have left out now, in milliseconds; null for nothing. Browsers shorten speech and silence, and never
-/// music or noise. They notice no packet that is left out by itself, which many would take too long.
+/// music or noise. One packet at a time is left out without a gap; a long excess would take too many, and goes at once.
 export function excess(buffer, target) {
   const length = Math.min(buffer - (target || usualBuffer), 5000), now = performance.now();
   if (!(length > (target ? lowBuffer : bearableExcess)) || now < skippedUntil) return null;
