@@ -3,7 +3,7 @@ import Posix
 import TestSupport
 import Time
 
-/// What sound takes of the CPU, beside ffmpeg with the same settings of Opus.
+/// What sound takes of the CPU, beside ffmpeg with the same bitrate, complexity and packets of Opus.
 func soundCostSection(_ options: RunOptions) -> Section {
     var (playing, silent, listener, ffmpeg) = (Samples(), Samples(), Samples(), Samples())
     for _ in 0..<options.rounds {
@@ -60,7 +60,7 @@ private func costOfSound(isPlaying: Bool, seconds: Double) throws -> Double {
     return during - (before + after) / 2
 }
 
-/// ffmpeg, which takes the same sound from the same server in the same packets, encodes it with the same settings and sends it by SRTP.
+/// ffmpeg, which takes the same sound from the same server, and sends it in packets of the same length, bitrate and complexity by SRTP.
 private func costOfFFmpeg(seconds: Double) throws -> Double {
     let scene = try SoundStage(["--sound", "none"], suspends: true)
     let player = try scene.server.play(SoundStage.noise(), into: "speakers", repeating: true)
