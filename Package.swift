@@ -37,14 +37,14 @@ let package = Package(
         .executableTarget(
             name: "oriel",
             dependencies: [
-                "Broadcast", "Sender", "Calls", "CLimits", "CPNG", "FrameBridge", "HTTP", "Media", "Peers", "Pixels",
+                "Capture", "Sender", "Calls", "CLimits", "CPNG", "FrameBridge", "HTTP", "Media", "Peers", "Pixels",
                 "Posix", "Rendering", "RTP", "Sound", "Time", "VideoDecoding", "VideoEncoding", "WebRTC", "X11Capture",
                 argumentParser,
             ],
             swiftSettings: swift
         ),
         .target(
-            name: "Broadcast",
+            name: "Capture",
             dependencies: ["FrameBridge", "Pixels", "Posix", "Time", "X11Capture"],
             swiftSettings: safe
         ),
@@ -257,8 +257,8 @@ let package = Package(
             swiftSettings: swift
         ),
         .testTarget(
-            name: "BroadcastTests",
-            dependencies: ["Broadcast", "FrameBridge", "TestSupport", "Time", "X11Capture"],
+            name: "CaptureTests",
+            dependencies: ["Capture", "FrameBridge", "TestSupport", "Time", "X11Capture"],
             swiftSettings: swift
         ),
         .testTarget(

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Broadcast
+import Capture
 import FrameBridge
 import Glibc
 import Pixels

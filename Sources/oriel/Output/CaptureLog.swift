@@ -1,4 +1,4 @@
-import Broadcast
+import Capture
 
 extension StatisticsFile {
     /// Appends a line about a capture process. All figures count from its beginning; times are processor time.

@@ -4,7 +4,7 @@ import Testing
 import Time
 import X11Capture
 
-@testable import Broadcast
+@testable import Capture
 
 /// Each state of the capture process, and what becomes of events in it. Whole lists of actions are compared: their order is
 /// what readers and successors rely on.

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Time
 
-@testable import Broadcast
+@testable import Capture
 
 @Suite struct CaptureScheduleTests {
     private typealias Look = CaptureSchedule.Look

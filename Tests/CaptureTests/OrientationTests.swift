@@ -1,7 +1,7 @@
 import FrameBridge
 import Testing
 
-@testable import Broadcast
+@testable import Capture
 
 @Suite struct OrientationTests {
     /// As it stands in RandR's protocol: the four turns, and mirrored before they are turned.

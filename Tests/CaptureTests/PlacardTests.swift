@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Broadcast
+@testable import Capture
 
 @Suite struct PlacardTests {
     private func rows(_ width: Int, _ height: Int) -> [[UInt8]] {

@@ -3,7 +3,7 @@ import TestSupport
 import Time
 import X11Capture
 
-@testable import Broadcast
+@testable import Capture
 
 /// An engine with a driver that has neither clock nor screen: it does each action at once as its settings say, and writes it
 /// down.
