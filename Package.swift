@@ -38,7 +38,8 @@ let package = Package(
             name: "oriel",
             dependencies: [
                 "Capture", "Sender", "Calls", "CLimits", "CPNG", "FrameBridge", "HTTP", "Media", "Peers", "Pixels",
-                "Posix", "Rendering", "RTP", "Sound", "Time", "VideoDecoding", "VideoEncoding", "WebRTC", "X11Capture",
+                "Posix", "Rendering", "RTP", "Sound", "Talk", "Time", "VideoDecoding", "VideoEncoding", "WebRTC",
+                "X11Capture",
                 argumentParser,
             ],
             swiftSettings: swift
@@ -50,7 +51,12 @@ let package = Package(
         ),
         .target(
             name: "Sender",
-            dependencies: ["FrameBridge", "Media", "Pixels", "Posix", "RTP", "SoundCoding", "Time", "VideoEncoding"],
+            dependencies: ["FrameBridge", "Media", "Pixels", "Posix", "SoundCoding", "Time", "VideoEncoding"],
+            swiftSettings: safe
+        ),
+        .target(
+            name: "Talk",
+            dependencies: ["FrameBridge", "Media", "Posix", "RTP", "SoundCoding", "Time"],
             swiftSettings: safe
         ),
         .target(
@@ -264,10 +270,14 @@ let package = Package(
         .testTarget(
             name: "SenderTests",
             dependencies: [
-                "Differential", "FrameBridge", "Media", "Pixels", "Posix", "Sender", "SoundCoding", "TestSupport",
-                "Time",
+                "Differential", "FrameBridge", "Media", "Pixels", "Posix", "Sender", "TestSupport", "Time",
                 "VideoEncoding",
             ],
+            swiftSettings: swift
+        ),
+        .testTarget(
+            name: "TalkTests",
+            dependencies: ["FrameBridge", "Media", "Posix", "SoundCoding", "Talk", "TestSupport", "Time"],
             swiftSettings: swift
         ),
         .testTarget(
@@ -294,8 +304,8 @@ let package = Package(
         .testTarget(
             name: "OrielTests",
             dependencies: [
-                "Calls", "FrameBridge", "HTTP", "Media", "oriel", "Peers", "Posix", "Sender", "TestSupport", "Time",
-                "WebRTC",
+                "Calls", "FrameBridge", "HTTP", "Media", "oriel", "Peers", "Posix", "Sender", "Talk", "TestSupport",
+                "Time", "WebRTC",
                 argumentParser,
             ],
             swiftSettings: swift

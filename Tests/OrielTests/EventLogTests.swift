@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import Media
 import Posix
-import Sender
+import Talk
 import TestSupport
 import Testing
 import Time

@@ -4,6 +4,7 @@ import Glibc
 import Media
 import Peers
 import Posix
+import Talk
 import TestSupport
 import Testing
 import Time

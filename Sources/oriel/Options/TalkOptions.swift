@@ -1,6 +1,7 @@
 import ArgumentParser
 import FrameBridge
-import Sender
+import Media
+import Talk
 
 extension TalkPolicy: ExpressibleByArgument {}
 

@@ -6,6 +6,7 @@ import Media
 import Peers
 import Posix
 import Sender
+import Talk
 import WebRTC
 
 /// Sends into any number of calls. Those that take the same rendition share its encode.

@@ -5,6 +5,7 @@ import Posix
 import RTP
 import Sender
 import Synchronization
+import Talk
 import Time
 import WebRTC
 

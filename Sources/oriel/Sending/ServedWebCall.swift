@@ -4,7 +4,7 @@ import HTTP
 import Media
 import Peers
 import Posix
-import Sender
+import Talk
 import WebRTC
 
 /// The parts of a web call that must be made before the process gives up files.

@@ -1,7 +1,7 @@
 import Calls
 import Peers
-import Sender
 import Synchronization
+import Talk
 
 /// Tells who of a sender's peers asks to speak, may, and does.
 final class TalkEvents: Sendable {

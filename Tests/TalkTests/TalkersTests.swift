@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Time
 
-@testable import Sender
+@testable import Talk
 
 @Suite struct TalkersTests {
     private static let start = Instant.seconds(1000)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Time
 
-@testable import Sender
+@testable import Talk
 
 /// With the thread, in real time.
 @Suite struct TalkBackTests {

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Time
 
-@testable import Sender
+@testable import Talk
 
 @Suite struct TalkLoopTests {
     /// In virtual time, which is before the present: readers take what is hidden later than it was written for damage.
