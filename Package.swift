@@ -37,9 +37,9 @@ let package = Package(
         .executableTarget(
             name: "oriel",
             dependencies: [
-                "Capture", "Sender", "Calls", "CLimits", "CPNG", "FrameBridge", "HTTP", "Media", "Peers", "Pixels",
-                "Posix", "Rendering", "RTP", "Sound", "Talk", "Time", "VideoDecoding", "VideoEncoding", "WebRTC",
-                "X11Capture",
+                "Capture", "Sender", "Calls", "CLimits", "CPNG", "FrameBridge", "HTTP", "ICE", "Media", "Peers",
+                "Pixels", "Posix", "Rendering", "RTP", "Sound", "Talk", "Time", "VideoDecoding", "VideoEncoding",
+                "WebRTC", "X11Capture",
                 argumentParser,
             ],
             swiftSettings: swift
@@ -67,7 +67,7 @@ let package = Package(
         .target(
             name: "Calls",
             dependencies: [
-                "HTTP", "Media", "Peers", "Posix", "RTP", "SocketIO", "Time", "WebRTC",
+                "HTTP", "ICE", "Media", "Peers", "Posix", "RTP", "SocketIO", "Time", "WebRTC",
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -83,7 +83,11 @@ let package = Package(
             ],
             swiftSettings: safe
         ),
-        .target(name: "Peers", dependencies: ["Media", "Posix", "RTP", "Time", "WebRTC"], swiftSettings: swift),
+        .target(
+            name: "Peers",
+            dependencies: ["ICE", "Media", "Posix", "RTP", "Time", "WebRTC"],
+            swiftSettings: swift
+        ),
         .target(
             name: "HTTP",
             dependencies: [
@@ -99,9 +103,10 @@ let package = Package(
         ),
         .target(
             name: "WebRTC",
-            dependencies: ["CNice", "COpenSSL", "CSRTP", "Media", "RTP", "Time"],
+            dependencies: ["COpenSSL", "CSRTP", "Media", "RTP", "Time"],
             swiftSettings: swift
         ),
+        .target(name: "ICE", dependencies: ["CNice", "COpenSSL", "Time", "WebRTC"], swiftSettings: swift),
         .target(name: "RTP", dependencies: ["Media", "Time"], swiftSettings: safe + optimized),
         .target(name: "Media", dependencies: ["Time"], swiftSettings: safe),
         .target(
@@ -187,7 +192,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "stream-peer",
-            dependencies: ["Media", "Pixels", "Posix", "RTP", "Time", "VideoEncoding", "WebRTC"],
+            dependencies: ["ICE", "Media", "Pixels", "Posix", "RTP", "Time", "VideoEncoding", "WebRTC"],
             path: "Tests/StreamPeer",
             swiftSettings: swift
         ),
@@ -263,6 +268,11 @@ let package = Package(
             swiftSettings: swift
         ),
         .testTarget(
+            name: "ICETests",
+            dependencies: ["ICE", "Posix", "TestSupport", "Time", "WebRTC"],
+            swiftSettings: swift
+        ),
+        .testTarget(
             name: "CaptureTests",
             dependencies: ["Capture", "FrameBridge", "TestSupport", "Time", "X11Capture"],
             swiftSettings: swift
@@ -283,14 +293,14 @@ let package = Package(
         .testTarget(
             name: "CallsTests",
             dependencies: [
-                "Calls", "HTTP", "Media", "Peers", "Posix", "RTP", "SocketIO", "TestSupport", "Time", "WebRTC",
+                "Calls", "HTTP", "ICE", "Media", "Peers", "Posix", "RTP", "SocketIO", "TestSupport", "Time", "WebRTC",
             ],
             swiftSettings: swift
         ),
         .testTarget(name: "SocketIOTests", dependencies: ["SocketIO", "TestSupport", "Time"], swiftSettings: swift),
         .testTarget(
             name: "PeersTests",
-            dependencies: ["Media", "Peers", "Posix", "RTP", "TestSupport", "Time", "WebRTC"],
+            dependencies: ["ICE", "Media", "Peers", "Posix", "RTP", "TestSupport", "Time", "WebRTC"],
             swiftSettings: swift
         ),
         .testTarget(
@@ -304,8 +314,8 @@ let package = Package(
         .testTarget(
             name: "OrielTests",
             dependencies: [
-                "Calls", "FrameBridge", "HTTP", "Media", "oriel", "Peers", "Posix", "Sender", "Talk", "TestSupport",
-                "Time", "WebRTC",
+                "Calls", "FrameBridge", "HTTP", "ICE", "Media", "oriel", "Peers", "Posix", "Sender", "Talk",
+                "TestSupport", "Time", "WebRTC",
                 argumentParser,
             ],
             swiftSettings: swift

@@ -1,6 +1,6 @@
+import ICE
 import Posix
 import Time
-import WebRTC
 
 /// The addresses of this machine, when they change, and when it was suspended. On the network thread.
 final class LocalNetwork {

@@ -1,3 +1,4 @@
+package import ICE
 import Media
 package import RTP
 package import Time

@@ -1,3 +1,4 @@
+package import ICE
 package import Media
 package import Posix
 import RTP

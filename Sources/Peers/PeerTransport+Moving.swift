@@ -1,3 +1,4 @@
+import ICE
 import Posix
 import Time
 import WebRTC

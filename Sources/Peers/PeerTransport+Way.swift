@@ -1,3 +1,4 @@
+import ICE
 import WebRTC
 
 /// Agents of a transport, and their events until these are taken.

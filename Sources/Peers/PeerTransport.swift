@@ -1,3 +1,4 @@
+import ICE
 import Posix
 import RTP
 import Time
@@ -265,6 +266,14 @@ final class PeerTransport {
         let (bytes, starts, ends) = (batch.bytes, batch.starts, batch.ends)
         return way.agent.withDirectPath {
             UDPSocket.send(bytes, starts: starts, ends: ends, by: $0, to: $1, size: $2)
-        } ?? way.agent.send(batch)
+        } ?? sendOneByOne(batch)
+    }
+
+    /// Until the system takes none for now.
+    private func sendOneByOne(_ batch: borrowing DatagramBatch) -> Int {
+        for index in 0..<batch.count {
+            guard batch[index].withUnsafeBytes({ way.agent.send($0) }) else { return index }
+        }
+        return batch.count
     }
 }

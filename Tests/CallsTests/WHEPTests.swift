@@ -1,5 +1,6 @@
 import Calls
 import Glibc
+import ICE
 import Media
 import Peers
 import Posix

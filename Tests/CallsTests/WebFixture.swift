@@ -1,5 +1,6 @@
 import Calls
 import HTTP
+import ICE
 import Media
 import Peers
 import Posix
@@ -7,7 +8,6 @@ import RTP
 import Synchronization
 import TestSupport
 import Time
-import WebRTC
 
 /// A web server with a call behind it, on ports of the loopback that the system chooses.
 final class WebFixture: Sendable {

@@ -1,5 +1,5 @@
+import ICE
 import Time
-import WebRTC
 
 /// What servers of STUN and TURN send: what is read must be written the same.
 @_cdecl("LLVMFuzzerTestOneInput")

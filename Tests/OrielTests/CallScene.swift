@@ -1,8 +1,8 @@
 import HTTP
+import ICE
 import Media
 import Posix
 import Sender
-import WebRTC
 
 @testable import oriel
 

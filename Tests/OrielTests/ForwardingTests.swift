@@ -1,9 +1,9 @@
 import ArgumentParser
 import Glibc
+import ICE
 import Posix
 import TestSupport
 import Testing
-import WebRTC
 
 @testable import oriel
 

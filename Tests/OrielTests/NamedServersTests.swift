@@ -1,10 +1,10 @@
 import Calls
 import HTTP
+import ICE
 import Peers
 import Synchronization
 import TestSupport
 import Testing
-import WebRTC
 
 @testable import oriel
 

@@ -1,6 +1,6 @@
 import Calls
+import ICE
 import Testing
-import WebRTC
 
 @testable import oriel
 

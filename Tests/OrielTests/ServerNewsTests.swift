@@ -1,8 +1,8 @@
+import ICE
 import Peers
 import Sender
 import Testing
 import Time
-import WebRTC
 
 @testable import oriel
 

@@ -1,3 +1,4 @@
+import ICE
 import Media
 import Peers
 import Posix

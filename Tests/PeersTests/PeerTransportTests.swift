@@ -1,4 +1,5 @@
 import Glibc
+import ICE
 import Posix
 import RTP
 import TestSupport

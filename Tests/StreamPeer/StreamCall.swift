@@ -1,3 +1,4 @@
+import ICE
 import Media
 import Pixels
 import Posix
@@ -150,4 +151,14 @@ final class StreamCall {
 
 private final class Flag: Sendable {
     let value = Atomic(false)
+}
+
+extension ICEAgent {
+    /// Sends datagrams one by one. Returns how many it took, until the system takes none for now.
+    fileprivate func send(_ batch: borrowing DatagramBatch) -> Int {
+        for index in 0..<batch.count {
+            guard batch[index].withUnsafeBytes({ send($0) }) else { return index }
+        }
+        return batch.count
+    }
 }

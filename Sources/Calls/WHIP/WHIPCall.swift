@@ -1,4 +1,5 @@
 package import HTTP
+package import ICE
 package import Media
 import NIOHTTP1
 package import Peers
@@ -6,7 +7,6 @@ import Posix
 import RTP
 import Synchronization
 import Time
-package import WebRTC
 
 /// Sends the screen to a media server by WHIP.
 ///

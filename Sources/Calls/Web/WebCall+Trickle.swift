@@ -1,3 +1,4 @@
+import ICE
 import Peers
 import Synchronization
 import Time

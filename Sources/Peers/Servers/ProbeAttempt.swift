@@ -1,7 +1,7 @@
 import Glibc
+import ICE
 import Posix
 import Time
-import WebRTC
 
 /// One probe of a server, with its socket.
 final class ProbeAttempt {

@@ -1,8 +1,8 @@
 import Glibc
+package import ICE
 package import Posix
 import Synchronization
 import Time
-package import WebRTC
 
 /// Probes the STUN and TURN servers that calls use, on a thread of its own. Close it: until then its thread keeps it alive.
 package final class ServerProber: Sendable {

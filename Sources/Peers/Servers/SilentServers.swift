@@ -1,4 +1,4 @@
-import WebRTC
+import ICE
 
 /// The STUN and TURN servers that are known to be silent: no agent waits for them. On the network thread.
 final class SilentServers {

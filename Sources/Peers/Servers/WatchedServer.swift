@@ -1,5 +1,5 @@
+package import ICE
 package import Time
-package import WebRTC
 
 /// A STUN or TURN server of the user's, or of a media server's.
 package struct WatchedServer: Sendable {

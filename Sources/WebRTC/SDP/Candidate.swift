@@ -7,9 +7,9 @@ package struct Candidate: Equatable, Sendable {
     /// At most 32 characters.
     package var foundation: String
     /// 1 for RTP, with which RTCP shares its transport here.
-    package var component = 1
+    package var component: Int
     /// `udp` or `tcp`, in lower case.
-    package var transport = "udp"
+    package var transport: String
     package var priority: UInt32
     /// An address in numbers, or a name, such as one that ends in `.local` (draft-ietf-mmusic-mdns-ice-candidates-03).
     package var address: String
@@ -21,6 +21,31 @@ package struct Candidate: Equatable, Sendable {
     package struct Related: Equatable, Sendable {
         package var address: String
         package var port: UInt16
+
+        package init(address: String, port: UInt16) {
+            self.address = address
+            self.port = port
+        }
+    }
+
+    package init(
+        foundation: String,
+        component: Int = 1,
+        transport: String = "udp",
+        priority: UInt32,
+        address: String,
+        port: UInt16,
+        kind: Kind,
+        related: Related? = nil
+    ) {
+        self.foundation = foundation
+        self.component = component
+        self.transport = transport
+        self.priority = priority
+        self.address = address
+        self.port = port
+        self.kind = kind
+        self.related = related
     }
 }
 

@@ -22,7 +22,7 @@ package struct ICECredentials: Equatable, Sendable {
 
     /// New ones of letters and digits alone: some servers take "+" and "/" for operators of a pattern. The fragment has 47 random bits
     /// and the password 142, of which RFC 8445 §5.3 asks for 24 and 128.
-    init(using random: inout some RandomNumberGenerator) {
+    package init(using random: inout some RandomNumberGenerator) {
         fragment = Self.text(8, using: &random)
         password = Self.text(24, using: &random)
     }

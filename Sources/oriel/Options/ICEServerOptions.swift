@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import WebRTC
+import ICE
 
 /// The STUN and TURN servers by which the two sides of a call find each other.
 struct ICEServerOptions: ParsableArguments {

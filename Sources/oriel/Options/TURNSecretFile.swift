@@ -1,7 +1,7 @@
+import ICE
 import Posix
 import Synchronization
 import Time
-import WebRTC
 
 /// The file of the TURN servers' secret, which is read again each minute. A thread of its own does so, as no call waits for a file.
 final class TURNSecretFile: Sendable {

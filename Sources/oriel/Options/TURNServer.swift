@@ -1,6 +1,6 @@
 import ArgumentParser
 import HTTP
-import WebRTC
+import ICE
 
 /// `HOST` or `HOST:PORT`, with or without `stun:`.
 struct STUNServer {

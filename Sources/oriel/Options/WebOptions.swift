@@ -2,8 +2,8 @@ import ArgumentParser
 import Calls
 import Glibc
 import HTTP
+import ICE
 import Posix
-import WebRTC
 
 /// How a broadcast is served to browsers.
 struct WebOptions: ParsableArguments {

@@ -1,11 +1,11 @@
 import HTTP
+import ICE
 import Media
 import Peers
 import Posix
 import Sender
 import Synchronization
 import Time
-import WebRTC
 
 /// The parts that all calls over WebRTC of a sender share: the peers, and the client for requests to servers. Each begins with the first call
 /// that needs it. Close it once.

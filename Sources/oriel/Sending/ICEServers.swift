@@ -1,8 +1,8 @@
 import HTTP
+import ICE
 import Peers
 import Posix
 import Synchronization
-import WebRTC
 
 /// The STUN and TURN servers, as this machine uses them.
 struct ICEServers {

@@ -1,9 +1,9 @@
 import Calls
 import HTTP
+import ICE
 import Peers
 import Posix
 import Synchronization
-import WebRTC
 
 /// The STUN and TURN servers that media servers name: looks up their addresses, leads to those that are reached by TLS, and probes each
 /// once when it is named. Its login is for one session, and may have ended later.

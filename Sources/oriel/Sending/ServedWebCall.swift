@@ -1,11 +1,11 @@
 import Calls
 import FrameBridge
 import HTTP
+import ICE
 import Media
 import Peers
 import Posix
 import Talk
-import WebRTC
 
 /// The parts of a web call that must be made before the process gives up files.
 struct WebCallPreparation {

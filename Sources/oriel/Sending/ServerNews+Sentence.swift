@@ -1,9 +1,9 @@
 import Calls
+import ICE
 import Peers
 import Posix
 import Sender
 import Time
-import WebRTC
 
 extension ServerNews {
     /// The sentence for people: the state of the server, with advice.

@@ -1,5 +1,6 @@
 import Glibc
 import HTTP
+import ICE
 import Media
 import Peers
 import Posix

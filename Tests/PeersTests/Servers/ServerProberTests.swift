@@ -1,8 +1,8 @@
+import ICE
 import Posix
 import Synchronization
 import TestSupport
 import Testing
-import WebRTC
 
 @testable import Peers
 

@@ -1,5 +1,5 @@
+import ICE
 import Testing
-import WebRTC
 
 /// The test vectors of RFC 5769, and what is written for others.
 @Suite struct STUNMessageTests {

@@ -1,5 +1,5 @@
 internal import CNice
-package import RTP
+package import WebRTC
 
 /// One transport of a full ICE agent (RFC 8445) with trickle (RFC 8838) and checks that go on as long as
 /// the path is used, by libnice.
@@ -236,14 +236,6 @@ package final class ICEAgent {
     /// the path does not take is lost as others are on the way.
     package func send(_ datagram: UnsafeRawBufferPointer) -> Bool {
         oriel_ice_agent_send(agent, stream, Self.component, datagram.baseAddress!, gsize(datagram.count)) != 0
-    }
-
-    /// Sends datagrams on the path in use, one by one. Returns how many it took, until the system takes none for now.
-    package func send(_ batch: borrowing DatagramBatch) -> Int {
-        for index in 0..<batch.count {
-            guard batch[index].withUnsafeBytes({ send($0) }) else { return index }
-        }
-        return batch.count
     }
 
     /// The socket and the peer's address (`sockaddr`, in so many bytes) of the path in use, by which datagrams may be sent

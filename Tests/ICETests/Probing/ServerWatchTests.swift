@@ -1,7 +1,7 @@
+import ICE
 import TestSupport
 import Testing
 import Time
-import WebRTC
 
 @Suite struct ServerWatchTests {
     private static let start = Instant.seconds(100)

@@ -1,7 +1,8 @@
 import Posix
 import Testing
+import WebRTC
 
-@testable import WebRTC
+@testable import ICE
 
 @Suite struct ICEAgentTests {
     @Test(arguments: [

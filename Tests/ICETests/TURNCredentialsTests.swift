@@ -1,6 +1,6 @@
 import Testing
 
-@testable import WebRTC
+@testable import ICE
 
 @Suite struct TURNCredentialsTests {
     /// `printf 1433895918:oriel | openssl dgst -sha1 -hmac SECRET -binary | base64`.

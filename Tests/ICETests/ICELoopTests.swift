@@ -1,7 +1,7 @@
 import Posix
 import Testing
 
-@testable import WebRTC
+@testable import ICE
 
 @Suite struct ICELoopTests {
     /// Each that stays costs memory for ever, and half a second at the end.

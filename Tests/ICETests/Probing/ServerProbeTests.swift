@@ -1,7 +1,7 @@
+import ICE
 import TestSupport
 import Testing
 import Time
-import WebRTC
 
 @Suite struct ServerProbeTests {
     /// A probe in virtual time, and the server's side of it.
