@@ -38,7 +38,7 @@ final class Connections: Sendable {
     private let idleLimit: Int
     private let counts = Mutex(Counts())
 
-    init(_ limits: HTTPServer.Limits, proxies: Proxies) {
+    init(_ limits: HTTPLimits, proxies: Proxies) {
         limit = limits.connections
         limitOfOneNetwork = min(limits.connectionsOfOneNetwork, max(limits.connections / 2, 1))
         idleLimit = max(limits.idleConnectionsOfOneNetwork, 1)

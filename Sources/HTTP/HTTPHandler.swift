@@ -28,10 +28,10 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case ended
     }
 
-    private let respond: HTTPServer.Responder
+    private let respond: HTTPResponder
     private let connections: Connections
     private let place: Connections.Place
-    private let limits: HTTPServer.Limits
+    private let limits: HTTPLimits
     private let memory: ClientMemory
     let intake: Intake
     private var state = State.idle
@@ -47,10 +47,10 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var isHeld = false
 
     init(
-        _ respond: @escaping HTTPServer.Responder,
+        _ respond: @escaping HTTPResponder,
         _ connections: Connections,
         _ place: Connections.Place,
-        _ limits: HTTPServer.Limits,
+        _ limits: HTTPLimits,
         _ memory: ClientMemory,
         _ intake: Intake
     ) {

@@ -98,7 +98,7 @@ package struct HTTPResponse: Sendable {
     package var headers: HTTPHeaders
     package var body: Body
     /// Whether others keep the same bytes, as those of a file of the program, so that a client that does not read them takes no memory
-    /// for them. Bodies of which each client gets its own are limited by `HTTPServer.Limits.unread`.
+    /// for them. Bodies of which each client gets its own are limited by `HTTPLimits.unread`.
     package var isBodyShared = false
     /// Whether the bytes may still be seen, asked before each piece of them leaves; nil if they always may.
     package var isInSight: (@Sendable () -> Bool)?
@@ -120,3 +120,8 @@ package struct HTTPResponse: Sendable {
         return HTTPResponse(status, headers, body: Array("\(sentence)\n".utf8))
     }
 }
+
+/// Answers a request. It is called on the server's thread, must not block that, and calls the completion once, on any
+/// thread, before the server is closed.
+package typealias HTTPResponder =
+    @Sendable (HTTPRequest, _ completion: @escaping @Sendable (HTTPResponse) -> Void) -> Void

@@ -4,74 +4,12 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// Why a server does not serve.
-package enum HTTPServerError: Error, CustomStringConvertible {
-    case cannotListen(ListenAddress, reason: String)
-    case certificate(file: String, reason: String)
-
-    package var description: String {
-        switch self {
-        case .cannotListen(let address, let reason):
-            "cannot listen on \(address) (\(reason))"
-        case .certificate(let file, let reason):
-            "cannot use \(file) for TLS (\(reason)): give PEM files of a certificate and its key"
-        }
-    }
-}
-
 /// Serves HTTP, or HTTPS, on a thread of its own.
 ///
 /// Responses leave by that thread. So a server is made before its responders and closed after them; its listeners are closed
 /// before the responders.
 package final class HTTPServer: Sendable {
-    /// Answers a request. It is called on the server's thread, must not block that, and calls the completion once, on any
-    /// thread, before the server is closed.
-    package typealias Responder =
-        @Sendable (HTTPRequest, _ completion: @escaping @Sendable (HTTPResponse) -> Void) -> Void
-
-    /// Takes a request for a WebSocket and returns its owner. For nil, the request is answered as any other. It is called on the server's
-    /// thread, and must not block that.
-    package typealias SocketTaker = @Sendable (HTTPRequest) -> WebSocketOwner?
-
-    /// The limits of what clients may use.
-    package struct Limits: Sendable {
-        /// Connections at once. More are turned away before they cost anything.
-        package var connections: Int
-        /// Connections of one IPv4 address, or one network of IPv6, or requests under way that it sends by proxies. It never gets more
-        /// than half of all connections.
-        package var connectionsOfOneNetwork: Int
-        /// Connections of one network, besides those of proxies, that have no request under way, at least 1: they have sent none yet,
-        /// or not all of one, or have their response. For one more, the one that has been so for longest is closed, as a client must
-        /// expect (RFC 9112 §9.5).
-        package var idleConnectionsOfOneNetwork: Int
-        /// Bytes of a request's body.
-        package var bodySize: Int
-        /// How long a client may take for a request, be silent between two, and take nothing of a response.
-        package var requestTimeout: Duration
-        /// Bytes that wait until clients read them, and of messages of WebSockets and requests that have not come whole, of
-        /// all clients together. Beyond that the slowest lose their connections.
-        package var unread: Int
-        /// The same of the clients of one network; nil for no other limit than that of all.
-        package var unreadOfOneNetwork: Int?
-
-        package init(
-            connections: Int = 512,
-            connectionsOfOneNetwork: Int = 64,
-            idleConnectionsOfOneNetwork: Int = 512,
-            bodySize: Int = 64 * 1024,
-            requestTimeout: Duration = .seconds(15),
-            unread: Int = 4 << 20,
-            unreadOfOneNetwork: Int? = nil
-        ) {
-            self.connections = connections
-            self.connectionsOfOneNetwork = connectionsOfOneNetwork
-            self.idleConnectionsOfOneNetwork = idleConnectionsOfOneNetwork
-            self.bodySize = bodySize
-            self.requestTimeout = requestTimeout
-            self.unread = unread
-            self.unreadOfOneNetwork = unreadOfOneNetwork
-        }
-    }
+    package typealias Limits = HTTPLimits
 
     /// A socket that takes connections. Close it: until then it takes them.
     package struct Listener: Sendable {
@@ -112,8 +50,8 @@ package final class HTTPServer: Sendable {
     package func listen(
         on address: ListenAddress,
         tls: (@Sendable () -> TLSIdentity)? = nil,
-        takeSocket: SocketTaker? = nil,
-        respond: @escaping Responder
+        takeSocket: WebSocketTaker? = nil,
+        respond: @escaping HTTPResponder
     ) throws(HTTPServerError) -> Listener {
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 256)

@@ -41,6 +41,10 @@ package struct WebSocketOwner: Sendable {
     }
 }
 
+/// Takes a request for a WebSocket and returns its owner. For nil, the request is answered as any other. It is called on the server's
+/// thread, and must not block that.
+package typealias WebSocketTaker = @Sendable (HTTPRequest) -> WebSocketOwner?
+
 /// The frames of one WebSocket: puts messages together, answers pings, and closes as RFC 6455 §5.5.1 and §7 say.
 final class WebSocketHandler: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame

@@ -5,9 +5,9 @@ import NIOWebSocket
 /// The way of a server's connection from HTTP to a WebSocket (RFC 6455 §4.2). A request that is not taken goes to the
 /// connection's `HTTPHandler`, as any other.
 func socketUpgrade(
-    _ takeSocket: @escaping HTTPServer.SocketTaker,
+    _ takeSocket: @escaping WebSocketTaker,
     _ connections: Connections,
-    _ limits: HTTPServer.Limits,
+    _ limits: HTTPLimits,
     _ memory: ClientMemory,
     on loop: any EventLoop
 ) -> NIOHTTPServerUpgradeConfiguration {
