@@ -14,7 +14,7 @@ struct Pause: ParsableCommand {
     var freeze = false
 
     func run() throws {
-        try Control.ask(broadcast, for: freeze ? .freeze : .pause)
+        try CaptureControl.ask(broadcast, for: freeze ? .freeze : .pause)
     }
 }
 
@@ -24,7 +24,7 @@ struct Resume: ParsableCommand {
     @OptionGroup var broadcast: BroadcastOptions
 
     func run() throws {
-        try Control.ask(broadcast, for: .resume)
+        try CaptureControl.ask(broadcast, for: .resume)
     }
 }
 
@@ -36,12 +36,12 @@ struct Stop: ParsableCommand {
     @OptionGroup var broadcast: BroadcastOptions
 
     func run() throws {
-        try Control.ask(broadcast, for: .stop)
+        try CaptureControl.ask(broadcast, for: .stop)
     }
 }
 
 /// Asks the capture process for something and waits until it was done.
-enum Control {
+enum CaptureControl {
     private static let patience = Duration.seconds(5)
 
     static func ask(_ broadcast: BroadcastOptions, for request: BridgeRequest) throws {

@@ -12,5 +12,5 @@ struct Source: ParsableCommand {
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup var choice: SourceChoice
 
-    func run() throws { try Control.ask(broadcast, for: .show(choice.source().words)) }
+    func run() throws { try CaptureControl.ask(broadcast, for: .show(choice.source().words)) }
 }
