@@ -37,8 +37,8 @@ let package = Package(
         .executableTarget(
             name: "oriel",
             dependencies: [
-                "Capture", "Sender", "Calls", "CLimits", "CPNG", "FrameBridge", "HTTP", "ICE", "Media", "Peers",
-                "Pixels", "Posix", "Rendering", "RTP", "Sound", "Talk", "Time", "VideoDecoding", "VideoEncoding",
+                "Calls", "Capture", "CLimits", "CPNG", "FrameBridge", "HTTP", "ICE", "JSON", "Media", "Peers", "Pixels",
+                "Posix", "Rendering", "RTP", "Sender", "Sound", "Talk", "Time", "VideoDecoding", "VideoEncoding",
                 "WebRTC", "X11Capture",
                 argumentParser,
             ],
@@ -51,7 +51,9 @@ let package = Package(
         ),
         .target(
             name: "Sender",
-            dependencies: ["FrameBridge", "Media", "Pixels", "Posix", "SoundCoding", "Time", "VideoEncoding"],
+            dependencies: [
+                "FrameBridge", "JSON", "Media", "Pixels", "Posix", "SoundCoding", "Time", "VideoEncoding",
+            ],
             swiftSettings: safe
         ),
         .target(
@@ -67,7 +69,7 @@ let package = Package(
         .target(
             name: "Calls",
             dependencies: [
-                "HTTP", "ICE", "Media", "Peers", "Posix", "RTP", "SocketIO", "Time", "WebRTC",
+                "HTTP", "ICE", "JSON", "Media", "Peers", "Posix", "RTP", "SocketIO", "Time", "WebRTC",
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -77,12 +79,13 @@ let package = Package(
         .target(
             name: "SocketIO",
             dependencies: [
-                "Time",
+                "JSON", "Time",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
             ],
             swiftSettings: safe
         ),
+        .target(name: "JSON", swiftSettings: safe),
         .target(
             name: "Peers",
             dependencies: ["ICE", "Media", "Posix", "RTP", "Time", "WebRTC"],
@@ -186,7 +189,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "socket-peer",
-            dependencies: ["Calls", "HTTP", "SocketIO", "Time", .product(name: "NIOHTTP1", package: "swift-nio")],
+            dependencies: [
+                "Calls", "HTTP", "JSON", "SocketIO", "Time", .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
             path: "Tests/SocketPeer",
             swiftSettings: swift
         ),
@@ -198,7 +203,7 @@ let package = Package(
         ),
         .target(
             name: "TestSupport",
-            dependencies: ["CPNG", "Posix", "RTP", "SocketIO", "Time"],
+            dependencies: ["CPNG", "JSON", "Posix", "RTP", "SocketIO", "Time"],
             path: "Tests/TestSupport",
             swiftSettings: swift
         ),
@@ -293,11 +298,17 @@ let package = Package(
         .testTarget(
             name: "CallsTests",
             dependencies: [
-                "Calls", "HTTP", "ICE", "Media", "Peers", "Posix", "RTP", "SocketIO", "TestSupport", "Time", "WebRTC",
+                "Calls", "HTTP", "ICE", "JSON", "Media", "Peers", "Posix", "RTP", "SocketIO", "TestSupport", "Time",
+                "WebRTC",
             ],
             swiftSettings: swift
         ),
-        .testTarget(name: "SocketIOTests", dependencies: ["SocketIO", "TestSupport", "Time"], swiftSettings: swift),
+        .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: swift),
+        .testTarget(
+            name: "SocketIOTests",
+            dependencies: ["JSON", "SocketIO", "TestSupport", "Time"],
+            swiftSettings: swift
+        ),
         .testTarget(
             name: "PeersTests",
             dependencies: ["ICE", "Media", "Peers", "Posix", "RTP", "TestSupport", "Time", "WebRTC"],
@@ -314,7 +325,7 @@ let package = Package(
         .testTarget(
             name: "OrielTests",
             dependencies: [
-                "Calls", "FrameBridge", "HTTP", "ICE", "Media", "oriel", "Peers", "Posix", "Sender", "Talk",
+                "Calls", "FrameBridge", "HTTP", "ICE", "JSON", "Media", "oriel", "Peers", "Posix", "Sender", "Talk",
                 "TestSupport", "Time", "WebRTC",
                 argumentParser,
             ],

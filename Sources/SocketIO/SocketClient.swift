@@ -1,3 +1,4 @@
+package import JSON
 package import Time
 
 /// A client of Socket.IO in one namespace. It connects, and again whenever the connection is lost. Sans-IO: after each call, do

@@ -1,3 +1,5 @@
+package import JSON
+
 /// A packet of Socket.IO, revision 5 (socketio/socket.io-protocol).
 package struct SocketPacket: Sendable, Equatable {
     package enum Kind: UInt8, Sendable {

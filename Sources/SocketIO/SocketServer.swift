@@ -1,3 +1,4 @@
+package import JSON
 package import Time
 
 /// A server of Socket.IO on top of one of Engine.IO. Sans-IO: after each call, do what `takeOutputs` says, and call `tick` when
@@ -204,7 +205,10 @@ package struct SocketServer: Sendable {
         sessions[sid]?.clients[packet.namespace] = id
         sessions[sid]?.hasConnected = true
         engine.expire(sid, at: nil)
-        write(SocketPacket(.connect, in: packet.namespace, data: JSONText(#"{"sid":"\#(id)"}"#.utf8)), to: sid)
+        write(
+            SocketPacket(.connect, in: packet.namespace, data: JSONText(object: [("sid", JSONText(string: id))])),
+            to: sid
+        )
         outputs.append(.connected(client: id, namespace: packet.namespace, packet.data))
         return nil
     }

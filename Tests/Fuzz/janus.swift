@@ -1,6 +1,6 @@
 import Calls
+import JSON
 import Media
-import SocketIO
 import Time
 
 /// What a server says by Janus's API, to a session that does what it asks for. Messages are parted by a zero byte; T in them stands

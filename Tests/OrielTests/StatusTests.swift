@@ -1,4 +1,5 @@
 import FoundationEssentials
+import JSON
 import Media
 import TestSupport
 import Testing
@@ -29,7 +30,7 @@ import Time
         let told = Dictionary(uniqueKeysWithValues: zip(ViewerEntry.head, row))
         #expect(["pictures", "codec", "rendition"].map { told[$0] } == cells)
         struct Line: Decodable { let pictures: String, codec: String, rendition: Int?, sender: Int }
-        let line = try JSONDecoder().decode(Line.self, from: Data(json(viewer(pictures)).utf8))
+        let line = try JSONDecoder().decode(Line.self, from: Data(viewer(pictures).printableJSONLine().utf8))
         #expect(line.pictures == cells[0] && line.codec == (cells[1] == "-" ? "" : cells[1]) && line.sender == 7)
         #expect(line.rendition == Int(cells[2]))
     }
@@ -39,7 +40,7 @@ import Time
         struct Line: Decodable { let talk: String, voice: [String: Double]? }
         func told(_ entry: ViewerEntry) throws -> (cell: String?, line: Line) {
             let cells = Dictionary(uniqueKeysWithValues: zip(ViewerEntry.head, entry.row))
-            return (cells["talk"], try JSONDecoder().decode(Line.self, from: Data(json(entry).utf8)))
+            return (cells["talk"], try JSONDecoder().decode(Line.self, from: Data(entry.printableJSONLine().utf8)))
         }
         var entry = viewer(.sent)
         let off = try told(entry)
@@ -76,7 +77,7 @@ import Time
         (listener.soundBps, listener.soundLossRatio) = (95_500, 0.25)
         let entry = ViewerEntry(sender: 7, viewer: listener)
         #expect(Dictionary(uniqueKeysWithValues: zip(ViewerEntry.head, entry.row))["sound"] == "95 kb/s")
-        #expect(try json(entry).contains(#""sound_bps":95500,"sound_loss_ratio":0.25"#))
+        #expect(try entry.printableJSONLine().contains(#""sound_bps":95500,"sound_loss_ratio":0.25"#))
     }
 
     /// In each second, by what was sent in it.

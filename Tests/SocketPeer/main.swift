@@ -1,6 +1,7 @@
 import Calls
 import Glibc
 import HTTP
+import JSON
 import NIOHTTP1
 import SocketIO
 import Synchronization

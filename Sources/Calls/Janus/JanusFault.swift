@@ -1,4 +1,4 @@
-import SocketIO
+import JSON
 
 /// Why Janus or its VideoRoom does not do what was asked (apierror.h and janus_videoroom.c of Janus 1.1).
 struct JanusFault: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import SocketIO
+import JSON
 import WebRTC
 
 /// What Janus says by its API: the answer to a request, or what has happened.

@@ -1,4 +1,4 @@
-import SocketIO
+import JSON
 
 /// What this side says to Janus. Each request is one JSON object.
 enum JanusRequest {

@@ -1,5 +1,5 @@
+import JSON
 import Media
-import SocketIO
 import Time
 
 /// From one state to the next.

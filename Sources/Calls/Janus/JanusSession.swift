@@ -1,5 +1,4 @@
 package import Media
-import SocketIO
 package import Time
 
 /// Publishes into a VideoRoom of Janus by its API over a WebSocket: makes a session and a handle in it, joins the room with this

@@ -1,4 +1,5 @@
 package import HTTP
+import JSON
 package import Media
 package import Peers
 import Posix

@@ -1,3 +1,4 @@
+package import JSON
 package import SocketIO
 
 /// What a client and the server of one-to-one rooms tell each other, each as an event of Socket.IO.

@@ -1,5 +1,5 @@
+package import JSON
 import Peers
-package import SocketIO
 package import WebRTC
 
 /// What the members of a room tell each other: an offer, an answer, or one candidate of ICE; and what only two of Oriel do.

@@ -1,3 +1,4 @@
+package import JSON
 package import SocketIO
 
 /// The rooms of a server: who is in which, and who is told what. Sans-IO.

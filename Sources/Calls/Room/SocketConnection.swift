@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 import NIOHTTP1
 import Posix
 import SocketIO

@@ -1,5 +1,5 @@
 package import HTTP
-import SocketIO
+import JSON
 
 extension WebClient.Response {
     /// The same, without the token of its request in what it says of an error.

@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 import Media
 import NIOHTTP1
 import Peers
@@ -202,8 +203,9 @@ struct WHEPEndpoint: Sendable {
             switch outcome {
             case .state(let state):
                 let headers: HTTPHeaders = ["Content-Type": "application/json"]
-                let body = "{\"talk\":\"\(state.rawValue)\"}\n"
-                completion(HTTPResponse(state == .asked ? .accepted : .ok, headers, body: Array(body.utf8)))
+                let answer = JSONText(object: [("talk", JSONText(string: state.rawValue))])
+                let body = answer.bytes + [UInt8(ascii: "\n")]
+                completion(HTTPResponse(state == .asked ? .accepted : .ok, headers, body: Array(body)))
             case .off:
                 completion(.sentence(.forbidden, "no viewer is heard here", ["Oriel-Reason": "talk_off"]))
             case .cannotSpeak:

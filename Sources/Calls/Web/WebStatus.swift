@@ -1,5 +1,5 @@
-import FoundationEssentials
 import HTTP
+import JSON
 package import Media
 import Synchronization
 
@@ -61,11 +61,8 @@ package final class WebStatus: Sendable {
 
     /// The content, in one line.
     var json: String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let content = content.withLock { $0 }
-        // A text and numbers can always be encoded.
-        return String(decoding: try! encoder.encode(content), as: UTF8.self)
+        // A text and integers can always be encoded.
+        try! content.withLock { $0 }.jsonLine()
     }
 
     private func change(_ body: (inout Content) -> Void) {

@@ -1,5 +1,6 @@
 package import FrameBridge
 import Glibc
+import JSON
 package import Posix
 package import Time
 

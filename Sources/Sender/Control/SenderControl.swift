@@ -1,3 +1,4 @@
+import JSON
 package import Posix
 
 /// Replies to what commands ask of a running sender at its socket.

@@ -1,3 +1,4 @@
+import JSON
 package import Time
 
 /// All sessions of a server of Engine.IO, and the rules for requests that open or continue one. Sans-IO: after each call, do
@@ -43,7 +44,8 @@ package struct EngineServer: Sendable {
                 case .tooManySessions: "Too many sessions"
                 case .tooManyPackets: "Too many packets"
                 }
-            return Array(#"{"code":\#(rawValue),"message":"\#(message)"}"#.utf8)
+            let object = JSONText(object: [("code", JSONText(rawValue)), ("message", JSONText(string: message))])
+            return Array(object.bytes)
         }
     }
 

@@ -1,5 +1,6 @@
 import Calls
 import Glibc
+import JSON
 import Posix
 import Sender
 import Synchronization

@@ -1,7 +1,7 @@
 import Calls
 import Glibc
+import JSON
 import Posix
-import Sender
 import Time
 
 /// The viewers that need not ask at a sender with `--accept known`: a file of this user's, with one JSON object a line.
@@ -126,7 +126,7 @@ struct KnownVisitors {
         }
         var entries = try load()
         body(&entries)
-        let text = try entries.map { try json($0) + "\n" }.joined()
+        let text = try entries.map { try $0.printableJSONLine() + "\n" }.joined()
         try OutputFile.replace(path) { file in try file.write(text) }
     }
 

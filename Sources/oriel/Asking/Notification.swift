@@ -1,4 +1,5 @@
 import Glibc
+import JSON
 import Posix
 
 /// A notification of the desktop with two buttons, shown by notify-send (libnotify).

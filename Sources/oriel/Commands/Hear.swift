@@ -1,8 +1,8 @@
 import ArgumentParser
 import FrameBridge
 import Glibc
+import JSON
 import Posix
-import Sender
 import Sound
 
 struct Hear: ParsableCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FrameBridge
+import JSON
 import Posix
 import Time
 
@@ -36,7 +37,8 @@ struct Inspect: ParsableCommand {
                 soundProcess: try? SoundConnection(directory: directory).statusIfThere?.get()
             )
             let isRead =
-                json ? Console.emit(try oriel.json(report) + "\n") : Console.print(report.lines, redrawing: watch)
+                json
+                ? Console.emit(try report.printableJSONLine() + "\n") : Console.print(report.lines, redrawing: watch)
             guard watch, isRead else {
                 if let problem = inspection.problem { throw problem }
                 return

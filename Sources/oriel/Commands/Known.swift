@@ -1,5 +1,6 @@
 import ArgumentParser
 import FrameBridge
+import JSON
 import Sender
 
 struct Known: ParsableCommand {
@@ -15,7 +16,7 @@ struct Known: ParsableCommand {
     func run() throws {
         let entries = try KnownVisitors().load()
         if json {
-            Console.emit(try oriel.json(entries) + "\n")
+            Console.emit(try entries.printableJSONLine() + "\n")
         } else {
             Console.print(entries.map { "\($0.name.isEmpty ? "somebody" : $0.name), since \($0.since)" })
         }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSON
 import Pixels
 import X11Capture
 
@@ -17,7 +18,7 @@ struct List: ParsableCommand {
             monitors: try connection.listMonitors().map(Listing.Monitor.init),
             windows: try connection.listWindows().map(Listing.Window.init)
         )
-        if json { Console.emit(try oriel.json(listing) + "\n") } else { Console.print(listing.lines) }
+        if json { Console.emit(try listing.printableJSONLine() + "\n") } else { Console.print(listing.lines) }
     }
 }
 

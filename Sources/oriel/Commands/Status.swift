@@ -1,6 +1,7 @@
 import ArgumentParser
 import FrameBridge
 import Glibc
+import JSON
 import Media
 import Posix
 import Sender
@@ -26,7 +27,8 @@ struct Status: ParsableCommand {
         while true {
             let report = try StatusReport(broadcast)
             let isRead =
-                json ? Console.emit(try oriel.json(report) + "\n") : Console.print(report.lines, redrawing: watch)
+                json
+                ? Console.emit(try report.printableJSONLine() + "\n") : Console.print(report.lines, redrawing: watch)
             guard watch, isRead else {
                 if report.isLive { return }
                 throw ExitCode(Failure.Code.tryAgain.rawValue)

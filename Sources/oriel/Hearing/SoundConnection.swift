@@ -1,7 +1,7 @@
 import FrameBridge
 import Glibc
+import JSON
 import Posix
-import Sender
 import Sound
 import Time
 

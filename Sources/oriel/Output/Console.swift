@@ -1,4 +1,5 @@
 import Glibc
+import JSON
 import Posix
 
 /// Standard output and standard error. Nothing is buffered, so that a pipe gets each line when it is printed.

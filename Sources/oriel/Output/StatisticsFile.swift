@@ -1,4 +1,5 @@
 import Glibc
+import JSON
 import Posix
 import Time
 
@@ -30,7 +31,7 @@ final class StatisticsFile {
         var line = figures(max(milliseconds(now - last) / 1000, 0.001))
         line["time_s"] = milliseconds(now - start) / 1000
         last = now
-        guard let text = try? json(line.mapValues { Figure(value: $0) }) else { return }
+        guard let text = try? line.mapValues(Figure.init).printableJSONLine() else { return }
         try? file.write(text + "\n")
     }
 }

@@ -1,5 +1,6 @@
 import Calls
 import Glibc
+import JSON
 import Media
 import Posix
 import Sender
@@ -51,7 +52,7 @@ final class EventLog: Sendable {
             files: event.files,
             text: event.sentence
         )
-        if let line = try? json(line) { file.append(line) }
+        if let line = try? line.printableJSONLine() { file.append(line) }
     }
 
     /// Waits until all is written, unless that takes long.

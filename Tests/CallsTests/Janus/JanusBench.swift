@@ -1,5 +1,5 @@
+import JSON
 import Media
-import SocketIO
 import TestSupport
 import Time
 

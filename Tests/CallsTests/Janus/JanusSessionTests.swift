@@ -1,4 +1,4 @@
-import SocketIO
+import JSON
 import TestSupport
 import Testing
 import Time

@@ -1,6 +1,7 @@
 import Glibc
 import HTTP
 import ICE
+import JSON
 import Media
 import Peers
 import Posix

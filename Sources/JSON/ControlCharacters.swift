@@ -13,12 +13,12 @@ extension String {
     /// The text with each control character spelt out, such as `\u{1B}`.
     ///
     /// - Parameter kept: a control character that stays.
-    func spellingOutControls(except kept: Unicode.Scalar? = nil) -> String {
+    package func spellingOutControls(except kept: Unicode.Scalar? = nil) -> String {
         replacingControls { $0 == kept ? String($0) : "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
     }
 
     /// JSON of the same value, with its control characters as escapes (RFC 8259 §7). They stand in strings alone.
-    func escapingControlsOfJSON() -> String {
+    package func escapingControlsOfJSON() -> String {
         // No control character lies beyond the first 65536.
         replacingControls { "\\u" + String(0x1_0000 + $0.value, radix: 16).dropFirst() }
     }

@@ -1,8 +1,7 @@
 import FoundationEssentials
+import JSON
 import TestSupport
 import Testing
-
-@testable import SocketIO
 
 @Suite struct JSONTextTests {
     @Test(arguments: [

@@ -1,0 +1,28 @@
+import FoundationEssentials
+
+extension Encodable {
+    /// JSON without a line feed: keys in snake_case, in the order of their bytes; slashes stay as they are. A property's name has no acronym after
+    /// its first letter, as `plain_rtp` would not be read as `plainRTP` again.
+    ///
+    /// - Throws: `EncodingError`, for a number that is not finite.
+    package func jsonLine() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        return String(decoding: try encoder.encode(self), as: UTF8.self)
+    }
+
+    /// The same without control characters, which a terminal would obey.
+    package func printableJSONLine() throws -> String { try jsonLine().escapingControlsOfJSON() }
+}
+
+extension Decodable {
+    /// Reads what `jsonLine` writes.
+    ///
+    /// - Throws: `DecodingError`, for a text that is no JSON or holds another type.
+    package init(jsonLine line: String) throws {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        self = try decoder.decode(Self.self, from: Data(line.utf8))
+    }
+}
