@@ -16,11 +16,15 @@ struct CaptureEngine {
     /// own. Readers take a writer that is silent for two seconds for stalled.
     static let heartbeatInterval = Duration.milliseconds(550)
 
+    /// Between attempts to find the source again: a restarted X server is found within half a second, and an absent one costs two attempts
+    /// a second.
+    private static let attempts = Backoff(.milliseconds(50)...(.milliseconds(500)))
+
     private enum Source {
         /// A connection to the X server, and when to look at the source.
         case connected(CaptureSchedule)
         /// No connection, and when to try the next one.
-        case sought(Backoff)
+        case sought(until: Instant, Backoff)
         /// A window that was destroyed. Another one may have its identifier, so it is not sought.
         case gone
     }
@@ -76,7 +80,7 @@ struct CaptureEngine {
     init(_ start: Connection, isPaused: Bool, goesOn: Bool, at now: Instant) {
         hasPicture = goesOn
         phase = isPaused ? .paused(.due) : .starting
-        source = .sought(Backoff(now: now))
+        source = Self.attempt(after: Self.attempts, at: now)
         heartbeatAt = now
         watchedUntil = now + Self.unwatchedTime
         statisticsAt = now + .seconds(1)
@@ -89,6 +93,12 @@ struct CaptureEngine {
             if isForGood { giveUp() }
         }
         if isPaused { actions += [.tell(.stillPaused), .cover(.placard, isAsked: false)] }
+    }
+
+    private static func attempt(after backoff: Backoff, at now: Instant) -> Source {
+        var backoff = backoff
+        let wait = backoff.fail()
+        return .sought(until: now + wait, backoff)
     }
 
     /// Set when the broadcast is to end, once the actions before that are done.
@@ -107,7 +117,7 @@ struct CaptureEngine {
             look = if case .failing(let retryAt) = phase { max(schedule.deadline, retryAt) } else { schedule.deadline }
             hearsServer = !schedule.isWaiting
         case .connected, .gone: break
-        case .sought(let backoff): look = backoff.nextAttempt
+        case .sought(let until, _): look = until
         }
         return (earliest(look, callAgainAt).map { min($0, heartbeatAt) } ?? heartbeatAt, hearsServer)
     }
@@ -126,10 +136,7 @@ struct CaptureEngine {
             if let warning { actions.append(.tell(.problem(warning))) }
             actions.append(.drain(thenLook: true))
         case .connected(.failed(_, let isForGood)):
-            if case .sought(var backoff) = source {
-                backoff.noteFailure(at: now)
-                source = .sought(backoff)
-            }
+            if case .sought(_, let backoff) = source { source = Self.attempt(after: backoff, at: now) }
             if isForGood { giveUp() }
         case .told(let news, let mayLook): note(news, mayLook: mayLook, at: now)
         case .looked(let look, let start, let sight): note(sight, of: look, from: start)
@@ -138,7 +145,7 @@ struct CaptureEngine {
             lose(reason)
             actions.append(.drain(thenLook: false))
         case .serverLost(let reason):
-            source = .sought(Backoff(now: now))
+            source = Self.attempt(after: Self.attempts, at: now)
             lose(reason)
         case .published:
             replacesAll = false
@@ -203,7 +210,7 @@ struct CaptureEngine {
     private mutating func turnToScreen(at now: Instant) {
         switch source {
         case .connected: actions.append(.drain(thenLook: true))
-        case .sought(let backoff): if now >= backoff.nextAttempt { actions.append(.connect) }
+        case .sought(let until, _): if now >= until { actions.append(.connect) }
         case .gone: break
         }
     }

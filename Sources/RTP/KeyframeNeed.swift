@@ -36,11 +36,15 @@ struct KeyframeNeed: Sendable {
     /// Nil if none is needed.
     private var cause: Cause? = .viewer
     private var delivery = Delivery.none
-    private var interval = shortestInterval
+    private var intervals = Backoff(shortestInterval...longestInterval)
     /// When the next keyframe may be asked for; nil for at once.
     private var earliest: Instant?
 
-    init(isForMany: Bool = false) { self.isForMany = isForMany }
+    init(isForMany: Bool = false) {
+        self.isForMany = isForMany
+        // What it gets for its viewers counts as the first one for its link.
+        if isForMany { _ = intervals.fail() }
+    }
 
     /// The viewer cannot go on without a keyframe.
     mutating func arise() { cause = cause ?? .viewer }
@@ -83,8 +87,8 @@ struct KeyframeNeed: Sendable {
 
     private mutating func nextForOne(after now: Instant) -> Instant {
         let isContent = earliest.map { now - $0 >= Self.longestInterval } ?? true
-        interval = isContent ? Self.shortestInterval : min(interval * 2, Self.longestInterval)
-        return now + interval
+        if isContent { intervals.succeed() }
+        return now + intervals.fail()
     }
 
     private func nextForMany(after now: Instant) -> Instant {

@@ -38,8 +38,6 @@ package struct SocketClient: Sendable {
     private static let connectTimeout = Duration.seconds(20)
     /// Bytes of the attachments of a packet.
     private static let sizeLimit = 1_000_000
-    /// The time until the next attempt, doubled each time.
-    private static let (shortestPause, longestPause) = (Duration.milliseconds(200), Duration.seconds(1))
 
     private let namespace: String
     private let payload: JSONText?
@@ -47,7 +45,7 @@ package struct SocketClient: Sendable {
     private var state: State
     private var reader = SocketPacketReader()
     private let jitter: Double
-    private var pause = Self.shortestPause
+    private var backoff = Backoff(.milliseconds(200)...(.seconds(1)))
     private var outputs: [Output] = []
 
     /// Begins to connect.
@@ -201,7 +199,7 @@ package struct SocketClient: Sendable {
         switch (phase, packet.kind) {
         case (.connecting, .connect):
             setPhase(.connected)
-            pause = Self.shortestPause
+            backoff.succeed()
             outputs.append(.connected(id: packet.data?["sid"]?.string ?? ""))
         case (.connecting, .connectError):
             let words = packet.data?["message"]?.string ?? packet.data?.string ?? "no reason given"
@@ -226,8 +224,7 @@ package struct SocketClient: Sendable {
     }
 
     private mutating func retry(after reason: Reason, now: Instant) {
-        let until = now + pause * (1 - jitter / 2)
-        pause = min(pause * 2, Self.longestPause)
+        let until = now + backoff.fail() * (1 - jitter / 2)
         state = .waiting(until: until)
         outputs.append(.disconnected(reason, retryAt: until))
     }

@@ -140,16 +140,3 @@ import Time
         #expect(schedule.deadline == .seconds(4))
     }
 }
-
-@Suite struct BackoffTests {
-    @Test func attemptsGetRarerUpToTwoASecond() {
-        var backoff = Backoff(now: .seconds(0))
-        var waits: [Duration] = []
-        for _ in 0..<6 {
-            let at = backoff.nextAttempt
-            backoff.noteFailure(at: at)
-            waits.append(backoff.nextAttempt - at)
-        }
-        #expect(waits == [100, 200, 400, 500, 500, 500].map { .milliseconds($0) })
-    }
-}

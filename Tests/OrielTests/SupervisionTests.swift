@@ -221,7 +221,7 @@ import Time
             let isTold = virtual.end(.sound, by: .code(number == 1 ? 69 : 1), after: .seconds(1))
             #expect(isTold == (number <= Supervision.mostFailures) && virtual.supervision.outcome == nil)
             let (time, actions) = try #require(virtual.wait())
-            #expect(time <= Supervision.longestDelay && actions == [.start(.sound, isFirst: false)])
+            #expect(time <= Supervision.delays.upperBound && actions == [.start(.sound, isFirst: false)])
         }
         #expect(!virtual.end(.sound, by: .code(0), after: .seconds(1)), "it ends with the broadcast, which is told")
         #expect(try #require(virtual.wait()).1 == [.start(.sound, isFirst: false)])

@@ -112,6 +112,27 @@ import Time
         }
     }
 
+    @Test func eachRestIsTwiceAsLong() {
+        var preference = CodecPreference(interval: Self.interval)
+        var now = Instant.seconds(1000)
+        func isAV1() -> Bool {
+            preference.noteChange(0, at: now)
+            preference.noteLink(isThin: true, of: .vp8, at: now)
+            return preference.codec == .av1
+        }
+        for rest in [30, 60, 120, 240, 480, 960, 960] {
+            #expect(isAV1())
+            for _ in 0..<30 where preference.codec == .av1 {
+                now += Self.interval
+                preference.noteChange(1, at: now)
+            }
+            #expect(preference.codec == .vp8, "film")
+            now += .seconds(rest) - .nanoseconds(1)
+            #expect(!isAV1())
+            now += .nanoseconds(1)
+        }
+    }
+
     /// They wait for the link, and nothing waits for them.
     @Test(arguments: [(VideoCodec.av1, false), (.vp8, true)])
     func refinementsMayTakeLong(codec: VideoCodec, isCounted: Bool) {

@@ -143,6 +143,32 @@ import Time
         #expect(server.targets == [monitor])
     }
 
+    /// Sought again after longer and longer times: a sound server that is away, and a stream that is refused.
+    @Test func attemptsGetRarerUpToOneInFourSeconds() {
+        var away = VirtualServer(SoundWish(source: .monitor))
+        away.crash()
+        #expect(waits(of: &away) { $0 == .connect } == Self.waits)
+        var refusing = VirtualServer(SoundWish())
+        refusing.refuses = { $0 == self.microphone }
+        refusing.handle(.wished(SoundWish(source: .microphone)))
+        #expect(waits(of: &refusing) { if case .open = $0 { true } else { false } } == Self.waits)
+    }
+
+    private static let waits = [250, 500, 1000, 2000, 4000, 4000].map { Duration.milliseconds($0) }
+
+    /// The times between attempts in the next twelve seconds.
+    private func waits(of server: inout VirtualServer, isAttempt: (SoundSession.Action) -> Bool) -> [Duration] {
+        var (waits, last) = ([Duration](), server.now)
+        _ = server.take()
+        for _ in 0..<240 {
+            server.wait(.milliseconds(50))
+            guard server.take().contains(where: isAttempt) else { continue }
+            waits.append(server.now - last)
+            last = server.now
+        }
+        return waits
+    }
+
     @Test func withoutAServerThereIsSilence() {
         var server = VirtualServer(SoundWish())
         server.isThere = false

@@ -44,7 +44,7 @@ extension JanusSession {
         case let transaction? where transaction == publication.keepAlive?.transaction:
             if case .fault(let fault) = message.content { return failed(fault, now) }
             // It has been well for a while.
-            pause = Self.shortestPause
+            backoff.succeed()
             var publication = publication
             (publication.keepAliveAt, publication.keepAlive) = (now + Self.keepAliveInterval, nil)
             state = .published(publication)
@@ -60,7 +60,7 @@ extension JanusSession {
     package mutating func networkChanged() {
         switch state {
         case .waiting(_, let place):
-            pause = Self.shortestPause
+            backoff.succeed()
             open(claiming: place)
         case .opening(let place):
             // What has begun on the old way would only be given up seconds later.

@@ -65,7 +65,6 @@ package struct JanusSession: Sendable {
     /// The server lets a session lapse that asks for nothing for 60 s.
     static let keepAliveInterval = Duration.seconds(25)
     static let farewellTime = Duration.seconds(2)
-    static let (shortestPause, longestPause) = (Duration.milliseconds(500), Duration.seconds(8))
     /// How long secrets that were taken before may be refused, until somebody has renewed them.
     static let renewalTime = Duration.seconds(60)
 
@@ -79,7 +78,7 @@ package struct JanusSession: Sendable {
     /// Whether the server may know this side by addresses that are gone.
     var isMigrating = false
     var requests = 0
-    var pause = Self.shortestPause
+    var backoff = Backoff(.milliseconds(500)...(.seconds(8)), by: .quarter)
     /// Whether the room has ever taken this side in.
     var wasPublished = false
     /// Since when secrets are refused that were taken before.
@@ -189,7 +188,7 @@ package struct JanusSession: Sendable {
     }
 
     /// There are keys: what is sent arrives.
-    package mutating func connected() { pause = Self.shortestPause }
+    package mutating func connected() { backoff.succeed() }
 
     /// The peer has ended, or there will be none.
     ///
@@ -254,8 +253,7 @@ package struct JanusSession: Sendable {
 
     /// Connects again after a while, with the peer as it is: whoever was away for long is asked at longer intervals.
     mutating func wait(_ why: String, claiming place: Place?, _ now: Instant) {
-        state = .waiting(until: now + pause, claiming: place)
-        pause = min(pause * 5 / 4, Self.longestPause)
+        state = .waiting(until: now + backoff.fail(), claiming: place)
         outputs += [.closeSocket, .retrying(why: why)]
     }
 

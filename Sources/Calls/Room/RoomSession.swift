@@ -62,9 +62,6 @@ package struct RoomSession: Sendable {
     /// A server may hold the seat of a connection that was lost for as long as it waits for pings.
     private static let seatTimeout = Duration.seconds(45)
     static let retryInterval = Duration.seconds(1)
-    /// How long after the path to the other member was lost this side offers again, if that is still there. The member that was there first
-    /// offers earlier. Doubled with each attempt.
-    static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(30))
     /// How long this side waits with an offer after it could make no peer for one.
     private static let refusalPause = Duration.seconds(10)
     /// After so many attempts in a row with a final failure, only the other member begins again.
@@ -101,7 +98,9 @@ package struct RoomSession: Sendable {
     var seatHeldUntil: Instant?
     var retryAt: Instant?
     var offerAt: Instant?
-    var pause = Self.shortestPause
+    /// How long after the path to the other member was lost this side offers again, if that is still there. The member that came later waits
+    /// twice as long.
+    var backoff = Backoff(.seconds(1)...(.seconds(30)))
     var isEnding = false
     var outputs: [Output] = []
 
@@ -268,8 +267,8 @@ package struct RoomSession: Sendable {
         }
         if isFinal { other?.vainAttempts += 1 }
         guard let other, case .granted = other.admission, other.vainAttempts < Self.mostVainAttempts else { return }
-        offerAt = now + (wasFirst ? pause : pause * 2)
-        pause = min(pause * 2, Self.longestPause)
+        let wait = backoff.fail()
+        offerAt = now + (wasFirst ? wait : wait * 2)
     }
 
     /// No peer was made, as too many were made lately. One is offered a little later.
@@ -281,7 +280,7 @@ package struct RoomSession: Sendable {
 
     /// The peer is connected.
     package mutating func peerConnected() {
-        pause = Self.shortestPause
+        backoff.succeed()
         other?.connect()
     }
 

@@ -68,7 +68,7 @@ extension WHIPSession {
     /// This side's addresses or routes have changed: what did not work may work now.
     package mutating func networkChanged() {
         guard case .waiting(_, isAsked: false) = state else { return }
-        pause = Self.shortestPause
+        backoff.succeed()
         start()
     }
 

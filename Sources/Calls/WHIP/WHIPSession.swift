@@ -58,7 +58,7 @@ package struct WHIPSession: Sendable {
     }
 
     private static let mostRedirects = 5
-    static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(8))
+    private static let shortestPause = Duration.seconds(1)
     /// A machine that slept for less finds its sessions as it left them.
     static let longestNap = Duration.seconds(30)
     /// Servers may ask for more patience than people have.
@@ -69,7 +69,7 @@ package struct WHIPSession: Sendable {
     let endpoint: WebURL
     private let hasToken: Bool
     var state = State.idle
-    var pause = Self.shortestPause
+    var backoff = Backoff(shortestPause...(.seconds(8)))
     /// Whether the server has ever taken an offer.
     private var wasPublished = false
     /// Since when a token is refused that was taken before.
@@ -144,7 +144,7 @@ package struct WHIPSession: Sendable {
     }
 
     /// There are keys: what is sent arrives.
-    package mutating func connected() { pause = Self.shortestPause }
+    package mutating func connected() { backoff.succeed() }
 
     /// The peer has ended, or there will be none.
     ///
@@ -280,8 +280,8 @@ package struct WHIPSession: Sendable {
     }
 
     mutating func retry(_ why: String, after asked: Duration?, now: Instant) {
+        let pause = backoff.fail()
         let wait = max(asked ?? pause, Self.shortestPause)
-        pause = min(pause * 2, Self.longestPause)
         state = .waiting(until: now + wait, isAsked: asked != nil && wait > Self.shortestPause)
         outputs += [.closePeer, .retrying(why: why, after: wait)]
     }

@@ -39,9 +39,6 @@ struct CodecPreference {
     static let largestLoad = 0.6
     /// After this time without a coarse frame or much change, AV1 has nothing to gain.
     static let calmTime = Duration.seconds(20)
-    /// How long AV1 does not take over again after it had to give way; twice as long each time, up to `longestRest`.
-    static let shortestRest = Duration.seconds(30)
-    static let longestRest = Duration.seconds(960)
 
     private enum State {
         /// For how long frames were coarse lately.
@@ -54,7 +51,8 @@ struct CodecPreference {
     private var state = State.vp8(coarse: .zero)
     /// Until when AV1 does not take over again; nil before it has given way.
     private var restsUntil: Instant?
-    private var rest = Self.shortestRest
+    /// How long AV1 does not take over again after it had to give way.
+    private var rests = Backoff(.seconds(30)...(.seconds(960)))
     private var lastFrame: Instant?
     /// The change of about the last second, in whole pictures, as of `changedAt`.
     private var change = 0.0
@@ -130,8 +128,7 @@ struct CodecPreference {
     }
 
     private mutating func giveWay(at now: Instant) {
-        restsUntil = now + rest
-        rest = min(rest * 2, Self.longestRest)
+        restsUntil = now + rests.fail()
         begin(.vp8(coarse: .zero))
     }
 

@@ -19,15 +19,14 @@ package struct RenditionPolicy {
         case resting(until: Instant)
     }
 
-    /// How long a rendition rests after its first failure; twice as long after each further one.
-    static let shortestRest = Duration.seconds(1)
-    static let longestRest = Duration.seconds(32)
+    /// How long a rendition rests after its encoder has failed.
+    private static let rests = Backoff(.seconds(1)...(.seconds(32)))
     /// An encoder that has worked for so long is taken to be sound: its failures before are forgotten.
     static let soundTime = Duration.seconds(60)
 
     private let order: [Rendition.ID]
     private var states: [Rendition.ID: State] = [:]
-    private var rests: [Rendition.ID: Duration] = [:]
+    private var rests: [Rendition.ID: Backoff] = [:]
 
     /// - Parameter renditions: all that may be encoded.
     package init(_ renditions: [Rendition]) { order = renditions.map(\.id) }
@@ -65,10 +64,9 @@ package struct RenditionPolicy {
     /// The encoder of a rendition has failed. Returns for how long it rests.
     @discardableResult
     package mutating func noteFailure(of id: Rendition.ID, at now: Instant) -> Duration {
-        var rest = rests[id] ?? Self.shortestRest
-        if case .running(let since) = states[id], now >= since + Self.soundTime { rest = Self.shortestRest }
+        if case .running(let since) = states[id], now >= since + Self.soundTime { rests[id]?.succeed() }
+        let rest = rests[id, default: Self.rests].fail()
         states[id] = .resting(until: now + rest)
-        rests[id] = min(rest * 2, Self.longestRest)
         return rest
     }
 

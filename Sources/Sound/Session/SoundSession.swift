@@ -7,8 +7,8 @@ import Time
 struct SoundSession {
     /// How long the sound server may take to answer.
     static let patience = Duration.seconds(4)
-    static let shortestDelay = Duration.milliseconds(250)
     static let longestDelay = Duration.seconds(4)
+    private static let delays = Duration.milliseconds(250)...longestDelay
 
     private enum Server: Equatable {
         /// Nothing needs it.
@@ -28,7 +28,7 @@ struct SoundSession {
 
         var id: Int
         var state: State
-        var delay = shortestDelay
+        var backoff = Backoff(delays)
         /// How often in a row it could not be had.
         var failures = 0
     }
@@ -44,7 +44,7 @@ struct SoundSession {
     private var broadcast = BroadcastView()
     private var talk = (isPossible: false, isHeard: false)
     private var server = Server.unwanted
-    private var serverDelay = shortestDelay
+    private var serverBackoff = Backoff(delays)
     /// When the sound server last answered while there were streams.
     private var answeredAt: Instant?
     private var courses: [SoundTarget: Course] = [:]
@@ -145,7 +145,7 @@ struct SoundSession {
         }
         if troubles.removeValue(forKey: .server) != nil { actions.append(.tell(.serverBack)) }
         server = .known(view)
-        serverDelay = Self.shortestDelay
+        serverBackoff.succeed()
         answeredAt = now
     }
 
@@ -153,8 +153,7 @@ struct SoundSession {
         courses = [:]
         guard server != .unwanted else { return }
         actions.append(.disconnect)
-        server = .awaited(until: now + serverDelay)
-        serverDelay = min(serverDelay * 2, Self.longestDelay)
+        server = .awaited(until: now + serverBackoff.fail())
         tell(.serverLost(reason), of: .server)
     }
 
@@ -174,7 +173,7 @@ struct SoundSession {
     private mutating func open(_ id: Int, at now: Instant) {
         guard let target = target(id) else { return }
         courses[target]!.state = .open
-        courses[target]!.delay = Self.shortestDelay
+        courses[target]!.backoff.succeed()
         courses[target]!.failures = 0
         answeredAt = now
         troubles[.target(target)] = nil
@@ -189,8 +188,7 @@ struct SoundSession {
             tell(.refused(view?.name(of: target) ?? "the sound", reason: reason), of: .target(target))
         }
         actions.append(.close(id))
-        course.state = .failed(retryAt: now + course.delay)
-        course.delay = min(course.delay * 2, Self.longestDelay)
+        course.state = .failed(retryAt: now + course.backoff.fail())
         courses[target] = course
     }
 
@@ -203,7 +201,8 @@ struct SoundSession {
             case .asked, .known: actions.append(.disconnect)
             case .unwanted, .awaited: break
             }
-            (server, courses, troubles, serverDelay) = (.unwanted, [:], [:], Self.shortestDelay)
+            (server, courses, troubles) = (.unwanted, [:], [:])
+            serverBackoff.succeed()
             return
         }
         switch server {

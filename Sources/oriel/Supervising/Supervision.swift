@@ -29,8 +29,7 @@ struct Supervision {
         case givenUp(Process, ChildProcess.Exit)
     }
 
-    static let shortestDelay = Duration.milliseconds(250)
-    static let longestDelay = Duration.seconds(8)
+    static let delays = Duration.milliseconds(250)...Duration.seconds(8)
     /// A process that ran this long did its work: its delay and its failures are forgotten.
     static let trialTime = Duration.seconds(10)
     /// How often in a row a process may give up soon after its start: an obstacle, such as a port still in use, may pass.
@@ -51,7 +50,7 @@ struct Supervision {
         }
 
         var state: State
-        var delay = shortestDelay
+        var backoff = Backoff(delays)
         var hasRun = false
         /// Runs in a row that gave up soon.
         var failures = 0
@@ -140,8 +139,7 @@ struct Supervision {
             return false
         }
         self[process].hasRun = true
-        self[process].state = .waiting(until: now + self[process].delay)
-        self[process].delay = min(self[process].delay * 2, Self.longestDelay)
+        self[process].state = .waiting(until: now + self[process].backoff.fail())
         // The sound process ends well with the broadcast, which is told; of one that never does, enough was told.
         return process != .sound
             || exit != .code(0) && self[process].failures <= Self.mostFailures
@@ -154,7 +152,8 @@ struct Supervision {
         var course = self[process]
         defer { self[process] = course }
         if lived >= Self.trialTime {
-            (course.delay, course.failures, course.repeats, course.lastExit) = (Self.shortestDelay, 0, 0, nil)
+            course.backoff.succeed()
+            (course.failures, course.repeats, course.lastExit) = (0, 0, nil)
             return nil
         }
         course.repeats = exit == course.lastExit ? course.repeats + 1 : 1
