@@ -325,7 +325,8 @@ let package = Package(
         .testTarget(
             name: "OrielTests",
             dependencies: [
-                "Calls", "FrameBridge", "HTTP", "ICE", "JSON", "Media", "oriel", "Peers", "Posix", "Sender", "Talk",
+                "Calls", "FrameBridge", "HTTP", "ICE", "JSON", "Media", "oriel", "Peers", "Posix", "Sender", "Sound",
+                "Talk",
                 "TestSupport", "Time", "WebRTC",
                 argumentParser,
             ],

@@ -23,29 +23,17 @@ struct List: ParsableCommand {
 }
 
 /// What `oriel list` tells.
-private struct Listing: Encodable {
+struct Listing: Encodable {
     struct Monitor: Encodable {
         let name: String
         let isPrimary: Bool
         let x: Int, y: Int, width: Int, height: Int
-
-        init(_ monitor: MonitorInfo) {
-            name = monitor.name
-            isPrimary = monitor.isPrimary
-            (x, y, width, height) = monitor.region.components
-        }
     }
 
     struct Window: Encodable {
         let id: String
         let title: String
         let x: Int, y: Int, width: Int, height: Int
-
-        init(_ window: WindowInfo) {
-            id = "0x" + String(window.id, radix: 16)
-            title = window.title
-            (x, y, width, height) = window.region.components
-        }
     }
 
     let monitors: [Monitor]
@@ -57,6 +45,22 @@ private struct Listing: Encodable {
         }
         let windowLines = windows.map { "window   \($0.id)  \($0.width)x\($0.height)+\($0.x)+\($0.y)  \($0.title)" }
         return monitorLines + windowLines
+    }
+}
+
+extension Listing.Monitor {
+    fileprivate init(_ monitor: MonitorInfo) {
+        name = monitor.name
+        isPrimary = monitor.isPrimary
+        (x, y, width, height) = monitor.region.components
+    }
+}
+
+extension Listing.Window {
+    fileprivate init(_ window: WindowInfo) {
+        id = "0x" + String(window.id, radix: 16)
+        title = window.title
+        (x, y, width, height) = window.region.components
     }
 }
 

@@ -63,6 +63,46 @@ struct StatusReport: Encodable {
 
     var isLive: Bool { state != Liveness.stopped.name && state != Liveness.dead.name }
 
+    /// The text for a person: a line for the broadcast, one for the sound if there is any, one for each problem of a sender and each viewer that
+    /// knocks, and tables of calls and viewers.
+    var lines: [String] {
+        let calls = senders.flatMap { sender in (sender.calls ?? []).map { (sender.pid, $0) } }
+        return [sentence] + [sound?.sentence, soundProblem].compactMap(\.self) + senders.compactMap(\.problem)
+            + senders.flatMap(\.serverSentences) + knocks.map(\.sentence)
+            + table(CallEntry.head, calls.map { ($0, $1.row) })
+            + table(ViewerEntry.head, viewers.map { ($0.sender, $0.row) })
+    }
+
+    /// An empty line, and a table with a column of senders if there are several; nothing without rows.
+    private func table(_ head: [String], _ rows: [(sender: Int32, cells: [String])]) -> [String] {
+        if rows.isEmpty { return [] }
+        let isOne = senders.count == 1
+        return [""]
+            + oriel.table([head + (isOne ? [] : ["sender"])] + rows.map { $0.cells + (isOne ? [] : ["\($0.sender)"]) })
+    }
+
+    private var sentence: String {
+        var parts = ["\(state) in \(directory)"]
+        if let reason { parts.append(reason) }
+        if let source, let width, let height { parts.append("\(source), \(width)x\(height)") }
+        if let pid { parts.append("process \(pid)") }
+        if isLive {
+            parts.append("\(framesPublished) frames")
+            if let frameAgeMs { parts.append("the last \(rounded(frameAgeMs)) ms ago") }
+            parts.append(hasSender ? "a sender is attached" : "no sender is attached")
+            let limits = Set(senders.compactMap(\.limit?.rawValue)).sorted()
+            if !viewers.isEmpty, !limits.isEmpty { parts.append("limit: " + limits.joined(separator: ", ")) }
+            if let sound = senders.lazy.compactMap(\.sound).first {
+                parts.append(sound.silent ? "silent" : "sound at \(sound.bitrateBps / 1000) kb/s")
+            }
+            let count = viewers.count { $0.viewer.pictures != .received }
+            if count > 0 { parts.append(count == 1 ? "1 viewer" : "\(count) viewers") }
+        }
+        return parts.joined(separator: ", ")
+    }
+}
+
+extension StatusReport {
     init(_ broadcast: BroadcastOptions) throws {
         do {
             let directory = try broadcast.directory()
@@ -112,44 +152,6 @@ struct StatusReport: Encodable {
         viewers = reports.flatMap { pid, report in
             ((try? report.get())?.viewers ?? []).map { ViewerEntry(sender: pid, viewer: $0) }
         }.sorted { ($0.viewer.id, $0.sender) < ($1.viewer.id, $1.sender) }
-    }
-
-    /// The text for a person: a line for the broadcast, one for the sound if there is any, one for each problem of a sender and each viewer that
-    /// knocks, and tables of calls and viewers.
-    var lines: [String] {
-        let calls = senders.flatMap { sender in (sender.calls ?? []).map { (sender.pid, $0) } }
-        return [sentence] + [sound?.sentence, soundProblem].compactMap(\.self) + senders.compactMap(\.problem)
-            + senders.flatMap(\.serverSentences) + knocks.map(\.sentence)
-            + table(CallEntry.head, calls.map { ($0, $1.row) })
-            + table(ViewerEntry.head, viewers.map { ($0.sender, $0.row) })
-    }
-
-    /// An empty line, and a table with a column of senders if there are several; nothing without rows.
-    private func table(_ head: [String], _ rows: [(sender: Int32, cells: [String])]) -> [String] {
-        if rows.isEmpty { return [] }
-        let isOne = senders.count == 1
-        return [""]
-            + oriel.table([head + (isOne ? [] : ["sender"])] + rows.map { $0.cells + (isOne ? [] : ["\($0.sender)"]) })
-    }
-
-    private var sentence: String {
-        var parts = ["\(state) in \(directory)"]
-        if let reason { parts.append(reason) }
-        if let source, let width, let height { parts.append("\(source), \(width)x\(height)") }
-        if let pid { parts.append("process \(pid)") }
-        if isLive {
-            parts.append("\(framesPublished) frames")
-            if let frameAgeMs { parts.append("the last \(rounded(frameAgeMs)) ms ago") }
-            parts.append(hasSender ? "a sender is attached" : "no sender is attached")
-            let limits = Set(senders.compactMap(\.limit?.rawValue)).sorted()
-            if !viewers.isEmpty, !limits.isEmpty { parts.append("limit: " + limits.joined(separator: ", ")) }
-            if let sound = senders.lazy.compactMap(\.sound).first {
-                parts.append(sound.silent ? "silent" : "sound at \(sound.bitrateBps / 1000) kb/s")
-            }
-            let count = viewers.count { $0.viewer.pictures != .received }
-            if count > 0 { parts.append(count == 1 ? "1 viewer" : "\(count) viewers") }
-        }
-        return parts.joined(separator: ", ")
     }
 }
 

@@ -8,8 +8,6 @@ struct InspectionReport: Encodable {
     struct Holder: Encodable {
         let pid: Int32
         let program: String
-
-        init(_ holder: LockHolder) { (pid, program) = (holder.pid, holder.program) }
     }
 
     struct Slot: Encodable {
@@ -82,53 +80,6 @@ struct InspectionReport: Encodable {
     /// Nil where there is no sound process that answers.
     let soundProcess: SoundStatus?
 
-    init(
-        _ inspection: BridgeInspection,
-        writers: [LockHolder],
-        readers: [LockHolder],
-        sound: Sound,
-        rates: Rates?,
-        soundProcess: SoundStatus?
-    ) {
-        let now: Instant = MonotonicClock.now()
-        directory = inspection.path
-        state = inspection.liveness.name
-        statedState = inspection.status?.state.name
-        reason = inspection.status.flatMap { $0.reason.isEmpty ? nil : $0.reason }
-        lastError = inspection.problem?.description ?? inspection.status?.lastError?.reason
-        let past = inspection.problem == nil ? inspection.status?.lastError : nil
-        lastErrorAgeMs = past.map { milliseconds(now - $0.at) }
-        writerLocked = inspection.liveness != .dead && inspection.liveness != .stopped
-        self.writers = writers.map { Holder($0) }
-        readersAttached = inspection.hasReaders
-        self.readers = readers.map { Holder($0) }
-        generation = inspection.status.flatMap { $0.generation == 0 ? nil : String($0.generation, radix: 16) }
-        generations = inspection.generations
-        source = inspection.source
-        framesPerSecond = inspection.framesPerSecond
-        fileBytes = inspection.fileBytes
-        published = inspection.published
-        heartbeatAgeMs = inspection.heartbeatAt.map { milliseconds(now - $0) }
-        stateAgeMs = inspection.stateSince.map { milliseconds(now - $0) }
-        slots = inspection.slots.enumerated().map { index, slot in
-            Slot(
-                sequence: slot.sequence,
-                isLatest: index == inspection.latestSlot,
-                isBeingWritten: !slot.sequence.isMultiple(of: 2),
-                frame: slot.info?.number,
-                width: slot.info?.width,
-                height: slot.info?.height,
-                orientation: slot.info?.orientation.name,
-                capturedAgeMs: slot.info.map { milliseconds(now - $0.capturedAt) },
-                captureToPublishMs: slot.info.flatMap { info in
-                    info.publishedAt.map { milliseconds($0 - info.capturedAt) }
-                }
-            )
-        }
-        tiles = Tiles(columns: inspection.tileColumns, framesSinceChange: inspection.tileAges)
-        (self.sound, self.rates, self.soundProcess) = (sound, rates, soundProcess)
-    }
-
     var lines: [String] {
         var lines = [
             "directory   \(directory)",
@@ -179,6 +130,59 @@ struct InspectionReport: Encodable {
         default: "·"
         }
     }
+}
+
+extension InspectionReport {
+    init(
+        _ inspection: BridgeInspection,
+        writers: [LockHolder],
+        readers: [LockHolder],
+        sound: Sound,
+        rates: Rates?,
+        soundProcess: SoundStatus?
+    ) {
+        let now: Instant = MonotonicClock.now()
+        directory = inspection.path
+        state = inspection.liveness.name
+        statedState = inspection.status?.state.name
+        reason = inspection.status.flatMap { $0.reason.isEmpty ? nil : $0.reason }
+        lastError = inspection.problem?.description ?? inspection.status?.lastError?.reason
+        let past = inspection.problem == nil ? inspection.status?.lastError : nil
+        lastErrorAgeMs = past.map { milliseconds(now - $0.at) }
+        writerLocked = inspection.liveness != .dead && inspection.liveness != .stopped
+        self.writers = writers.map { Holder($0) }
+        readersAttached = inspection.hasReaders
+        self.readers = readers.map { Holder($0) }
+        generation = inspection.status.flatMap { $0.generation == 0 ? nil : String($0.generation, radix: 16) }
+        generations = inspection.generations
+        source = inspection.source
+        framesPerSecond = inspection.framesPerSecond
+        fileBytes = inspection.fileBytes
+        published = inspection.published
+        heartbeatAgeMs = inspection.heartbeatAt.map { milliseconds(now - $0) }
+        stateAgeMs = inspection.stateSince.map { milliseconds(now - $0) }
+        slots = inspection.slots.enumerated().map { index, slot in
+            Slot(
+                sequence: slot.sequence,
+                isLatest: index == inspection.latestSlot,
+                isBeingWritten: !slot.sequence.isMultiple(of: 2),
+                frame: slot.info?.number,
+                width: slot.info?.width,
+                height: slot.info?.height,
+                orientation: slot.info?.orientation.name,
+                capturedAgeMs: slot.info.map { milliseconds(now - $0.capturedAt) },
+                captureToPublishMs: slot.info.flatMap { info in
+                    info.publishedAt.map { milliseconds($0 - info.capturedAt) }
+                }
+            )
+        }
+        tiles = Tiles(columns: inspection.tileColumns, framesSinceChange: inspection.tileAges)
+        (self.sound, self.rates, self.soundProcess) = (sound, rates, soundProcess)
+    }
+}
+
+extension InspectionReport.Holder {
+    fileprivate init(_ holder: LockHolder) { self.init(pid: holder.pid, program: holder.program) }
 }
 
 extension InspectionReport.Sound {

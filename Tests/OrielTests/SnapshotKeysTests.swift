@@ -1,0 +1,361 @@
+import Glibc
+import JSON
+import Media
+import Posix
+import Sound
+import TestSupport
+import Testing
+import Time
+
+@testable import Calls
+@testable import Sender
+@testable import oriel
+
+/// What programs read of Oriel, to the letter: a key, its unit and its words never change, and what is not known has no key.
+@Suite struct SnapshotKeysTests {
+    // MARK: - `oriel status`
+
+    private static let path = "/run/user/1000/oriel/default"
+
+    private static let viewer: SenderStatus.Viewer = {
+        var viewer = SenderStatus.Viewer()
+        (viewer.id, viewer.call, viewer.address, viewer.name) = (3, "web", "192.0.2.7", "Ann")
+        (viewer.sinceS, viewer.pictures, viewer.codec, viewer.rendition) = (12, .both, "vp8", 2)
+        (viewer.state, viewer.bitrateBps, viewer.estimateBps) = ("connected", 900_000, 1_500_000)
+        (viewer.targetBps, viewer.queueMs, viewer.rttMs, viewer.lossRatio) = (1_200_000, 4.25, 35.25, 0.02)
+        (viewer.framesSent, viewer.soundBps, viewer.soundLossRatio) = (360, 64_000, 0.25)
+        (viewer.nacks, viewer.plis, viewer.srtp, viewer.path) = (5, 2, "AEAD_AES_128_GCM", "host-relay")
+        viewer.talk = .speaking
+        viewer.voice = SenderStatus.Voice(levelDb: -23.5, lossRatio: 0.02, concealedRatio: 0.01, bufferMs: 35)
+        return viewer
+    }()
+
+    private static let silentViewer: SenderStatus.Viewer = {
+        var viewer = SenderStatus.Viewer()
+        (viewer.id, viewer.call, viewer.state) = (4, "web", "connecting")
+        return viewer
+    }()
+
+    private static let status: SenderStatus = {
+        var web = SenderStatus.Call(name: "web", state: .standing, sinceS: 60)
+        web.sdp = "v=0"
+        let plain = SenderStatus.Call(
+            name: "rtp://192.0.2.1:5004",
+            state: .away,
+            sinceS: 2,
+            reason: "nobody listens",
+            exitCode: 75
+        )
+        var sound = SenderStatus.Sound()
+        (sound.channels, sound.bitrateBps, sound.targetBps) = (2, 96_000, 64_000)
+        (sound.packets, sound.blocksLost, sound.silent) = (50, 3, false)
+        let relay = SenderStatus.Server(
+            name: "turn:relay.example.net:3478",
+            state: .wrongLogin,
+            sinceS: 9,
+            reason: "turn:relay.example.net:3478 refuses the login"
+        )
+        return SenderStatus(
+            calls: [web, plain],
+            bitrateBps: 2_500_000,
+            quantizer: 12,
+            limit: .link,
+            sound: sound,
+            viewers: [viewer, silentViewer],
+            servers: [relay]
+        )
+    }()
+
+    private static let sound = SoundStatus(
+        pid: 9,
+        source: .mix,
+        state: .hearing,
+        isMicrophoneLive: true,
+        isMicrophoneMuted: false,
+        peakDbfs: -6,
+        levelDbfs: -20.25,
+        streams: [SoundStatus.Stream(device: "mic", isMicrophone: true, driftPpm: 12.5, isResampled: true)],
+        blocksWritten: 6000,
+        problems: ["the sink is gone"],
+        playback: SoundStatus.Playback(device: "speakers", volume: 80, bufferMs: 40, underruns: 1, stretchPpm: 3)
+    )
+
+    private static let soundLine = #"""
+        {"blocks_written":6000,"is_microphone_live":true,"is_microphone_muted":false,"level_dbfs":-20.25,"peak_dbfs":-6,\#
+        "pid":9,"playback":{"buffer_ms":40,"device":"speakers","stretch_ppm":3,"underruns":1,"volume":80},\#
+        "problems":["the sink is gone"],"source":"mix","state":"hearing",\#
+        "streams":[{"device":"mic","drift_ppm":12.5,"is_microphone":true,"is_resampled":true}]}
+        """#
+
+    private static let knock = SenderStatus.Knock(id: 2, name: "Bob", note: "from B4", address: "192.0.2.9", sinceS: 5)
+
+    private static let report = StatusReport(
+        directory: path,
+        state: "active",
+        reason: "it is paused",
+        pid: 5,
+        source: "screen",
+        width: 1920,
+        height: 1080,
+        framesPublished: 1800,
+        frameAgeMs: 16.75,
+        uptimeS: 61.5,
+        hasSender: true,
+        senders: [SenderEntry(pid: 7, .success(status)), SenderEntry(pid: 8, .failure(.gone(pid: 8)))],
+        viewers: [ViewerEntry(sender: 7, viewer: viewer), ViewerEntry(sender: 7, viewer: silentViewer)],
+        knocks: [KnockEntry(sender: 7, knock: knock)],
+        sound: sound,
+        soundProblem: "sound: it is not understood"
+    )
+
+    @Test func statusTellsAllThatIsKnown() throws {
+        let senders = #"""
+            {"bitrate_bps":2500000,"calls":[\#
+            {"name":"web","sdp":"v=0","since_s":60,"state":"standing","viewers":[3,4]},\#
+            {"exit_code":75,"name":"rtp://192.0.2.1:5004","reason":"nobody listens","since_s":2,"state":"away","viewers":[]}],\#
+            "limit":"link","pid":7,"quantizer":12,"servers":[{"name":"turn:relay.example.net:3478",\#
+            "reason":"turn:relay.example.net:3478 refuses the login","since_s":9,"state":"wrong_login"}],\#
+            "sound":{"bitrate_bps":96000,"blocks_lost":3,"channels":2,"codec":"opus","packets":50,"silent":false,\#
+            "target_bps":64000}},\#
+            {"pid":8,"problem":"the sender 8 takes no commands"}
+            """#
+        let viewers = #"""
+            {"address":"192.0.2.7","bitrate_bps":900000,"call":"web","codec":"vp8","estimate_bps":1500000,\#
+            "frames_sent":360,"id":3,"loss_ratio":0.02,"nacks":5,"name":"Ann","path":"host-relay","pictures":"both",\#
+            "plis":2,"queue_ms":4.25,"rendition":2,"rtt_ms":35.25,"sender":7,"since_s":12,"sound_bps":64000,\#
+            "sound_loss_ratio":0.25,"srtp":"AEAD_AES_128_GCM","state":"connected","talk":"speaking",\#
+            "target_bps":1200000,\#
+            "voice":{"buffer_ms":35,"concealed_ratio":0.01,"level_db":-23.5,"loss_ratio":0.02}},\#
+            {"address":"","bitrate_bps":0,"call":"web","codec":"","frames_sent":0,"id":4,"nacks":0,"pictures":"sent",\#
+            "plis":0,"sender":7,"since_s":0,"state":"connecting","talk":"off"}
+            """#
+        let knocks = #"""
+            {"address":"192.0.2.9","id":2,"name":"Bob","note":"from B4","sender":7,"since_s":5}
+            """#
+        let line = try Self.report.printableJSONLine()
+        #expect(
+            line == #"""
+                {"directory":"\#(Self.path)","frame_age_ms":16.75,"frames_published":1800,"has_sender":true,\#
+                "height":1080,"knocks":[\#(knocks)],"pid":5,"reason":"it is paused","senders":[\#(senders)],\#
+                "sound":\#(Self.soundLine),"sound_problem":"sound: it is not understood","source":"screen",\#
+                "state":"active","uptime_s":61.5,"viewers":[\#(viewers)],"width":1920}
+                """#
+        )
+    }
+
+    @Test func statusOfNothingHasFewKeys() throws {
+        let report = StatusReport(
+            directory: Self.path,
+            state: "stopped",
+            reason: nil,
+            pid: nil,
+            source: nil,
+            width: nil,
+            height: nil,
+            framesPublished: 0,
+            frameAgeMs: nil,
+            uptimeS: nil,
+            hasSender: false,
+            senders: [],
+            viewers: [],
+            knocks: [],
+            sound: nil,
+            soundProblem: nil
+        )
+        let line = try report.printableJSONLine()
+        #expect(
+            line == #"""
+                {"directory":"\#(Self.path)","frames_published":0,"has_sender":false,"knocks":[],"senders":[],\#
+                "state":"stopped","viewers":[]}
+                """#
+        )
+        #expect(report.lines == ["stopped in \(Self.path)"])
+    }
+
+    @Test func statusIsToldToPeople() {
+        #expect(
+            Self.report.lines == [
+                "active in \(Self.path), it is paused, screen, 1920x1080, process 5, 1800 frames, "
+                    + "the last 17 ms ago, a sender is attached, limit: link, sound at 96 kb/s, 2 viewers",
+                "sound: mix hearing, the microphone is live, -20 dB, viewers are played, the sink is gone",
+                "sound: it is not understood",
+                "the sender 8 takes no commands",
+                "turn:relay.example.net:3478 refuses the login",
+                "2: \"Bob\" from 192.0.2.9 (from B4) has asked to look in for 5 s",
+                "",
+                "call                  is        for   viewers  why             sender",
+                "web                   standing  60 s  3, 4     -               7     ",
+                "rtp://192.0.2.1:5004  away      2 s   -        nobody listens  7     ",
+                "",
+                "viewer   from       for   pictures  codec  rendition  kb/s  target  link  queue  round trip  loss  "
+                    + "frames  nacks  plis  sound    talk                                            sender",
+                "3 \"Ann\"  192.0.2.7  12 s  both      vp8    2          900   1200    1500  4 ms   35 ms       2 %   "
+                    + "360     5      2     64 kb/s  speaking, -24 dB, 2 % lost, 1 % made up, 35 ms  7     ",
+                "4                   0 s   sent      -      -          0     -       -     -      -           -     "
+                    + "0       0      0     -        -                                               7     ",
+            ]
+        )
+    }
+
+    // MARK: - Other commands
+
+    @Test func inspectTellsAllThatIsKnown() throws {
+        let holder = InspectionReport.Holder(pid: 5, program: "oriel")
+        let report = InspectionReport(
+            directory: Self.path,
+            state: "active",
+            statedState: "active",
+            reason: "it is paused",
+            lastError: "away",
+            lastErrorAgeMs: 1.5,
+            writerLocked: true,
+            writers: [holder],
+            readersAttached: true,
+            readers: [holder],
+            generation: "a1",
+            generations: ["a1"],
+            source: "screen",
+            framesPerSecond: 30,
+            fileBytes: 4096,
+            published: 1800,
+            heartbeatAgeMs: 2.5,
+            stateAgeMs: 3.5,
+            slots: [
+                InspectionReport.Slot(
+                    sequence: 6,
+                    isLatest: true,
+                    isBeingWritten: false,
+                    frame: 3,
+                    width: 1920,
+                    height: 1080,
+                    orientation: "normal",
+                    capturedAgeMs: 4.5,
+                    captureToPublishMs: 0.5
+                )
+            ],
+            tiles: InspectionReport.Tiles(columns: 2, framesSinceChange: [0, 7]),
+            sound: InspectionReport.Sound(
+                state: "active",
+                problem: "away",
+                writers: [holder],
+                generation: "b2",
+                generations: ["b2"],
+                fileBytes: 8192,
+                blocksWritten: 6000,
+                newestBlock: InspectionReport.Sound.Block(number: 5999, channels: 2, capturedAgeMs: 5.5),
+                horizonAgeMs: 6.5,
+                heartbeatAgeMs: 7.5
+            ),
+            rates: InspectionReport.Rates(framesPerSecond: 29.5, tilesPerSecond: 12),
+            soundProcess: Self.sound
+        )
+        let holders = #"[{"pid":5,"program":"oriel"}]"#
+        let sound = #"""
+            {"blocks_written":6000,"file_bytes":8192,"generation":"b2","generations":["b2"],"heartbeat_age_ms":7.5,\#
+            "horizon_age_ms":6.5,"newest_block":{"captured_age_ms":5.5,"channels":2,"number":5999},"problem":"away",\#
+            "state":"active","writers":\#(holders)}
+            """#
+        let slot = #"""
+            {"capture_to_publish_ms":0.5,"captured_age_ms":4.5,"frame":3,"height":1080,"is_being_written":false,\#
+            "is_latest":true,"orientation":"normal","sequence":6,"width":1920}
+            """#
+        let line = try report.printableJSONLine()
+        #expect(
+            line == #"""
+                {"directory":"\#(Self.path)","file_bytes":4096,"frames_per_second":30,"generation":"a1",\#
+                "generations":["a1"],"heartbeat_age_ms":2.5,"last_error":"away","last_error_age_ms":1.5,\#
+                "published":1800,"rates":{"frames_per_second":29.5,"tiles_per_second":12},"readers":\#(holders),\#
+                "readers_attached":true,"reason":"it is paused","slots":[\#(slot)],"sound":\#(sound),\#
+                "sound_process":\#(Self.soundLine),"source":"screen","state":"active","state_age_ms":3.5,\#
+                "stated_state":"active","tiles":{"columns":2,"frames_since_change":[0,7]},"writer_locked":true,\#
+                "writers":\#(holders)}
+                """#
+        )
+    }
+
+    @Test func listsTellWhatIsThere() throws {
+        let listing = Listing(
+            monitors: [Listing.Monitor(name: "HDMI-1", isPrimary: true, x: 0, y: 1, width: 1920, height: 1080)],
+            windows: [Listing.Window(id: "0x2a", title: "a\u{2028}b", x: 2, y: 3, width: 640, height: 480)]
+        )
+        let line = try listing.printableJSONLine()
+        #expect(
+            line == #"""
+                {"monitors":[{"height":1080,"is_primary":true,"name":"HDMI-1","width":1920,"x":0,"y":1}],\#
+                "windows":[{"height":480,"id":"0x2a","title":"a\u2028b","width":640,"x":2,"y":3}]}
+                """#
+        )
+        let known = [KnownVisitors.Entry(key: "ab", name: "Ann", since: "2026-01-01T00:00:00Z")]
+        #expect(
+            try known.printableJSONLine() == #"[{"key":"ab","name":"Ann","since":"2026-01-01T00:00:00Z"}]"#
+        )
+    }
+
+    // MARK: - Files
+
+    /// A sound process reads what one of an earlier version has kept, and may write no more than 1024 bytes.
+    @Test func theSoundProcessKeepsLittle() throws {
+        let bare = SoundBequest(wish: SoundWish(), mute: SoundMute())
+        #expect(
+            try bare.jsonLine()
+                == #"{"mute":{"all":false,"microphone":false},"wish":{"source":"none","volume":255}}"#
+        )
+        let wish = SoundWish(source: .application, microphone: "mic", output: "speakers", volume: 80)
+        let line = try SoundBequest(wish: wish, mute: SoundMute(microphone: true, all: true)).jsonLine()
+        #expect(
+            line == #"""
+                {"mute":{"all":true,"microphone":true},"wish":{"microphone":"mic","output":"speakers",\#
+                "source":"app","volume":80}}
+                """#
+        )
+    }
+
+    /// The keys of the last line of `--stats`.
+    private func statistics(
+        _ sender: SenderStatistics = SenderStatistics(),
+        _ work: SenderWork = SenderWork(),
+        plain: [PlainRTPStatistics] = [],
+        transport: CallTransport? = nil
+    ) throws -> Set<String> {
+        let folder = try TemporaryDirectory()
+        let path = folder.file("stats")
+        let log = try StatisticsLog(path: path)
+        log.append(sender, work, plain, transport?.begun)
+        let text = try FileDescriptor.open(path, O_RDONLY).readBytes(1 << 16)
+        return Set(JSONText(text)?.members?.map(\.name) ?? [])
+    }
+
+    @Test func statisticsHaveFiguresOfWhatIsThere() throws {
+        let always: Set = [
+            "time_s", "fps", "bitrate_bps", "frames_encoded", "frames_dropped", "keyframes", "keyframes_repeated",
+            "ticks_skipped", "quantizer", "latency_ms", "scale_ms", "encode_ms", "send_ms", "bytes_scaled",
+            "bytes_encoded", "packets_sent", "bytes_sent", "keyframe_requests",
+        ]
+        #expect(try statistics() == always)
+        var plain = PlainRTPStatistics()
+        #expect(try statistics(plain: [plain]) == always.union(["packets_failed", "receiver_listening"]))
+        (plain.lossFraction, plain.jitter, plain.roundTripTime) = (0.5, .seconds(1), .seconds(1))
+        let reported = always.union(["packets_failed", "receiver_listening", "loss_ratio", "jitter_ms", "rtt_ms"])
+        #expect(try statistics(plain: [plain]) == reported)
+        var sender = SenderStatistics()
+        sender.sound = SoundStatistics()
+        var work = SenderWork()
+        for second in 1...2 { work.note(sender, isThin: false, at: .seconds(Double(second))) }
+        let sound: Set = [
+            "sound_bitrate_bps", "sound_target_bps", "sound_channels", "sound_packets", "sound_bytes",
+            "sound_blocks_lost", "sound_encode_ms",
+        ]
+        #expect(try statistics(sender, work) == always.union(sound).union(["limit"]))
+    }
+
+    /// Of viewers, too, once there may be some.
+    @Test func statisticsCountViewers() throws {
+        let scene = try CallScene()
+        defer { scene.calls.close() }
+        let before = try statistics(transport: scene.transport)
+        _ = try scene.transport.peers()
+        let after = try statistics(transport: scene.transport)
+        // And `target_bps` once an encoder has begun.
+        #expect(after.subtracting(before).subtracting(["target_bps"]) == ["packets_repeated", "viewers", "renditions"])
+    }
+}
