@@ -37,9 +37,9 @@ let package = Package(
         .executableTarget(
             name: "oriel",
             dependencies: [
-                "Calls", "Capture", "CLimits", "CPNG", "FrameBridge", "HTTP", "ICE", "JSON", "Media", "Peers", "Pixels",
-                "Posix", "Rendering", "RTP", "Sender", "Sound", "Talk", "Time", "VideoDecoding", "VideoEncoding",
-                "WebRTC", "X11Capture",
+                "Calls", "Capture", "CLimits", "CPNG", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media",
+                "Peers", "Pixels", "Posix", "Rendering", "RTP", "Sender", "Sound", "Talk", "Time", "VideoDecoding",
+                "VideoEncoding", "WebRTC", "X11Capture",
                 argumentParser,
             ],
             swiftSettings: swift
@@ -86,6 +86,7 @@ let package = Package(
             swiftSettings: safe
         ),
         .target(name: "JSON", swiftSettings: safe),
+        .target(name: "Helpers", dependencies: ["Posix", "Time"], swiftSettings: swift),
         .target(
             name: "Peers",
             dependencies: ["ICE", "Media", "Posix", "RTP", "Time", "WebRTC"],
@@ -303,6 +304,7 @@ let package = Package(
             ],
             swiftSettings: swift
         ),
+        .testTarget(name: "HelpersTests", dependencies: ["Helpers", "Posix", "Time"], swiftSettings: swift),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: swift),
         .testTarget(
             name: "SocketIOTests",
@@ -325,9 +327,8 @@ let package = Package(
         .testTarget(
             name: "OrielTests",
             dependencies: [
-                "Calls", "FrameBridge", "HTTP", "ICE", "JSON", "Media", "oriel", "Peers", "Posix", "Sender", "Sound",
-                "Talk",
-                "TestSupport", "Time", "WebRTC",
+                "Calls", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media", "oriel", "Peers", "Posix",
+                "Sender", "Sound", "Talk", "TestSupport", "Time", "WebRTC",
                 argumentParser,
             ],
             swiftSettings: swift

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Helpers
 import Media
 import Posix
 import Talk

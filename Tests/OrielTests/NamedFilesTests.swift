@@ -1,3 +1,4 @@
+import Helpers
 import Testing
 
 @testable import oriel

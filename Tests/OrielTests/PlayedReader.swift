@@ -1,4 +1,5 @@
 import Glibc
+import Helpers
 import Posix
 import Synchronization
 

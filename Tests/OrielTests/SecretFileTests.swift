@@ -1,4 +1,5 @@
 import Calls
+import Helpers
 import ICE
 import Testing
 
@@ -37,7 +38,7 @@ import Testing
     @Test func secretsOfJanusAreThoseOfTheTime() throws {
         let reader = try PlayedReader(["secret", "token"])
         let first = JanusSecrets(apiSecret: "s1", token: "t1", pin: "p")
-        let files = JanusSecretFiles(of: [\.apiSecret, \.token], by: reader.files, now: first)
+        let files = JoinedCallOptions.renewed(first, in: [\.apiSecret, \.token], from: reader.files)
         try reader.answer(["s1", "t2\n"])
         #expect(files.current() == JanusSecrets(apiSecret: "s1", token: "t2", pin: "p"))
         try reader.answer(["s2", nil])

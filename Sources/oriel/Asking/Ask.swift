@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import Helpers
 import JSON
 import Posix
 import Sender
@@ -54,7 +55,7 @@ private final class QuestionPipe {
     private static let longestLine = 16384
 
     private let descriptor: FileDescriptor
-    private var bytes: [UInt8] = []
+    private var lines = LineReader(longest: longestLine)
     private(set) var isOver = false
 
     init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
@@ -63,24 +64,15 @@ private final class QuestionPipe {
 
     /// The questions that have come. Malformed lines are left out.
     func read() -> [Question] {
-        var chunk = [UInt8](repeating: 0, count: 65536)
-        do {
-            let count = try chunk.withUnsafeMutableBytes { try readAvailable(from: raw, into: $0) }
-            guard let count else { return [] }
-            isOver = count == 0
-            bytes += chunk[..<count]
-        } catch {
+        switch try? lines.read(from: raw, limit: 65_536) {
+        case .nothing: return []
+        case .end, nil:
             isOver = true
+            return []
+        case .lines(let lines):
+            isOver = self.lines.isTooLong
+            return lines.compactMap { try? Question(jsonLine: $0) }
         }
-        var questions: [Question] = []
-        while let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
-            if let question = try? Question(jsonLine: String(decoding: bytes[..<end], as: UTF8.self)) {
-                questions.append(question)
-            }
-            bytes.removeSubrange(...end)
-        }
-        if bytes.count > Self.longestLine { isOver = true }
-        return questions
     }
 }
 

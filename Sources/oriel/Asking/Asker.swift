@@ -1,5 +1,6 @@
 import Calls
 import Glibc
+import Helpers
 import JSON
 import Posix
 import Sender
@@ -24,8 +25,7 @@ final class Asker: Sendable {
         var (hasEnded, isEndTold) = (false, false)
     }
 
-    private let questions: FileDescriptor
-    private let answers: FileDescriptor
+    private let process: HelperProcess
     /// Set when the state has changed.
     private let news: EventSignal
     private let state = Mutex(State())
@@ -41,21 +41,9 @@ final class Asker: Sendable {
     init?(terminalGroup group: Int32?) throws {
         guard group != nil || Notification.isPossible else { return nil }
         do throws(SystemError) {
-            let asking = try openPipe()
-            let asked = FileDescriptor(taking: asking.reading)
-            questions = FileDescriptor(taking: asking.writing)
-            let hearing = try openPipe()
-            answers = FileDescriptor(taking: hearing.reading)
-            let answering = FileDescriptor(taking: hearing.writing)
-            for raw in [questions.raw, answers.raw] { _ = fcntl(raw, F_SETFL, O_NONBLOCK) }
             news = try EventSignal()
-            _ = try ChildProcess(
-                "/proc/self/exe",
-                arguments: ["oriel", "ask"] + (group.map { ["--terminal-group=\($0)"] } ?? []),
-                inheriting: Self.variables,
-                descriptors: [asked.raw, answering.raw, 2],
-                tie: .child
-            )
+            let words = ["ask"] + (group.map { ["--terminal-group=\($0)"] } ?? [])
+            process = try HelperProcess(words, inheriting: Self.variables)
         } catch {
             throw Failure(
                 .failed,
@@ -96,14 +84,14 @@ final class Asker: Sendable {
     // MARK: - The thread
 
     private func run(_ take: (Int, Knocks.Answer) -> Void) {
-        var bytes: [UInt8] = []
+        var answers = LineReader(longest: Self.longestLine)
         while let isWaiting = pass() {
-            var items = [PollItem(answers.raw), PollItem(news.raw)]
+            var items = [PollItem(process.output.raw), PollItem(news.raw)]
             // It reads nothing for now.
-            if isWaiting { items.append(PollItem(questions.raw, wantsWrite: true)) }
+            if isWaiting { items.append(PollItem(process.input.raw, wantsWrite: true)) }
             do { try poll(&items, until: nil) } catch { break }
             if items[1].isReadable { news.clear() }
-            if items[0].isReadable, !hear(&bytes, take) { break }
+            if items[0].isReadable, !hear(&answers, take) { break }
         }
         state.withLock { $0.hasEnded = true }
     }
@@ -117,7 +105,7 @@ final class Asker: Sendable {
             while let question = state.untold.first {
                 // The kernel takes a line of less than 4096 bytes whole, or none of it (pipe(7), PIPE_BUF).
                 let bytes = Array(((try? question.jsonLine()) ?? "").utf8) + [UInt8(ascii: "\n")]
-                let count = bytes.withUnsafeBytes { Glibc.write(questions.raw, $0.baseAddress, $0.count) }
+                let count = bytes.withUnsafeBytes { Glibc.write(process.input.raw, $0.baseAddress, $0.count) }
                 if count < 0 { return errno == EAGAIN ? true : nil }
                 state.untold.removeFirst()
             }
@@ -126,25 +114,21 @@ final class Asker: Sendable {
     }
 
     /// Returns whether more answers may come.
-    private func hear(_ bytes: inout [UInt8], _ take: (Int, Knocks.Answer) -> Void) -> Bool {
-        var chunk = [UInt8](repeating: 0, count: Self.longestLine)
-        do {
-            let count = try chunk.withUnsafeMutableBytes { try readAvailable(from: answers.raw, into: $0) }
-            guard let count else { return true }
-            // At the end, or where no line ends, it is of no use any more.
-            if count == 0 || bytes.count > Self.longestLine { return false }
-            bytes += chunk[..<count]
-        } catch {
-            return false
-        }
-        while let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
-            switch try? SenderRequest(jsonLine: String(decoding: bytes[..<end], as: UTF8.self)) {
-            case .accept(let knock): take(knock, .accepted)
-            case .reject(let knock): take(knock, .rejected)
-            default: break
+    private func hear(_ answers: inout LineReader, _ take: (Int, Knocks.Answer) -> Void) -> Bool {
+        guard let piece = try? answers.read(from: process.output.raw) else { return false }
+        switch piece {
+        case .nothing: return true
+        case .end: return false
+        case .lines(let lines):
+            for line in lines {
+                switch try? SenderRequest(jsonLine: line) {
+                case .accept(let knock): take(knock, .accepted)
+                case .reject(let knock): take(knock, .rejected)
+                default: break
+                }
             }
-            bytes.removeSubrange(...end)
+            // Where no line ends, it is of no use any more.
+            return !answers.isTooLong
         }
-        return true
     }
 }

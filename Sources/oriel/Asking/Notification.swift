@@ -1,4 +1,5 @@
 import Glibc
+import Helpers
 import JSON
 import Posix
 
@@ -12,7 +13,7 @@ final class Notification {
     let knock: Int
     private let program: ChildProcess
     private let output: FileDescriptor
-    private var words: [UInt8] = []
+    private var clicks = LineReader(longest: 256)
 
     /// Whether this session has a bus to show notifications by; without one, notify-send would start one.
     static var isPossible: Bool {
@@ -50,18 +51,19 @@ final class Notification {
 
     /// The button that was clicked, and whether the notification is over.
     func take() -> (verdict: Verdict?, isOver: Bool) {
-        var chunk = [UInt8](repeating: 0, count: 256)
-        let count = chunk.withUnsafeMutableBytes { try? readAvailable(from: output.raw, into: $0) }
-        guard let count else { return (nil, false) }
-        words += chunk[..<count]
-        let line = words.firstIndex(of: UInt8(ascii: "\n")).map { String(decoding: words[..<$0], as: UTF8.self) }
-        let verdict: Verdict? =
-            switch line {
-            case Self.accept: .accept
-            case Self.reject: .reject
-            default: nil
-            }
-        return (verdict, count == 0 || line != nil || words.count > 256)
+        guard let piece = try? clicks.read(from: output.raw, limit: 256) else { return (nil, false) }
+        switch piece {
+        case .nothing: return (nil, false)
+        case .end: return (nil, true)
+        case .lines(let lines):
+            let verdict: Verdict? =
+                switch lines.first {
+                case Self.accept: .accept
+                case Self.reject: .reject
+                default: nil
+                }
+            return (verdict, !lines.isEmpty || clicks.isTooLong)
+        }
     }
 
     /// Takes it from the screen. notify-send does so only at SIGINT; at other signals it ends and leaves the notification.

@@ -1,4 +1,5 @@
 import Glibc
+import Helpers
 import Posix
 
 /// The terminal at which a person answers. Nothing is read in its background: that would stop this process, and take from
@@ -7,7 +8,7 @@ final class Terminal {
     private static let longestLine = 4096
 
     private let descriptor: FileDescriptor
-    private var line: [UInt8] = []
+    private var lines = LineReader(longest: longestLine)
     private(set) var isOver = false
 
     /// Joins the process group that the terminal knows: that of the command which a person has started.
@@ -29,28 +30,26 @@ final class Terminal {
 
     /// Forgets what was typed so far.
     func forget() {
-        line = []
+        lines.forget()
         tcflush(raw, TCIFLUSH)
     }
 
     /// The lines that were typed.
     func read() -> [String] {
-        var chunk = [UInt8](repeating: 0, count: Self.longestLine)
         do {
-            let count = try chunk.withUnsafeMutableBytes { try readAvailable(from: raw, into: $0) }
-            guard let count else { return [] }
+            switch try lines.read(from: raw) {
+            case .nothing: return []
             // Whoever types the end of input wants no more questions.
-            if count == 0 { isOver = true }
-            line += chunk[..<count]
+            case .end:
+                isOver = true
+                return []
+            case .lines(let typed):
+                if lines.isTooLong { lines.forget() }
+                return typed
+            }
         } catch {
             isOver = isInForeground
+            return []
         }
-        var lines: [String] = []
-        while let end = line.firstIndex(of: UInt8(ascii: "\n")) {
-            lines.append(String(decoding: line[..<end], as: UTF8.self))
-            line.removeSubrange(...end)
-        }
-        if line.count > Self.longestLine { line = [] }
-        return lines
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import Helpers
 import ICE
 
 /// The STUN and TURN servers by which the two sides of a call find each other.
@@ -63,7 +64,7 @@ struct ICEServerOptions: ParsableArguments {
         readerEnded: @escaping @Sendable (NamedFiles.End) -> Void = { Console.note($0.sentence) }
     ) throws -> TURNSecretFile? {
         guard let secret, let turnSecretFile, try !turnServers().isEmpty else { return nil }
-        let files = try NamedFiles([turnSecretFile], "the secret of the TURN servers", ended: readerEnded)
+        let files = try NamedFiles.open([turnSecretFile], "the secret of the TURN servers", ended: readerEnded)
         return TURNSecretFile(turnSecretFile, of: secret, by: files)
     }
 

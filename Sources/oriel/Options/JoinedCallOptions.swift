@@ -1,6 +1,7 @@
 import ArgumentParser
 import Calls
 import HTTP
+import Helpers
 
 /// The secrets for calls that others run.
 struct CallSecrets: Sendable, Equatable {
@@ -17,11 +18,13 @@ struct CallSecrets: Sendable, Equatable {
 
 /// The files of these secrets that are read again; nil for secrets that are in no file.
 struct CallSecretFiles: Sendable {
-    var whipToken: WHIPToken?
-    var janus: JanusSecretFiles?
+    var whipToken: RenewedValue<String?>?
+    var janus: RenewedValue<JanusSecrets>?
 }
 
 struct JoinedCallOptions: ParsableArguments {
+    typealias JanusField = WritableKeyPath<JanusSecrets, String?> & Sendable
+
     @Option(
         help: ArgumentHelp(
             "A file with the bearer token of the WHIP server, read again for each request, so that it may be renewed; the "
@@ -108,17 +111,38 @@ struct JoinedCallOptions: ParsableArguments {
     ) throws -> CallSecretFiles {
         var files = CallSecretFiles()
         if calls.contains(where: \.isWHIP), let whipTokenFile {
-            files.whipToken = try WHIPToken(in: whipTokenFile, now: whipToken(), readerEnded: readerEnded)
+            let token = try whipToken()
+            let read = try NamedFiles.open([whipTokenFile], "the token", ended: readerEnded)
+            files.whipToken = RenewedValue(token, from: read) { token, files in
+                if let bytes = files[0], let text = try? Self.token(from: bytes) { token = text }
+            }
         }
-        let janus: [(String?, any JanusSecretFiles.Field)] = [
+        let janus: [(String?, any JanusField)] = [
             (janusSecretFile, \.apiSecret), (janusTokenFile, \.token), (janusPinFile, \.pin),
         ]
         let given = janus.compactMap { path, field in path.map { ($0, field) } }
         if calls.contains(where: \.isJanus), !given.isEmpty {
-            let read = try NamedFiles(given.map(\.0), "the secrets of Janus", ended: readerEnded)
-            files.janus = JanusSecretFiles(of: given.map(\.1), by: read, now: try janusSecrets())
+            let read = try NamedFiles.open(given.map(\.0), "the secrets of Janus", ended: readerEnded)
+            files.janus = Self.renewed(try janusSecrets(), in: given.map(\.1), from: read)
         }
         return files
+    }
+
+    /// Secrets of Janus as files have them.
+    ///
+    /// - Parameters:
+    ///   - secrets: those in the files now, and those that are in no file.
+    ///   - fields: the secret that each file has.
+    static func renewed(
+        _ secrets: JanusSecrets,
+        in fields: [any JanusField],
+        from files: NamedFiles
+    ) -> RenewedValue<JanusSecrets> {
+        RenewedValue(secrets, from: files) { secrets, files in
+            for (field, bytes) in zip(fields, files) {
+                if let text = bytes.flatMap({ secret(from: $0) }) { secrets[keyPath: field] = text }
+            }
+        }
     }
 
     /// The token of the WHIP server now; nil for none.

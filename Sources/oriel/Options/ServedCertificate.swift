@@ -1,4 +1,5 @@
 import HTTP
+import Helpers
 import Posix
 import Synchronization
 import Time
@@ -39,7 +40,7 @@ private final class RenewedCertificate: Sendable {
         let renewal = try CertificateRenewal(certificate: certificate, key: key)
         first = renewal.identity
         path = certificate
-        files = try NamedFiles([certificate, key], "the certificate", ended: readerEnded)
+        files = try NamedFiles.open([certificate, key], "the certificate", ended: readerEnded)
         state = Mutex(renewal)
     }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Calls
 import HTTP
+import Helpers
 import Posix
 
 /// Where a web server listens, and its certificate.

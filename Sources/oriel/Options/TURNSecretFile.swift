@@ -1,3 +1,4 @@
+import Helpers
 import ICE
 import Posix
 import Synchronization

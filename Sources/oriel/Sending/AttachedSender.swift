@@ -2,6 +2,7 @@ import Calls
 import FrameBridge
 import Glibc
 import HTTP
+import Helpers
 import Media
 import Peers
 import Posix

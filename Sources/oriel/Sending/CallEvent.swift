@@ -1,4 +1,5 @@
 import Calls
+import Helpers
 import Media
 import Sender
 

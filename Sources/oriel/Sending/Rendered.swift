@@ -1,5 +1,6 @@
 import FrameBridge
 import Glibc
+import Helpers
 import Posix
 import Rendering
 import Time
@@ -54,17 +55,7 @@ struct PreparedRendering: ~Copyable {
     /// Starts a window. It ends when the descriptor that is returned is closed.
     private static func window(_ broadcast: BroadcastOptions, _ arguments: String...) throws -> FileDescriptor {
         do throws(SystemError) {
-            let ends = try openPipe()
-            let reading = FileDescriptor(taking: ends.reading)
-            let writing = FileDescriptor(taking: ends.writing)
-            _ = try ChildProcess(
-                "/proc/self/exe",
-                arguments: ["oriel", "view"] + broadcast.arguments + arguments,
-                inheriting: variables,
-                descriptors: [reading.raw, nil, 2],
-                tie: .child
-            )
-            return writing
+            return try HelperProcess.silent(["view"] + broadcast.arguments + arguments, inheriting: variables)
         } catch {
             throw Failure(.failed, "cannot start a window (\(error.reason)): \(error.advice)")
         }

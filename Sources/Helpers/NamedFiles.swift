@@ -1,0 +1,117 @@
+import Glibc
+package import Posix
+import Synchronization
+import Time
+
+/// Files that a process reads again after it has given up files. Another process reads them, which has their folders and nothing else.
+///
+/// Such files are often renewed by putting another file, or another link, in the place of the first one.
+package final class NamedFiles: Sendable {
+    /// The process that reads them has ended. It cannot be started again, as a process in its sandbox starts no others.
+    package struct End: Sendable {
+        /// The paths of the files.
+        package let files: [String]
+        /// The sentence for people.
+        package let sentence: String
+
+        package init(files: [String], sentence: String) { (self.files, self.sentence) = (files, sentence) }
+    }
+
+    private struct State: ~Copyable {
+        let questions: FileDescriptor
+        let answers: FileDescriptor
+        /// The number of the last question.
+        var number: UInt8 = 0
+        var received: FileAnswers
+        var hasEnded = false
+    }
+
+    private enum Answer {
+        case files([[UInt8]?])
+        case late, ended
+    }
+
+    /// How long the files may take to be read.
+    private static let patience = Duration.seconds(1)
+
+    private let end: End
+    private let ended: @Sendable (End) -> Void
+    private let state: Mutex<State>
+
+    /// Starts the process that reads, which ends with this one. Call it before the first thread starts.
+    ///
+    /// - Parameters:
+    ///   - what: the name of the files for people, such as "the token".
+    ///   - ended: is called once if that process has ended, on the thread that wants to read next.
+    package convenience init(
+        _ paths: [String],
+        _ what: String,
+        ended: @escaping @Sendable (End) -> Void
+    ) throws(SystemError) {
+        let reader = try HelperProcess(["read", "--"] + paths, inheriting: ["LANG", "LC_ALL", "LD_LIBRARY_PATH"])
+        try self.init(paths, what, asking: reader.input, answering: reader.output, ended: ended)
+    }
+
+    /// - Parameters:
+    ///   - questions: the pipe to the process that reads.
+    ///   - answers: the pipe from it.
+    package init(
+        _ paths: [String],
+        _ what: String,
+        asking questions: consuming FileDescriptor,
+        answering answers: consuming FileDescriptor,
+        ended: @escaping @Sendable (End) -> Void
+    ) throws(SystemError) {
+        for raw in [answers.raw, questions.raw] { try check("fcntl") { fcntl(raw, F_SETFL, O_NONBLOCK) } }
+        let sentence =
+            "the process that reads \(what) again has ended: start Oriel again after a renewal"
+        (end, self.ended) = (End(files: paths, sentence: sentence), ended)
+        let received = FileAnswers(fileCount: paths.count)
+        state = Mutex(State(questions: questions, answers: answers, received: received))
+    }
+
+    /// The bytes of each file, in the order of the paths; nil for one that cannot be read.
+    ///
+    /// - Returns: nil if no answer comes within a second, or the process that reads has ended.
+    package func read() -> [[UInt8]?]? {
+        let answer = state.withLock { state -> Answer in
+            guard !state.hasEnded else { return .late }
+            let answer = Self.ask(&state)
+            if case .ended = answer { state.hasEnded = true }
+            return answer
+        }
+        switch answer {
+        case .files(let files): return files
+        case .late: return nil
+        case .ended:
+            ended(end)
+            return nil
+        }
+    }
+
+    private static func ask(_ state: inout State) -> Answer {
+        let deadline: Instant = MonotonicClock.now() + patience
+        state.number &+= 1
+        do throws(SystemError) { try state.questions.writeAll([state.number]) } catch {
+            return error.code == EPIPE ? .ended : .late
+        }
+        while true {
+            // One to an earlier question came too late.
+            while let answer = state.received.next() {
+                if answer.number == state.number { return .files(answer.files) }
+            }
+            guard MonotonicClock.now() < deadline else { return .late }
+            waitReadable(state.answers.raw, until: deadline)
+            guard let bytes = read(from: state.answers.raw) else { return .ended }
+            state.received.take(bytes)
+        }
+    }
+
+    /// The bytes that have come, which may be none; nil at the end.
+    private static func read(from descriptor: Int32) -> [UInt8]? {
+        withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 8) { buffer in
+            guard let count = try? readAvailable(from: descriptor, into: buffer) else { return [] }
+            return count == 0 ? nil : Array(buffer[..<count])
+        }
+    }
+}

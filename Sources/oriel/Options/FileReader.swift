@@ -1,0 +1,70 @@
+import ArgumentParser
+import Glibc
+import Helpers
+import Posix
+
+extension NamedFiles {
+    /// Starts the process that reads, which ends with this one. Call it before the first thread starts.
+    ///
+    /// - Parameters:
+    ///   - what: the name of the files for people, such as "the token".
+    ///   - ended: is called once if that process has ended, on the thread that wants to read next.
+    static func open(
+        _ paths: [String],
+        _ what: String,
+        ended: @escaping @Sendable (End) -> Void = { Console.note($0.sentence) }
+    ) throws(Failure) -> NamedFiles {
+        do throws(SystemError) { return try NamedFiles(paths, what, ended: ended) } catch {
+            throw Failure(.failed, "cannot start the process that reads \(what) (\(error.reason)): \(error.advice)")
+        }
+    }
+}
+
+/// Reads files each time that it gets a byte, and writes them as `FileAnswers`. It ends with standard input.
+struct FileReader: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "read",
+        abstract: "Read files whenever asked.",
+        shouldDisplay: false
+    )
+
+    /// Bytes of a file that is read.
+    private static let longest = 256 * 1024
+
+    @Argument var paths: [String]
+
+    func run() throws {
+        // What a name leads to may change; where its link leads to now is read too.
+        let names = paths + paths.compactMap { path in realpath(path, nil).map { String(taking: $0) } }
+        let folders = names.map(Self.folder).filter { access($0, F_OK) == 0 }
+        let sandbox = Sandbox(writable: nil, readable: folders, socketFamilies: [])
+        // The process that started it says what the kernel does not offer.
+        try enterSandbox { _ throws(SystemError) in try sandbox.enter { _ in } }
+        let output = FileDescriptor(taking: 1)
+        var number: UInt8 = 0
+        while read(0, &number, 1) == 1 {
+            let answer = FileAnswers.bytes(number, paths.map(Self.content))
+            guard (try? output.writeAll(answer)) != nil else { return }
+        }
+    }
+
+    /// Nil where it cannot be read, or is too long.
+    static func content(of path: String) -> [UInt8]? {
+        guard let descriptor = try? check("open", { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }) else { return nil }
+        let bytes = try? FileDescriptor(taking: descriptor).readBytes(longest + 1)
+        return bytes.flatMap { $0.count <= longest ? $0 : nil }
+    }
+
+    private static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}
+
+extension String {
+    /// A string of C that is this one's to free.
+    fileprivate init(taking text: UnsafeMutablePointer<CChar>) {
+        self.init(cString: text)
+        free(text)
+    }
+}
