@@ -1,0 +1,114 @@
+import Media
+import Pixels
+import Time
+import VideoEncoding
+
+// What the encoder itself makes, and what has become of a plan.
+extension FramePlanner {
+    /// Refinements of at most one part in so many of the picture are encoded thoroughly: in 35 ms at 1280x720.
+    private static let thoroughShare = 8
+    /// The macroblocks of the largest picture whose refinements are encoded thoroughly: 1920x1088 pixels.
+    private static let mostThorough = 8160
+
+    /// The encoder itself is to make the frame: as planned, or because the step before has given none.
+    ///
+    /// - Parameter patched: the macroblocks that patches have changed, which the encoder does not know; nil for none.
+    mutating func beginEncoding(_ plan: inout Plan, patched: BlockSet?) {
+        if case .patch = plan.step { giveUpPatch() }
+        plan.step = .encode
+        // The encoder moves nothing. If it drops the frame, receivers do not have the picture before.
+        if pictureIsNew { content = .new(nil) }
+        guard let patched else { return }
+        sharpness.noteChanges(patched)
+        if plan.choice.isRefinement {
+            sharpness.chooseChanged(besideChosen: true)
+        } else if pictureIsNew {
+            sharpness.choose(isRefinement: false)
+        } else {
+            sharpness.chooseRefinement()
+        }
+    }
+
+    /// Whether the quantizers that the picture needs are to be probed and set before its `parameters`: before a page goes over a thin
+    /// link. For AV1, a probe is valid for keyframes only.
+    func asksForNeed(_ plan: Plan, at now: Instant) -> Bool {
+        let isNews = pictureIsNew && rendition.codec != .av1
+        let blocks = plan.action == .keyframe ? sharpness.count : isNews ? active.count : 0
+        return !measuresLink && linkBudget.asksForNeed(blocks, of: sharpness.count, at: now)
+    }
+
+    mutating func setNeed(_ need: ContentProbe.Need) { linkBudget.setNeed(need) }
+
+    /// How the encoder makes the frame; of `activeMap`.
+    mutating func parameters(of plan: inout Plan, at now: Instant) -> EncodeParameters {
+        plan.ownQuantizer = quantizer(of: plan, at: now)
+        return EncodeParameters(
+            forceKeyframe: plan.action == .keyframe,
+            quantizers: plan.ownQuantizer.map { $0...$0 } ?? plan.coarsest.map { 0...$0 },
+            isThorough: isThorough(plan)
+        )
+    }
+
+    /// The quantizer of a frame of the encoder's own; nil leaves it to rate control.
+    private mutating func quantizer(of plan: Plan, at now: Instant) -> Int? {
+        if case .refinement(let quantizer) = plan.choice { return quantizer }
+        switch plan.action {
+        case .keyframe where measuresLink: return rendition.codec.readableQuantizer
+        case .keyframe: return isThin ? linkBudget.newsQuantizer(sharpness.count, isKeyframe: true, at: now) : nil
+        case .frame where pictureIsNew:
+            let blocks = active.count
+            let isLarge = blocks > PatchBudget.mostBlocks && !cadence.isSteady(at: now)
+            guard isLarge || isThin else { return nil }
+            return linkBudget.newsQuantizer(blocks, isKeyframe: false, at: now)
+        default: return nil
+        }
+    }
+
+    /// Whether a frame is worth more time for fewer bytes: not if it would take longer to encode than to send.
+    private func isThorough(_ plan: Plan) -> Bool {
+        if plan.action == .keyframe { return isThin || measuresLink }
+        let isSmall = active.count * Self.thoroughShare <= sharpness.count
+        return plan.choice.isRefinement && isSmall && sharpness.count <= Self.mostThorough
+    }
+
+    /// The plan was carried out.
+    ///
+    /// - Parameter outcome: nil for a frame that rate control dropped.
+    mutating func note(_ outcome: Outcome?, of plan: Plan, at now: Instant) {
+        if let outcome { note(outcome, of: plan, at: now) }
+        cadence.noteEncoded(
+            at: now,
+            isKeyframe: outcome?.isKeyframe ?? false,
+            isDropped: outcome == nil,
+            isFine: sharpness.isFine
+        )
+        if outcome != nil { content = .shown }
+    }
+
+    private mutating func note(_ outcome: Outcome, of plan: Plan, at now: Instant) {
+        var isPatch = false
+        if case .patch = plan.step { isPatch = true }
+        if isPatch { patchBudget.note(outcome.byteCount) }
+        let isBudgeted = plan.ownQuantizer != nil && !measuresLink
+        linkBudget.note(
+            outcome.byteCount,
+            quantizer: outcome.quantizer,
+            blocks: isBudgeted ? outcome.isKeyframe ? sharpness.count : active.count : nil,
+            isNews: pictureIsNew && !measuresLink,
+            at: now
+        )
+        if outcome.isKeyframe {
+            keyframeIsCurrent = true
+            if plan.coarsest == rendition.codec.fineQuantizer, outcome.byteCount > keyframeLimit {
+                keyframeQuantizer = rendition.codec.sharpQuantizer
+            }
+            sharpness.noteKeyframe(quantizer: outcome.quantizer)
+        } else {
+            sharpness.noteEncoded(
+                quantizer: outcome.quantizer,
+                byRateControl: !isPatch && plan.ownQuantizer == nil,
+                isFiltered: !isPatch && outcome.canPatch
+            )
+        }
+    }
+}
