@@ -130,7 +130,7 @@ extension PeerLoop {
 
     /// - Parameter choice: the rendition that is sent; nil for the first of the usual codec.
     private func bundle(
-        of streams: [Negotiation.Stream],
+        of streams: [AgreedStream],
         _ choice: Peer.Choice?,
         for audience: Audience = .one
     ) -> StreamBundle {
@@ -146,7 +146,7 @@ extension PeerLoop {
 
     /// What is sent in streams, and where it comes from: nothing where only reports go out.
     private func sources(
-        of streams: [Negotiation.Stream],
+        of streams: [AgreedStream],
         _ choice: Peer.Choice?
     ) -> [(parameters: OutgoingStream.Parameters, history: PacketHistory)] {
         streams.map { stream in

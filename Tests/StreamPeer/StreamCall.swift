@@ -53,7 +53,7 @@ final class StreamCall {
         self.histories = histories
     }
 
-    func bundle(of streams: [Negotiation.Stream]) -> StreamBundle {
+    func bundle(of streams: [AgreedStream]) -> StreamBundle {
         var random = SystemRandomNumberGenerator()
         return StreamBundle(
             streams.map { ($0.formats[0].parameters, histories[$0.track]!) },
@@ -89,7 +89,7 @@ final class StreamCall {
 
     /// Begins with what was agreed on; `bundle` is made of the same streams, or of more.
     func begin(
-        _ streams: [Negotiation.Stream],
+        _ streams: [AgreedStream],
         _ remote: TransportParameters,
         _ role: DTLSRole,
         _ bundle: StreamBundle

@@ -372,7 +372,7 @@ import WebRTC
     private func sound(
         offered direction: String,
         receives: Bool
-    ) throws -> (media: SessionDescription.Media, agreed: Negotiation.Stream?) {
+    ) throws -> (media: SessionDescription.Media, agreed: AgreedStream?) {
         let offer = try soundFirst().replacing("a=recvonly", with: "a=\(direction)")
             .replacing("a=rtpmap:111", with: "a=rtpmap:111 opus/48000/2", "a=extmap:4 \(Self.levelURI)").description
         let locals = [

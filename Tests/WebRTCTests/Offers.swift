@@ -68,14 +68,14 @@ struct Offer {
     var description: SessionDescription { get throws { try SessionDescription(parsing: text) } }
 }
 
-extension Negotiation.Format {
+extension AgreedStream.Format {
     var videoCodec: VideoCodec { if case .video(let codec) = codec { codec } else { preconditionFailure() } }
 }
 
 extension Negotiation {
     /// Of the first stream.
-    var format: Format { formats[0] }
-    var formats: [Format] { agreement.streams[0].formats }
+    var format: AgreedStream.Format { formats[0] }
+    var formats: [AgreedStream.Format] { agreement.streams[0].formats }
     var mid: String { agreement.streams[0].mid }
     var codec: VideoCodec { format.videoCodec }
     var video: OutgoingStream.Parameters { format.parameters }

@@ -228,7 +228,7 @@ private final class Pair {
         ])
         let sound = PacketHistory(soundOf: 1000, capacity: 50)
         let video = PacketHistory(codec: .vp8, maximumPayloadSize: 1000, capacity: 50, using: &random)
-        func bundle(_ streams: [Negotiation.Stream]) -> StreamBundle {
+        func bundle(_ streams: [AgreedStream]) -> StreamBundle {
             StreamBundle(
                 streams.map { ($0.formats[0].parameters, $0.track == "sound" ? sound : video) },
                 pace: .video(targetBitrate: 2_500_000),

@@ -262,16 +262,16 @@ import Testing
     }
 }
 
-extension Negotiation.Stream {
+extension AgreedStream {
     /// As an answer confirms it: the parameters of formats are those that answers repeat.
-    fileprivate func withAnswersWords() -> Negotiation.Stream {
-        Negotiation.Stream(
+    fileprivate func withAnswersWords() -> AgreedStream {
+        AgreedStream(
             mid: mid,
             track: track,
             formats: formats.map { format in
                 var parameters = format.parameters
                 parameters.canAskForRepair = !format.feedback.isEmpty
-                return Negotiation.Format(
+                return AgreedStream.Format(
                     codec: format.codec,
                     parameters: parameters,
                     specifics: format.codec == .opus ? nil : format.specifics,

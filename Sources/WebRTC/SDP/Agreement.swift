@@ -1,20 +1,20 @@
-package import Media
+import Media
 package import RTP
 
 /// What an offer and its answer agree on (RFC 9429 §5.3, §5.11), whichever side made the offer.
 package struct Agreement: Equatable, Sendable {
     /// What this side sends, in the order of the descriptions; 1…`StreamBundle.limit`.
-    package let streams: [Negotiation.Stream]
+    package let streams: [AgreedStream]
     /// The peer's transport.
     package let remote: TransportParameters
     /// This side's part in the handshake.
     package let role: DTLSRole
 
     /// The stream of pictures, the first if there are several; nil if there is none.
-    package var video: Negotiation.Stream? { streams.first { $0.formats[0].codec != .opus } }
+    package var video: AgreedStream? { streams.first { $0.formats[0].codec != .opus } }
 
     /// The stream of sound, likewise.
-    package var sound: Negotiation.Stream? { streams.first { $0.formats[0].codec == .opus } }
+    package var sound: AgreedStream? { streams.first { $0.formats[0].codec == .opus } }
 
     /// What the peer sends and this side takes; nil if that is nothing.
     package func incoming(using random: inout some RandomNumberGenerator) -> IncomingBundle? {
@@ -38,15 +38,38 @@ package struct Agreement: Equatable, Sendable {
     }
 }
 
-extension Negotiation.Stream {
-    /// The codec of what is sent of pictures: this one if it was agreed on, or else the usual one; nil for sound.
-    package func codec(preferring codec: VideoCodec) -> VideoCodec? {
-        guard case .video(let usual) = formats[0].codec else { return nil }
-        return self[codec] == nil ? usual : codec
-    }
-
-    /// What was agreed on for a codec of pictures; nil if nothing was.
-    package subscript(codec: VideoCodec) -> OutgoingStream.Parameters? {
-        formats.first { $0.codec == .video(codec) }?.parameters
+extension Agreement {
+    /// - Parameters:
+    ///   - streams: never empty.
+    ///   - tagged: the index of the description that tells the bundle's transport.
+    ///   - role: this side's part in the handshake, by the peer's `setup`.
+    init(
+        _ streams: [AgreedStream],
+        in description: SessionDescription,
+        tagged: Int,
+        role: (String?) throws(Shortcoming) -> DTLSRole
+    ) throws(Shortcoming) {
+        // The transport may be described in each of these places; the first that has an attribute counts.
+        let places =
+            [tagged, streams[0].section].map { description.media[$0].attributes }
+            + [description.attributes, description.media[0].attributes]
+        func first(_ name: String) -> String? { places.lazy.compactMap { $0.first(name) }.first }
+        guard let fragment = first("ice-ufrag"), let password = first("ice-pwd"),
+            let credentials = ICECredentials(fragment: fragment, password: password)
+        else { throw Shortcoming(what: "gives no valid ICE credentials") }
+        // The fingerprints of a media description replace those of the session (RFC 8122 §5).
+        let hashes = places.lazy.map { $0.all("fingerprint") }.first { !$0.isEmpty } ?? []
+        let fingerprints = hashes.compactMap { Fingerprint(parsing: $0) }
+        guard !fingerprints.isEmpty else {
+            throw Shortcoming(what: "gives no certificate fingerprint of SHA-256, SHA-384 or SHA-512")
+        }
+        let candidates = places.lazy.map { $0.all("candidate") }.first { !$0.isEmpty } ?? []
+        let remote = TransportParameters(
+            credentials: credentials,
+            fingerprints: fingerprints,
+            candidates: candidates.compactMap { Candidate(parsing: $0) },
+            isLite: description.attributes.contains("ice-lite")
+        )
+        self.init(streams: streams, remote: remote, role: try role(first("setup")))
     }
 }

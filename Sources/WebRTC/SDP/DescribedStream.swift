@@ -1,14 +1,6 @@
 import Media
 import RTP
 
-/// What a peer's description lacks or says wrongly.
-struct Shortcoming: Error {
-    /// The fault, as the end of a sentence that begins with "the offer" or "the answer".
-    let what: String
-    /// What should stand there.
-    var remedy = ""
-}
-
 /// What a media description of a peer, be it in an offer or in an answer, says about its stream.
 extension SessionDescription.Media {
     /// How well an offer's description suits a stream, 0 the best: it takes the stream and sends what this side takes, or it takes
@@ -30,7 +22,7 @@ extension SessionDescription.Media {
         _ local: LocalStream,
         in description: SessionDescription,
         _ section: Int
-    ) throws(Shortcoming) -> Negotiation.Stream? {
+    ) throws(Shortcoming) -> AgreedStream? {
         guard isProtectedRTP else { throw Shortcoming(what: "wants \(transport)", remedy: "UDP/TLS/RTP/SAVPF") }
         guard attributes.contains("rtcp-mux") else {
             throw Shortcoming(
@@ -65,7 +57,7 @@ extension SessionDescription.Media {
             agreed[index].parameters.extensions = extensions.suiting(agreed[index].codec)
             if isReceived, agreed[index].codec == .opus { agreed[index].specifics = StreamCodec.wishesForSound }
         }
-        return Negotiation.Stream(
+        return AgreedStream(
             mid: mid,
             track: local.track,
             formats: agreed,
@@ -116,7 +108,7 @@ extension SessionDescription.Media {
     }
 
     /// The formats that this program can send: VP8, VP9 and AV1 of profile 0 (8 bits, 4:2:0), and Opus.
-    private var describedFormats: [Negotiation.Format] {
+    private var describedFormats: [AgreedStream.Format] {
         let encodings = encodings
         let retransmissions = Dictionary(
             encodings.filter { $0.name == "RTX/\(VideoCodec.clockRate)" }
@@ -144,7 +136,7 @@ extension SessionDescription.Media {
             let feedback = codec.feedback.filter {
                 described.contains("\(encoding.payloadType) \($0)") || described.contains("* \($0)")
             }
-            return Negotiation.Format(
+            return AgreedStream.Format(
                 codec: codec,
                 parameters: OutgoingStream.Parameters(
                     payloadType: encoding.payloadType,
@@ -240,69 +232,5 @@ extension HeaderExtensions {
             (\.soundLevel, "urn:ietf:params:rtp-hdrext:ssrc-audio-level"),
             (\.colourSpace, "http://www.webrtc.org/experiments/rtp-hdrext/color-space"),
         ]
-    }
-}
-
-extension SessionDescription {
-    /// The mids of the bundle that a description is in, if it is in one.
-    func bundle(of section: Media) -> [String]? {
-        guard let mid = section.attributes.first("mid") else { return nil }
-        let groups = attributes.all("group").lazy.map { $0.split(separator: " ").map(String.init) }
-        return groups.first { $0.first == "BUNDLE" && $0.dropFirst().contains(mid) }.map { Array($0.dropFirst()) }
-    }
-
-    /// The index of the description that tells a bundle's transport in an answer (RFC 9143 §7.3.1): the bundle's first that has
-    /// a stream, or that an answer can take without one.
-    ///
-    /// - Parameter sections: the indices of the descriptions with a stream; never empty.
-    func tagged(in bundle: [String], for sections: [Int]) -> Int {
-        let indices = Dictionary(
-            media.enumerated().compactMap { index, media in media.attributes.first("mid").map { ($0, index) } }
-        ) { first, _ in first }
-        return bundle.lazy.compactMap { indices[$0] }.first { sections.contains($0) || media[$0].canBeTagged }
-            ?? sections[0]
-    }
-}
-
-extension SessionDescription.Media {
-    /// Whether an answer can take the description without a stream.
-    fileprivate var canBeTagged: Bool {
-        port != 0 && isProtectedRTP && attributes.contains("rtcp-mux") && !attributes.contains("bundle-only")
-    }
-}
-
-extension Agreement {
-    /// - Parameters:
-    ///   - streams: never empty.
-    ///   - tagged: the index of the description that tells the bundle's transport.
-    ///   - role: this side's part in the handshake, by the peer's `setup`.
-    init(
-        _ streams: [Negotiation.Stream],
-        in description: SessionDescription,
-        tagged: Int,
-        role: (String?) throws(Shortcoming) -> DTLSRole
-    ) throws(Shortcoming) {
-        // The transport may be described in each of these places; the first that has an attribute counts.
-        let places =
-            [tagged, streams[0].section].map { description.media[$0].attributes }
-            + [description.attributes, description.media[0].attributes]
-        func first(_ name: String) -> String? { places.lazy.compactMap { $0.first(name) }.first }
-        guard let fragment = first("ice-ufrag"), let password = first("ice-pwd"),
-            let credentials = ICECredentials(fragment: fragment, password: password)
-        else { throw Shortcoming(what: "gives no valid ICE credentials") }
-        // The fingerprints of a media description replace those of the session (RFC 8122 §5).
-        let hashes = places.lazy.map { $0.all("fingerprint") }.first { !$0.isEmpty } ?? []
-        let fingerprints = hashes.compactMap { Fingerprint(parsing: $0) }
-        guard !fingerprints.isEmpty else {
-            throw Shortcoming(what: "gives no certificate fingerprint of SHA-256, SHA-384 or SHA-512")
-        }
-        let candidates = places.lazy.map { $0.all("candidate") }.first { !$0.isEmpty } ?? []
-        let remote = TransportParameters(
-            credentials: credentials,
-            fingerprints: fingerprints,
-            candidates: candidates.compactMap { Candidate(parsing: $0) },
-            isLite: description.attributes.contains("ice-lite")
-        )
-        self.init(streams: streams, remote: remote, role: try role(first("setup")))
     }
 }

@@ -1,5 +1,5 @@
 package import Media
-package import RTP
+import RTP
 
 /// Why an offer cannot be answered with a stream.
 package enum UnacceptableOffer: Error, Equatable, CustomStringConvertible {
@@ -20,41 +20,6 @@ package enum UnacceptableOffer: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// A stream that this side has to send, as yet without a media description.
-package struct LocalStream: Equatable, Sendable {
-    /// A token that tells the stream from the session's other tracks (RFC 8830).
-    package let track: String
-    /// The codecs that can be sent, all of one kind, in groups: of each group, the first that the peer knows is agreed on.
-    package let codecs: [[StreamCodec]]
-    /// Whether this side also takes what the peer sends in the same media description.
-    package let receives: Bool
-
-    package init(track: String, codecs: [[StreamCodec]], receives: Bool = false) {
-        precondition(Set(codecs.joined().map(\.kind)).count == 1)
-        self.track = track
-        self.codecs = codecs
-        self.receives = receives
-    }
-
-    var kind: String { codecs.joined().first!.kind }
-
-    /// The screen.
-    ///
-    /// - Parameters:
-    ///   - codecs: those that can be sent, in groups.
-    ///   - receives: whether this side takes the peer's picture.
-    package static func screen(_ codecs: [[VideoCodec]], receives: Bool = false) -> LocalStream {
-        LocalStream(track: "screen", codecs: codecs.map { $0.map(StreamCodec.video) }, receives: receives)
-    }
-
-    /// The broadcast's sound.
-    ///
-    /// - Parameter receives: whether this side takes the peer's voice.
-    package static func sound(receives: Bool = false) -> LocalStream {
-        LocalStream(track: "sound", codecs: [[.opus]], receives: receives)
-    }
-}
-
 /// What an offer and this sender agree on: a pure function of both (RFC 9429 §5.3).
 ///
 /// Each stream gets a description of its kind that has no stream yet, if that is in the bundle of the first stream: the first
@@ -62,32 +27,6 @@ package struct LocalStream: Equatable, Sendable {
 /// the bundle's transport (RFC 9143 §7.3.1) is accepted even without a stream, since its rejection would reject the whole
 /// bundle; all others are rejected.
 package struct Negotiation: Equatable, Sendable {
-    /// A codec and all that goes with it.
-    package struct Format: Equatable, Sendable {
-        package let codec: StreamCodec
-        package internal(set) var parameters: OutgoingStream.Parameters
-        /// The value of its `fmtp` line; nil where it has none.
-        var specifics: String?
-        var feedback: [String]
-    }
-
-    /// A media description with a stream in it.
-    package struct Stream: Equatable, Sendable {
-        /// Empty if the offer gives the description no name.
-        package internal(set) var mid: String
-        package let track: String
-        /// What may be sent, the usual format first; never empty.
-        package internal(set) var formats: [Format]
-        /// The values of the `extmap` lines.
-        let extensions: [String]
-        /// The description's place.
-        let section: Int
-        /// Whether this side sends in the description.
-        package internal(set) var isSent = true
-        /// Whether the peer does, and this side takes it. One of the two holds.
-        package internal(set) var isReceived = false
-    }
-
     package let agreement: Agreement
     let offer: SessionDescription
     /// The description that tells the transport: the first of the bundle, or the one that gets the stream.
@@ -119,7 +58,7 @@ package struct Negotiation: Equatable, Sendable {
     /// - Parameter locals: the streams to send; one that the offer does not ask for is not sent.
     package init(offer: SessionDescription, streams locals: [LocalStream]) throws(UnacceptableOffer) {
         var taken: Set<Int> = []
-        var agreed: [Stream] = []
+        var agreed: [AgreedStream] = []
         var bundle: [String]?
         var reason: UnacceptableOffer?
         for local in locals.prefix(StreamBundle.limit) {
@@ -176,7 +115,7 @@ package struct Negotiation: Equatable, Sendable {
 
 extension SessionDescription {
     /// The part of a stream that both sides know, in a description that asks for it.
-    fileprivate func stream(_ local: LocalStream, in section: Int) throws(UnacceptableOffer) -> Negotiation.Stream {
+    fileprivate func stream(_ local: LocalStream, in section: Int) throws(UnacceptableOffer) -> AgreedStream {
         do throws(Shortcoming) {
             if let stream = try media[section].stream(local, in: self, section) { return stream }
         } catch {

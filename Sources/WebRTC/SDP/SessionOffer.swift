@@ -22,12 +22,12 @@ package enum UnacceptableAnswer: Error, Equatable, CustomStringConvertible {
 /// An offer of streams, all in one bundle, and what its answer makes of it (RFC 9429 §5.2, §5.11).
 package struct SessionOffer: Equatable, Sendable {
     /// All with all their formats, in the order of the media descriptions, which number their mids from 0.
-    package let streams: [Negotiation.Stream]
+    package let streams: [AgreedStream]
 
     /// - Parameter locals: 1…`StreamBundle.limit`. All codecs of each are offered.
     package init(_ locals: [LocalStream]) {
         precondition(1...StreamBundle.limit ~= locals.count)
-        streams = locals.enumerated().map { Negotiation.Stream(offering: $1, in: $0) }
+        streams = locals.enumerated().map { AgreedStream(offering: $1, in: $0) }
     }
 
     /// The offer.
@@ -64,7 +64,7 @@ package struct SessionOffer: Equatable, Sendable {
         guard answer.media.count == streams.count else {
             throw .mismatched("has \(answer.media.count) media descriptions for \(streams.count)")
         }
-        var accepted: [Negotiation.Stream] = []
+        var accepted: [AgreedStream] = []
         for (offered, media) in zip(streams, answer.media) {
             let kind = offered.formats[0].codec.kind
             guard media.kind == kind, media.attributes.first("mid") ?? offered.mid == offered.mid else {
@@ -105,7 +105,7 @@ package struct SessionOffer: Equatable, Sendable {
     }
 }
 
-extension Negotiation.Stream {
+extension AgreedStream {
     /// The identifiers that this side gives to header extensions, the same in all descriptions of a bundle.
     private static let extensions = HeaderExtensions(
         mid: 1,
@@ -130,7 +130,7 @@ extension Negotiation.Stream {
         extensions = HeaderExtensions.uris.compactMap { slot, uri in used[keyPath: slot].map { "\($0) \(uri)" } }
         formats = codecs.map { codec in
             let (payloadType, retransmission, specifics) = codec.offer
-            return Negotiation.Format(
+            return AgreedStream.Format(
                 codec: codec,
                 parameters: OutgoingStream.Parameters(
                     payloadType: payloadType,
@@ -148,7 +148,7 @@ extension Negotiation.Stream {
     fileprivate func agreed(
         in media: SessionDescription.Media,
         of answer: SessionDescription
-    ) throws(Shortcoming) -> Negotiation.Stream? {
+    ) throws(Shortcoming) -> AgreedStream? {
         let local = LocalStream(track: track, codecs: formats.map { [$0.codec] }, receives: isReceived)
         guard var stream = try media.stream(local, in: answer, section) else { return nil }
         stream.mid = mid

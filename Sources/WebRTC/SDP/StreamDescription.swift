@@ -1,6 +1,6 @@
 import RTP
 
-extension Negotiation.Stream {
+extension AgreedStream {
     /// The payload types of all formats and their retransmissions, as an `m=` line has them.
     var payloadTypes: [String] {
         formats.flatMap { [$0.parameters.payloadType, $0.parameters.retransmissionPayloadType].compactMap(\.self) }
@@ -29,7 +29,7 @@ extension SessionDescription.Media {
     ///   - name: the session's canonical name.
     ///   - takesReducedSize: whether feedback may come without a report (RFC 5506).
     mutating func describe(
-        _ stream: Negotiation.Stream,
+        _ stream: AgreedStream,
         as outgoing: OutgoingStream,
         name: String,
         takesReducedSize: Bool
