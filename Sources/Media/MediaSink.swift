@@ -44,8 +44,8 @@ package struct Demand: Sendable, Equatable {
     package var keyframeInterval: Duration?
     /// Until when no frame can be taken, as those before still wait to be sent; nil if there is room.
     package var isFullUntil: Instant?
-    /// Target of rate control that suits the receivers, in bits a second; nil leaves it as it is.
-    package var bitrate: Int?
+    /// What rate control may take at the most, as the receivers' links carry no more, in bits a second; nil for no bound.
+    package var limit: Int?
     /// What the receivers' links carry, in bits a second: how soon a large frame is there. Nil where nothing tells.
     package var linkRate: Int?
     /// Whether the next frames show what the links carry, which nobody knows yet: they had better be small.
@@ -58,7 +58,7 @@ package struct Demand: Sendable, Equatable {
         keyframeAt: Instant? = nil,
         keyframeInterval: Duration? = nil,
         isFullUntil: Instant? = nil,
-        bitrate: Int? = nil,
+        limit: Int? = nil,
         linkRate: Int? = nil,
         measuresLink: Bool = false,
         keepsSize: Bool = false
@@ -67,7 +67,7 @@ package struct Demand: Sendable, Equatable {
         self.keyframeAt = keyframeAt
         self.keyframeInterval = keyframeInterval
         self.isFullUntil = isFullUntil
-        self.bitrate = bitrate
+        self.limit = limit
         self.linkRate = linkRate
         self.measuresLink = measuresLink
         self.keepsSize = keepsSize

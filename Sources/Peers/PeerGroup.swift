@@ -12,9 +12,10 @@ package import WebRTC
 /// there too, with `perform`. Close the group: until then its thread keeps it alive.
 package final class PeerGroup: MediaSink {
     package struct Configuration: Sendable {
-        /// The renditions that may be sent: the same number of rungs for each codec, at least one. Packets leave at up to five times
-        /// the rendition's bitrate.
+        /// The renditions that may be sent: the same number of rungs for each codec, at least one.
         package var renditions: [Rendition]
+        /// The encoders'. Packets leave at up to five times that.
+        package let target: TargetBitrate
         package var ice: ICEAgent.Configuration
         /// The horizon: no picture that was taken before it is sent, sent again, or sent to a new peer; nil for no limit. Called on the
         /// network thread.
@@ -30,6 +31,7 @@ package final class PeerGroup: MediaSink {
 
         package init(
             renditions: [Rendition],
+            target: TargetBitrate,
             ice: ICEAgent.Configuration,
             horizon: @escaping @Sendable () -> Instant? = { nil },
             soundHorizon: @escaping @Sendable () -> Instant? = { nil },
@@ -38,6 +40,7 @@ package final class PeerGroup: MediaSink {
             countingFrom firstNumber: Int = 1
         ) {
             self.renditions = renditions
+            self.target = target
             self.ice = ice
             self.horizon = horizon
             self.soundHorizon = soundHorizon
@@ -61,8 +64,6 @@ package final class PeerGroup: MediaSink {
         var isClosed = false
         /// The codecs that suit the picture best, by rungs.
         var preferred: [Int: VideoCodec] = [:]
-        /// The encoders' target, in bits a second, if another one than the renditions' own was set.
-        var targetBitrate: Int?
         /// STUN and TURN servers that no peer waits for.
         var silentServers: [ICEServer] = []
     }
@@ -122,7 +123,7 @@ package final class PeerGroup: MediaSink {
                 isWanted: true,
                 keyframeAt: shared.keyframeRequests[rendition]?.nextDeadline,
                 isFullUntil: shared.capacities[rendition]?.isFullUntil,
-                bitrate: shared.capacities[rendition]?.bitrate ?? shared.work.targetBitrate,
+                limit: shared.capacities[rendition]?.limit,
                 linkRate: shared.capacities[rendition]?.linkRate,
                 measuresLink: shared.capacities[rendition]?.measuresLink ?? false
             )
@@ -164,21 +165,14 @@ package final class PeerGroup: MediaSink {
     }
 
     /// The targets of the encoders at work, in bits a second, as the links allow them.
-    package var targetBitrates: [Rendition.ID: Int] { shared.withLock { $0.capacities.mapValues(\.bitrate) } }
+    package var targetBitrates: [Rendition.ID: Int] {
+        let target = configuration.target.bitsPerSecond
+        return shared.withLock { $0.capacities.mapValues { min($0.limit ?? target, target) } }
+    }
 
     /// The target of the encoder whose frames a peer gets, in bits a second; nil if that has not begun.
     package func targetBitrate(for peer: PeerStatus) -> Int? {
         peer.codec.flatMap { targetBitrates[configuration.rendition(of: $0, rung: peer.rung).id] }
-    }
-
-    /// Changes the bitrate that it demands of the encoder, in bits a second, and with it the pace of each peer.
-    package func setTargetBitrate(_ bitrate: Int) {
-        let wakeSender = shared.withLock { shared in
-            shared.work.targetBitrate = bitrate
-            return shared.wakeSender
-        }
-        waker.wake()
-        wakeSender?()
     }
 
     /// Peers on the rendition's rung that take its codec go on with it, at a keyframe.
@@ -277,7 +271,7 @@ package final class PeerGroup: MediaSink {
                 soundDemand != shared.soundDemand
                 || capacities.contains { id, capacity in
                     let before = shared.capacities[id]
-                    return capacity.bitrate != before?.bitrate || capacity.measuresLink != before?.measuresLink
+                    return capacity.limit != before?.limit || capacity.measuresLink != before?.measuresLink
                 }
             return isNews ? shared.wakeSender : nil
         }

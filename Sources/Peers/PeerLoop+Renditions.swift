@@ -25,7 +25,6 @@ extension PeerLoop {
     /// Gives each peer the rung that its link carries.
     func followLinks() {
         placedAt = now
-        let most = configuration.renditions.map { Double(histories.bitrate(of: $0)) }.max()!
         ladder.place(
             peers.map { peer in
                 RenditionLadder.Link(
@@ -35,7 +34,7 @@ extension PeerLoop {
                     loss: peer.statistics.lossFraction ?? 0
                 )
             },
-            need: most / RenditionCapacity.share,
+            need: Double(histories.bitrate) / RenditionCapacity.share,
             at: now
         )
         if peers.contains(where: { peer in peer.wanted.map { $0.rung != ladder.rung(of: peer.number) } ?? false }) {
@@ -51,17 +50,17 @@ extension PeerLoop {
         }
     }
 
-    /// Sets another target bitrate of the encoders; nil leaves the renditions' own.
-    func follow(bitrate: Int?) {
-        guard let bitrate, histories.follow(bitrate: bitrate) else { return }
-        for peer in peers { if let choice = peer.choice { peer.setPace(histories.pace(of: rendition(of: choice))) } }
+    /// Paces packets by the encoders' target.
+    func followTarget() {
+        guard histories.followTarget() else { return }
+        for peer in peers where peer.choice != nil { peer.setPace(histories.pace) }
     }
 
     func change(_ peer: Peer) {
         guard let wanted = peer.wanted.map(rendition) else { return }
         if peer.change(to: histories.history(of: wanted), at: now) { requestedKeyframes.append(wanted.id) }
         guard peer.choice == peer.wanted else { return }
-        peer.setPace(histories.pace(of: wanted))
+        peer.setPace(histories.pace)
         hasChanged = true
     }
 
@@ -86,12 +85,13 @@ extension PeerLoop {
         }
         return Dictionary(
             uniqueKeysWithValues: renditionsInUse.map { id in
-                let most = histories.bitrate(of: configuration.rendition(id))
                 let isMeasuring = peers.allSatisfy { peer in
                     let renditions = [peer.choice, peer.wanted].compactMap { $0.map { rendition(of: $0).id } }
                     return !renditions.contains(id) || peer.measuresLink(at: now)
                 }
-                return (id, RenditionCapacity(links[id] ?? [], isMeasuring: isMeasuring, most: most, at: now))
+                return (
+                    id, RenditionCapacity(links[id] ?? [], isMeasuring: isMeasuring, most: histories.bitrate, at: now)
+                )
             }
         )
     }

@@ -136,7 +136,7 @@ extension PeerLoop {
     ) -> StreamBundle {
         StreamBundle(
             sources(of: streams, choice),
-            pace: histories.pace(of: choice.map(rendition) ?? configuration.renditions[0]),
+            pace: histories.pace,
             audience: audience,
             opensSpeakers: true,
             clock: clock,

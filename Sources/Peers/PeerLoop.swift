@@ -67,7 +67,7 @@ package final class PeerLoop {
         while true {
             let work = group.takeWork()
             now = MonotonicClock.now()
-            follow(bitrate: work.targetBitrate)
+            followTarget()
             follow(work.preferred)
             silent.servers = work.silentServers
             let looksAtLinks = now >= linksAt + Self.linkInterval

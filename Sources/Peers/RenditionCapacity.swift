@@ -26,8 +26,8 @@ package struct RenditionCapacity: Equatable, Sendable {
     /// While so much waits, the next picture had better wait too: it would be old when it leaves.
     private static let longestBacklog = Duration.milliseconds(100)
 
-    /// The target of rate control, in bits a second.
-    package let bitrate: Int
+    /// What of the target of rate control the links carry, in bits a second; nil if they carry all of it.
+    package let limit: Int?
     /// What of pictures the slowest link carries that counts, in bits a second; nil if no link was measured.
     package let linkRate: Int?
     /// Until when no peer can take a frame; nil if one can.
@@ -38,18 +38,19 @@ package struct RenditionCapacity: Equatable, Sendable {
     /// - Parameters:
     ///   - links: those of the peers that get the rendition, as far as they were measured.
     ///   - isMeasuring: whether the links of all others will be measured by what is sent first.
-    ///   - most: the target without limit, in bits a second.
+    ///   - most: the target of rate control, in bits a second.
     package init(_ links: [Link], isMeasuring: Bool = false, most: Int, at now: Instant) {
         measuresLink = links.isEmpty && isMeasuring
         if links.isEmpty {
-            (bitrate, linkRate, isFullUntil) = (most, nil, nil)
+            (limit, linkRate, isFullUntil) = (nil, nil, nil)
             return
         }
         let median = links.map(\.estimate).sorted()[links.count / 2]
         let counting = links.filter { $0.estimate >= Self.leastShare * median || $0.isWaitedFor }
         let rate = counting.map(\.estimate).min()! * Self.share
         linkRate = Int(rate)
-        bitrate = min(Self.rounded(rate), most)
+        let rounded = Self.rounded(rate)
+        limit = rounded < most ? rounded : nil
         let backlog = counting.map(\.backlog).min()!
         isFullUntil = backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil
     }

@@ -10,22 +10,23 @@ struct RenditionHistories {
 
     private let configuration: PeerGroup.Configuration
     private var histories: [Rendition.ID: PacketHistory] = [:]
-    /// The encoders' target in bits a second; nil for the renditions' own.
-    private var targetBitrate: Int?
+    /// The encoders' target, as of the last round, in bits a second.
+    private(set) var bitrate: Int
 
-    init(_ configuration: PeerGroup.Configuration) { self.configuration = configuration }
+    init(_ configuration: PeerGroup.Configuration) {
+        self.configuration = configuration
+        bitrate = configuration.target.bitsPerSecond
+    }
 
-    /// The target of a rendition's encoder, in bits a second.
-    func bitrate(of rendition: Rendition) -> Int { targetBitrate ?? rendition.bitrate }
+    var pace: Pacer.Pace { .video(targetBitrate: UInt64(bitrate)) }
 
-    func pace(of rendition: Rendition) -> Pacer.Pace { .video(targetBitrate: UInt64(bitrate(of: rendition))) }
-
-    /// Sets the target bitrate of the encoders.
+    /// Takes the encoders' target.
     ///
-    /// - Returns: whether the bitrate has changed.
-    mutating func follow(bitrate: Int) -> Bool {
-        guard bitrate != targetBitrate else { return false }
-        targetBitrate = bitrate
+    /// - Returns: whether it has changed.
+    mutating func followTarget() -> Bool {
+        let target = configuration.target.bitsPerSecond
+        guard target != bitrate else { return false }
+        bitrate = target
         for (id, history) in histories { history.setCapacity(capacity(of: configuration.rendition(id))) }
         return true
     }
@@ -53,8 +54,7 @@ struct RenditionHistories {
     private func capacity(of rendition: Rendition) -> Int {
         // The largest keyframe grows with the picture.
         let largestKeyframe = rendition.width * rendition.height / 512
-        let bytesPerSecond = bitrate(of: rendition) / 8
-        return max(largestKeyframe, bytesPerSecond * Self.length / PeerSession.maximumPayloadSize)
+        return max(largestKeyframe, bitrate / 8 * Self.length / PeerSession.maximumPayloadSize)
     }
 
     /// Forgets pictures that were taken before an instant. Returns whether there were any.

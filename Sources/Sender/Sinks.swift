@@ -7,6 +7,7 @@ package import Time
 package final class Sinks: Sendable {
     /// Rung when a demand has changed, or a sink came or left.
     package let bell = Bell()
+    package let target: TargetBitrate
     private let report: @Sendable (String) -> Void
     private let state = Mutex(State())
 
@@ -16,8 +17,24 @@ package final class Sinks: Sendable {
         var preferred: [Int: Rendition] = [:]
     }
 
-    /// - Parameter report: gets a sentence about a sink that broke.
-    package init(report: @escaping @Sendable (String) -> Void) { self.report = report }
+    /// - Parameters:
+    ///   - target: of all encoders.
+    ///   - report: gets a sentence about a sink that broke.
+    package init(target: TargetBitrate, report: @escaping @Sendable (String) -> Void) {
+        (self.target, self.report) = (target, report)
+    }
+
+    /// Changes the target of the encoders, in bits a second, and wakes them.
+    package func setTarget(_ bitsPerSecond: Int) {
+        target.set(bitsPerSecond)
+        bell.ring()
+    }
+
+    /// What rate control may take to meet a demand, in bits a second: the target, within its limit.
+    func bitrate(for demand: Demand) -> Int {
+        let target = target.bitsPerSecond
+        return min(target, demand.limit ?? target)
+    }
 
     package func add(_ sink: any MediaSink) {
         sink.setWaker { [bell] in bell.ring() }
@@ -58,11 +75,14 @@ package final class Sinks: Sendable {
                 sum.isWanted
                 ? sum.linkRate.flatMap { one in demand.linkRate.map { max(one, $0) } }
                 : demand.linkRate
+            sum.limit =
+                sum.isWanted
+                ? sum.limit.flatMap { one in demand.limit.map { max(one, $0) } }
+                : demand.limit
             sum.measuresLink = demand.measuresLink && (!sum.isWanted || sum.measuresLink)
             sum.keepsSize = sum.keepsSize || demand.keepsSize
             sum.isWanted = true
             sum.keyframeInterval = [sum.keyframeInterval, demand.keyframeInterval].compactMap(\.self).min()
-            if let bitrate = demand.bitrate { sum.bitrate = max(sum.bitrate ?? 0, bitrate) }
             // A sink that is full cannot take the keyframe that it demands.
             if let keyframeAt = demand.keyframeAt {
                 sum.keyframeAt = earliest(sum.keyframeAt, max(keyframeAt, demand.isFullUntil ?? keyframeAt))

@@ -53,12 +53,21 @@ struct Receiver: ~Copyable {
 @Suite struct PlainRTPCallTests {
     static let hosts = [(AF_INET, "127.0.0.1"), (AF_INET6, "[::1]")]
 
+    private let target = TargetBitrate(2_500_000)
+
     func call(_ host: String, _ port: UInt16) throws -> PlainRTPCall {
-        try PlainRTPCall(to: RTPDestination(parsing: "rtp://\(host):\(port)"), rendition())
+        try PlainRTPCall(to: RTPDestination(parsing: "rtp://\(host):\(port)"), rendition(), target: target)
     }
 
-    func rendition(_ codec: VideoCodec = .vp8, bitrate: Int = 2_500_000) -> Rendition {
-        Rendition(id: id, codec: codec, width: 640, height: 360, framesPerSecond: 30, bitrate: bitrate)
+    func rendition(_ codec: VideoCodec = .vp8) -> Rendition {
+        Rendition(
+            id: id,
+            codec: codec,
+            width: 640,
+            height: 360,
+            framesPerSecond: 30,
+            bitrate: target.bitsPerSecond
+        )
     }
 
     private let id = Rendition.ID(3)
@@ -134,25 +143,29 @@ struct Receiver: ~Copyable {
         let call = try call("127.0.0.1", receiver.port)
         defer { call.close() }
         func demand() -> Demand { call.demand(for: id, at: MonotonicClock.now()) }
-        #expect(demand().bitrate == 2_500_000)
+        #expect(demand().limit == nil)
         #expect(demand().linkRate == nil)
         // 400 kb/s: 3125 times 2⁷.
         let estimate: [UInt8] =
             [0x8F, 206, 0, 5, 0, 0, 0, 1, 0, 0, 0, 0] + Array("REMB".utf8) + [0x01, 0x1C, 0x0C, 0x35, 0, 0, 0, 9]
         try receiver.rtp.send(estimate[...], to: call.localAddress)
         try wait(until: "the estimate is taken") { demand().linkRate != nil }
-        #expect(320_000...340_000 ~= demand().bitrate ?? 0)
+        #expect(320_000...340_000 ~= demand().limit ?? 0)
         #expect(demand().linkRate == 340_000)
         #expect(demand().keepsSize)
-        call.setTargetBitrate(200_000)
-        #expect(demand().bitrate == 200_000)
+        // It carries that.
+        target.set(200_000)
+        #expect(demand().limit == nil)
+        #expect(call.sessionDescription().contains("\r\nb=AS:200\r\n"))
+        target.set(1_000_000)
+        #expect(320_000...340_000 ~= demand().limit ?? 0)
     }
 
     /// Nothing can be decoded before the next keyframe then, and that is dropped too while there is no room.
     @Test func whatComesWhileTooMuchWaitsIsDropped() throws {
         let receiver = try Receiver.anywhere(family: AF_INET)
         let destination = try RTPDestination(parsing: "rtp://127.0.0.1:\(receiver.port)")
-        let call = try PlainRTPCall(to: destination, rendition(bitrate: 30_000))
+        let call = try PlainRTPCall(to: destination, rendition(), target: TargetBitrate(30_000))
         defer { call.close() }
         // Takes half a minute to send.
         #expect(send(500_000, isKeyframe: true, on: call))
@@ -167,7 +180,8 @@ struct Receiver: ~Copyable {
         let horizon = Horizon()
         let call = try PlainRTPCall(
             to: RTPDestination(parsing: "rtp://127.0.0.1:\(receiver.port)"),
-            rendition(bitrate: 200_000),
+            rendition(),
+            target: TargetBitrate(200_000),
             horizon: { horizon.instant.withLock { $0 } }
         )
         defer { call.close() }
@@ -219,7 +233,7 @@ struct Receiver: ~Copyable {
         let taken = try Receiver.anywhere(family: AF_INET)
         let destination = try RTPDestination(parsing: "rtp://127.0.0.1:5004")
         let error = #expect(throws: PlainRTPError.self) {
-            try PlainRTPCall(to: destination, rendition(), localPort: taken.port)
+            try PlainRTPCall(to: destination, rendition(), target: target, localPort: taken.port)
         }
         #expect(error == .localPort(taken.port, SystemError("bind", code: EADDRINUSE)))
         #expect(
@@ -234,6 +248,7 @@ struct Receiver: ~Copyable {
         let call = try PlainRTPCall(
             to: RTPDestination(parsing: "rtp://127.0.0.1:5004"),
             rendition(.vp9),
+            target: target,
             localPort: port
         )
         #expect(call.localAddress.port == port)

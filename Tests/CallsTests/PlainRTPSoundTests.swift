@@ -45,7 +45,13 @@ import Time
         horizon: @escaping @Sendable () -> Instant? = { nil }
     ) throws -> PlainRTPCall {
         let destination = try RTPDestination(parsing: "rtp://\(host):\(port)")
-        return try PlainRTPCall(to: destination, Self.rendition, hasSound: hasSound, soundHorizon: horizon)
+        return try PlainRTPCall(
+            to: destination,
+            Self.rendition,
+            target: TargetBitrate(2_500_000),
+            hasSound: hasSound,
+            soundHorizon: horizon
+        )
     }
 
     private func hear(_ packet: [UInt8], at capturedAt: Instant = MonotonicClock.now(), on call: PlainRTPCall) {

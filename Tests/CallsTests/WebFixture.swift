@@ -74,6 +74,7 @@ final class WebFixture: Sendable {
                         bitrate: 1_000_000
                     )
                 },
+                target: TargetBitrate(1_000_000),
                 ice: ICEAgent.Configuration(
                     servers: iceServers,
                     ports: ports,

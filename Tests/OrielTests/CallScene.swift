@@ -8,7 +8,7 @@ import Sender
 
 /// The calls of a sender without a broadcast. Close them.
 struct CallScene {
-    let sinks = Sinks { _ in }
+    let sinks = Sinks(target: TargetBitrate(2_500_000)) { _ in }
     let transport: CallTransport
     let calls: SenderCalls
 
@@ -20,7 +20,7 @@ struct CallScene {
             width: 64,
             height: 64,
             framesPerSecond: 30,
-            bitrate: 2_500_000
+            bitrate: sinks.target.bitsPerSecond
         )
         transport = CallTransport(
             ICEServers(ICEAgent.Configuration(addresses: ["127.0.0.1"])),
@@ -32,6 +32,7 @@ struct CallScene {
         )
         let stream = PlainRTPStream(
             rendition: rendition,
+            target: sinks.target,
             keyframeInterval: nil,
             horizon: { nil },
             soundHorizon: { nil },
@@ -45,8 +46,7 @@ struct CallScene {
             lobby: nil,
             stream,
             events,
-            sinks: sinks,
-            bitrate: rendition.bitrate
+            sinks: sinks
         )
     }
 

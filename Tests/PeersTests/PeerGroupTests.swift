@@ -37,12 +37,13 @@ import WebRTC
 
     private let signals = Signals()
     private let sleep: MachineSleep
+    private let target = TargetBitrate(Self.rendition.bitrate)
     private let group: PeerGroup
 
     init() throws {
         let ice = ICEAgent.Configuration(addresses: ["127.0.0.1"])
         sleep = try MachineSleep()
-        let configuration = PeerGroup.Configuration(renditions: [Self.rendition], ice: ice)
+        let configuration = PeerGroup.Configuration(renditions: [Self.rendition], target: target, ice: ice)
         group = try PeerGroup(configuration, suspends: sleep.watch())
     }
 
@@ -69,7 +70,12 @@ import WebRTC
     /// As of a sender that is started again: the number of a peer of the run before means no other one.
     @Test func theFirstNumberCanBeChosen() throws {
         let ice = ICEAgent.Configuration(addresses: ["127.0.0.1"])
-        let configuration = PeerGroup.Configuration(renditions: [Self.rendition], ice: ice, countingFrom: 701)
+        let configuration = PeerGroup.Configuration(
+            renditions: [Self.rendition],
+            target: target,
+            ice: ice,
+            countingFrom: 701
+        )
         let group = try PeerGroup(configuration, suspends: nil)
         defer { group.close() }
         let agreement = try Negotiation(offer: SessionDescription(parsing: Self.offer), codecs: [[.vp8]]).agreement
@@ -99,6 +105,18 @@ import WebRTC
         #expect(signals.all(of: 2) == ["gathered", "left"])
         #expect(signals.all(of: 3) == ["gathered", "was sent away"])
         #expect(!group.perform { _ in })
+    }
+
+    /// It is the sender's own: what is told of it changes with it, and no link bounds it.
+    @Test func theTargetIsFollowedAtOnce() throws {
+        defer { group.close() }
+        try add(1)
+        try wait(until: "its rendition is at work") { group.targetBitrates == [Self.rendition.id: 1_000_000] }
+        for bitrate in [300_000, 2_000_000] {
+            target.set(bitrate)
+            #expect(group.targetBitrates == [Self.rendition.id: bitrate])
+            #expect(group.demand(for: Self.rendition.id, at: MonotonicClock.now()).limit == nil)
+        }
     }
 
     @Test func aSuspendIsTold() throws {

@@ -151,7 +151,7 @@ import Time
         let sink = TestSink(wanting: [large])
         let sender = try RunningSender([large])
         sender.sinks.add(sink)
-        sink.demand(Demand(isWanted: true, bitrate: 1000, linkRate: 1000), of: large)
+        sink.demand(Demand(isWanted: true, limit: 1000, linkRate: 1000), of: large)
         func sizes() -> [UInt16] { sink.frames(of: large).map(\.frame.dimensions.0) }
         try wait(until: "the picture is a quarter") {
             try sender.publish()

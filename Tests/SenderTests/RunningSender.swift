@@ -32,7 +32,7 @@ final class RunningSender {
         writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
         let reports = Reports()
         let report = { @Sendable (sentence: String) in reports.sentences.withLock { $0.append(sentence) } }
-        let sinks = Sinks(report: report)
+        let sinks = Sinks(target: TargetBitrate(1_000_000), report: report)
         self.folder = folder
         self.sinks = sinks
         self.reports = reports

@@ -68,7 +68,7 @@ import VideoEncoding
         try writer.publish(FrameInfo(width: 64, height: 64, capturedAt: capturedAt, source: source)) { _ in }
         try writer.setState(.active)
         let call = Call(writer)
-        let sinks = Sinks { Issue.record("\($0)") }
+        let sinks = Sinks(target: TargetBitrate(1_000_000)) { Issue.record("\($0)") }
         sinks.add(call)
         var loop = SenderLoop(
             [

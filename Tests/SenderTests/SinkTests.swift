@@ -1,10 +1,11 @@
 import Media
 import Posix
-import Sender
 import Synchronization
 import TestSupport
 import Testing
 import Time
+
+@testable import Sender
 
 /// Sinks come and leave while a sender runs; one that is slow, full or broken costs the others nothing.
 @Suite struct SinkTests {
@@ -53,7 +54,7 @@ import Time
     }
 
     @Test func theShortestKeyframeIntervalCountsWhileItIsWanted() {
-        let sinks = Sinks { _ in }
+        let sinks = Sinks(target: TargetBitrate(1_000_000)) { _ in }
         for interval in [nil, 7, 5, 9] as [Int?] {
             let sink = TestSink(wanting: [rendition])
             let demand = Demand(isWanted: true, keyframeInterval: interval.map { .seconds($0) })
@@ -66,7 +67,7 @@ import Time
     }
 
     @Test func oneThatTakesOneSizeOnlyDecidesForAll() {
-        let sinks = Sinks { _ in }
+        let sinks = Sinks(target: TargetBitrate(1_000_000)) { _ in }
         let (first, second) = (TestSink(wanting: [rendition]), TestSink(wanting: []))
         for sink in [first, second] { sinks.add(sink) }
         #expect(!sinks.demand(for: rendition.id, at: .start).keepsSize)
@@ -78,19 +79,37 @@ import Time
         #expect(!sinks.demand(for: rendition.id, at: .start).keepsSize)
     }
 
-    @Test func theOneThatCanTakeMostSetsTheBitrate() {
-        let sinks = Sinks { _ in }
+    /// One whose links carry all leaves no limit.
+    @Test func theOneThatCanTakeMostSetsTheLimit() {
+        let sinks = Sinks(target: TargetBitrate(1_000_000)) { _ in }
         let (first, second, third) = (
             TestSink(wanting: [rendition]), TestSink(wanting: []), TestSink(wanting: [rendition])
         )
         for sink in [first, second, third] { sinks.add(sink) }
-        #expect(sinks.demand(for: rendition.id, at: .seconds(0)).bitrate == nil)
-        first.demand(Demand(isWanted: true, bitrate: 300_000), of: rendition)
-        #expect(sinks.demand(for: rendition.id, at: .seconds(0)).bitrate == 300_000)
-        third.demand(Demand(isWanted: true, bitrate: 500_000), of: rendition)
+        func limit() -> Int? { sinks.demand(for: rendition.id, at: .start).limit }
+        #expect(limit() == nil)
+        first.demand(Demand(isWanted: true, limit: 300_000), of: rendition)
+        #expect(limit() == nil)
+        third.demand(Demand(isWanted: true, limit: 500_000), of: rendition)
+        #expect(limit() == 500_000)
         // It does not receive the rendition.
-        second.demand(Demand(isWanted: false, bitrate: 900_000), of: rendition)
-        #expect(sinks.demand(for: rendition.id, at: .seconds(0)).bitrate == 500_000)
+        second.demand(Demand(isWanted: false, limit: 900_000), of: rendition)
+        #expect(limit() == 500_000)
+        second.demand(Demand(isWanted: true), of: rendition)
+        #expect(limit() == nil)
+    }
+
+    /// Encoders are woken, and follow it within what the links carry.
+    @Test func whatTheUserSetsReachesEncodersAtOnce() {
+        let sinks = Sinks(target: TargetBitrate(1_000_000)) { _ in }
+        let (free, thin) = (Demand(isWanted: true), Demand(isWanted: true, limit: 400_000))
+        #expect(sinks.bitrate(for: free) == 1_000_000 && sinks.bitrate(for: thin) == 400_000)
+        for (target, bounded) in [(300_000, 300_000), (2_000_000, 400_000)] {
+            let rings = sinks.bell.count
+            sinks.setTarget(target)
+            #expect(sinks.bell.count != rings)
+            #expect(sinks.bitrate(for: free) == target && sinks.bitrate(for: thin) == bounded)
+        }
     }
 
     @Test func oneThatIsFullHoldsUpNobody() throws {

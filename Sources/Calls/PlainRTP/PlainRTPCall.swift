@@ -16,6 +16,7 @@ package final class PlainRTPCall: MediaSink {
 
     /// What the receiver gets.
     private let rendition: Rendition
+    private let target: TargetBitrate
     /// Where RTP goes. RTCP goes to the port after it.
     package let receiver: SocketAddress
     /// Where RTP comes from. RTCP comes from the port after it.
@@ -82,7 +83,8 @@ package final class PlainRTPCall: MediaSink {
     /// Resolves the host, opens the sockets and starts the thread. Looking up a name may take seconds.
     ///
     /// - Parameters:
-    ///   - rendition: what the receiver gets; packets leave at up to five times its bitrate.
+    ///   - rendition: what the receiver gets.
+    ///   - target: the encoder's; packets leave at up to five times that.
     ///   - localPort: where RTP comes from, 1…65534, and RTCP from the port after it; nil chooses an even one.
     ///   - multicastTTL: how many routers packets to a multicast group may pass.
     ///   - keyframeInterval: how far keyframes may be apart for a receiver that cannot ask for one; nil for one that can.
@@ -92,6 +94,7 @@ package final class PlainRTPCall: MediaSink {
     package init(
         to destination: RTPDestination,
         _ rendition: Rendition,
+        target: TargetBitrate,
         hasSound: Bool = false,
         localPort: UInt16? = nil,
         multicastTTL: UInt8 = 1,
@@ -99,7 +102,7 @@ package final class PlainRTPCall: MediaSink {
         horizon: @escaping @Sendable () -> Instant? = { nil },
         soundHorizon: @escaping @Sendable () -> Instant? = { nil }
     ) throws(PlainRTPError) {
-        self.rendition = rendition
+        (self.rendition, self.target) = (rendition, target)
         self.keyframeInterval = keyframeInterval
         (self.horizon, self.soundHorizon) = (horizon, soundHorizon)
         do throws(UnresolvedHost) {
@@ -114,7 +117,7 @@ package final class PlainRTPCall: MediaSink {
         let session = PlainRTPSession(
             PlainRTPSession.Configuration(
                 codec: rendition.codec,
-                targetBitrate: UInt64(rendition.bitrate),
+                targetBitrate: UInt64(target.bitsPerSecond),
                 hasSound: hasSound && PlainRTPSound.fits(besides: receiver.port, from: localPort)
             ),
             clock: clock,
@@ -204,7 +207,7 @@ package final class PlainRTPCall: MediaSink {
         let link = state.session.linkRate.map { RenditionCapacity.Link(estimate: $0, backlog: backlog) }
         let capacity = RenditionCapacity(
             link.map { [$0] } ?? [],
-            most: Int(clamping: state.session.configuration.targetBitrate),
+            most: target.bitsPerSecond,
             at: now
         )
         return Demand(
@@ -212,7 +215,7 @@ package final class PlainRTPCall: MediaSink {
             keyframeAt: state.session.keyframeAt,
             keyframeInterval: keyframeInterval,
             isFullUntil: backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil,
-            bitrate: capacity.bitrate,
+            limit: capacity.limit,
             linkRate: capacity.linkRate,
             // Not every plain receiver, or what it feeds, takes a picture of another size.
             keepsSize: true
@@ -223,19 +226,11 @@ package final class PlainRTPCall: MediaSink {
 
     package var statistics: PlainRTPStatistics { state.withLock { $0.session.statistics } }
 
-    /// The bitrate that the call demands of the encoder, in bits a second.
-    package var targetBitrate: UInt64 { state.withLock { $0.session.configuration.targetBitrate } }
-
-    /// Changes that, and the pace with it.
-    package func setTargetBitrate(_ bitrate: UInt64) {
-        state.withLock { $0.session.setTargetBitrate(bitrate) }
-        waker.withLock { $0 }?()
-    }
-
     /// The session description for the receiver to open.
     package func sessionDescription(frameRate: Int? = nil) -> String {
-        state.withLock {
-            $0.session.description(
+        state.withLock { state in
+            followTarget(&state)
+            return state.session.description(
                 for: receiver,
                 from: localAddress,
                 multicastTTL: multicastTTL,
@@ -271,6 +266,7 @@ package final class PlainRTPCall: MediaSink {
 
     private func flush(_ state: inout State, now: Instant) {
         forgetPast(&state)
+        followTarget(&state)
         sendPackets(&state, now: now)
         if state.isBlocked { return }
         // A refusal not yet seen must not pass for the silence of a listener.
@@ -280,6 +276,11 @@ package final class PlainRTPCall: MediaSink {
         // On the loopback, the refusal is there already: reading it now saves the network thread a wake-up.
         takeRefusal(&state, now: now)
         sendReports(&state)
+    }
+
+    private func followTarget(_ state: inout State) {
+        let bitrate = UInt64(target.bitsPerSecond)
+        if bitrate != state.session.configuration.targetBitrate { state.session.setTargetBitrate(bitrate) }
     }
 
     private func flushSound(_ state: inout State, now: Instant) {
@@ -354,7 +355,7 @@ package final class PlainRTPCall: MediaSink {
                 let before = state.demand
                 state.demand = demand(&state, at: now)
                 let isNews =
-                    before.isWanted != state.demand.isWanted || before.bitrate != state.demand.bitrate
+                    before.isWanted != state.demand.isWanted || before.limit != state.demand.limit
                     || (state.demand.keyframeAt != nil && state.demand.keyframeAt != before.keyframeAt)
                 return (state.isClosed, isBlocked, isNews, deadline)
             }

@@ -94,7 +94,7 @@ final class EncodeLoop {
         with stream: VideoStream,
         at now: Instant
     ) throws(VideoEncoderError) {
-        if let bitrate = demand.bitrate { try stream.setBitrate(bitrate) }
+        try stream.setBitrate(sinks.bitrate(for: demand))
         stream.setKeyframeInterval(demand.keyframeInterval)
         stream.setLink(demand.linkRate, isMeasuring: demand.measuresLink)
         if preference.update({ $0.noteLink(isThin: stream.isThin, of: rendition.codec, at: now) }) { sinks.bell.ring() }
@@ -155,8 +155,7 @@ final class EncodeLoop {
         // The link sets the pace of refinements, and news does not wait for them.
         let isPaced = !pictureIsNew && stream.isThin
         if pictureIsNew {
-            let bitrate = demand.bitrate ?? rendition.bitrate
-            scalePolicy.noteFrame(result, byteCount: byteCount, bitrate: bitrate, at: now)
+            scalePolicy.noteFrame(result, byteCount: byteCount, bitrate: sinks.bitrate(for: demand), at: now)
             pictureIsNew = false
         }
         let load = isPaced ? nil : cost

@@ -28,6 +28,7 @@ extension Attach {
         }
         let offersSound = { @Sendable [isOffered = self.sound] in isOffered || SoundReader.findsRing(in: directory) }
         let renditions = video.renditions(fps: fps)
+        let target = TargetBitrate(video.bitrate.bitsPerSecond)
         // A sender may be given calls of any kind while it runs: what these need of the sandbox, each has.
         let readerEnded = { @Sendable (end: NamedFiles.End) in events.tell(CallEvent(end)) }
         let turnSecret = try web.iceServers.secret()
@@ -59,6 +60,7 @@ extension Attach {
         )
         let stream = PlainRTPStream(
             rendition: renditions[0],
+            target: target,
             keyframeInterval: video.plainKeyframeInterval,
             horizon: hidden,
             soundHorizon: silenced,
@@ -75,7 +77,7 @@ extension Attach {
         var served: ServedWebCall?
         // Peers are closed before the server, as answers leave by its thread.
         defer { served?.close() }
-        let sinks = Sinks(report: Console.note)
+        let sinks = Sinks(target: target, report: Console.note)
         // A command that means a knock or a viewer of the run before must not reach another one.
         let number = again ? Int.random(in: 1...9999) * 100 + 1 : 1
         let transport = CallTransport(
@@ -94,7 +96,6 @@ extension Attach {
         try turnSecretFile?.begin { transport.doubtServers() }
         defer { turnSecretFile?.close() }
         let codecs = video.codec.codecs
-        let bitrate = video.bitrate.bitsPerSecond
         let lobby = entry.lobby(transport, known: visitors, events, asker, countingFrom: number)
         try asker?.begin { knock, answer in lobby?.answer(knock, answer) }
         let running = SenderCalls(
@@ -104,8 +105,7 @@ extension Attach {
             lobby: lobby,
             stream,
             events,
-            sinks: sinks,
-            bitrate: bitrate
+            sinks: sinks
         )
         defer {
             served?.stop()

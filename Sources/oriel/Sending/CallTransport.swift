@@ -17,8 +17,6 @@ final class CallTransport: Sendable {
         var client: WebClient?
         var namedServers: NamedServers?
         var networkChanged: (@Sendable () -> Void)?
-        /// The encoders' target in bits a second; nil for the renditions' own.
-        var targetBitrate: Int?
         var wake: (@Sendable (Duration) -> Void)?
         var isClosed = false
     }
@@ -136,13 +134,6 @@ final class CallTransport: Sendable {
         }
     }
 
-    func setTargetBitrate(_ bitrate: Int) {
-        parts.withLock { parts in
-            parts.targetBitrate = bitrate
-            parts.peers?.setTargetBitrate(bitrate)
-        }
-    }
-
     /// Says goodbye to the peers.
     func close() {
         let parts = parts.withLock { parts in
@@ -166,6 +157,7 @@ final class CallTransport: Sendable {
         }
         let configuration = PeerGroup.Configuration(
             renditions: renditions,
+            target: sinks.target,
             ice: ice.configuration,
             horizon: horizon,
             soundHorizon: soundHorizon,
@@ -178,7 +170,6 @@ final class CallTransport: Sendable {
         peers.onAddressChange { [weak self] in self?.networkChanged(to: $0) }
         peers.onDoubt { [weak self] in self?.doubtServers() }
         if !ice.watched.isEmpty { parts.prober = probe(ice.watched, for: peers) }
-        if let bitrate = parts.targetBitrate { peers.setTargetBitrate(bitrate) }
         sinks.add(peers)
         parts.peers = peers
         return peers

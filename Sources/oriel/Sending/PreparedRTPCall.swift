@@ -45,6 +45,8 @@ extension PlainRTPReceiver: ExpressibleByArgument {}
 /// The stream of all calls over plain RTP of a sender.
 struct PlainRTPStream {
     let rendition: Rendition
+    /// The encoder's.
+    let target: TargetBitrate
     /// The longest time between keyframes; nil for no limit. Most plain receivers cannot ask for one.
     let keyframeInterval: Duration?
     /// The horizons of pictures and of sound: nothing that was captured before is sent; nil for no limit.
@@ -59,6 +61,7 @@ struct PlainRTPStream {
         try PlainRTPCall(
             to: destination,
             rendition,
+            target: target,
             hasSound: hasSound(),
             localPort: localPort,
             keyframeInterval: keyframeInterval,
@@ -78,7 +81,7 @@ struct PlainRTPStream {
         return .joined(
             .plainRTP(destination),
             sentence:
-                "sending \(picture) at \(call.targetBitrate / 1000)k to \(destination) from port \(call.localAddress.port)"
+                "sending \(picture) at \(target.bitsPerSecond / 1000)k to \(destination) from port \(call.localAddress.port)"
         )
     }
 }

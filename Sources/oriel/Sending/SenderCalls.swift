@@ -15,7 +15,6 @@ final class SenderCalls: Sendable {
         var plain: [Int: PlainRTPCall] = [:]
         /// The calls that others run by their numbers, until their servers know that they are over.
         var joined: [Int: any JoinedCall] = [:]
-        var bitrate: Int
         var isClosed = false
     }
 
@@ -28,8 +27,8 @@ final class SenderCalls: Sendable {
     private let lobby: Lobby?
     private let stream: PlainRTPStream
     private let events: EventLog
-    private let sinks: Sinks
-    private let state: Mutex<State>
+    let sinks: Sinks
+    private let state = Mutex(State())
     /// Rung when a call of another's is over.
     private let hasEnded = Bell()
 
@@ -40,7 +39,6 @@ final class SenderCalls: Sendable {
     ///   - stream: for calls over plain RTP.
     ///   - events: is told what happens in them.
     ///   - sinks: get the calls; their bell is rung when the last one is over.
-    ///   - bitrate: the encoders' target, in bits a second.
     init(
         _ transport: CallTransport,
         codecs: [[VideoCodec]],
@@ -48,13 +46,11 @@ final class SenderCalls: Sendable {
         lobby: Lobby?,
         _ stream: PlainRTPStream,
         _ events: EventLog,
-        sinks: Sinks,
-        bitrate: Int
+        sinks: Sinks
     ) {
         (self.transport, self.codecs, self.stream) = (transport, codecs, stream)
         (self.introduction, self.lobby) = (introduction, lobby)
         (self.events, self.sinks) = (events, sinks)
-        state = Mutex(State(bitrate: bitrate))
         transport.onNetworkChange { [weak self] in
             for call in self?.state.withLock({ Array($0.joined.values) }) ?? [] { call.networkChanged() }
         }
@@ -115,7 +111,6 @@ final class SenderCalls: Sendable {
                     guard !state.isClosed, state.list.note(.standing, of: number, at: MonotonicClock.now()) else {
                         return false
                     }
-                    plain.setTargetBitrate(UInt64(state.bitrate))
                     state.plain[number] = plain
                     return true
                 }
@@ -287,17 +282,6 @@ final class SenderCalls: Sendable {
 
     /// The STUN and TURN servers that do not work, as far as is known.
     var serverFaults: [ServerNews] { transport.serverFaults(of: names) }
-
-    var bitrate: Int { state.withLock(\.bitrate) }
-
-    /// Changes the target of the encoders, in bits a second.
-    func setTargetBitrate(_ bitrate: Int) {
-        state.withLock { state in
-            state.bitrate = bitrate
-            for call in state.plain.values { call.setTargetBitrate(UInt64(bitrate)) }
-        }
-        transport.setTargetBitrate(bitrate)
-    }
 
     /// How each is, those that have ended lately among them.
     func statuses(at now: Instant) -> [SenderStatus.Call] {

@@ -25,7 +25,7 @@ final class SenderCommands: Sendable {
 
     /// What the encoders did in the last second; called once a second.
     func note(_ statistics: SenderStatistics) -> SenderWork {
-        let bitrate = calls.bitrate
+        let bitrate = calls.sinks.target.bitsPerSecond
         let isThin = calls.peers?.targetBitrates.values.contains { $0 < bitrate } ?? false
         return work.withLock { work in
             work.note(statistics, isThin: isThin, at: MonotonicClock.now())
@@ -52,7 +52,7 @@ final class SenderCommands: Sendable {
             return .status(
                 report: SenderStatus(
                     calls: calls.statuses(at: now),
-                    bitrateBps: calls.bitrate,
+                    bitrateBps: calls.sinks.target.bitsPerSecond,
                     quantizer: work.quantizer,
                     limit: work.limit,
                     sound: work.sound,
@@ -93,7 +93,7 @@ final class SenderCommands: Sendable {
         case .leave(let call): return reply { try calls.leave(named: call) }
         case .setBitrate(let bitrate):
             guard Bitrate.range ~= bitrate else { return .refused(reason: "\(bitrate) bits a second are out of range") }
-            calls.setTargetBitrate(bitrate)
+            calls.sinks.setTarget(bitrate)
             return .done()
         }
     }

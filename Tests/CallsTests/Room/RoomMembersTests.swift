@@ -127,7 +127,9 @@ import WebRTC
             bitrate: 1_000_000
         )
         let ice = ICEAgent.Configuration(addresses: ["127.0.0.1"])
-        return try PeerGroup(PeerGroup.Configuration(renditions: [rendition], ice: ice))
+        return try PeerGroup(
+            PeerGroup.Configuration(renditions: [rendition], target: TargetBitrate(1_000_000), ice: ice)
+        )
     }
 
     // MARK: - Letting in
