@@ -1,11 +1,11 @@
-/// Why a call that others run is over without being left.
+/// Why a call is over without being left, or cannot begin.
 package struct CallEnd: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Kind: Sendable {
-        /// The server is not there, or is none of this kind.
+        /// The server or the host is not there, or is none of this kind.
         case unavailable
         /// There is no room now.
         case tryAgain
-        /// The server refuses, or cannot be understood.
+        /// The server refuses or cannot be understood, or this machine cannot do it.
         case failed
         /// Somebody there does not want the call.
         case refused
@@ -17,7 +17,7 @@ package struct CallEnd: Error, Sendable, Equatable, CustomStringConvertible {
     package let description: String
 
     /// - Parameter reason: nil for what the kind says already.
-    init(_ kind: Kind, _ sentence: String, reason: EndReason? = nil) {
+    package init(_ kind: Kind, _ sentence: String, reason: EndReason? = nil) {
         (self.kind, description) = (kind, sentence)
         let usual: EndReason =
             switch kind {

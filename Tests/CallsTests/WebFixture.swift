@@ -86,9 +86,9 @@ final class WebFixture: Sendable {
         )
         let log = Log()
         self.log = log
-        call = WebCall(peers, codecs: [codecs], viewerLimit: viewerLimit, talk: talkers?.desk) { event in
-            status.note(event)
-            log.events.withLock { $0.append("\(event)") }
+        call = WebCall(peers, codecs: [codecs], viewerLimit: viewerLimit, talk: talkers?.desk) { report in
+            status.note(report)
+            if let sentence = report.sentence { log.events.withLock { $0.append(sentence) } }
         }
         let picture = picture
         service = WebService(

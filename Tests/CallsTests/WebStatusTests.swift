@@ -13,7 +13,7 @@ import WebRTC
         func viewer(_ number: Int) -> WebCall.Viewer { WebCall.Viewer(number: number, address: "192.0.2.1", name: "") }
         for number in 1...3 { status.note(.joined(viewer(number), .vp8)) }
         status.note(.left(viewer(2), .closedByPeer, .hungUp))
-        status.note(.turnedAway(address: "192.0.2.1", name: "", .full(limit: 2)))
+        status.note(.turnedAway(from: "192.0.2.1", "", .full(limit: 2)))
         #expect(status.json == #"{"state":"active","viewers":2}"#)
     }
 

@@ -1,3 +1,4 @@
+import Calls
 import TestSupport
 import Testing
 import Time
@@ -6,7 +7,7 @@ import Time
 
 @Suite struct CallListTests {
     private let call = try! Call(parsing: "room+http://h:1/tea")
-    private let failure = Failure(.unavailable, "it is gone")
+    private let failure = CallEnd(.unavailable, "it is gone")
 
     private func call(_ number: Int) throws -> Call { try Call(parsing: "rtp://h:\(5000 + 2 * number)") }
 

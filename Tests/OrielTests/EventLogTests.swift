@@ -51,7 +51,6 @@ import WebRTC
     @Test func eachEventIsALine() throws {
         let room = try Call(parsing: "room+https://h.example/tea")
         let whip = try Call(parsing: "whip+https://h.example/whip")
-        let janus = try Call(parsing: "janus+ws://h.example:8188/2000")
         let plain = try Call(parsing: "rtp://192.0.2.1:5004")
         let knock = Knocks.Knock(
             number: 7,
@@ -62,10 +61,12 @@ import WebRTC
             since: .start,
             key: nil
         )
+        typealias Participant = CallReport.Participant
         let viewer = WebCall.Viewer(number: 3, address: "::1", name: "Ann")
+        let viewed = ["call": "web", "id": "3", "name": "Ann", "address": "::1"]
         let asked = ["call": "web", "id": "7", "name": "Ann\u{1B}", "note": "hi", "address": "192.0.2.9"]
         let events: [(CallEvent, [String: String])] = [
-            (.joined(.web), ["event": "call_joined", "call": "web"]),
+            (CallEvent(CallReport(.standing(nil)), in: .web), ["event": "call_joined", "call": "web"]),
             (CallEvent(.paused), ["event": "broadcast", "state": "paused"]),
             (CallEvent(.sourceLost), ["event": "broadcast", "state": "source_lost"]),
             (
@@ -79,11 +80,17 @@ import WebRTC
             (CallEvent(.answered(knock, .cancelled)), asked.merging(["event": "cancelled"]) { $1 }),
             (
                 CallEvent(.joined(viewer, .av1), in: .web),
-                ["event": "peer_joined", "call": "web", "id": "3", "name": "Ann", "address": "::1", "codec": "av1"]
+                viewed.merging([
+                    "event": "peer_joined", "codec": "av1", "text": #"viewer 3 ("Ann") looks in from ::1, AV1"#,
+                ]) { $1 }
+            ),
+            (
+                CallEvent(.joined(viewer, nil), in: .web),
+                viewed.merging(["event": "peer_joined", "text": #"viewer 3 ("Ann") listens from ::1"#]) { $1 }
             ),
             (
                 CallEvent(.left(viewer, .closedByPeer, .hungUp), in: .web),
-                ["event": "peer_left", "call": "web", "id": "3", "name": "Ann", "address": "::1", "reason": "hung_up"]
+                viewed.merging(["event": "peer_left", "reason": "hung_up"]) { $1 }
             ),
             (
                 CallEvent(.asked(3), in: "web", name: "Ann"),
@@ -94,53 +101,63 @@ import WebRTC
             (CallEvent(.started(3, isNews: true), in: nil, name: ""), ["event": "talk_started", "id": "3"]),
             (CallEvent(.started(3, isNews: false), in: "web", name: ""), ["event": "talk_started", "id": "3"]),
             (CallEvent(.ended(3), in: "web", name: ""), ["event": "talk_ended", "id": "3"]),
-            (.ended(.web), ["event": "call_ended", "call": "web", "reason": "ended"]),
-            (.joined(plain, sentence: "sending"), ["event": "call_joined", "call": "rtp://192.0.2.1:5004"]),
-            (CallEvent(.joined(room: "tea"), in: room), ["event": "call_joined", "call": "\(room)"]),
-            (CallEvent(.lost(reason: "it is away"), in: room), ["event": "call_lost", "reason": "lost"]),
+            (CallEvent(.ended(nil), in: .web), ["event": "call_ended", "call": "web", "reason": "ended"]),
             (
-                CallEvent(.peerCame(number: 4, codec: nil), in: room),
+                CallEvent(CallReport(.standing(nil), "sending"), in: plain),
+                ["event": "call_joined", "call": "rtp://192.0.2.1:5004", "text": "sending"]
+            ),
+            (CallEvent(CallReport(.standing(nil), "in it"), in: room), ["event": "call_joined", "call": "\(room)"]),
+            (
+                CallEvent(CallReport(.away(why: "gone", isNews: true), "it is gone"), in: room),
+                ["event": "call_lost", "call": "\(room)", "reason": "lost"]
+            ),
+            (
+                CallEvent(CallReport(.joined(Participant(4), nil), "it is there"), in: room),
                 ["event": "peer_joined", "call": "\(room)", "id": "4"]
             ),
             (
-                CallEvent(.peerLeft(number: 4, why: "left", .hungUp), in: room),
+                CallEvent(CallReport(.left(Participant(4), .hungUp)), in: room),
                 ["event": "peer_left", "reason": "hung_up", "id": "4"]
             ),
             (
-                CallEvent(.peerLeft(number: nil, why: "did not answer", .noAnswer), in: room),
+                CallEvent(CallReport(.left(Participant(nil), .noAnswer)), in: room),
                 ["event": "peer_left", "reason": "no_answer"]
             ),
-            (CallEvent(.turnedAway, in: room), ["event": "refused", "call": "\(room)", "reason": "busy"]),
             (
-                CallEvent(.turnedAway(address: "::1", name: "Ann", .full(limit: 50)), in: .web),
+                CallEvent(CallReport(.refused(Participant(nil), .busy)), in: room),
+                ["event": "refused", "call": "\(room)", "reason": "busy"]
+            ),
+            (
+                CallEvent(.turnedAway(from: "::1", "Ann", .full(limit: 50)), in: .web),
                 ["event": "refused", "call": "web", "reason": "busy", "address": "::1", "name": "Ann"]
+            ),
+            (
+                CallEvent(.turnedAway(from: "::1", "Ann", .noRelay), in: .web),
+                ["event": "refused", "call": "web", "reason": "no_relay", "address": "::1", "name": "Ann"]
             ),
             (
                 CallEvent(.turnedAway(address: "192.0.2.9", call: "web")),
                 ["event": "refused", "call": "web", "reason": "busy", "address": "192.0.2.9"]
             ),
             (
-                .ended(room, CallEnd(.tryAgain, "it is full"), isTold: false),
-                ["event": "call_ended", "call": "\(room)", "reason": "busy"]
+                CallEvent(.ended(CallEnd(.tryAgain, "it is full")), in: room),
+                ["event": "call_ended", "call": "\(room)", "reason": "busy", "text": "it is full"]
             ),
             (
-                CallEvent(WHIPCall.Event.connected(codec: .vp9), in: whip),
+                CallEvent(CallReport(.standing(.vp9)), in: whip),
                 ["event": "call_joined", "call": "\(whip)", "codec": "vp9"]
             ),
-            (CallEvent(WHIPCall.Event.retrying(why: "away"), in: whip), ["event": "call_lost", "reason": "lost"]),
-            (CallEvent(JanusCall.Event.connected(codec: .vp8), in: janus), ["event": "call_joined", "codec": "vp8"]),
-            (CallEvent(JanusCall.Event.retrying(why: "away"), in: janus), ["event": "call_lost", "reason": "lost"]),
-            (CallEvent(JanusCall.Event.resumed, in: janus), ["event": "call_joined", "call": "\(janus)"]),
         ]
         let log = try EventLog(path: folder.file("events"))
         try log.begin()
         for (event, _) in events { log.tell(event) }
-        log.tell(CallEvent(.ignored("what means nothing"), in: room))
+        log.tell(CallEvent(CallReport(.remark, "what means nothing"), in: room))
+        log.tell(CallEvent(CallReport(.away(why: "lost otherwise", isNews: false)), in: whip))
         log.close()
         let lines = try lines(folder.file("events"))
         #expect(lines.count == events.count)
         for ((event, fields), line) in zip(events, lines) {
-            let expected = fields.merging(event.sentence.map { ["text": $0] } ?? [:]) { $1 }
+            let expected = fields.merging(event.sentence.map { ["text": $0] } ?? [:]) { text, _ in text }
             #expect(line.filter { expected.keys.contains($0.key) } == expected)
             #expect(Set(line.keys).subtracting(expected.keys).isSubset(of: ["time", "call"]))
             #expect(try #/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/#.wholeMatch(in: line["time"] ?? "") != nil)
@@ -173,7 +190,7 @@ import WebRTC
         let many = 5000
         for number in 1...many {
             if number == 500 { try log.begin() }
-            log.tell(.joined(.web, sentence: nil))
+            log.tell(CallEvent(CallReport(.standing(nil)), in: .web))
         }
         log.tell(CallEvent(.paused))
         let pipe = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK)

@@ -11,20 +11,6 @@ import Time
 ///
 /// The session runs on the web client's thread, the peer on the network thread of the peers. Close the call, then both.
 package final class JanusCall: JoinedCall {
-    package enum Event: Sendable, CustomStringConvertible {
-        case connected(codec: VideoCodec)
-        case retrying(why: String)
-        case resumed
-
-        package var description: String {
-            switch self {
-            case .connected(let codec): "the room gets the picture, \(codec.rawValue)"
-            case .retrying(let why): "\(why); trying again"
-            case .resumed: "the server is there again, and the picture went on"
-            }
-        }
-    }
-
     private struct State {
         /// What becomes of an earlier one does not count.
         var peer: CallPeer?
@@ -32,7 +18,7 @@ package final class JanusCall: JoinedCall {
         var socket: WebSocket?
         var socketNumber = 0
         var isLost = false
-        var end: (@Sendable (CallEnd?) -> Void)?
+        var hasToldEnd = false
     }
 
     private let address: JanusAddress
@@ -40,25 +26,23 @@ package final class JanusCall: JoinedCall {
     private let peers: PeerGroup
     private let secrets: @Sendable () -> JanusSecrets
     private let codecs: [[VideoCodec]]
-    private let report: @Sendable (Event) -> Void
+    private let report: @Sendable (CallReport) -> Void
     private let driver: SessionDriver<JanusSession>
-    private let state: Mutex<State>
+    private let state = Mutex(State())
 
     /// Begins to publish.
     ///
     /// - Parameters:
     ///   - secrets: those of the time; called for each connection, on the web client's thread, which it may hold up for a second.
     ///   - codecs: in groups; all are offered, and the room takes one.
-    ///   - report: gets the events, on the web client's thread.
-    ///   - ended: called once when the call is over: nil if it was closed.
+    ///   - report: is told what becomes of the call, on the web client's thread.
     package init(
         to address: JanusAddress,
         _ secrets: @escaping @Sendable () -> JanusSecrets,
         codecs: [[VideoCodec]],
         by web: WebClient,
         to peers: PeerGroup,
-        report: @escaping @Sendable (Event) -> Void,
-        ended: @escaping @Sendable (CallEnd?) -> Void
+        report: @escaping @Sendable (CallReport) -> Void
     ) {
         (self.address, self.codecs, self.web, self.peers, self.report) = (address, codecs, web, peers, report)
         self.secrets = secrets
@@ -69,7 +53,6 @@ package final class JanusCall: JoinedCall {
             codecs: Array(codecs.joined())
         )
         driver = SessionDriver(session, by: web)
-        state = Mutex(State(end: ended))
         web.perform { [self] in change { session, _ in session.start() } }
     }
 
@@ -118,12 +101,21 @@ package final class JanusCall: JoinedCall {
                 defer { state.isLost = true }
                 return !state.isLost
             }
-            if isNews { report(.retrying(why: why)) }
+            if isNews { tell(.away(why: why, isNews: true), "\(why); trying again") }
         case .resumed:
             state.withLock { $0.isLost = false }
-            report(.resumed)
-        case .ended(let end): state.withLock { $0.end.take() }?(end)
+            tell(.standing(nil), "the server is there again, and the picture went on")
+        case .ended(let end):
+            let isNews = state.withLock { state in
+                defer { state.hasToldEnd = true }
+                return !state.hasToldEnd
+            }
+            if isNews { report(.ended(end)) }
         }
+    }
+
+    private func tell(_ event: CallReport.Event, _ sentence: String) {
+        report(CallReport(event, "\(address): \(sentence)"))
     }
 
     // MARK: - The WebSocket
@@ -188,7 +180,7 @@ package final class JanusCall: JoinedCall {
         case .migrating: change { session, _ in session.migrating() }
         case .connected(let codec):
             state.withLock { $0.isLost = false }
-            if let codec { report(.connected(codec: codec)) }
+            if let codec { tell(.standing(codec), "the room gets the picture, \(codec.rawValue)") }
             change { session, _ in session.connected() }
         case .ended(let why, _, let isFinal):
             state.withLock { $0.peer = nil }

@@ -101,7 +101,7 @@ package final class PlainRTPCall: MediaSink {
         keyframeInterval: Duration? = nil,
         horizon: @escaping @Sendable () -> Instant? = { nil },
         soundHorizon: @escaping @Sendable () -> Instant? = { nil }
-    ) throws(PlainRTPError) {
+    ) throws(CallEnd) {
         (self.rendition, self.target) = (rendition, target)
         self.keyframeInterval = keyframeInterval
         (self.horizon, self.soundHorizon) = (horizon, soundHorizon)
@@ -143,7 +143,7 @@ package final class PlainRTPCall: MediaSink {
             wake = try EventSignal()
             try thread.withLock { thread throws(SystemError) in thread = try Thread { [self] in run() } }
         } catch {
-            throw .system(error)
+            throw .sockets(error)
         }
     }
 

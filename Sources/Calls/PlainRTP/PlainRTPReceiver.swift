@@ -15,7 +15,7 @@ package enum PlainRTPReceiver: String, CaseIterable, Sendable {
         for destination: RTPDestination,
         _ rendition: Rendition,
         hasSound: Bool = false
-    ) throws(PlainRTPError) -> String {
+    ) throws(CallEnd) -> String {
         let address: SocketAddress
         do throws(UnresolvedHost) {
             address = try SocketAddress.resolve(host: destination.host, port: destination.port)

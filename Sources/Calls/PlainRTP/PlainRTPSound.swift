@@ -37,7 +37,7 @@ final class PlainRTPSound {
         name: String,
         clock: ClockReading,
         using random: inout some RandomNumberGenerator
-    ) throws(PlainRTPError) {
+    ) throws(CallEnd) {
         self.receiver = Self.address(besides: receiver)
         ports = try PortPair(
             to: self.receiver,

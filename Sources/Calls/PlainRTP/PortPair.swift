@@ -9,7 +9,7 @@ struct PortPair: ~Copyable, Sendable {
     let rtcp: UDPSocket
 
     /// - Parameter localPort: the one for RTP, 1…65534; nil chooses an even one (RFC 3550 §11).
-    init(to receiver: SocketAddress, localPort: UInt16?, multicastTTL: UInt8) throws(PlainRTPError) {
+    init(to receiver: SocketAddress, localPort: UInt16?, multicastTTL: UInt8) throws(CallEnd) {
         let pair =
             if let localPort {
                 try Self.open(receiver.family, localPort)
@@ -25,7 +25,7 @@ struct PortPair: ~Copyable, Sendable {
             }
             try pair.rtp.connect(to: receiver)
         } catch {
-            throw .system(error)
+            throw .sockets(error)
         }
         self = pair
     }
@@ -35,7 +35,7 @@ struct PortPair: ~Copyable, Sendable {
         self.rtcp = rtcp
     }
 
-    private static func open(_ family: Int32, _ port: UInt16) throws(PlainRTPError) -> PortPair {
+    private static func open(_ family: Int32, _ port: UInt16) throws(CallEnd) -> PortPair {
         do throws(SystemError) {
             guard 1...65534 ~= port else { throw SystemError("bind", code: EINVAL) }
             return PortPair(try UDPSocket(family: family, port: port), try UDPSocket(family: family, port: port + 1))
@@ -45,14 +45,14 @@ struct PortPair: ~Copyable, Sendable {
     }
 
     /// Takes ports that the kernel offers until one is even and the port after it is free.
-    private static func openAny(_ family: Int32) throws(PlainRTPError) -> PortPair {
+    private static func openAny(_ family: Int32) throws(CallEnd) -> PortPair {
         for _ in 0..<100 {
             do throws(SystemError) {
                 let rtp = try UDPSocket(family: family)
                 let port = try rtp.localAddress().port
                 if port % 2 == 0 { return PortPair(rtp, try UDPSocket(family: family, port: port + 1)) }
             } catch {
-                if error.code != EADDRINUSE { throw .system(error) }
+                if error.code != EADDRINUSE { throw .sockets(error) }
             }
         }
         throw .noLocalPorts

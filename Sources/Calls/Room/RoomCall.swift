@@ -29,7 +29,7 @@ package final class RoomCall: JoinedCall {
         var key: String?
         /// When peers were made in the last `openingTime`: each costs an agent of ICE.
         var opened: [Instant] = []
-        var end: (@Sendable (CallEnd?) -> Void)?
+        var isOver = false
     }
 
     /// The default path of servers of Socket.IO.
@@ -48,9 +48,9 @@ package final class RoomCall: JoinedCall {
     private let codecs: [[VideoCodec]]
     private let receiver: (any FrameReceiver)?
     private let lobby: Lobby?
-    private let report: @Sendable (Event) -> Void
+    private let report: @Sendable (CallReport) -> Void
     private let driver: SessionDriver<RoomSession>
-    private let state: Mutex<State>
+    private let state = Mutex(State())
     private let connection = Mutex<SocketConnection?>(nil)
 
     /// Begins to join.
@@ -60,8 +60,7 @@ package final class RoomCall: JoinedCall {
     ///   - receiver: takes what the other member sends, on the network thread; nil if that is not wanted.
     ///   - lobby: where the other member waits until somebody lets it in; nil to let everybody in.
     ///   - name, note: what the other member is told of this side.
-    ///   - report: gets the events, on the web client's thread.
-    ///   - ended: called once when the call is over: nil if it was closed.
+    ///   - report: is told what becomes of the call, on the web client's thread.
     package init(
         _ address: RoomAddress,
         codecs: [[VideoCodec]],
@@ -71,8 +70,7 @@ package final class RoomCall: JoinedCall {
         lobby: Lobby? = nil,
         name: String = "",
         note: String = "",
-        report: @escaping @Sendable (Event) -> Void,
-        ended: @escaping @Sendable (CallEnd?) -> Void
+        report: @escaping @Sendable (CallReport) -> Void
     ) {
         (self.address, self.codecs, self.web, self.peers, self.report) = (address, codecs, web, peers, report)
         (self.receiver, self.lobby) = (receiver, lobby)
@@ -82,7 +80,6 @@ package final class RoomCall: JoinedCall {
         introduction.receives = receiver != nil || peers.takesVoices
         introduction.fingerprint = peers.fingerprint
         driver = SessionDriver(RoomSession(room: address.room, introduction), by: web)
-        state = Mutex(State(end: ended))
         web.perform { [self] in
             let connection = SocketConnection(
                 to: address.server,
@@ -100,7 +97,7 @@ package final class RoomCall: JoinedCall {
         String(UInt64.random(in: 0...UInt64.max), radix: 36) + String(UInt64.random(in: 0...UInt64.max), radix: 36)
     }
 
-    /// Leaves the room. `ended` follows.
+    /// Leaves the room. The report of its end follows.
     package func close() {
         web.perform { [self] in change { session, _ in session.leave() } }
         // Some servers do not answer that.
@@ -134,7 +131,7 @@ package final class RoomCall: JoinedCall {
 
     private func take(_ output: SocketClient.Output, _ now: Instant) {
         // What comes of the goodbye is no news.
-        guard state.withLock({ $0.end != nil }) else { return }
+        guard state.withLock({ !$0.isOver }) else { return }
         switch output {
         case .transport: break
         case .connected:
@@ -146,7 +143,7 @@ package final class RoomCall: JoinedCall {
             if let flaw = flaw(of: event) { return change { session, _ in session.received(uselessOffer: flaw) } }
             if case .joined(let room, _) = event, room == address.room {
                 state.withLock { $0.hasJoined = true }
-                report(.joined(room: room))
+                tell(.standing(nil), "in room \(room)")
             }
             change { session, now in session.received(event, now: now) }
         case .disconnected(let reason, let retryAt):
@@ -156,7 +153,7 @@ package final class RoomCall: JoinedCall {
                 return (!state.isLost, state.hasJoined)
             }
             if retryAt == nil || !hasJoined { return end(CallEnd(.unavailable, sentence)) }
-            if isFirst { report(.lost(reason: sentence)) }
+            if isFirst { tell(.away(why: sentence, isNews: true), "\(sentence); trying again") }
             change { session, now in session.lost(now: now) }
         }
     }
@@ -209,15 +206,25 @@ package final class RoomCall: JoinedCall {
             if let knock = state.withLock({ $0.knock.take() }) { lobby?.answer(knock, .cancelled) }
         case .listen: askWhenHeard()
         case .skipSound(let length): state.withLock(\.peer)?.skipSound(length)
-        case .waiting: report(.waiting)
-        case .pointless: report(.pointless)
+        case .waiting:
+            tell(.remark, "the other member of the room lets people in one by one: waiting for an answer")
+        case .pointless:
+            tell(
+                .remark,
+                "neither side shows the other's picture, so nothing is sent: start one of them with --render or --talkback"
+            )
         case .parted(let reason, let why):
             let number = state.withLock { $0.number.take() }
-            report(.peerLeft(number: number, why: why ?? reason.deed, reason))
+            tellLeft(number, why ?? reason.deed, reason)
         case .turnedAway:
             let now: Instant = MonotonicClock.now()
             let isDue = state.withLock { $0.toldRefusals.take(from: address.room, now: now) == 1 }
-            if isDue { report(.turnedAway) }
+            if isDue {
+                tell(
+                    .refused(CallReport.Participant(nil), .busy),
+                    "a third member of the room was told that this side is busy"
+                )
+            }
         case .ignored(let what): ignore(what)
         case .ended(let end): self.end(CallEnd(end, in: address))
         }
@@ -228,15 +235,32 @@ package final class RoomCall: JoinedCall {
             state.ignored += 1
             return state.ignored
         }
-        if count <= Self.mostIgnored { report(.ignored(what)) }
+        if count <= Self.mostIgnored { tell(.remark, "ignored in the room: \(what)") }
+    }
+
+    private func tell(_ event: CallReport.Event, _ sentence: String) {
+        report(CallReport(event, "\(address): \(sentence)"))
+    }
+
+    /// Tells that the other member is gone, or that there is no call with it.
+    ///
+    /// - Parameters:
+    ///   - number: the one of its coming; nil if it was never connected.
+    ///   - why: the rest of a sentence about it.
+    private func tellLeft(_ number: Int?, _ why: String, _ reason: EndReason) {
+        tell(.left(CallReport.Participant(number), reason), "the other member of the room \(why)")
     }
 
     private func end(_ end: CallEnd?) {
-        guard let tell = state.withLock({ $0.end.take() }) else { return }
+        let wasOver = state.withLock { state in
+            defer { state.isOver = true }
+            return state.isOver
+        }
+        if wasOver { return }
         connection.withLock { $0.take() }?.close()
         closePeer()
         if let knock = state.withLock({ $0.knock.take() }) { lobby?.answer(knock, .cancelled) }
-        tell(end)
+        report(.ended(end))
     }
 
     // MARK: - The other member
@@ -323,10 +347,10 @@ package final class RoomCall: JoinedCall {
                 return state.number
             }
             // The other member has come again, and nothing told that it had gone.
-            if let former, former != number {
-                report(.peerLeft(number: former, why: EndReason.lost.deed, .lost))
-            }
-            report(.peerCame(number: number, codec: codec))
+            if let former, former != number { tellLeft(former, EndReason.lost.deed, .lost) }
+            // It may only show its own picture.
+            let deed = codec.map { "looks in, \($0.rawValue)" } ?? "is there, and does not look in"
+            tell(.joined(CallReport.Participant(number), codec), "the other member of the room \(deed)")
             change { session, _ in session.peerConnected() }
         case .ended(let why, let reason, let isFinal):
             state.withLock { $0.peer = nil }

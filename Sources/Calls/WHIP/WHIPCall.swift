@@ -12,29 +12,13 @@ import Time
 ///
 /// The session runs on the web client's thread, the peer on the network thread of the peers. Close the call, then both.
 package final class WHIPCall: JoinedCall {
-    package enum Event: Sendable, CustomStringConvertible {
-        case connected(codec: VideoCodec)
-        case retrying(why: String)
-        /// It is still lost, for another reason.
-        case failing(why: String)
-        /// Something of the server's answer cannot be used, or is missing.
-        case unusable(why: String)
-
-        package var description: String {
-            switch self {
-            case .connected(let codec): "the server gets the picture, \(codec.rawValue)"
-            case .retrying(let why), .failing(let why): "\(why); trying again"
-            case .unusable(let why): why
-            }
-        }
-    }
-
     private struct State {
         /// What becomes of an earlier one does not count.
         var peer: CallPeer?
         /// Requests on their way that the end waits for, and that end.
         var farewells = 0
         var outcome: CallEnd??
+        var hasToldEnd = false
         /// What went wrong, as it was told last; nil if nothing does.
         var problem: String?
         var problemCount = 0
@@ -44,7 +28,6 @@ package final class WHIPCall: JoinedCall {
         var servers: [ICEServer] = []
         /// How long nothing must have been heard before the server is asked; longer each time, until something is heard.
         var patience = WHIPCall.longestSilence
-        var end: (@Sendable (CallEnd?) -> Void)?
     }
 
     /// Finds the addresses of servers, and calls back once, on any thread, with those that there are.
@@ -69,9 +52,12 @@ package final class WHIPCall: JoinedCall {
     private let web: WebClient
     private let peers: PeerGroup
     private let codecs: [[VideoCodec]]
-    private let report: @Sendable (Event) -> Void
+    private let report: @Sendable (CallReport) -> Void
     private let driver: SessionDriver<WHIPSession>
-    private let state: Mutex<State>
+    private let state = Mutex(State())
+
+    /// As people name the call.
+    private var name: String { "whip+\(endpoint.summary)" }
 
     /// Begins to publish.
     ///
@@ -79,8 +65,7 @@ package final class WHIPCall: JoinedCall {
     ///   - token: the bearer token as it is now, asked before each request that it goes with; nil for none.
     ///   - findServers: finds those that the server names.
     ///   - codecs: in groups; of each group, the server gets the first that it takes.
-    ///   - report: gets the events, on the web client's thread.
-    ///   - ended: called once when the call is over: nil if it was closed.
+    ///   - report: is told what becomes of the call, on the web client's thread.
     package init(
         to endpoint: WebURL,
         token: (@Sendable () -> String?)?,
@@ -88,13 +73,11 @@ package final class WHIPCall: JoinedCall {
         by web: WebClient,
         to peers: PeerGroup,
         findServers: @escaping FindServers,
-        report: @escaping @Sendable (Event) -> Void,
-        ended: @escaping @Sendable (CallEnd?) -> Void
+        report: @escaping @Sendable (CallReport) -> Void
     ) {
         (self.endpoint, self.codecs, self.web, self.peers, self.report) = (endpoint, codecs, web, peers, report)
         (self.token, self.findServers) = (token, findServers)
         driver = SessionDriver(WHIPSession(endpoint, hasToken: token != nil), by: web)
-        state = Mutex(State(end: ended))
         web.perform { [self] in change { session, _ in session.start() } }
     }
 
@@ -118,9 +101,8 @@ package final class WHIPCall: JoinedCall {
     private func perform(_ output: WHIPSession.Output) {
         switch output {
         case .offer:
-            let (call, place) = ("whip+\(endpoint.summary)", "\(endpoint.origin)")
-            let servers = state.withLock(\.servers)
-            let peer = CallPeer(peers, codecs: codecs, for: .forwarded, of: call, at: place, servers: servers) {
+            let (place, servers) = ("\(endpoint.origin)", state.withLock(\.servers))
+            let peer = CallPeer(peers, codecs: codecs, for: .forwarded, of: name, at: place, servers: servers) {
                 [weak self, web] signal, peer in
                 web.perform { [weak self] in self?.take(signal, of: peer) }
             }
@@ -147,7 +129,7 @@ package final class WHIPCall: JoinedCall {
             }
         case .unusable(let why):
             let isNews = state.withLock { $0.flaws.count < Self.mostFlaws && $0.flaws.insert(why).inserted }
-            if isNews { report(.unusable(why: why)) }
+            if isNews { tell(.remark, why) }
         case .propose: state.withLock(\.peer)?.propose()
         case .acceptProposal(let fragment): state.withLock(\.peer)?.acceptProposal(fragment)
         case .abandonProposal: state.withLock(\.peer)?.abandonProposal()
@@ -167,7 +149,7 @@ package final class WHIPCall: JoinedCall {
                 defer { (state.problem, state.problemCount) = (why, state.problemCount + 1) }
                 return state.problemCount < Self.mostProblems ? state.problem : why
             }
-            if before != why { report(before == nil ? .retrying(why: why) : .failing(why: why)) }
+            if before != why { tell(.away(why: why, isNews: before == nil), "\(why); trying again") }
         case .ended(let end):
             state.withLock { $0.outcome = .some(end) }
             tellEnd()
@@ -186,12 +168,17 @@ package final class WHIPCall: JoinedCall {
         }
     }
 
+    private func tell(_ event: CallReport.Event, _ sentence: String) {
+        report(CallReport(event, "\(name): \(sentence)"))
+    }
+
     private func tellEnd() {
-        let (end, outcome) = state.withLock { state -> ((@Sendable (CallEnd?) -> Void)?, CallEnd?) in
-            guard state.farewells == 0, let outcome = state.outcome else { return (nil, nil) }
-            return (state.end.take(), outcome)
+        let outcome = state.withLock { state -> CallEnd?? in
+            guard state.farewells == 0, let outcome = state.outcome, !state.hasToldEnd else { return nil }
+            state.hasToldEnd = true
+            return .some(outcome)
         }
-        end?(outcome)
+        if let outcome { report(.ended(outcome)) }
     }
 
     /// Looks now and then whether anything is heard of the server.
@@ -242,7 +229,7 @@ package final class WHIPCall: JoinedCall {
         case .migrating: break
         case .connected(let codec):
             state.withLock { ($0.problem, $0.problemCount) = (nil, 0) }
-            if let codec { report(.connected(codec: codec)) }
+            if let codec { tell(.standing(codec), "the server gets the picture, \(codec.rawValue)") }
             watch(peer)
             change { session, _ in session.connected() }
         case .ended(let why, _, let isFinal):

@@ -15,7 +15,7 @@ package final class WebCall: Sendable {
     let viewerLimit: Int
     /// Nil where no viewer is heard.
     let talk: TalkDesk?
-    private let report: @Sendable (Event) -> Void
+    private let report: @Sendable (CallReport) -> Void
     let state: Mutex<ViewerSessions>
 
     /// - Parameters:
@@ -23,13 +23,13 @@ package final class WebCall: Sendable {
     ///   - codecs: in groups; of each group, a viewer gets the first that it takes.
     ///   - viewerLimit: the most viewers; there are fewer places if the group has fewer ports.
     ///   - talk: decides who may speak; nil where nobody is heard.
-    ///   - report: gets the events, on the network thread.
+    ///   - report: is told who comes and leaves, on the network thread.
     package init(
         _ peers: PeerGroup,
         codecs: [[VideoCodec]],
         viewerLimit: Int,
         talk: TalkDesk? = nil,
-        report: @escaping @Sendable (Event) -> Void
+        report: @escaping @Sendable (CallReport) -> Void
     ) {
         self.peers = peers
         self.codecs = codecs
@@ -51,9 +51,10 @@ package final class WebCall: Sendable {
         if !isOpen { completion(.failure(.closed)) }
     }
 
+    /// Reports that a viewer was turned away, once a minute for each network.
     func tell(_ refusal: Refusal, from address: String, _ name: String, at now: Instant) {
         let isDue = state.withLock { $0.toldRefusals.take(from: address, now: now) == 1 }
-        if isDue { report(.turnedAway(address: address, name: name, refusal)) }
+        if isDue { report(.turnedAway(from: address, name, refusal)) }
     }
 
     // MARK: - Signals of peers

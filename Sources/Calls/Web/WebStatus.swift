@@ -47,12 +47,12 @@ package final class WebStatus: Sendable {
     var work: Work { lastWork.withLock { $0 } }
 
     /// Counts a viewer that comes or goes.
-    package func note(_ event: WebCall.Event) {
+    package func note(_ report: CallReport) {
         let change =
-            switch event {
+            switch report.event {
             case .joined: 1
             case .left: -1
-            case .turnedAway: 0
+            case .standing, .away, .refused, .ended, .remark: 0
             }
         if change != 0 { self.change { $0.viewers += change } }
     }

@@ -53,7 +53,6 @@ extension Failure {
             case BridgeError.notPrivate: (.failed, " or choose another with --dir")
             case BridgeError.alreadyRunning: (.failed, " with \"oriel stop\" or choose another --name")
             case BridgeError.noSpace: (.failed, " or choose another --dir")
-            case PlainRTPError.unresolved: (.unavailable, "")
             case let end as CallEnd:
                 switch end.kind {
                 case .unavailable: (.unavailable, "")
@@ -62,15 +61,12 @@ extension Failure {
                 case .refused: (.refused, "")
                 }
             case is WebClientError: (.failed, "")
-            case PlainRTPError.localPort: (.failed, " --local-port")
-            case PlainRTPError.noLocalPorts: (.failed, " with --local-port")
             case HTTPServerError.cannotListen: (.failed, ": choose another address or port with --listen")
             case is SenderControlError: (.tryAgain, "")
             case is UnresolvedHost: (.unavailable, "")
             case let error as SystemError: (.failed, error.limitAdvice.map { ": \($0)" } ?? "")
             case X11Error.system(let error): (.failed, error.limitAdvice.map { ": \($0)" } ?? "")
-            case is X11Error, is BridgeError, is PlainRTPError, is HTTPServerError, is DTLSError, is VideoEncoderError:
-                (.failed, "")
+            case is X11Error, is BridgeError, is HTTPServerError, is DTLSError, is VideoEncoderError: (.failed, "")
             default: nil
             }
         guard let known else { return nil }

@@ -68,23 +68,29 @@ extension CallEvent {
 
     init(_ end: NamedFiles.End) { self.init(kind: .renewalEnded, sentence: end.sentence, files: end.files) }
 
-    /// A call begins.
-    static func joined(_ call: Call, sentence: String? = nil) -> CallEvent {
-        CallEvent(kind: .callJoined, call: "\(call)", sentence: sentence)
+    /// - Parameter call: whose report it is.
+    init(_ report: CallReport, in call: Call) {
+        self.init(call: "\(call)", sentence: report.sentence)
+        switch report.event {
+        case .standing(let codec): (kind, self.codec) = (.callJoined, codec)
+        case .away(_, isNews: true): (kind, reason) = (.callLost, .lost)
+        case .away, .remark: break
+        case .joined(let participant, let codec):
+            (kind, self.codec) = (.peerJoined, codec)
+            note(participant)
+        case .left(let participant, let reason):
+            (kind, self.reason) = (.peerLeft, reason)
+            note(participant)
+        case .refused(let participant, let reason):
+            (kind, self.reason) = (.refused, reason)
+            note(participant)
+        case .ended(let end): (kind, reason) = (.callEnded, end?.reason ?? .ended)
+        }
     }
 
-    /// A call is over.
-    ///
-    /// - Parameters:
-    ///   - end: nil if this side left.
-    ///   - isTold: whether people hear of it by this event.
-    static func ended(_ call: Call, _ end: CallEnd? = nil, isTold: Bool = true) -> CallEvent {
-        CallEvent(
-            kind: .callEnded,
-            call: "\(call)",
-            sentence: isTold ? end.map { "\($0)" } : nil,
-            reason: end?.reason ?? .ended
-        )
+    private mutating func note(_ participant: CallReport.Participant) {
+        (id, address) = (participant.number, participant.address)
+        name = participant.name.isEmpty ? nil : participant.name
     }
 
     init(_ event: Lobby.Event) {
@@ -109,54 +115,5 @@ extension CallEvent {
             note: knock.note,
             address: knock.address
         )
-    }
-
-    init(_ event: WebCall.Event, in call: Call) {
-        self.init(call: "\(call)", sentence: "\(event)")
-        switch event {
-        case .joined(let viewer, let codec):
-            (kind, self.codec) = (.peerJoined, codec)
-            note(viewer)
-        case .left(let viewer, _, let reason):
-            (kind, self.reason) = (.peerLeft, reason)
-            note(viewer)
-        case .turnedAway(let address, let name, let refusal):
-            (kind, self.address, self.name) = (.refused, address, name.isEmpty ? nil : name)
-            reason = refusal == .noRelay ? .noRelay : .busy
-        }
-    }
-
-    private mutating func note(_ viewer: WebCall.Viewer) {
-        (id, address, name) = (viewer.number, viewer.address, viewer.name.isEmpty ? nil : viewer.name)
-    }
-
-    init(_ event: RoomCall.Event, in call: Call) {
-        self.init(call: "\(call)", sentence: "\(call): \(event)")
-        switch event {
-        case .lost: (kind, reason) = (.callLost, .lost)
-        case .joined: kind = .callJoined
-        case .peerCame(let number, let codec): (kind, id, self.codec) = (.peerJoined, number, codec)
-        case .peerLeft(let number, _, let reason): (kind, id, self.reason) = (.peerLeft, number, reason)
-        case .turnedAway: (kind, reason) = (.refused, .busy)
-        case .ignored, .pointless, .waiting: break
-        }
-    }
-
-    init(_ event: WHIPCall.Event, in call: Call) {
-        self.init(call: "\(call)", sentence: "\(call): \(event)")
-        switch event {
-        case .connected(let codec): (kind, self.codec) = (.callJoined, codec)
-        case .retrying: (kind, reason) = (.callLost, .lost)
-        case .failing, .unusable: break
-        }
-    }
-
-    init(_ event: JanusCall.Event, in call: Call) {
-        self.init(call: "\(call)", sentence: "\(call): \(event)")
-        switch event {
-        case .connected(let codec): (kind, self.codec) = (.callJoined, codec)
-        case .retrying: (kind, reason) = (.callLost, .lost)
-        case .resumed: kind = .callJoined
-        }
     }
 }

@@ -11,7 +11,7 @@ struct CallList {
         /// It was lost, or its server has no room yet, and is tried again.
         case away(why: String)
         /// It is over; nil if it was left.
-        case ended(Failure?)
+        case ended(CallEnd?)
     }
 
     struct Entry {
@@ -32,7 +32,7 @@ struct CallList {
 
     private(set) var entries: [Entry] = []
     /// Why the call that ended last did; nil if it was left.
-    private(set) var failure: Failure?
+    private(set) var failure: CallEnd?
     private var lastNumber = 0
 
     /// Whether it had calls, and has none any more.
@@ -78,33 +78,14 @@ struct CallList {
     }
 }
 
-// How a call is after what it tells; nil if that does not change it.
-
-extension JanusCall.Event {
-    var state: CallList.State? {
-        switch self {
-        case .connected, .resumed: .standing
-        case .retrying(let why): .away(why: why)
-        }
-    }
-}
-
-extension RoomCall.Event {
-    var state: CallList.State? {
-        switch self {
-        case .joined: .standing
-        case .lost(let reason): .away(why: reason)
-        case .ignored, .peerCame, .peerLeft, .pointless, .turnedAway, .waiting: nil
-        }
-    }
-}
-
-extension WHIPCall.Event {
-    var state: CallList.State? {
-        switch self {
-        case .connected: .standing
-        case .retrying(let why), .failing(let why): .away(why: why)
-        case .unusable: nil
+extension CallList.State {
+    /// How a call is after what it has told; nil if that does not change it.
+    init?(_ event: CallReport.Event) {
+        switch event {
+        case .standing: self = .standing
+        case .away(let why, _): self = .away(why: why)
+        case .ended(let end): self = .ended(end)
+        case .joined, .left, .refused, .remark: return nil
         }
     }
 }
@@ -116,7 +97,8 @@ extension SenderStatus.Call {
         case .joining: self.init(name: "\(entry.call)", state: .joining, sinceS: seconds)
         case .standing: self.init(name: "\(entry.call)", state: .standing, sinceS: seconds)
         case .away(let why): self.init(name: "\(entry.call)", state: .away, sinceS: seconds, reason: why)
-        case .ended(let failure):
+        case .ended(let end):
+            let failure = end.flatMap { Failure(describing: $0) }
             self.init(
                 name: "\(entry.call)",
                 state: .ended,

@@ -57,7 +57,7 @@ struct PlainRTPStream {
     /// Begins a call. Looking up the host may take seconds.
     ///
     /// - Parameter localPort: where RTP comes from; nil for any.
-    func begin(to destination: RTPDestination, localPort: UInt16?) throws(PlainRTPError) -> PlainRTPCall {
+    func begin(to destination: RTPDestination, localPort: UInt16?) throws(CallEnd) -> PlainRTPCall {
         try PlainRTPCall(
             to: destination,
             rendition,
@@ -76,12 +76,12 @@ struct PlainRTPStream {
     }
 
     /// A call has begun.
-    func event(_ call: PlainRTPCall, to destination: RTPDestination) -> CallEvent {
+    func report(_ call: PlainRTPCall, to destination: RTPDestination) -> CallReport {
         let picture = "\(rendition.width)x\(rendition.height) \(rendition.codec.rawValue)"
-        return .joined(
-            .plainRTP(destination),
-            sentence:
-                "sending \(picture) at \(target.bitsPerSecond / 1000)k to \(destination) from port \(call.localAddress.port)"
+        let bitrate = "\(target.bitsPerSecond / 1000)k"
+        return CallReport(
+            .standing(nil),
+            "sending \(picture) at \(bitrate) to \(destination) from port \(call.localAddress.port)"
         )
     }
 }
@@ -108,7 +108,7 @@ struct PreparedRTPCall {
             call.close()
             throw error
         }
-        events.tell(stream.event(call, to: destination))
+        events.tell(CallEvent(stream.report(call, to: destination), in: .plainRTP(destination)))
         return call
     }
 }

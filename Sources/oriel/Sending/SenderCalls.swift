@@ -96,15 +96,8 @@ final class SenderCalls: Sendable {
             throw Failure(.failed, "the local port \(localPort) is out of range")
         }
         let number = try state.withLock { try $0.list.begin(call, at: MonotonicClock.now()) }
-        let fail = { @Sendable [self] (error: any Error) in
-            let failure = Failure(describing: error)
-            end(number, failure) { call, isTold in
-                let sentence = isTold ? failure?.sentence : nil
-                return CallEvent(kind: .callEnded, call: "\(call)", sentence: sentence, reason: .failed)
-            }
-        }
         let begin = { @Sendable [self] in
-            do {
+            do throws(CallEnd) {
                 let plain = try stream.begin(to: destination, localPort: localPort)
                 sinks.add(plain)
                 let isWanted = state.withLock { state in
@@ -118,12 +111,15 @@ final class SenderCalls: Sendable {
                     sinks.remove(plain)
                     return plain.close()
                 }
-                events.tell(stream.event(plain, to: destination))
+                events.tell(CallEvent(stream.report(plain, to: destination), in: call))
             } catch {
-                fail(error)
+                take(.ended(error), of: call, number)
             }
         }
-        do { _ = try Thread(begin) } catch { fail(error) }
+        do { _ = try Thread(begin) } catch {
+            let sentence = Failure(describing: error)?.sentence ?? "\(error)"
+            take(.ended(CallEnd(.failed, sentence)), of: call, number)
+        }
     }
 
     /// Begins to join a call that others run.
@@ -139,23 +135,12 @@ final class SenderCalls: Sendable {
     ) throws {
         let (client, peers) = (try transport.client(), try transport.peers())
         let number = try state.withLock { try $0.list.begin(call, at: MonotonicClock.now()) }
-        let note = { @Sendable [weak self, events] (event: CallEvent, state: CallList.State?) in
-            events.tell(event)
-            if let state { self?.note(state, of: number) }
-        }
-        let end = { @Sendable [weak self] (end: CallEnd?) in
-            let failure = end.flatMap { Failure(describing: $0) }
-            self?.end(number, failure) { .ended($0, end, isTold: $1) }
-        }
+        let report = { @Sendable [weak self] (report: CallReport) -> Void in self?.take(report, of: call, number) }
         let joined: any JoinedCall
         switch call {
         case .janus(let address):
             let current = { @Sendable in files.janus?.current() ?? secrets.janus }
-            joined = JanusCall(to: address, current, codecs: codecs, by: client, to: peers) {
-                note(CallEvent($0, in: call), $0.state)
-            } ended: {
-                end($0)
-            }
+            joined = JanusCall(to: address, current, codecs: codecs, by: client, to: peers, report: report)
         case .room(let address):
             joined = RoomCall(
                 address,
@@ -165,26 +150,28 @@ final class SenderCalls: Sendable {
                 receiver: receiver,
                 lobby: lobby,
                 name: introduction.name,
-                note: introduction.note
-            ) {
-                note(CallEvent($0, in: call), $0.state)
-            } ended: {
-                end($0)
-            }
+                note: introduction.note,
+                report: report
+            )
         case .whip(let endpoint):
             let servers = try transport.namedServers()
             var current: (@Sendable () -> String?)?
             if let text = secrets.whipToken { current = { files.whipToken?.current() ?? text } }
-            joined = WHIPCall(to: endpoint, token: current, codecs: codecs, by: client, to: peers) { named, found in
+            let find: WHIPCall.FindServers = { named, found in
                 if let servers { return servers.find(named, for: "\(call)", found: found) }
                 Console.note(
                     "\(call): relays that the server names are not used, as --relay-only is for those of --turn"
                 )
-            } report: {
-                note(CallEvent($0, in: call), $0.state)
-            } ended: {
-                end($0)
             }
+            joined = WHIPCall(
+                to: endpoint,
+                token: current,
+                codecs: codecs,
+                by: client,
+                to: peers,
+                findServers: find,
+                report: report
+            )
         case .plainRTP, .web: preconditionFailure("\(call) is not joined")
         }
         // It may be over already.
@@ -229,7 +216,7 @@ final class SenderCalls: Sendable {
             sinks.remove(plain)
             plain.close()
         }
-        events.tell(CallEvent(kind: .callEnded, call: "\(call)", sentence: "\(call): left", reason: .ended))
+        events.tell(CallEvent(CallReport(.ended(nil), "\(call): left"), in: call))
         if areOver { sinks.bell.ring() }
     }
 
@@ -248,20 +235,22 @@ final class SenderCalls: Sendable {
 
     // MARK: - While they run
 
-    private func note(_ state: CallList.State, of number: Int) {
-        self.state.withLock { _ = $0.list.note(state, of: number, at: MonotonicClock.now()) }
+    /// Takes what a call tells.
+    private func take(_ report: CallReport, of call: Call, _ number: Int) {
+        if case .ended(let end) = report.event { return take(end, report, of: call, number) }
+        events.tell(CallEvent(report, in: call))
+        guard let news = CallList.State(report.event) else { return }
+        state.withLock { _ = $0.list.note(news, of: number, at: MonotonicClock.now()) }
     }
 
-    /// - Parameter event: tells of it, to people too or not.
-    private func end(_ number: Int, _ failure: Failure?, event: (_ call: Call, _ isTold: Bool) -> CallEvent) {
-        let (call, isLast) = state.withLock { state in
+    private func take(_ end: CallEnd?, _ report: CallReport, of call: Call, _ number: Int) {
+        let (isNews, isLast) = state.withLock { state in
             state.joined[number] = nil
-            let call = state.list.entries.first { $0.number == number }?.call
-            let isNews = state.list.note(.ended(failure), of: number, at: MonotonicClock.now())
-            return (isNews ? call : nil, state.list.areOver)
+            let isNews = state.list.note(.ended(end), of: number, at: MonotonicClock.now())
+            return (isNews, state.list.areOver)
         }
         // The sentence of the last one is the sender's.
-        if let call { events.tell(event(call, !isLast)) }
+        if isNews { events.tell(CallEvent(isLast ? CallReport(report.event) : report, in: call)) }
         hasEnded.ring()
         if isLast { sinks.bell.ring() }
     }
@@ -270,7 +259,7 @@ final class SenderCalls: Sendable {
     var areOver: Bool { state.withLock(\.list.areOver) }
 
     /// Why the last one has ended; nil if it was left.
-    var failure: Failure? { state.withLock(\.list.failure) }
+    var failure: CallEnd? { state.withLock(\.list.failure) }
 
     /// The calls that are not over, as people name them.
     var names: [String] { state.withLock { $0.list.entries.filter { !$0.isOver }.map { "\($0.call)" } } }
@@ -315,9 +304,10 @@ final class SenderCalls: Sendable {
             hasEnded.wait(while: rings, until: deadline)
         }
         transport.close()
-        for (number, call) in plain {
-            call.close()
-            end(number, nil) { call, _ in .ended(call) }
+        for (number, plain) in plain {
+            plain.close()
+            let call = state.withLock { $0.list.entries.first { $0.number == number }?.call }
+            if let call { take(.ended(nil), of: call, number) }
         }
     }
 }

@@ -60,9 +60,9 @@ final class ServedWebCall {
             proxies: options.server.proxy
         )
         call = WebCall(peers, codecs: codecs, viewerLimit: options.maxViewers, talk: talk.map { TalkDesk($0) }) {
-            event in
-            events.tell(CallEvent(event, in: .web))
-            status.note(event)
+            report in
+            events.tell(CallEvent(report, in: .web))
+            status.note(report)
         }
         service = WebService(
             WebService.Configuration(
@@ -77,7 +77,7 @@ final class ServedWebCall {
             status: status
         )
         listener = try server.listen(on: options.server.listen, tls: preparation.tls?.current, respond: service.respond)
-        events.tell(.joined(.web))
+        events.tell(CallEvent(CallReport(.standing(nil)), in: .web))
         Console.print(options.links(port: listener.port, token: preparation.token, tls: preparation.tls?.first))
     }
 
@@ -91,7 +91,7 @@ final class ServedWebCall {
     /// Ends the server. Its peers are closed before, as answers leave by its thread.
     func close() {
         server.close()
-        events.tell(.ended(.web))
+        events.tell(CallEvent(.ended(nil), in: .web))
     }
 
     /// Snapshots of full size, each by a reader of its own.

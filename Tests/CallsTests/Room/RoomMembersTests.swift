@@ -79,8 +79,9 @@ import WebRTC
                 } report: {
                     log.note("\($0)")
                 } : nil
+            let address = try RoomAddress(parsing: "room+\(server.origin)/tea")
             call = RoomCall(
-                try RoomAddress(parsing: "room+\(server.origin)/tea"),
+                address,
                 codecs: [[.vp8]],
                 by: web,
                 to: peers,
@@ -88,15 +89,14 @@ import WebRTC
                 lobby: lobby,
                 name: name,
                 note: note
-            ) { event in
-                log.note("\(event)")
-                switch event {
-                case .peerCame(let number, _): log.numbers.withLock { $0.came.append(number) }
-                case .peerLeft(let number, _, _): log.numbers.withLock { $0.left.append(number) }
-                default: break
+            ) { report in
+                if let sentence = report.sentence { log.note(sentence.replacing("\(address): ", with: "")) }
+                switch report.event {
+                case .joined(let participant, _): log.numbers.withLock { $0.came.append(participant.number) }
+                case .left(let participant, _): log.numbers.withLock { $0.left.append(participant.number) }
+                case .ended(let end): log.end.withLock { $0 = .some(end) }
+                case .standing, .away, .refused, .remark: break
                 }
-            } ended: { end in
-                log.end.withLock { $0 = .some(end) }
             }
         }
 

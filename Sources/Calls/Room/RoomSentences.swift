@@ -1,42 +1,4 @@
-package import Media
 import SocketIO
-
-extension RoomCall {
-    package enum Event: Sendable, CustomStringConvertible {
-        /// The server is not there for the moment.
-        case lost(reason: String)
-        case joined(room: String)
-        /// The other member lets people in one by one: somebody is asked there.
-        case waiting
-        /// The other member is there, with the number of its peer, and gets the picture in a codec; nil if it does not want it, and
-        /// only shows its own.
-        case peerCame(number: Int?, codec: VideoCodec?)
-        /// The other member is gone, or there is no call with it. The number is that of `peerCame`; nil if it was never connected. `why` is
-        /// the rest of a sentence about it.
-        case peerLeft(number: Int?, why: String, EndReason)
-        /// A third member was told that this side is busy.
-        case turnedAway
-        /// Neither of the two shows the other's picture, or plays its voice.
-        case pointless
-        /// An event of the server or the other member was ignored, with the reason for people.
-        case ignored(String)
-
-        package var description: String {
-            switch self {
-            case .lost(let reason): "\(reason); trying again"
-            case .joined(let room): "in room \(room)"
-            case .waiting: "the other member of the room lets people in one by one: waiting for an answer"
-            case .peerCame(_, let codec?): "the other member of the room looks in, \(codec.rawValue)"
-            case .peerCame(_, nil): "the other member of the room is there, and does not look in"
-            case .peerLeft(_, let why, _): "the other member of the room \(why)"
-            case .turnedAway: "a third member of the room was told that this side is busy"
-            case .pointless:
-                "neither side shows the other's picture, so nothing is sent: start one of them with --render or --talkback"
-            case .ignored(let what): "ignored in the room: \(what)"
-            }
-        }
-    }
-}
 
 extension EndReason {
     /// The deed of the other member of a room, as the rest of a sentence about it.

@@ -1,0 +1,45 @@
+package import Media
+
+/// What a call tells its sender: each report when it happens, and all in order.
+package struct CallReport: Sendable, Equatable {
+    /// Somebody in a call, as far as events tell of them.
+    package struct Participant: Sendable, Equatable {
+        /// The peer's; nil for one that was never connected.
+        package var number: Int?
+        /// What it says of itself; may be empty.
+        package var name = ""
+        /// Of one that looks in by HTTP.
+        package var address: String?
+
+        init(_ number: Int?, name: String = "", address: String? = nil) {
+            (self.number, self.name, self.address) = (number, name, address)
+        }
+    }
+
+    package enum Event: Sendable, Equatable {
+        /// This side is in the call, or in it again. The codec is that of the picture where one server gets it for all.
+        case standing(VideoCodec?)
+        /// The call is lost and tried again. It is no news if the call was lost before, for another reason.
+        case away(why: String, isNews: Bool)
+        /// The path to somebody stands. The codec is that of the picture; nil for one that gets none.
+        case joined(Participant, VideoCodec?)
+        case left(Participant, EndReason)
+        /// Somebody was turned away without a question.
+        case refused(Participant, EndReason)
+        /// The call is over; nil if this side left. Reported once, and last.
+        case ended(CallEnd?)
+        /// A sentence for people alone.
+        case remark
+    }
+
+    package let event: Event
+    /// The sentence for people; nil for none.
+    package let sentence: String?
+
+    package init(_ event: Event, _ sentence: String? = nil) { (self.event, self.sentence) = (event, sentence) }
+
+    /// The last report of a call.
+    ///
+    /// - Parameter end: nil if this side left.
+    package static func ended(_ end: CallEnd?) -> CallReport { CallReport(.ended(end), end.map { "\($0)" }) }
+}
