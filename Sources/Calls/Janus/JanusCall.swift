@@ -27,7 +27,7 @@ package final class JanusCall: JoinedCall {
     private let secrets: @Sendable () -> JanusSecrets
     private let codecs: [[VideoCodec]]
     private let report: @Sendable (CallReport) -> Void
-    private let driver: SessionDriver<JanusSession>
+    private let driver: EngineDriver<JanusSession>
     private let state = Mutex(State())
 
     /// Begins to publish.
@@ -52,7 +52,7 @@ package final class JanusCall: JoinedCall {
             JanusSecrets(),
             codecs: Array(codecs.joined())
         )
-        driver = SessionDriver(session, by: web)
+        driver = EngineDriver(session) { web.schedule(in: $0, $1) }
         web.perform { [self] in change { session, _ in session.start() } }
     }
 
@@ -69,8 +69,7 @@ package final class JanusCall: JoinedCall {
     }
 
     private func change(_ body: (inout JanusSession, Instant) -> Void) {
-        let outputs = driver.change(body) { [weak self] in self?.change { session, now in session.tick(now: now) } }
-        for output in outputs { perform(output) }
+        driver.change(for: self, body) { call, output, _ in call.perform(output) }
     }
 
     private func perform(_ output: JanusSession.Output) {

@@ -49,7 +49,7 @@ package final class RoomCall: JoinedCall {
     private let receiver: (any FrameReceiver)?
     private let lobby: Lobby?
     private let report: @Sendable (CallReport) -> Void
-    private let driver: SessionDriver<RoomSession>
+    private let driver: EngineDriver<RoomSession>
     private let state = Mutex(State())
     private let connection = Mutex<SocketConnection?>(nil)
 
@@ -79,7 +79,7 @@ package final class RoomCall: JoinedCall {
         introduction.asks = lobby != nil
         introduction.receives = receiver != nil || peers.takesVoices
         introduction.fingerprint = peers.fingerprint
-        driver = SessionDriver(RoomSession(room: address.room, introduction), by: web)
+        driver = EngineDriver(RoomSession(room: address.room, introduction)) { web.schedule(in: $0, $1) }
         web.perform { [self] in
             let connection = SocketConnection(
                 to: address.server,
@@ -183,8 +183,7 @@ package final class RoomCall: JoinedCall {
     // MARK: - The room
 
     private func change(_ body: (inout RoomSession, Instant) -> Void) {
-        let outputs = driver.change(body) { [weak self] in self?.change { session, now in session.tick(now: now) } }
-        for output in outputs { perform(output) }
+        driver.change(for: self, body) { call, output, _ in call.perform(output) }
     }
 
     private func perform(_ output: RoomSession.Output) {

@@ -10,18 +10,12 @@ import Time
 /// the connection is let go.
 final class SocketConnection: Sendable {
     private struct State {
-        var client: SocketClient
         /// The WebSocket, and which one of those so far it is: what is heard of earlier ones does not count.
         var socket: WebSocket?
         var socketNumber = 0
         /// Requests of which an answer is wanted, and how many times none was wanted any more.
         var gets: [WebClient.Pending] = []
         var requestRound = 0
-        /// What is to be done, in order, outside of the lock.
-        var outputs: [SocketClient.Output] = []
-        var isActing = false
-        /// The one timer that counts.
-        var timerAt: Instant?
     }
 
     /// How long a request may take: a server that has nothing to say answers when it pings.
@@ -31,7 +25,8 @@ final class SocketConnection: Sendable {
     private let origin: WebOrigin
     private let path: String
     private let react: @Sendable (SocketClient.Output, Instant) -> Void
-    private let state: Mutex<State>
+    private let driver: EngineDriver<SocketClient>
+    private let state = Mutex(State())
 
     /// Begins to connect.
     ///
@@ -53,60 +48,25 @@ final class SocketConnection: Sendable {
             jitter: .random(in: 0...1),
             now: MonotonicClock.now()
         )
-        state = Mutex(State(client: client))
+        driver = EngineDriver(client) { web.schedule(in: $0, $1) }
         web.perform { [self] in change { _, _ in } }
     }
 
     /// Sends an event, unless the connection does not stand. Call it on the web client's thread.
-    func send(_ packet: SocketPacket) { change { _ = $0.client.send(packet, now: $1) } }
+    func send(_ packet: SocketPacket) { change { _ = $0.send(packet, now: $1) } }
 
     /// Ends the connection for good. Call it on the web client's thread.
-    func close() { change { $0.client.close(now: $1) } }
+    func close() { change { $0.close(now: $1) } }
 
     /// The machine was suspended. Call it on the web client's thread.
-    func slept(for time: Duration) { change { $0.client.slept(for: time, now: $1) } }
+    func slept(for time: Duration) { change { $0.slept(for: time, now: $1) } }
 
     // MARK: - Driving the client
 
-    private func change(_ body: (inout State, Instant) -> Void) {
-        let now: Instant = MonotonicClock.now()
-        let timer = state.withLock { state -> Instant? in
-            body(&state, now)
-            state.outputs += state.client.takeOutputs()
-            guard let deadline = state.client.nextDeadline, state.timerAt.map({ deadline < $0 }) ?? true else {
-                return nil
-            }
-            state.timerAt = deadline
-            return deadline
-        }
-        if let timer { web.schedule(in: max(timer - now, .zero)) { [weak self] in self?.tick(timer) } }
-        act(now)
-    }
-
-    private func tick(_ timer: Instant) {
-        change { state, now in
-            guard state.timerAt == timer else { return }
-            state.timerAt = nil
-            state.client.tick(now: now)
-        }
-    }
-
-    /// What is done may change the client at once: what follows from that waits for its turn.
-    private func act(_ now: Instant) {
-        while let outputs = takeOutputs() {
-            for output in outputs {
-                if case .transport(let action) = output { perform(action) } else { react(output, now) }
-            }
-            state.withLock { $0.isActing = false }
-        }
-    }
-
-    private func takeOutputs() -> [SocketClient.Output]? {
-        state.withLock { state in
-            guard !state.isActing, !state.outputs.isEmpty else { return nil }
-            state.isActing = true
-            defer { state.outputs = [] }
-            return state.outputs
+    private func change(_ body: (inout SocketClient, Instant) -> Void) {
+        driver.change(for: self, body) { connection, output, now in
+            if case .transport(let action) = output { return connection.perform(action) }
+            connection.react(output, now)
         }
     }
 
@@ -141,8 +101,8 @@ final class SocketConnection: Sendable {
             state.socketNumber += 1
             return state.socketNumber
         }
-        @Sendable func change(_ body: (inout State, Instant) -> Void) {
-            self.change { state, now in if state.socketNumber == number { body(&state, now) } }
+        @Sendable func change(_ body: (inout SocketClient, Instant) -> Void) {
+            if state.withLock({ $0.socketNumber == number }) { self.change(body) }
         }
         web.openSocket(
             target("websocket", sid: sid),
@@ -155,21 +115,19 @@ final class SocketConnection: Sendable {
                         return true
                     }
                     guard isWanted else { return socket.close() }
-                    change { $0.client.socketOpened(now: $1) }
+                    change { $0.socketOpened(now: $1) }
                 },
-                received: { message in change { $0.client.receive(EngineMessage(message), now: $1) } },
-                closed: {
-                    change { state, now in
-                        state.socket = nil
-                        state.client.socketLost(now: now)
-                    }
+                received: { message in change { $0.receive(EngineMessage(message), now: $1) } },
+                closed: { [self] in
+                    state.withLock { state in if state.socketNumber == number { state.socket = nil } }
+                    change { $0.socketLost(now: $1) }
                 }
             )
         ) { result in
-            change { state, now in
+            change { client, now in
                 switch result {
-                case .success(let status): state.client.socketFailed(.refused(status: status), now: now)
-                case .failure(let error): state.client.socketFailed(.unreachable("\(error)"), now: now)
+                case .success(let status): client.socketFailed(.refused(status: status), now: now)
+                case .failure(let error): client.socketFailed(.unreachable("\(error)"), now: now)
                 }
             }
         }
@@ -185,7 +143,7 @@ final class SocketConnection: Sendable {
                 of: origin,
                 timeout: Self.requestTimeout
             ) { [self] result in
-                finish(result, of: round) { $0.client.getAnswered(status: $1.status, $1.body, now: $2) }
+                finish(result, of: round) { $0.getAnswered(status: $1.status, $1.body, now: $2) }
             }
             state.withLock { $0.gets = [pending] }
         }
@@ -201,7 +159,7 @@ final class SocketConnection: Sendable {
                 body: body,
                 timeout: Self.requestTimeout
             ) { [self] result in
-                finish(result, of: round) { $0.client.postAnswered(status: $1.status, now: $2) }
+                finish(result, of: round) { $0.postAnswered(status: $1.status, now: $2) }
             }
         }
     }
@@ -211,13 +169,13 @@ final class SocketConnection: Sendable {
     private func finish(
         _ result: Result<WebClient.Response, WebClientError>,
         of round: Int,
-        _ body: (inout State, WebClient.Response, Instant) -> Void
+        _ body: (inout SocketClient, WebClient.Response, Instant) -> Void
     ) {
-        change { state, now in
-            guard state.requestRound == round else { return }
+        guard state.withLock({ $0.requestRound == round }) else { return }
+        change { client, now in
             switch result {
-            case .success(let response): body(&state, response, now)
-            case .failure(let error): state.client.requestFailed("\(error)", now: now)
+            case .success(let response): body(&client, response, now)
+            case .failure(let error): client.requestFailed("\(error)", now: now)
             }
         }
     }

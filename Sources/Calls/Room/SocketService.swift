@@ -1,6 +1,5 @@
 package import HTTP
 import NIOHTTP1
-import Posix
 package import SocketIO
 import Synchronization
 package import Time
@@ -8,21 +7,50 @@ package import Time
 /// Serves Engine.IO, or Socket.IO, to the clients of an HTTP server. Close that server before the service is let go.
 package final class SocketService<Server: SocketTransport>: Sendable {
     private struct State: Sendable {
-        var server: Server
         var nextID: UInt64 = 0
         var completions: [UInt64: @Sendable (HTTPResponse) -> Void] = [:]
         var sockets: [UInt64: WebSocket] = [:]
-        /// What is to be done, in order, outside of the lock.
-        var actions: [EngineServer.Action] = []
-        var isActing = false
-        /// The one timer that counts.
-        var timerAt: Instant?
+
+        mutating func newID() -> UInt64 {
+            nextID += 1
+            return nextID
+        }
+    }
+
+    /// A server whose events are taken while it is changed. The outputs are the rest: what is to be done with requests and WebSockets.
+    private struct Reacting: Engine {
+        private(set) var server: Server
+        private let react: @Sendable (inout Server, Server.Output, Instant) -> Void
+        private var actions: [EngineServer.Action] = []
+
+        init(_ server: Server, react: @escaping @Sendable (inout Server, Server.Output, Instant) -> Void) {
+            (self.server, self.react) = (server, react)
+        }
+
+        var nextDeadline: Instant? { server.nextDeadline }
+
+        mutating func tick(now: Instant) { change(now: now) { $0.tick(now: now) } }
+
+        mutating func takeOutputs() -> [EngineServer.Action] {
+            defer { actions = [] }
+            return actions
+        }
+
+        mutating func change(now: Instant, _ body: (inout Server) -> Void) {
+            body(&server)
+            while true {
+                let outputs = server.takeOutputs()
+                if outputs.isEmpty { return }
+                for output in outputs {
+                    if let action = output.action { actions.append(action) } else { react(&server, output, now) }
+                }
+            }
+        }
     }
 
     private let path: String
-    private let http: HTTPServer
-    private let react: @Sendable (inout Server, Server.Output, Instant) -> Void
-    private let state: Mutex<State>
+    private let driver: EngineDriver<Reacting>
+    private let state = Mutex(State())
 
     /// - Parameters:
     ///   - path: that clients ask for, such as `/socket.io/`.
@@ -35,8 +63,8 @@ package final class SocketService<Server: SocketTransport>: Sendable {
         of http: HTTPServer,
         react: @escaping @Sendable (inout Server, Server.Output, Instant) -> Void
     ) {
-        (self.path, self.http, self.react) = (path, http, react)
-        state = Mutex(State(server: server))
+        self.path = path
+        driver = EngineDriver(Reacting(server, react: react)) { http.schedule(in: $0, $1) }
     }
 
     /// Whether a request is for this service.
@@ -51,15 +79,16 @@ package final class SocketService<Server: SocketTransport>: Sendable {
             case .POST: .post
             default: .other
             }
-        let id = change { state, now in
-            state.nextID += 1
-            let id = state.nextID
+        let id = state.withLock { state in
+            let id = state.newID()
             state.completions[id] = completion
-            state.server.receive(method, Self.query(of: request), body: request.body, request: id, now: now)
             return id
         }
+        perform { server, now in
+            server.receive(method, Self.query(of: request), body: request.body, request: id, now: now)
+        }
         request.departure.notify { [self] in
-            change { $0.server.abort(request: id, now: $1) }
+            perform { $0.abort(request: id, now: $1) }
             // One that has closed only its sending half still waits.
             complete(id, Self.refusal(.badRequest))
         }
@@ -68,90 +97,33 @@ package final class SocketService<Server: SocketTransport>: Sendable {
     /// The owner of the WebSocket that a request asks for; nil if it gets none.
     package func takeSocket(_ request: HTTPRequest) -> WebSocketOwner? {
         let query = Self.query(of: request)
-        guard isFor(request), state.withLock({ $0.server.refusal(ofSocket: query) }) == nil else { return nil }
-        let id = state.withLock { state in
-            state.nextID += 1
-            return state.nextID
-        }
+        guard isFor(request), driver.read({ $0.server.refusal(ofSocket: query) }) == nil else { return nil }
+        let id = state.withLock { $0.newID() }
         return WebSocketOwner(
             opened: { [self] socket in
-                change { state, now in
-                    state.sockets[id] = socket
-                    state.server.open(socket: id, query, now: now)
-                }
+                state.withLock { $0.sockets[id] = socket }
+                perform { $0.open(socket: id, query, now: $1) }
             },
             received: { [self] message in
-                change { $0.server.receive(EngineMessage(message), on: id, now: $1) }
+                perform { $0.receive(EngineMessage(message), on: id, now: $1) }
             },
             closed: { [self] in
-                change { state, now in
-                    state.sockets[id] = nil
-                    state.server.lost(socket: id, now: now)
-                }
+                state.withLock { $0.sockets[id] = nil }
+                perform { $0.lost(socket: id, now: $1) }
             }
         )
     }
 
-    /// Changes the server from outside.
-    package func perform(_ body: @Sendable (inout Server, Instant) -> Void) { change { body(&$0.server, $1) } }
-
-    // MARK: - Driving the server
-
-    private func change<Result: Sendable>(_ body: (inout State, Instant) -> Result) -> Result {
-        let now: Instant = MonotonicClock.now()
-        let (result, timer) = state.withLock { state in
-            let result = body(&state, now)
-            takeOutputs(&state, now)
-            let deadline = state.server.nextDeadline
-            let isNews = deadline.map { deadline in state.timerAt.map { deadline < $0 } ?? true } ?? false
-            if isNews { state.timerAt = deadline }
-            return (result, isNews ? deadline : nil)
-        }
-        if let timer {
-            http.schedule(in: max(timer - now, .zero)) { [weak self] in self?.tick(timer) }
-        }
-        act()
-        return result
-    }
-
-    private func takeOutputs(_ state: inout State, _ now: Instant) {
-        while true {
-            let outputs = state.server.takeOutputs()
-            if outputs.isEmpty { return }
-            for output in outputs {
-                if let action = output.action {
-                    state.actions.append(action)
-                } else {
-                    react(&state.server, output, now)
-                }
-            }
+    /// Changes the server.
+    package func perform(_ body: @Sendable (inout Server, Instant) -> Void) {
+        driver.change(for: self) { engine, now in
+            engine.change(now: now) { body(&$0, now) }
+        } perform: { service, action, _ in
+            service.perform(action)
         }
     }
 
-    private func tick(_ timer: Instant) {
-        change { state, now in
-            guard state.timerAt == timer else { return }
-            state.timerAt = nil
-            state.server.tick(now: now)
-        }
-    }
-
-    /// What is done may change the server at once, as when a WebSocket closes: what follows from that waits for its turn.
-    private func act() {
-        while let actions = takeActions() {
-            for action in actions { perform(action) }
-            state.withLock { $0.isActing = false }
-        }
-    }
-
-    private func takeActions() -> [EngineServer.Action]? {
-        state.withLock { state in
-            guard !state.isActing, !state.actions.isEmpty else { return nil }
-            state.isActing = true
-            defer { state.actions = [] }
-            return state.actions
-        }
-    }
+    // MARK: - What the server asks for
 
     private func perform(_ action: EngineServer.Action) {
         switch action {

@@ -53,7 +53,7 @@ package final class WHIPCall: JoinedCall {
     private let peers: PeerGroup
     private let codecs: [[VideoCodec]]
     private let report: @Sendable (CallReport) -> Void
-    private let driver: SessionDriver<WHIPSession>
+    private let driver: EngineDriver<WHIPSession>
     private let state = Mutex(State())
 
     /// As people name the call.
@@ -77,7 +77,7 @@ package final class WHIPCall: JoinedCall {
     ) {
         (self.endpoint, self.codecs, self.web, self.peers, self.report) = (endpoint, codecs, web, peers, report)
         (self.token, self.findServers) = (token, findServers)
-        driver = SessionDriver(WHIPSession(endpoint, hasToken: token != nil), by: web)
+        driver = EngineDriver(WHIPSession(endpoint, hasToken: token != nil)) { web.schedule(in: $0, $1) }
         web.perform { [self] in change { session, _ in session.start() } }
     }
 
@@ -94,8 +94,7 @@ package final class WHIPCall: JoinedCall {
     }
 
     private func change(_ body: (inout WHIPSession, Instant) -> Void) {
-        let outputs = driver.change(body) { [weak self] in self?.change { session, now in session.tick(now: now) } }
-        for output in outputs { perform(output) }
+        driver.change(for: self, body) { call, output, _ in call.perform(output) }
     }
 
     private func perform(_ output: WHIPSession.Output) {
