@@ -1,15 +1,17 @@
+import Calls
 import HTTP
 import ICE
 import Media
 import Posix
 import Sender
+import WebRTC
 
 @testable import oriel
 
 /// The calls of a sender without a broadcast. Close them.
 struct CallScene {
     let sinks = Sinks(target: TargetBitrate(2_500_000)) { _ in }
-    let transport: CallTransport
+    let network: CallNetwork
     let calls: SenderCalls
 
     /// - Parameter suspends: makes what tells when the machine was suspended.
@@ -22,14 +24,13 @@ struct CallScene {
             framesPerSecond: 30,
             bitrate: sinks.target.bitsPerSecond
         )
-        transport = CallTransport(
-            ICEServers(ICEAgent.Configuration(addresses: ["127.0.0.1"])),
-            trusting: .none,
-            renditions: [rendition],
-            horizon: { nil },
-            sinks: sinks,
-            suspends: suspends
-        )
+        let ice = ICEServers(ICEAgent.Configuration(addresses: ["127.0.0.1"]))
+        var configuration = CallNetwork.Configuration(ice, renditions: [rendition], target: sinks.target)
+        configuration.suspends = suspends
+        network = CallNetwork(configuration) { [sinks] in
+            sinks.add($0)
+        } report: { _ in
+        }
         let stream = PlainRTPStream(
             rendition: rendition,
             target: sinks.target,
@@ -40,7 +41,7 @@ struct CallScene {
         )
         let events = try EventLog(path: nil)
         calls = SenderCalls(
-            transport,
+            network,
             codecs: [[.vp8]],
             introduction: ("", ""),
             lobby: nil,

@@ -49,7 +49,7 @@ struct AcceptOptions: ParsableArguments {
     ///   - asker: asks a person about the others; nil where only commands answer.
     ///   - number: of the first knock.
     func lobby(
-        _ transport: CallTransport,
+        _ network: CallNetwork,
         known visitors: [Visitor],
         _ events: EventLog,
         _ asker: Asker?,
@@ -60,7 +60,7 @@ struct AcceptOptions: ParsableArguments {
             patience: .seconds(answerTimeout),
             known: visitors,
             countingFrom: number,
-            schedule: transport.schedule
+            schedule: network.schedule
         ) { event in
             events.tell(CallEvent(event))
             asker?.tell(event)

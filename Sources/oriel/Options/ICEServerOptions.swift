@@ -1,4 +1,5 @@
 import ArgumentParser
+import Calls
 import Glibc
 import Helpers
 import ICE
@@ -71,8 +72,8 @@ struct ICEServerOptions: ParsableArguments {
     /// The servers as this machine uses them. Looking up names may take seconds.
     func servers(_ configuration: ICEAgent.Configuration, _ secret: TURNSecret?) throws -> ICEServers {
         var servers = ICEServers(configuration)
-        if let stun { try servers.add(stun) }
-        for turn in try turnServers() { try servers.add(turn, turn.credentials(secret)) }
+        if let stun { try servers.addSTUN(stun.name, host: stun.host, port: stun.port) }
+        for turn in try turnServers() { try servers.add(ICEServers.Relay(turn, turn.credentials(secret))) }
         return servers
     }
 
@@ -94,5 +95,17 @@ struct ICEServerOptions: ParsableArguments {
             "ORIEL_TURN": try turnServers().map(\.argument).joined(separator: "\n"),
             "ORIEL_TURN_SECRET": try turnSecretFile == nil ? turnSecret() ?? "" : "",
         ]
+    }
+}
+
+extension ICEServers.Relay {
+    fileprivate init(_ server: TURNServer, _ credentials: TURNCredentials) {
+        let transport: NamedICEServer.Transport =
+            switch server.transport {
+            case .udp: .udp
+            case .tcp: .tcp
+            case .tls: .tls
+            }
+        self.init(server.name, host: server.host, port: server.port, transport, credentials)
     }
 }

@@ -80,26 +80,26 @@ extension Attach {
         let sinks = Sinks(target: target, report: Console.note)
         // A command that means a knock or a viewer of the run before must not reach another one.
         let number = again ? Int.random(in: 1...9999) * 100 + 1 : 1
-        let transport = CallTransport(
-            ice,
-            trusting: certificates,
-            renditions: renditions,
-            horizon: hidden,
-            soundHorizon: silenced,
-            offersSound: offersSound,
-            voices: talk,
-            countingFrom: number,
-            sinks: sinks,
-            told: { events.tell(CallEvent($0)) }
-        )
-        talkEvents.follow(transport)
-        try turnSecretFile?.begin { transport.doubtServers() }
+        var shared = CallNetwork.Configuration(ice, renditions: renditions, target: target)
+        shared.certificates = certificates
+        (shared.horizon, shared.soundHorizon) = (hidden, silenced)
+        (shared.offersSound, shared.voices, shared.firstNumber) = (offersSound, talk, number)
+        let network = CallNetwork(shared) {
+            sinks.add($0)
+        } report: { event in
+            switch event {
+            case .server(let news): events.tell(CallEvent(news))
+            case .note(let sentence): Console.note(sentence)
+            }
+        }
+        talkEvents.follow(network)
+        try turnSecretFile?.begin { network.doubtServers() }
         defer { turnSecretFile?.close() }
         let codecs = video.codec.codecs
-        let lobby = entry.lobby(transport, known: visitors, events, asker, countingFrom: number)
+        let lobby = entry.lobby(network, known: visitors, events, asker, countingFrom: number)
         try asker?.begin { knock, answer in lobby?.answer(knock, answer) }
         let running = SenderCalls(
-            transport,
+            network,
             codecs: codecs,
             introduction: (room.name, room.note),
             lobby: lobby,
@@ -116,7 +116,7 @@ extension Attach {
             if let preparation, call == .web {
                 let web = try ServedWebCall(
                     preparation,
-                    to: transport.peers(),
+                    to: network.peers(),
                     codecs: codecs,
                     horizon: horizon,
                     lobby: lobby,

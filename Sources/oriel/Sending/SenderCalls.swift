@@ -21,7 +21,7 @@ final class SenderCalls: Sendable {
     /// How long servers get to hear that this side leaves.
     private static let farewellTime = Duration.milliseconds(500)
 
-    private let transport: CallTransport
+    private let network: CallNetwork
     private let codecs: [[VideoCodec]]
     private let introduction: (name: String, note: String)
     private let lobby: Lobby?
@@ -40,7 +40,7 @@ final class SenderCalls: Sendable {
     ///   - events: is told what happens in them.
     ///   - sinks: get the calls; their bell is rung when the last one is over.
     init(
-        _ transport: CallTransport,
+        _ network: CallNetwork,
         codecs: [[VideoCodec]],
         introduction: (name: String, note: String),
         lobby: Lobby?,
@@ -48,13 +48,13 @@ final class SenderCalls: Sendable {
         _ events: EventLog,
         sinks: Sinks
     ) {
-        (self.transport, self.codecs, self.stream) = (transport, codecs, stream)
+        (self.network, self.codecs, self.stream) = (network, codecs, stream)
         (self.introduction, self.lobby) = (introduction, lobby)
         (self.events, self.sinks) = (events, sinks)
-        transport.onNetworkChange { [weak self] in
+        network.onNetworkChange { [weak self] in
             for call in self?.state.withLock({ Array($0.joined.values) }) ?? [] { call.networkChanged() }
         }
-        transport.onSuspend { [weak self] time in
+        network.onSuspend { [weak self] time in
             for call in self?.state.withLock({ Array($0.joined.values) }) ?? [] { call.slept(for: time) }
         }
     }
@@ -133,7 +133,7 @@ final class SenderCalls: Sendable {
         in files: CallSecretFiles = CallSecretFiles(),
         receiver: (any FrameReceiver)? = nil
     ) throws {
-        let (client, peers) = (try transport.client(), try transport.peers())
+        let (client, peers) = (try network.client(), try network.peers())
         let number = try state.withLock { try $0.list.begin(call, at: MonotonicClock.now()) }
         let report = { @Sendable [weak self] (report: CallReport) -> Void in self?.take(report, of: call, number) }
         let joined: any JoinedCall
@@ -154,7 +154,7 @@ final class SenderCalls: Sendable {
                 report: report
             )
         case .whip(let endpoint):
-            let servers = try transport.namedServers()
+            let servers = try network.namedServers()
             var current: (@Sendable () -> String?)?
             if let text = secrets.whipToken { current = { files.whipToken?.current() ?? text } }
             let find: WHIPCall.FindServers = { named, found in
@@ -267,10 +267,10 @@ final class SenderCalls: Sendable {
     var plain: [PlainRTPCall] { state.withLock { state in state.plain.sorted { $0.key < $1.key }.map(\.value) } }
 
     /// The peers of all calls; nil while there was no call that could have one.
-    var peers: PeerGroup? { transport.begun }
+    var peers: PeerGroup? { network.begun }
 
     /// The STUN and TURN servers that do not work, as far as is known.
-    var serverFaults: [ServerNews] { transport.serverFaults(of: names) }
+    var serverFaults: [ServerNews] { network.serverFaults(of: names) }
 
     /// How each is, those that have ended lately among them.
     func statuses(at now: Instant) -> [SenderStatus.Call] {
@@ -303,7 +303,7 @@ final class SenderCalls: Sendable {
             if state.withLock(\.joined.isEmpty) || MonotonicClock.now() >= deadline { break }
             hasEnded.wait(while: rings, until: deadline)
         }
-        transport.close()
+        network.close()
         for (number, plain) in plain {
             plain.close()
             let call = state.withLock { $0.list.entries.first { $0.number == number }?.call }

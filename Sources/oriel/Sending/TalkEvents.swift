@@ -6,7 +6,7 @@ import Talk
 /// Tells who of a sender's peers asks to speak, may, and does.
 final class TalkEvents: Sendable {
     private struct Listeners {
-        var transport: CallTransport?
+        var network: CallNetwork?
         var served: (web: WebCall, status: WebStatus)?
     }
 
@@ -16,14 +16,14 @@ final class TalkEvents: Sendable {
     init(_ events: EventLog) { self.events = events }
 
     /// Tells in which calls peers are from now on.
-    func follow(_ transport: CallTransport) { listeners.withLock { $0.transport = transport } }
+    func follow(_ network: CallNetwork) { listeners.withLock { $0.network = network } }
 
     /// Tells the pages of a web call too from now on, and people the names of its viewers.
     func follow(_ web: WebCall, _ status: WebStatus) { listeners.withLock { $0.served = (web, status) } }
 
     func tell(_ event: Talkers.Event) {
-        let (transport, served) = listeners.withLock { ($0.transport, $0.served) }
-        let call = transport?.begun?.statuses.first { $0.number == event.peer }?.call
+        let (network, served) = listeners.withLock { ($0.network, $0.served) }
+        let call = network?.begun?.statuses.first { $0.number == event.peer }?.call
         events.tell(CallEvent(event, in: call, name: served?.web.viewer(event.peer)?.name ?? ""))
         switch event {
         case .asked, .granted, .revoked: served?.status.noteTalk()

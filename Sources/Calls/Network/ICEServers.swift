@@ -1,36 +1,62 @@
 import HTTP
 import ICE
 import Peers
-import Posix
+package import Posix
 import Synchronization
+package import WebRTC
 
 /// The STUN and TURN servers, as this machine uses them.
-struct ICEServers {
+package struct ICEServers: Sendable {
+    /// A TURN server.
+    package struct Relay: Sendable {
+        /// For people, without the login.
+        package let name: String
+        package let host: String
+        package let port: UInt16
+        package let transport: NamedICEServer.Transport
+        package let credentials: TURNCredentials
+
+        package init(
+            _ name: String,
+            host: String,
+            port: UInt16,
+            _ transport: NamedICEServer.Transport,
+            _ credentials: TURNCredentials
+        ) {
+            (self.name, self.host, self.port) = (name, host, port)
+            (self.transport, self.credentials) = (transport, credentials)
+        }
+    }
+
     /// The configuration of agents. Relays by TLS are in it once their tunnels have started.
     private(set) var configuration: ICEAgent.Configuration
     /// The servers of the configuration, to be probed.
     private(set) var watched: [WatchedServer] = []
     /// The relays that are reached by TLS.
-    private var secure: [(server: TURNServer, credentials: TURNCredentials)] = []
+    private var secure: [Relay] = []
 
-    init(_ configuration: ICEAgent.Configuration) { self.configuration = configuration }
+    package init(_ configuration: ICEAgent.Configuration) { self.configuration = configuration }
 
-    var needTunnels: Bool { !secure.isEmpty }
+    package var needTunnels: Bool { !secure.isEmpty }
 
-    mutating func add(_ server: STUNServer) throws(UnresolvedHost) {
-        let address = try SocketAddress.resolve(host: server.host, port: server.port)
-        add(WatchedServer(server.name, .stun(address: address.host, port: server.port)))
+    /// Adds a STUN server. Looking up its host may take seconds.
+    ///
+    /// - Parameter name: for people.
+    package mutating func addSTUN(_ name: String, host: String, port: UInt16) throws(UnresolvedHost) {
+        let address = try SocketAddress.resolve(host: host, port: port)
+        add(WatchedServer(name, .stun(address: address.host, port: port)))
     }
 
-    mutating func add(_ server: TURNServer, _ credentials: TURNCredentials) throws(UnresolvedHost) {
+    /// Looking up its host may take seconds, unless it is reached by TLS.
+    package mutating func add(_ relay: Relay) throws(UnresolvedHost) {
         let relaying: ICEServer.Relaying
-        switch server.transport {
+        switch relay.transport {
         case .udp: relaying = .udp
         case .tcp: relaying = .tcp
-        case .tls: return secure.append((server, credentials))
+        case .tls: return secure.append(relay)
         }
-        let address = try SocketAddress.resolve(host: server.host, port: server.port)
-        add(WatchedServer(server.name, .turn(address: address.host, port: server.port, relaying, credentials)))
+        let address = try SocketAddress.resolve(host: relay.host, port: relay.port)
+        add(WatchedServer(relay.name, .turn(address: address.host, port: relay.port, relaying, relay.credentials)))
     }
 
     private mutating func add(_ server: WatchedServer) {
@@ -47,15 +73,15 @@ struct ICEServers {
     ) throws(HTTPServerError) -> [TLSTunnel] {
         let loopback = configuration.loopback
         var tunnels: [TLSTunnel] = []
-        for (server, credentials) in secure {
+        for relay in secure {
             let failure = TunnelFailure()
-            let tunnel = try TLSTunnel(to: server.host, port: server.port, from: loopback, trust) { error in
+            let tunnel = try TLSTunnel(to: relay.host, port: relay.port, from: loopback, trust) { error in
                 if failure.note(error) { failed() }
             }
             tunnels.append(tunnel)
             add(
-                WatchedServer(server.name, .turn(address: loopback, port: tunnel.port, .tcp, credentials)) {
-                    failure.last.map { "the relay \(server.host) cannot be used: \($0.sentence(naming: server.name))" }
+                WatchedServer(relay.name, .turn(address: loopback, port: tunnel.port, .tcp, relay.credentials)) {
+                    failure.last.map { "the relay \(relay.host) cannot be used: \($0.sentence(naming: relay.name))" }
                 }
             )
         }

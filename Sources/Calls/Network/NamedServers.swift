@@ -1,13 +1,13 @@
-import Calls
-import HTTP
+package import HTTP
 import ICE
-import Peers
+package import Peers
 import Posix
 import Synchronization
+package import WebRTC
 
 /// The STUN and TURN servers that media servers name: looks up their addresses, leads to those that are reached by TLS, and probes each
 /// once when it is named. Its login is for one session, and may have ended later.
-final class NamedServers: Sendable {
+package final class NamedServers: Sendable {
     private struct State {
         /// By the call that uses them, and the relay that they lead to.
         var tunnels: [String: [TURNPlace: Tunnel]] = [:]
@@ -32,29 +32,33 @@ final class NamedServers: Sendable {
     private let trust: TLSTrust
     /// With the servers that the user has named.
     private let configuration: ICEAgent.Configuration
-    private let told: @Sendable (ServerNews) -> Void
+    private let report: @Sendable (CallNetwork.Event) -> Void
     private let state = Mutex(State())
 
-    /// - Parameter told: is called when a server does not work, and when it works again.
-    init(
+    /// - Parameter report: is called on any thread.
+    package init(
         _ trust: TLSTrust,
         beside configuration: ICEAgent.Configuration,
-        told: @escaping @Sendable (ServerNews) -> Void
+        report: @escaping @Sendable (CallNetwork.Event) -> Void
     ) {
-        (self.trust, self.configuration, self.told) = (trust, configuration, told)
+        (self.trust, self.configuration, self.report) = (trust, configuration, report)
     }
 
     /// The servers that do not work, as far as is known.
     ///
     /// - Parameter calls: whose media servers have named them.
-    func faults(of calls: [String]) -> [ServerNews] {
+    package func faults(of calls: [String]) -> [ServerNews] {
         state.withLock { state in calls.compactMap { state.probers[$0] } }.flatMap(\.faults)
     }
 
     /// - Parameters:
     ///   - call: by its name.
     ///   - found: is called once, on a thread of its own.
-    func find(_ servers: [NamedICEServer], for call: String, found: @escaping @Sendable ([ICEServer]) -> Void) {
+    package func find(
+        _ servers: [NamedICEServer],
+        for call: String,
+        found: @escaping @Sendable ([ICEServer]) -> Void
+    ) {
         let hasSTUN = configuration.servers.contains { if case .stun = $0 { true } else { false } }
         let stun = hasSTUN ? nil : servers.first { $0.service == .stun }
         let wanted = servers.filter { $0.service != .stun }.prefix(Self.mostRelays) + (stun.map { [$0] } ?? [])
@@ -66,22 +70,22 @@ final class NamedServers: Sendable {
                 probe(servers, for: call)
             }
         } catch {
-            Console.note("the relays that \(call) names are not used (\(error))")
+            report(.note("the relays that \(call) names are not used (\(error))"))
         }
     }
 
     private func probe(_ servers: [WatchedServer], for call: String) {
         let known = state.withLock { $0.probers[call] }?.known ?? []
         do throws(SystemError) {
-            let prober = try ServerProber(servers, knowing: known, repeats: false) { [told] news, _ in
-                for news in news { told(news) }
+            let prober = try ServerProber(servers, knowing: known, repeats: false) { [report] news, _ in
+                for news in news { report(.server(news)) }
             }
             let other = state.withLock { state in
                 state.isClosed ? prober : state.probers.updateValue(prober, forKey: call)
             }
             other?.close()
         } catch {
-            Console.note("nothing tells whether the relays that \(call) names work (\(error))")
+            report(.note("nothing tells whether the relays that \(call) names work (\(error))"))
         }
     }
 
@@ -118,7 +122,7 @@ final class NamedServers: Sendable {
                     )
                 }
             } catch {
-                Console.note("\(call) names a relay that cannot be used: \(error)")
+                report(.note("\(call) names a relay that cannot be used: \(error)"))
                 return nil
             }
         }
@@ -142,7 +146,7 @@ final class NamedServers: Sendable {
                     }
                     tunnels[place] = Tunnel(tunnel: tunnel, failure: failure)
                 } catch {
-                    Console.note("the relay \(place.host), which \(call) names, cannot be used: \(error)")
+                    report(.note("the relay \(place.host), which \(call) names, cannot be used: \(error)"))
                 }
             }
             state.tunnels[call] = tunnels
@@ -153,7 +157,7 @@ final class NamedServers: Sendable {
     }
 
     /// Ends the probes and the tunnels. Call it after the peers have ended.
-    func close() {
+    package func close() {
         let (probers, tunnels) = state.withLock { state in
             defer { state = State(isClosed: true) }
             return (Array(state.probers.values), state.tunnels.values.flatMap(\.values))
@@ -166,7 +170,7 @@ final class NamedServers: Sendable {
 extension NamedICEServer {
     /// As people name it, without its login.
     fileprivate var name: String {
-        let place = "\(urlHost(host)):\(port)"
+        let place = "\(host.contains(":") ? "[\(host)]" : host):\(port)"
         return switch service {
         case .stun: "stun:\(place)"
         case .turn(.udp, _, _): "turn:\(place)"

@@ -1,10 +1,9 @@
 import ICE
 import Peers
-import Sender
 import Testing
 import Time
 
-@testable import oriel
+@testable import Calls
 
 @Suite struct ServerNewsTests {
     private static let login = TURNCredentials.password(username: "u", password: "p")
@@ -61,19 +60,5 @@ import Time
     ])
     func peopleAreToldWhatToDo(news: ServerNews, sentence: String) {
         #expect(news.sentence == sentence)
-        let event = CallEvent(news)
-        #expect(event.kind == .server && event.server == news.server.name && event.serverState == news.state)
-        #expect(event.sentence == sentence)
-        let status = SenderStatus.Server(news, at: .start + .milliseconds(1500))
-        #expect(status.name == news.server.name && status.sinceS == 1.5 && status.reason == sentence)
-    }
-
-    /// The login is a secret.
-    @Test(arguments: [
-        ("u:p@h", "turn:h:3478"), ("u:p@h?transport=tcp", "turn:h:3478?transport=tcp"),
-        ("turns:u:p@[::1]", "turns:[::1]:5349"),
-    ])
-    func aServerIsNamedWithoutItsLogin(text: String, name: String) throws {
-        #expect(try TURNServer(parsing: text).name == name)
     }
 }

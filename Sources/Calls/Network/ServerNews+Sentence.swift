@@ -1,13 +1,9 @@
-import Calls
 import ICE
-import Peers
-import Posix
-import Sender
-import Time
+package import Peers
 
 extension ServerNews {
     /// The sentence for people: the state of the server, with advice.
-    var sentence: String {
+    package var sentence: String {
         let naming = server.call.map { ", which \($0) names," } ?? ""
         let place = "the \(kind) server \(server.name)\(naming)"
         return switch result {
@@ -30,37 +26,9 @@ extension ServerNews {
         }
     }
 
-    /// For programs.
-    var state: SenderStatus.Server.State {
-        switch result {
-        case .works: .works
-        case .noAnswer, .unreachable, .otherProtocol: .silent
-        case .wrongLogin: .wrongLogin
-        case .refused: .refused
-        }
-    }
-
     private var isNamed: Bool { server.call != nil }
     private var kind: String { if case .stun = server.server { "STUN" } else { "TURN" } }
     private var option: String { if case .stun = server.server { "--stun" } else { "--turn" } }
     private var transport: String { if case .turn(_, _, .tcp, _) = server.server { "TCP" } else { "UDP" } }
     private var usesSecret: Bool { if case .turn(_, _, _, .secret) = server.server { true } else { false } }
-}
-
-extension CallEvent {
-    init(_ news: ServerNews) {
-        self.init(kind: .server, sentence: news.sentence, server: news.server.name, serverState: news.state)
-    }
-}
-
-extension SenderStatus.Server {
-    /// A server that does not work.
-    init(_ fault: ServerNews, at now: Instant) {
-        self.init(
-            name: fault.server.name,
-            state: fault.state,
-            sinceS: milliseconds(now - fault.since) / 1000,
-            reason: fault.sentence
-        )
-    }
 }

@@ -1,15 +1,42 @@
-import HTTP
+package import HTTP
 import ICE
-import Media
-import Peers
-import Posix
-import Sender
+package import Media
+package import Peers
+package import Posix
 import Synchronization
-import Time
+package import Time
 
 /// The parts that all calls over WebRTC of a sender share: the peers, and the client for requests to servers. Each begins with the first call
 /// that needs it. Close it once.
-final class CallTransport: Sendable {
+package final class CallNetwork: Sendable {
+    package struct Configuration: Sendable {
+        package var ice: ICEServers
+        /// To trust beside those of the system.
+        package var certificates = TrustedCertificates.none
+        // Of the peers (`PeerGroup.Configuration`).
+        package var renditions: [Rendition]
+        package var target: TargetBitrate
+        package var horizon: @Sendable () -> Instant? = { nil }
+        package var soundHorizon: @Sendable () -> Instant? = { nil }
+        package var offersSound: @Sendable () -> Bool = { false }
+        package var voices: (any SoundReceiver)?
+        package var firstNumber = 1
+        /// Makes a watch for suspends of the machine.
+        package var suspends: @Sendable () -> sending SuspendWatch? = { try? SuspendWatch() }
+
+        package init(_ ice: ICEServers, renditions: [Rendition], target: TargetBitrate) {
+            (self.ice, self.renditions, self.target) = (ice, renditions, target)
+        }
+    }
+
+    /// What is to be told of servers and of the machine.
+    package enum Event: Sendable {
+        /// A STUN or TURN server does not work, or works again.
+        case server(ServerNews)
+        /// A sentence for people alone.
+        case note(String)
+    }
+
     private struct Parts {
         var peers: PeerGroup?
         var tunnels: [TLSTunnel] = []
@@ -24,56 +51,34 @@ final class CallTransport: Sendable {
     /// After this time of silence, servers and peers take a connection for lost (RFC 7675 §5.1); some earlier, and none much later.
     private static let longestNap = Duration.seconds(30)
 
-    private let ice: ICEServers
-    private let certificates: TrustedCertificates
-    private let renditions: [Rendition]
-    private let (horizon, soundHorizon): (@Sendable () -> Instant?, @Sendable () -> Instant?)
-    private let offersSound: @Sendable () -> Bool
-    private let voices: (any SoundReceiver)?
-    private let firstNumber: Int
-    private let sinks: Sinks
-    private let suspends: @Sendable () -> sending SuspendWatch?
-    private let told: @Sendable (ServerNews) -> Void
+    private let configuration: Configuration
+    private let addSink: @Sendable (any MediaSink) -> Void
+    private let report: @Sendable (Event) -> Void
     private let parts = Mutex(Parts())
 
     /// - Parameters:
-    ///   - certificates: to trust beside those of the system.
-    ///   - renditions, horizon, soundHorizon, offersSound, voices: of the `PeerGroup`.
-    ///   - firstNumber: of the first peer.
-    ///   - sinks: get that group.
-    ///   - suspends: makes a watch for suspends of the machine.
-    ///   - told: is called when a STUN or TURN server does not work, and when it works again.
-    init(
-        _ ice: ICEServers,
-        trusting certificates: TrustedCertificates,
-        renditions: [Rendition],
-        horizon: @escaping @Sendable () -> Instant?,
-        soundHorizon: @escaping @Sendable () -> Instant? = { nil },
-        offersSound: @escaping @Sendable () -> Bool = { false },
-        voices: (any SoundReceiver)? = nil,
-        countingFrom firstNumber: Int = 1,
-        sinks: Sinks,
-        suspends: @escaping @Sendable () -> sending SuspendWatch? = { try? SuspendWatch() },
-        told: @escaping @Sendable (ServerNews) -> Void = { _ in }
+    ///   - addSink: has the peers get what the sender encodes. It is called under a lock, and must not call the network.
+    ///   - report: is called on any thread.
+    package init(
+        _ configuration: Configuration,
+        addSink: @escaping @Sendable (any MediaSink) -> Void,
+        report: @escaping @Sendable (Event) -> Void
     ) {
-        (self.ice, self.certificates, self.renditions) = (ice, certificates, renditions)
-        (self.horizon, self.soundHorizon) = (horizon, soundHorizon)
-        (self.offersSound, self.voices, self.firstNumber) = (offersSound, voices, firstNumber)
-        (self.sinks, self.suspends, self.told) = (sinks, suspends, told)
+        (self.configuration, self.addSink, self.report) = (configuration, addSink, report)
     }
 
     /// The peers if they have begun.
-    var begun: PeerGroup? { parts.withLock(\.peers) }
+    package var begun: PeerGroup? { parts.withLock(\.peers) }
 
     /// The peers, which begin if they have not.
-    func peers() throws -> PeerGroup { try parts.withLock { try peers(in: &$0) } }
+    package func peers() throws -> PeerGroup { try parts.withLock { try peers(in: &$0) } }
 
     /// The client, which begins, and the peers with it, if it has not.
-    func client() throws -> WebClient {
+    package func client() throws -> WebClient {
         try parts.withLock { parts in
             if let client = parts.client { return client }
             _ = try peers(in: &parts)
-            let client = WebClient(try TLSTrust(alsoTrusting: certificates))
+            let client = WebClient(try TLSTrust(alsoTrusting: configuration.certificates))
             parts.client = client
             return client
         }
@@ -81,17 +86,17 @@ final class CallTransport: Sendable {
 
     /// - Parameter changed: is called on the network thread when the machine's addresses or routes have changed, once connections from
     ///   addresses that are gone are cut; not without a client.
-    func onNetworkChange(_ changed: @escaping @Sendable () -> Void) {
+    package func onNetworkChange(_ changed: @escaping @Sendable () -> Void) {
         parts.withLock { $0.networkChanged = changed }
     }
 
     /// - Parameter wake: is called on the network thread when the machine was suspended, with for how long.
-    func onSuspend(_ wake: @escaping @Sendable (Duration) -> Void) { parts.withLock { $0.wake = wake } }
+    package func onSuspend(_ wake: @escaping @Sendable (Duration) -> Void) { parts.withLock { $0.wake = wake } }
 
     /// The STUN and TURN servers that do not work, as far as is known.
     ///
     /// - Parameter calls: those whose media servers may name servers.
-    func serverFaults(of calls: [String]) -> [ServerNews] {
+    package func serverFaults(of calls: [String]) -> [ServerNews] {
         let (prober, named) = parts.withLock { ($0.prober, $0.namedServers) }
         return (prober?.faults ?? []) + (named?.faults(of: calls) ?? [])
     }
@@ -104,38 +109,37 @@ final class CallTransport: Sendable {
     }
 
     /// Has the STUN and TURN servers probed again.
-    func doubtServers() { parts.withLock(\.prober)?.doubt() }
+    package func doubtServers() { parts.withLock(\.prober)?.doubt() }
 
     private func slept(for time: Duration) {
         let (client, wake) = parts.withLock { ($0.client, $0.wake) }
         if time >= Self.longestNap {
-            Console.note(
-                "this machine was suspended for \(rounded(time / .seconds(1))) s: connections are made again"
-            )
+            let seconds = Int((time / .seconds(1)).rounded())
+            report(.note("this machine was suspended for \(seconds) s: connections are made again"))
             client?.cutConnections()
         }
         wake?(time)
     }
 
     /// Calls back after a while, on the client's thread; never if that cannot begin, or has ended.
-    func schedule(in delay: Duration, _ body: @escaping @Sendable () -> Void) {
+    package func schedule(in delay: Duration, _ body: @escaping @Sendable () -> Void) {
         try? client().schedule(in: delay, body)
     }
 
     /// Looks up the relays that WHIP servers name; nil with `--relay-only`, as only the user's relays are used then.
-    func namedServers() throws -> NamedServers? {
-        if ice.configuration.isRelayOnly { return nil }
+    package func namedServers() throws -> NamedServers? {
+        if configuration.ice.configuration.isRelayOnly { return nil }
         return try parts.withLock { parts in
             if let servers = parts.namedServers { return servers }
-            let trust = try TLSTrust(alsoTrusting: certificates, toSpeak: .turn)
-            let servers = NamedServers(trust, beside: ice.configuration, told: told)
+            let trust = try TLSTrust(alsoTrusting: configuration.certificates, toSpeak: .turn)
+            let servers = NamedServers(trust, beside: configuration.ice.configuration, report: report)
             parts.namedServers = servers
             return servers
         }
     }
 
     /// Says goodbye to the peers.
-    func close() {
+    package func close() {
         let parts = parts.withLock { parts in
             defer { parts = Parts(isClosed: true) }
             return parts
@@ -149,40 +153,40 @@ final class CallTransport: Sendable {
 
     private func peers(in parts: inout Parts) throws -> PeerGroup {
         if let peers = parts.peers { return peers }
-        guard !parts.isClosed else { throw Failure(.tryAgain, "the sender ends") }
-        var ice = ice
+        guard !parts.isClosed else { throw CallEnd(.tryAgain, "the sender ends") }
+        var ice = configuration.ice
         if ice.needTunnels {
-            let trust = try TLSTrust(alsoTrusting: certificates, toSpeak: .turn)
+            let trust = try TLSTrust(alsoTrusting: configuration.certificates, toSpeak: .turn)
             parts.tunnels = try ice.startTunnels(trust) { [weak self] in self?.doubtServers() }
         }
-        let configuration = PeerGroup.Configuration(
-            renditions: renditions,
-            target: sinks.target,
+        let group = PeerGroup.Configuration(
+            renditions: configuration.renditions,
+            target: configuration.target,
             ice: ice.configuration,
-            horizon: horizon,
-            soundHorizon: soundHorizon,
-            offersSound: offersSound,
-            voices: voices,
-            countingFrom: firstNumber
+            horizon: configuration.horizon,
+            soundHorizon: configuration.soundHorizon,
+            offersSound: configuration.offersSound,
+            voices: configuration.voices,
+            countingFrom: configuration.firstNumber
         )
-        let peers = try PeerGroup(configuration, suspends: suspends())
+        let peers = try PeerGroup(group, suspends: configuration.suspends())
         peers.onSuspend { [weak self] in self?.slept(for: $0) }
         peers.onAddressChange { [weak self] in self?.networkChanged(to: $0) }
         peers.onDoubt { [weak self] in self?.doubtServers() }
         if !ice.watched.isEmpty { parts.prober = probe(ice.watched, for: peers) }
-        sinks.add(peers)
+        addSink(peers)
         parts.peers = peers
         return peers
     }
 
     private func probe(_ servers: [WatchedServer], for peers: PeerGroup) -> ServerProber? {
         do throws(SystemError) {
-            return try ServerProber(servers) { [told] news, silent in
+            return try ServerProber(servers) { [report] news, silent in
                 peers.leaveOut(silent)
-                for news in news { told(news) }
+                for news in news { report(.server(news)) }
             }
         } catch {
-            Console.note("nothing tells whether the STUN and TURN servers work (\(error))")
+            report(.note("nothing tells whether the STUN and TURN servers work (\(error))"))
             return nil
         }
     }

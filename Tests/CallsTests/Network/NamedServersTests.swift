@@ -1,4 +1,3 @@
-import Calls
 import HTTP
 import ICE
 import Peers
@@ -6,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import oriel
+@testable import Calls
 
 /// Servers that a media server names, of which nobody is there.
 @Suite struct NamedServersTests {
@@ -28,8 +27,8 @@ import Testing
         let servers = NamedServers(
             try TLSTrust(alsoTrusting: .none, toSpeak: .turn),
             beside: ICEAgent.Configuration(addresses: ["127.0.0.1"])
-        ) { news in
-            log.told.withLock { $0.append(news.sentence) }
+        ) { event in
+            if case .server(let news) = event { log.told.withLock { $0.append(news.sentence) } }
         }
         defer { servers.close() }
         servers.find(named, for: call) { found in log.found.withLock { $0.append(found) } }

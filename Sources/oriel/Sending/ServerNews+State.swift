@@ -1,0 +1,35 @@
+import Calls
+import Peers
+import Sender
+import Time
+import WebRTC
+
+extension ServerNews {
+    /// For programs.
+    var state: SenderStatus.Server.State {
+        switch result {
+        case .works: .works
+        case .noAnswer, .unreachable, .otherProtocol: .silent
+        case .wrongLogin: .wrongLogin
+        case .refused: .refused
+        }
+    }
+}
+
+extension CallEvent {
+    init(_ news: ServerNews) {
+        self.init(kind: .server, sentence: news.sentence, server: news.server.name, serverState: news.state)
+    }
+}
+
+extension SenderStatus.Server {
+    /// A server that does not work.
+    init(_ fault: ServerNews, at now: Instant) {
+        self.init(
+            name: fault.server.name,
+            state: fault.state,
+            sinceS: milliseconds(now - fault.since) / 1000,
+            reason: fault.sentence
+        )
+    }
+}
