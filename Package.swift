@@ -95,7 +95,7 @@ let package = Package(
         .target(
             name: "HTTP",
             dependencies: [
-                "COpenSSL", "Time",
+                "COpenSSL", "Posix", "Time",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

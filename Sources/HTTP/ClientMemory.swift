@@ -1,4 +1,5 @@
 import NIOCore
+import Posix
 import Synchronization
 
 /// Counts what waits in this process until clients read it, over all connections of a server: each may leave little unread, and all

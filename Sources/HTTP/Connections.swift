@@ -1,4 +1,5 @@
 import NIOCore
+import Posix
 import Synchronization
 
 /// Counts the open connections, so that neither one network nor all together exceed the limits. For a proxy, the requests

@@ -2,6 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 import NIOWebSocket
+import Posix
 
 /// One client's connection: collects requests, within limits of size and time, and writes responses.
 final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {

@@ -3,6 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import Posix
 
 /// Serves HTTP, or HTTPS, on a thread of its own.
 ///

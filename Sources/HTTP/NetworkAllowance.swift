@@ -1,3 +1,4 @@
+import Posix
 package import Time
 
 /// Limits how many of something each network may have at once, and how soon it may have one more. Sans-IO.

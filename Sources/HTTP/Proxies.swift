@@ -1,3 +1,5 @@
+import Posix
+
 /// Finds the client of a request that comes by trusted web proxies.
 package struct Proxies: Sendable {
     let ranges: [AddressRange]
@@ -28,5 +30,44 @@ package struct Proxies: Sendable {
 
     func client(of peer: ClientAddress, forwardedFor fields: [String]) -> ClientAddress {
         ClientAddress(client(of: peer.description, forwardedFor: fields))
+    }
+}
+
+/// An address, or the network of all addresses that begin as it does: `192.0.2.1`, `10.0.0.0/8`, `fd00::/8`.
+package struct AddressRange: Equatable, Sendable, CustomStringConvertible {
+    /// The text that was parsed.
+    package let description: String
+    private let address: IPAddress
+    /// How many bits all addresses of the network have in common.
+    private let length: Int
+
+    package init?(parsing text: String) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let address = IPAddress(parsing: parts[0]), !text.contains("%") else { return nil }
+        let all = address.bytes.count * 8
+        length = parts.count == 1 ? all : parts[1].utf8.allSatisfy { 0x30...0x39 ~= $0 } ? Int(parts[1]) ?? -1 : -1
+        guard 0...all ~= length else { return nil }
+        self.address = address
+        description = text
+    }
+
+    func contains(_ other: IPAddress) -> Bool {
+        guard other.bytes.count == address.bytes.count else { return false }
+        return zip(address.bytes, other.bytes).enumerated().allSatisfy { index, pair in
+            let bits = min(max(length - index * 8, 0), 8)
+            return (pair.0 ^ pair.1) >> (8 - bits) == 0
+        }
+    }
+}
+
+extension IPAddress {
+    /// An element of `X-Forwarded-For`, to which some proxies add the port.
+    init?(forwarded text: some StringProtocol) {
+        if let address = Self(parsing: text) {
+            self = address
+            return
+        }
+        guard let authority = WebAuthority(parsing: text) else { return nil }
+        self.init(parsing: authority.host)
     }
 }

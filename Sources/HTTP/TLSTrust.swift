@@ -1,5 +1,6 @@
 import NIOCore
 import NIOSSL
+import Posix
 
 /// Certificates to trust beside those of the system, such as a self-signed one.
 package struct TrustedCertificates: Sendable {

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import NIOWebSocket
+import Posix
 
 /// The way of a server's connection from HTTP to a WebSocket (RFC 6455 §4.2). A request that is not taken goes to the
 /// connection's `HTTPHandler`, as any other.

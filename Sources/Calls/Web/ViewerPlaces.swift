@@ -1,4 +1,4 @@
-import HTTP
+import Posix
 import Time
 
 /// The places of a call, and the viewers that have them. Anybody who has the link could take all places by offers alone. So a viewer that

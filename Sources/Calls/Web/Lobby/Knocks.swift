@@ -1,4 +1,5 @@
 import HTTP
+import Posix
 package import Time
 
 /// Somebody who may come in without asking.
