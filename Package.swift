@@ -37,9 +37,9 @@ let package = Package(
         .executableTarget(
             name: "oriel",
             dependencies: [
-                "Calls", "Capture", "CLimits", "CPNG", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media",
-                "Peers", "Pixels", "Posix", "Rendering", "RTP", "Sender", "Sound", "Talk", "Time", "VideoDecoding",
-                "VideoEncoding", "WebRTC", "X11Capture",
+                "Access", "Calls", "Capture", "CLimits", "CPNG", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON",
+                "Media", "Peers", "Pixels", "Posix", "Rendering", "RTP", "Sender", "Sound", "Talk", "Time",
+                "VideoDecoding", "VideoEncoding", "WebRTC", "X11Capture",
                 argumentParser,
             ],
             swiftSettings: swift
@@ -69,13 +69,14 @@ let package = Package(
         .target(
             name: "Calls",
             dependencies: [
-                "HTTP", "ICE", "JSON", "Media", "Peers", "Posix", "RTP", "SocketIO", "Time", "WebRTC",
+                "Access", "HTTP", "ICE", "JSON", "Media", "Peers", "Posix", "RTP", "SocketIO", "Time", "WebRTC",
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             resources: [.embedInCode("Room/Page"), .embedInCode("Web/Page")],
             swiftSettings: swift
         ),
+        .target(name: "Access", dependencies: ["Posix", "Time"], swiftSettings: safe),
         .target(
             name: "SocketIO",
             dependencies: [
@@ -299,11 +300,12 @@ let package = Package(
         .testTarget(
             name: "CallsTests",
             dependencies: [
-                "Calls", "HTTP", "ICE", "JSON", "Media", "Peers", "Posix", "RTP", "SocketIO", "TestSupport", "Time",
-                "WebRTC",
+                "Access", "Calls", "HTTP", "ICE", "JSON", "Media", "Peers", "Posix", "RTP", "SocketIO", "TestSupport",
+                "Time", "WebRTC",
             ],
             swiftSettings: swift
         ),
+        .testTarget(name: "AccessTests", dependencies: ["Access", "TestSupport", "Time"], swiftSettings: swift),
         .testTarget(name: "HelpersTests", dependencies: ["Helpers", "Posix", "Time"], swiftSettings: swift),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: swift),
         .testTarget(
@@ -327,7 +329,7 @@ let package = Package(
         .testTarget(
             name: "OrielTests",
             dependencies: [
-                "Calls", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media", "oriel", "Peers", "Posix",
+                "Access", "Calls", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media", "oriel", "Peers", "Posix",
                 "Sender", "Sound", "Talk", "TestSupport", "Time", "WebRTC",
                 argumentParser,
             ],

@@ -1,3 +1,4 @@
+import Access
 import Peers
 import Synchronization
 import TestSupport
@@ -178,7 +179,7 @@ import Time
         }
         var count = 0
         while try change(from: "127.0.0.2") == 400, count < 1000 { count += 1 }
-        #expect(ViewerLimits.uselessOfOneNetwork.limit..<1000 ~= count)
+        #expect(NetworkLimits.uselessOfOneNetwork.limit..<1000 ~= count)
         #expect(try change(from: "127.0.0.1") == 400)
     }
 
@@ -194,7 +195,7 @@ import Time
             count += 1
             response = try post("v=0\r\nrubbish")
         }
-        #expect(count >= ViewerLimits.uselessOfOneNetwork.limit)
+        #expect(count >= NetworkLimits.uselessOfOneNetwork.limit)
         #expect(response.status == 429 && response["retry-after"] != nil)
         #expect(try post(WebFixture.offer, from: "127.0.0.2").status == 201)
     }

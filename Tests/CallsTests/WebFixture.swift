@@ -1,3 +1,4 @@
+import Access
 import Calls
 import HTTP
 import ICE
@@ -86,14 +87,16 @@ final class WebFixture: Sendable {
         )
         let log = Log()
         self.log = log
-        call = WebCall(peers, codecs: [codecs], viewerLimit: viewerLimit, talk: talkers?.desk) { report in
+        let access = AccessControl(token: token, viewerLimit: viewerLimit)
+        call = WebCall(peers, codecs: [codecs], viewerLimit: viewerLimit, access: access, talk: talkers?.desk) {
+            report in
             status.note(report)
             if let sentence = report.sentence { log.events.withLock { $0.append(sentence) } }
         }
         let picture = picture
         service = WebService(
             WebService.Configuration(
-                token: token,
+                access: access,
                 names: names,
                 origins: origins,
                 iceServerLinks: { Self.links },

@@ -1,3 +1,4 @@
+import Access
 import Calls
 import HTTP
 import Time
@@ -22,7 +23,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let client = proxies.client(of: "192.0.2.1", forwardedFor: fields)
     precondition(AddressRange(parsing: client) != nil)
     precondition(proxies.client(of: "192.0.2.1", forwardedFor: fields + ["203.0.113.5"]) == "203.0.113.5")
-    var access = AccessGuard(token: "0123456789abcdefghij")
+    var access = TokenGuard(token: "0123456789abcdefghij")
     let base = WebURL(parsing: "https://a/b/c?d")!
     for field in fields {
         if let delay = RetryAfter.delay(field, answeredAt: 0) { precondition(delay >= .zero) }

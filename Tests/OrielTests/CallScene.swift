@@ -1,3 +1,4 @@
+import Access
 import Calls
 import HTTP
 import ICE
@@ -44,6 +45,7 @@ struct CallScene {
             network,
             codecs: [[.vp8]],
             introduction: ("", ""),
+            access: AccessControl(),
             lobby: nil,
             stream,
             events,

@@ -1,3 +1,4 @@
+import Access
 import FoundationEssentials
 import FrameBridge
 import Glibc
@@ -40,7 +41,8 @@ import WebRTC
         defer { scene.calls.close() }
         try scene.calls.add(Call(parsing: "rtp://h:5004"))
         #expect(try refusal(scene.commands, .kick(viewer: number)) == "no viewer \(number) looks in")
-        let web = WebCall(try scene.network.peers(), codecs: [[.vp8]], viewerLimit: 1) { _ in }
+        let web = WebCall(try scene.network.peers(), codecs: [[.vp8]], viewerLimit: 1, access: AccessControl()) { _ in
+        }
         let commands = SenderCommands(scene.calls, web: web, lobby: nil)
         guard case .refused(let reason) = commands.reply(to: .kick(viewer: number)) else { throw Unexpected() }
         #expect(reason == "no viewer \(number) looks in")
@@ -207,7 +209,9 @@ import WebRTC
     @Test func whyTheLatestSessionsEndedIsRemembered() throws {
         let scene = try CallScene()
         defer { scene.calls.close() }
-        let call = WebCall(try scene.network.peers(), codecs: [[.vp8]], viewerLimit: 1) { _ in }
+        let call = WebCall(try scene.network.peers(), codecs: [[.vp8]], viewerLimit: 1, access: AccessControl()) {
+            _ in
+        }
         for number in 0..<65 { call.note(number == 1 ? .lost : .kicked, forEndOf: "\(number)") }
         #expect(["0", "1", "64"].map { call.reasonForEnd(of: $0) } == [nil, .lost, .kicked])
         #expect(!call.hasSession("0") && call.hasSession("1") && !call.hasSession("x"))

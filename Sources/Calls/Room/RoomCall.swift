@@ -1,3 +1,4 @@
+package import Access
 package import HTTP
 import JSON
 package import Media
@@ -20,7 +21,6 @@ package final class RoomCall: JoinedCall {
         var hasJoined = false
         var isLost = false
         var ignored = 0
-        var toldRefusals = NetworkAllowance.ofToldRefusals
         /// The number of the other member's knock, while it waits.
         var knock: Int?
         /// How many knocks the other member has made.
@@ -47,6 +47,7 @@ package final class RoomCall: JoinedCall {
     private let peers: PeerGroup
     private let codecs: [[VideoCodec]]
     private let receiver: (any FrameReceiver)?
+    private let access: AccessControl
     private let lobby: Lobby?
     private let report: @Sendable (CallReport) -> Void
     private let driver: EngineDriver<RoomSession>
@@ -58,6 +59,7 @@ package final class RoomCall: JoinedCall {
     /// - Parameters:
     ///   - codecs: in groups; of each group, the other member gets the first that it takes.
     ///   - receiver: takes what the other member sends, on the network thread; nil if that is not wanted.
+    ///   - access: says whether it is told that somebody was turned away.
     ///   - lobby: where the other member waits until somebody lets it in; nil to let everybody in.
     ///   - name, note: what the other member is told of this side.
     ///   - report: is told what becomes of the call, on the web client's thread.
@@ -67,13 +69,14 @@ package final class RoomCall: JoinedCall {
         by web: WebClient,
         to peers: PeerGroup,
         receiver: (any FrameReceiver)? = nil,
+        access: AccessControl,
         lobby: Lobby? = nil,
         name: String = "",
         note: String = "",
         report: @escaping @Sendable (CallReport) -> Void
     ) {
         (self.address, self.codecs, self.web, self.peers, self.report) = (address, codecs, web, peers, report)
-        (self.receiver, self.lobby) = (receiver, lobby)
+        (self.receiver, self.access, self.lobby) = (receiver, access, lobby)
         var introduction = RoomIntroduction()
         (introduction.name, introduction.note) = (name, note)
         introduction.asks = lobby != nil
@@ -217,7 +220,7 @@ package final class RoomCall: JoinedCall {
             tellLeft(number, why ?? reason.deed, reason)
         case .turnedAway:
             let now: Instant = MonotonicClock.now()
-            let isDue = state.withLock { $0.toldRefusals.take(from: address.room, now: now) == 1 }
+            let isDue = access.atGate { $0.isToldRefusal(of: "\(address)", now: now) }
             if isDue {
                 tell(
                     .refused(CallReport.Participant(nil), .busy),

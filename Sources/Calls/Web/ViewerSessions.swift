@@ -1,36 +1,20 @@
-import HTTP
-import Time
 import WebRTC
 
-/// The viewers of a web call by the names of their sessions, with their places, limits and ends. Sans-IO.
+/// The viewers of a web call by the names of their sessions, with their places and ends. Sans-IO.
 struct ViewerSessions: ~Copyable {
     /// How many viewers are told why their sessions ended.
     private static let endedLimit = 64
 
     var sessions: [String: ViewerSession] = [:]
     var places: ViewerPlaces
-    var limits: ViewerLimits
-    var toldRefusals = NetworkAllowance.ofToldRefusals
     /// The sessions that ended last without their viewers' doing, in order.
     private var ended: [(id: String, reason: EndReason)] = []
 
     /// - Parameter viewerLimit: the most viewers.
-    init(viewerLimit: Int) {
-        places = ViewerPlaces(limit: viewerLimit)
-        limits = ViewerLimits(viewerLimit: viewerLimit)
-    }
+    init(viewerLimit: Int) { places = ViewerPlaces(limit: viewerLimit) }
 
     /// - Parameter number: the peer's.
     func session(ofPeer number: Int) -> ViewerSession? { sessions.values.first { $0.viewer.number == number } }
-
-    /// Returns how many of a viewer's candidates may be tried.
-    mutating func admit(_ candidateCount: Int, of id: String, now: Instant) -> Int {
-        guard let session = sessions[id] else { return 0 }
-        let count = min(candidateCount, ViewerLimits.candidatesOfOneViewer - session.candidateCount)
-        let admitted = limits.admit(count, of: session.viewer.address, now: now)
-        sessions[id]?.candidateCount += admitted
-        return admitted
-    }
 
     /// Notes that a viewer is being answered.
     ///

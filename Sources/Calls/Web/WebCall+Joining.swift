@@ -1,3 +1,4 @@
+import Access
 import Peers
 import Posix
 import RTP
@@ -64,7 +65,7 @@ extension WebCall {
         // While there is no place, offers are not read.
         let vacancy = try vacancy(for: address, at: loop.now)
         let negotiation = try negotiate(offer, from: address, at: loop.now)
-        guard state.withLock({ $0.limits.mayStart(address, now: loop.now) }) else { throw .tooMany }
+        guard access.atGate({ $0.limits.mayStart(address, now: loop.now) }) else { throw .tooMany }
         var random = SystemRandomNumberGenerator()
         let newcomer = Newcomer(
             id: randomName(digits: 32, using: &random),
@@ -132,7 +133,7 @@ extension WebCall {
     /// Why nothing is read that comes from an address; nil if it is.
     func refusalToRead(from address: String) -> Refusal? {
         let now: Instant = MonotonicClock.now()
-        return state.withLock { $0.limits.waitToBeRead(address, now: now) }.map { .unread(retryAfter: $0) }
+        return access.atGate { $0.limits.waitToBeRead(address, now: now) }.map { .unread(retryAfter: $0) }
     }
 
     /// Why an offer would be refused now, as far as that shows without a peer; nil if it would not. Nobody needs to be asked about it.
@@ -152,7 +153,7 @@ extension WebCall {
 
     private func negotiate(_ offer: String, from address: String, at now: Instant) throws(Refusal) -> Negotiation {
         do throws(Refusal) { return try negotiate(offer) } catch {
-            state.withLock { $0.limits.noteUseless(address, now: now) }
+            access.atGate { $0.limits.noteUseless(address, now: now) }
             throw error
         }
     }

@@ -1,3 +1,4 @@
+import Access
 import Peers
 import Synchronization
 
@@ -22,7 +23,7 @@ extension WebCall {
             talk.withdraw(number)
             return .state(talk.state(number))
         }
-        let wait = state.withLock { $0.limits.waitToAsk(session.viewer.address, now: loop.now) }
+        let wait = access.atGate { $0.limits.waitToAsk(session.viewer.address, now: loop.now) }
         return wait.map { .tooOften(seconds: $0) } ?? TalkOutcome(talk.ask(number), at: loop.now)
     }
 

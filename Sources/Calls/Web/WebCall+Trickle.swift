@@ -1,3 +1,4 @@
+import Access
 import ICE
 import Peers
 import Synchronization
@@ -39,7 +40,7 @@ extension WebCall {
         do throws(MalformedSDP) {
             fragment = try TrickleFragment(parsing: text, mids: session.negotiation.bundledMids)
         } catch {
-            state.withLock { $0.limits.noteUseless(address, now: loop.now) }
+            access.atGate { $0.limits.noteUseless(address, now: loop.now) }
             return .malformed(error)
         }
         let isRestart = fragment.credentials.map { $0 != session.credentials } ?? false
@@ -50,12 +51,8 @@ extension WebCall {
         case .generation, .unsaid, .any: break
         }
         if isRestart, let credentials = fragment.credentials {
-            let mayStart = state.withLock { state in
-                guard state.limits.mayStart(session.viewer.address, now: loop.now) else { return false }
-                state.sessions[id]?.credentials = credentials
-                return true
-            }
-            guard mayStart else { return .tooMany }
+            guard access.atGate({ $0.limits.mayStart(session.viewer.address, now: loop.now) }) else { return .tooMany }
+            state.withLock { $0.sessions[id]?.credentials = credentials }
             peer.restart(with: credentials)
         }
         add(fragment.candidates, to: peer, of: id, at: loop.now)
@@ -100,7 +97,10 @@ extension WebCall {
     /// Has as many of a viewer's candidates tried as the limits allow.
     func add(_ candidates: [Candidate], to peer: Peer, of id: String, at now: Instant) {
         let usable = candidates.filter { ICEAgent.canTry($0) }
-        let admitted = state.withLock { $0.admit(usable.count, of: id, now: now) }
+        guard let session = state.withLock({ $0.sessions[id] }) else { return }
+        let most = min(usable.count, NetworkLimits.candidatesOfOneViewer - session.candidateCount)
+        let admitted = access.atGate { $0.limits.admit(most, of: session.viewer.address, now: now) }
+        state.withLock { $0.sessions[id]?.candidateCount += admitted }
         peer.addRemote(Array(usable.prefix(admitted)))
     }
 }

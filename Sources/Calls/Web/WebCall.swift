@@ -1,3 +1,4 @@
+package import Access
 import HTTP
 package import Media
 package import Peers
@@ -13,6 +14,7 @@ package final class WebCall: Sendable {
     let peers: PeerGroup
     let codecs: [[VideoCodec]]
     let viewerLimit: Int
+    let access: AccessControl
     /// Nil where no viewer is heard.
     let talk: TalkDesk?
     private let report: @Sendable (CallReport) -> Void
@@ -22,12 +24,14 @@ package final class WebCall: Sendable {
     ///   - peers: the group that viewers join; close it to end the call.
     ///   - codecs: in groups; of each group, a viewer gets the first that it takes.
     ///   - viewerLimit: the most viewers; there are fewer places if the group has fewer ports.
+    ///   - access: limits what the viewers of a network cause.
     ///   - talk: decides who may speak; nil where nobody is heard.
     ///   - report: is told who comes and leaves, on the network thread.
     package init(
         _ peers: PeerGroup,
         codecs: [[VideoCodec]],
         viewerLimit: Int,
+        access: AccessControl,
         talk: TalkDesk? = nil,
         report: @escaping @Sendable (CallReport) -> Void
     ) {
@@ -35,6 +39,7 @@ package final class WebCall: Sendable {
         self.codecs = codecs
         let viewerLimit = min(viewerLimit, peers.ports?.count ?? viewerLimit)
         self.viewerLimit = viewerLimit
+        self.access = access
         self.talk = talk
         self.report = report
         state = Mutex(ViewerSessions(viewerLimit: viewerLimit))
@@ -53,7 +58,7 @@ package final class WebCall: Sendable {
 
     /// Reports that a viewer was turned away, once a minute for each network.
     func tell(_ refusal: Refusal, from address: String, _ name: String, at now: Instant) {
-        let isDue = state.withLock { $0.toldRefusals.take(from: address, now: now) == 1 }
+        let isDue = access.atGate { $0.isToldRefusal(of: address, now: now) }
         if isDue { report(.turnedAway(from: address, name, refusal)) }
     }
 

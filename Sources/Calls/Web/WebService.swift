@@ -1,14 +1,14 @@
+package import Access
 package import HTTP
 import NIOHTTP1
 import Posix
-import Synchronization
 import Time
 
 /// Answers viewers' browsers and programs by HTTP: WHEP, the page, snapshots and status. Close it before the call.
 package final class WebService: Sendable {
     package struct Configuration: Sendable {
-        /// Nil lets everybody in.
-        package var token: String?
+        /// Decides who may use the service, by the token.
+        package var access: AccessControl
         /// Names by which viewers reach the server, beside its addresses.
         package var names: [String]
         /// The origins whose pages may use the service without a token.
@@ -21,14 +21,14 @@ package final class WebService: Sendable {
         package var lobby: Lobby?
 
         package init(
-            token: String?,
+            access: AccessControl,
             names: [String] = [],
             origins: [WebOrigin] = [],
             iceServerLinks: @escaping @Sendable () -> [String],
             snapshots: SnapshotSource,
             lobby: Lobby? = nil
         ) {
-            self.token = token
+            self.access = access
             self.names = names
             self.origins = origins
             self.iceServerLinks = iceServerLinks
@@ -46,7 +46,7 @@ package final class WebService: Sendable {
 
     private let configuration: Configuration
     private let status: WebStatus
-    private let access: Mutex<AccessGuard>
+    private let access: AccessControl
     private let origins: OriginGuard
     private let whep: WHEPEndpoint
     private let snapshots: SnapshotDesk
@@ -54,7 +54,7 @@ package final class WebService: Sendable {
     package init(_ configuration: Configuration, call: WebCall, status: WebStatus) {
         self.configuration = configuration
         self.status = status
-        access = Mutex(AccessGuard(token: configuration.token))
+        access = configuration.access
         origins = OriginGuard(names: configuration.names, allowed: configuration.origins)
         whep = WHEPEndpoint(
             call: call,
@@ -77,7 +77,7 @@ package final class WebService: Sendable {
 
     private func route(_ request: HTTPRequest, _ completion: @escaping Completion) {
         // Without a token, only the name and the origin of a request protect the service.
-        if configuration.token == nil, let refusal = origins.refusal(of: request) { return completion(refusal) }
+        if !access.needsToken, let refusal = origins.refusal(of: request) { return completion(refusal) }
         guard let methods = Self.methods(of: request.path) else {
             return completion(.sentence(.notFound, "there is nothing at \(request.path)"))
         }
@@ -130,7 +130,7 @@ package final class WebService: Sendable {
         let authorization = request.headers.first(name: "authorization")
         if authorization == nil, whep.isForSession(request) { return nil }
         let now: Instant = MonotonicClock.now()
-        switch access.withLock({ $0.check(authorization, from: request.client, now: now) }) {
+        switch access.atGate({ $0.token.check(authorization, from: request.client, now: now) }) {
         case .allowed: return nil
         case .wrongToken:
             return .sentence(.unauthorized, "the link is not right: ask for a new one", ["WWW-Authenticate": "Bearer"])
@@ -142,7 +142,7 @@ package final class WebService: Sendable {
     /// Answers OPTIONS. Browsers ask without the token before a page of another origin does anything; a client that shows the
     /// token, as some players do, learns the ICE servers (RFC 9725 §4.6).
     private func options(_ request: HTTPRequest, _ methods: [HTTPMethod]) -> HTTPResponse {
-        let isKnown = configuration.token == nil || request.headers.contains(name: "authorization")
+        let isKnown = !access.needsToken || request.headers.contains(name: "authorization")
         if isKnown, let refusal = authorize(request) { return refusal }
         var headers: HTTPHeaders = [
             "Allow": Self.names(methods),
@@ -171,8 +171,8 @@ package final class WebService: Sendable {
         func add(_ name: String, _ value: String) { response.headers.add(name: name, value: value) }
         add("X-Content-Type-Options", "nosniff")
         if !response.headers.contains(name: "Cache-Control") { add("Cache-Control", "no-store") }
-        let origin = configuration.token != nil ? "*" : origins.allowedOrigin(of: request)
-        if configuration.token == nil {
+        let origin = access.needsToken ? "*" : origins.allowedOrigin(of: request)
+        if !access.needsToken {
             add("Cross-Origin-Resource-Policy", "same-origin")
             add("Vary", "Origin")
         }

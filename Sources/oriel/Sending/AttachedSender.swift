@@ -1,3 +1,4 @@
+import Access
 import Calls
 import FrameBridge
 import Glibc
@@ -96,12 +97,17 @@ extension Attach {
         try turnSecretFile?.begin { network.doubtServers() }
         defer { turnSecretFile?.close() }
         let codecs = video.codec.codecs
+        let access = AccessControl(
+            token: preparation?.token,
+            viewerLimit: min(web.maxViewers, web.ports?.count ?? .max)
+        )
         let lobby = entry.lobby(network, known: visitors, events, asker, countingFrom: number)
         try asker?.begin { knock, answer in lobby?.answer(knock, answer) }
         let running = SenderCalls(
             network,
             codecs: codecs,
             introduction: (room.name, room.note),
+            access: access,
             lobby: lobby,
             stream,
             events,
@@ -119,6 +125,7 @@ extension Attach {
                     to: network.peers(),
                     codecs: codecs,
                     horizon: horizon,
+                    access: access,
                     lobby: lobby,
                     talk: talk,
                     events

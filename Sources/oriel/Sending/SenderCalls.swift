@@ -1,3 +1,4 @@
+import Access
 import Calls
 import Helpers
 import Media
@@ -24,6 +25,7 @@ final class SenderCalls: Sendable {
     private let network: CallNetwork
     private let codecs: [[VideoCodec]]
     private let introduction: (name: String, note: String)
+    private let access: AccessControl
     private let lobby: Lobby?
     private let stream: PlainRTPStream
     private let events: EventLog
@@ -35,6 +37,7 @@ final class SenderCalls: Sendable {
     /// - Parameters:
     ///   - codecs: in groups; of each group, the other side of a call gets the first that it takes.
     ///   - introduction: what members of rooms are told of this side.
+    ///   - access: says who may do what.
     ///   - lobby: where they wait until somebody lets them in; nil where all are let in.
     ///   - stream: for calls over plain RTP.
     ///   - events: is told what happens in them.
@@ -43,13 +46,14 @@ final class SenderCalls: Sendable {
         _ network: CallNetwork,
         codecs: [[VideoCodec]],
         introduction: (name: String, note: String),
+        access: AccessControl,
         lobby: Lobby?,
         _ stream: PlainRTPStream,
         _ events: EventLog,
         sinks: Sinks
     ) {
         (self.network, self.codecs, self.stream) = (network, codecs, stream)
-        (self.introduction, self.lobby) = (introduction, lobby)
+        (self.introduction, self.access, self.lobby) = (introduction, access, lobby)
         (self.events, self.sinks) = (events, sinks)
         network.onNetworkChange { [weak self] in
             for call in self?.state.withLock({ Array($0.joined.values) }) ?? [] { call.networkChanged() }
@@ -148,6 +152,7 @@ final class SenderCalls: Sendable {
                 by: client,
                 to: peers,
                 receiver: receiver,
+                access: access,
                 lobby: lobby,
                 name: introduction.name,
                 note: introduction.note,

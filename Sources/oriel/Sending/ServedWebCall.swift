@@ -1,3 +1,4 @@
+import Access
 import Calls
 import FrameBridge
 import HTTP
@@ -40,6 +41,7 @@ final class ServedWebCall {
     ///
     /// - Parameters:
     ///   - codecs: in groups; of each group, a viewer gets the first that it takes.
+    ///   - access: made with the token of the preparation.
     ///   - lobby: where viewers wait; nil where all are let in.
     ///   - talk: who may be heard; nil for nobody.
     ///   - events: is told who comes, asks and leaves.
@@ -48,6 +50,7 @@ final class ServedWebCall {
         to peers: PeerGroup,
         codecs: [[VideoCodec]],
         horizon: Horizon,
+        access: AccessControl,
         lobby: Lobby?,
         talk: TalkBack?,
         _ events: EventLog
@@ -59,14 +62,19 @@ final class ServedWebCall {
             limits: HTTPServer.Limits(files: FileLimit.raise(), viewers: options.maxViewers),
             proxies: options.server.proxy
         )
-        call = WebCall(peers, codecs: codecs, viewerLimit: options.maxViewers, talk: talk.map { TalkDesk($0) }) {
-            report in
+        call = WebCall(
+            peers,
+            codecs: codecs,
+            viewerLimit: options.maxViewers,
+            access: access,
+            talk: talk.map { TalkDesk($0) }
+        ) { report in
             events.tell(CallEvent(report, in: .web))
             status.note(report)
         }
         service = WebService(
             WebService.Configuration(
-                token: preparation.token,
+                access: access,
                 names: (preparation.tls?.first.names ?? []) + [options.server.listen.host].compactMap(\.self),
                 origins: options.allowOrigin,
                 iceServerLinks: preparation.iceServerLinks,

@@ -1,3 +1,4 @@
+import Access
 import Glibc
 import HTTP
 import ICE
@@ -86,6 +87,7 @@ import WebRTC
                 by: web,
                 to: peers,
                 receiver: Receiver(),
+                access: AccessControl(),
                 lobby: lobby,
                 name: name,
                 note: note

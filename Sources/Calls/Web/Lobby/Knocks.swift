@@ -1,4 +1,4 @@
-import HTTP
+import Access
 import Posix
 package import Time
 

@@ -1,4 +1,4 @@
-import HTTP
+import Access
 import Posix
 import Synchronization
 import Time

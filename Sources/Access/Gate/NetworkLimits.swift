@@ -1,16 +1,10 @@
-import HTTP
-import Time
-
-extension NetworkAllowance {
-    /// How often it is reported that viewers of a network are turned away: they may come again every few seconds, for hours.
-    static var ofToldRefusals: NetworkAllowance { NetworkAllowance(limit: 1, recovery: .seconds(60)) }
-}
+package import Time
 
 /// Limits the work that all viewers of one network together cause. Without them, anybody who has the link could have this machine send
 /// STUN to any address for ever, or read malformed offers. Sans-IO.
-struct ViewerLimits {
+package struct NetworkLimits: Sendable {
     /// Addresses of one viewer that are tried, over all restarts. A viewer is found without them too, by its own checks.
-    static let candidatesOfOneViewer = 64
+    package static let candidatesOfOneViewer = 64
     /// Addresses of all viewers of a network: the most at once, and the interval in which another one is allowed.
     static let candidatesOfOneNetwork = (limit: 512, recovery: Duration.seconds(1))
     /// The time between two viewers of a network, or two restarts, in the long run.
@@ -24,32 +18,34 @@ struct ViewerLimits {
     /// Requests to speak of a network: the most at once, and the interval in which another one is allowed.
     private var wishes = NetworkAllowance(limit: 10, recovery: .seconds(3))
     /// Malformed offers and fragments of a network: the most at once, and the interval in which another one is read.
-    static let uselessOfOneNetwork = (limit: 20, recovery: Duration.seconds(1))
+    package static let uselessOfOneNetwork = (limit: 20, recovery: Duration.seconds(1))
     private var useless = NetworkAllowance(limit: uselessOfOneNetwork.limit, recovery: uselessOfOneNetwork.recovery)
 
     /// - Parameter viewerLimit: the most viewers, all of whom may come again at once and be behind one address.
-    init(viewerLimit: Int) {
+    package init(viewerLimit: Int) {
         starts = NetworkAllowance(limit: max(64, 2 * viewerLimit), recovery: Self.startInterval)
     }
 
     /// Whether a viewer may come, or begin a new generation of ICE.
-    mutating func mayStart(_ address: String, now: Instant) -> Bool { starts.take(from: address, now: now) == 1 }
+    package mutating func mayStart(_ address: String, now: Instant) -> Bool {
+        starts.take(from: address, now: now) == 1
+    }
 
     /// Counts a viewer's request to speak. Returns nil if it may ask now, or else after how many seconds it may.
-    mutating func waitToAsk(_ address: String, now: Instant) -> Int? {
+    package mutating func waitToAsk(_ address: String, now: Instant) -> Int? {
         wishes.take(from: address, now: now) == 1 ? nil : wishes.wait(of: address, now: now)
     }
 
     /// Counts a malformed offer or fragment.
-    mutating func noteUseless(_ address: String, now: Instant) { _ = useless.take(from: address, now: now) }
+    package mutating func noteUseless(_ address: String, now: Instant) { _ = useless.take(from: address, now: now) }
 
     /// Returns nil if an offer or fragment of the network is read now, or else after how many seconds one is.
-    mutating func waitToBeRead(_ address: String, now: Instant) -> Int? {
+    package mutating func waitToBeRead(_ address: String, now: Instant) -> Int? {
         useless.isSpent(by: address, now: now) ? useless.wait(of: address, now: now) : nil
     }
 
     /// Counts `count` candidates. Returns how many of them may be tried, 0…count.
-    mutating func admit(_ count: Int, of address: String, now: Instant) -> Int {
+    package mutating func admit(_ count: Int, of address: String, now: Instant) -> Int {
         candidates.take(count, from: address, now: now)
     }
 }

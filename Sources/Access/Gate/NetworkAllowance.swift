@@ -66,3 +66,8 @@ package struct NetworkAllowance: Sendable {
         uses[network, default: Use(count: 0, since: now)].count += count
     }
 }
+
+extension NetworkAllowance {
+    /// How often it is reported that somebody of a network is turned away: it may come again every few seconds, for hours.
+    package static var ofToldRefusals: NetworkAllowance { NetworkAllowance(limit: 1, recovery: .seconds(60)) }
+}

@@ -1,13 +1,12 @@
+import Access
 import TestSupport
 import Testing
 import Time
 
-@testable import Calls
-
-@Suite struct ViewerLimitsTests {
+@Suite struct NetworkLimitsTests {
     /// Who asks for as much as can be for an hour, from one network or one viewer after another of it.
     @Test func nobodyHasAddressesTriedWithoutEnd() {
-        var limits = ViewerLimits(viewerLimit: 50)
+        var limits = NetworkLimits(viewerLimit: 50)
         var tried = 0
         var starts = 0
         for tick in 0..<36_000 {
@@ -29,13 +28,13 @@ import Time
     /// As when the sender is started again.
     @Test(arguments: [1, 50, 1000])
     func allViewersMayComeAgainAtOnceFromOneAddress(viewerLimit: Int) {
-        var limits = ViewerLimits(viewerLimit: viewerLimit)
+        var limits = NetworkLimits(viewerLimit: viewerLimit)
         let starts = (0..<2 * viewerLimit).map { _ in limits.mayStart("192.0.2.1", now: .seconds(0)) }
         #expect(!starts.contains(false))
     }
 
     @Test func whatIsOfNoUseIsReadOnceASecondInTheLongRun() {
-        var limits = ViewerLimits(viewerLimit: 50)
+        var limits = NetworkLimits(viewerLimit: 50)
         var read = 0
         for tick in 0..<6000 {
             let now = Instant.start + .milliseconds(10) * tick

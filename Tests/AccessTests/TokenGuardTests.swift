@@ -2,15 +2,15 @@ import TestSupport
 import Testing
 import Time
 
-@testable import HTTP
+@testable import Access
 
-@Suite struct AccessGuardTests {
+@Suite struct TokenGuardTests {
     private let start = Instant.seconds(1000)
 
     private func bearer(_ token: String) -> String { "Bearer \(token)" }
 
     @Test func withoutATokenEverybodyIsLetIn() {
-        var access = AccessGuard(token: nil)
+        var access = TokenGuard(token: nil)
         for authorization in [nil, "Bearer x", "nonsense"] {
             let decision = access.check(authorization, from: "192.0.2.1", now: start)
             #expect(decision == .allowed)
@@ -24,14 +24,14 @@ import Time
         ("Basic secret", false), ("Bearer 🔑", false),
     ])
     func onlyTheWholeTokenIsRight(authorization: String, isRight: Bool) {
-        var access = AccessGuard(token: "secret")
+        var access = TokenGuard(token: "secret")
         let decision = access.check(authorization, from: "192.0.2.1", now: start)
         #expect(decision == (isRight ? .allowed : .wrongToken))
     }
 
     /// However long after the link was opened, and whatever others tried meanwhile.
     @Test func aTokenStaysRight() {
-        var access = AccessGuard(token: "secret")
+        var access = TokenGuard(token: "secret")
         for hours in [0, 1, 12, 24, 24 * 365] {
             let now = start + .seconds(hours * 3600)
             for _ in 0..<20 { _ = access.check(bearer("wrong"), from: "192.0.2.1", now: now) }
@@ -41,7 +41,7 @@ import Time
     }
 
     @Test func anEmptyTokenLetsNobodyIn() {
-        var access = AccessGuard(token: "")
+        var access = TokenGuard(token: "")
         for authorization in ["Bearer ", "Bearer x", "Bearer"] {
             let decision = access.check(authorization, from: "192.0.2.1", now: start)
             #expect(decision == .wrongToken)
@@ -49,8 +49,8 @@ import Time
     }
 
     @Test func whoGuessesTooOftenIsToldToStopUntilForgiven() {
-        var access = AccessGuard(token: "secret")
-        func check(_ token: String, _ now: Instant, from address: String = "192.0.2.1") -> AccessGuard.Decision {
+        var access = TokenGuard(token: "secret")
+        func check(_ token: String, _ now: Instant, from address: String = "192.0.2.1") -> TokenGuard.Decision {
             access.check(bearer(token), from: address, now: now)
         }
         for _ in 0..<10 { #expect(check("guess", start) == .wrongToken) }
@@ -70,7 +70,7 @@ import Time
 
     /// For an hour, a thousand guesses a second from the address that the viewer has too.
     @Test func aGuesserLocksNobodyOutAndIsToldLittle() {
-        var access = AccessGuard(token: "secret")
+        var access = TokenGuard(token: "secret")
         var told = 0
         for tick in 0..<360_000 {
             let now = start + .milliseconds(10 * tick)
@@ -84,7 +84,7 @@ import Time
     }
 
     @Test func whoSendsNothingHasNotGuessed() {
-        var access = AccessGuard(token: "secret")
+        var access = TokenGuard(token: "secret")
         for _ in 0..<100 {
             let decision = access.check(nil, from: "192.0.2.1", now: start)
             #expect(decision == .wrongToken)
@@ -105,7 +105,7 @@ import Time
         ("::ffff:192.0.2.1", "::1", false),
     ])
     func aNetworkOfIPv6CountsAsOneAddress(first: String, second: String, isOne: Bool) {
-        var access = AccessGuard(token: "secret")
+        var access = TokenGuard(token: "secret")
         for _ in 0..<10 { _ = access.check(bearer("guess"), from: first, now: start) }
         let decision = access.check(bearer("guess"), from: second, now: start)
         #expect((decision != .wrongToken) == isOne)
@@ -113,7 +113,7 @@ import Time
 
     /// Forged addresses push out the oldest ones, and the newest guesser stays known.
     @Test func manyAddressesDoNotPileUp() {
-        var access = AccessGuard(token: "secret")
+        var access = TokenGuard(token: "secret")
         for number in 0..<NetworkAllowance.networkLimit + 200 {
             _ = access.check(bearer("guess"), from: "address \(number)", now: start + .nanoseconds(number))
         }
@@ -127,8 +127,8 @@ import Time
     @Test func comparisonIsThatOfTheBytes() {
         let words = ["", "a", "b", "aa", "ab", "ba", "aaa", "secret", "secrey", "tecret"].map { Array($0.utf8) }
         for given in words {
-            for token in words where !token.isEmpty { #expect(AccessGuard.isEqual(given, token) == (given == token)) }
-            #expect(!AccessGuard.isEqual(given, []))
+            for token in words where !token.isEmpty { #expect(TokenGuard.isEqual(given, token) == (given == token)) }
+            #expect(!TokenGuard.isEqual(given, []))
         }
     }
 }

@@ -7,7 +7,7 @@ package import Time
 /// limit spares work and tells a client to stop trying.
 ///
 /// Sans-IO.
-package struct AccessGuard: Sendable {
+package struct TokenGuard: Sendable {
     package enum Decision: Equatable, Sendable {
         case allowed
         case wrongToken

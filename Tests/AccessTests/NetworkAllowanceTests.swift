@@ -1,4 +1,4 @@
-import HTTP
+import Access
 import TestSupport
 import Testing
 import Time
