@@ -305,7 +305,11 @@ let package = Package(
             ],
             swiftSettings: swift
         ),
-        .testTarget(name: "AccessTests", dependencies: ["Access", "TestSupport", "Time"], swiftSettings: swift),
+        .testTarget(
+            name: "AccessTests",
+            dependencies: ["Access", "Posix", "TestSupport", "Time"],
+            swiftSettings: swift
+        ),
         .testTarget(name: "HelpersTests", dependencies: ["Helpers", "Posix", "Time"], swiftSettings: swift),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: swift),
         .testTarget(

@@ -1,21 +1,158 @@
+import Posix
 import Synchronization
+package import Time
 
 /// The access control of a sender: each door asks here. Any thread may ask.
+///
+/// It has two locks. That of the gate is what strangers can keep busy; whatever else is asked takes the other one.
 package final class AccessControl: Sendable {
+    package typealias Decided = @Sendable (Knock, KnockAnswer) -> Void
+
+    /// What a sender makes of outputs.
+    package struct Outlets: Sendable {
+        /// `turn` is to be called earlier than it has said last.
+        package var wake: @Sendable () -> Void
+        package var tell: @Sendable (AccessEvent) -> Void
+
+        /// - Parameters:
+        ///   - wake: called on any thread.
+        ///   - tell: gets the events, one after the other, on any thread.
+        package init(wake: @escaping @Sendable () -> Void, tell: @escaping @Sendable (AccessEvent) -> Void) {
+            (self.wake, self.tell) = (wake, tell)
+        }
+    }
+
+    private struct State {
+        var engine: AccessEngine
+        /// Those who knock, by their numbers.
+        var waiters: [Int: Decided] = [:]
+        var outlets: Outlets?
+        /// What is to be performed, in order, and whether a thread is at it.
+        var outputs: [AccessEngine.Output] = []
+        var isPerforming = false
+        /// When `turn` is called without a wake; nil for never.
+        var turnAt: Instant?
+
+        /// Takes over what a change has brought.
+        ///
+        /// - Returns: what has `turn` called earlier, if it must be.
+        mutating func settle() -> (@Sendable () -> Void)? {
+            outputs += engine.takeOutputs()
+            guard let outlets, let deadline = engine.nextDeadline, turnAt.map({ deadline < $0 }) ?? true else {
+                return nil
+            }
+            turnAt = deadline
+            return outlets.wake
+        }
+
+        /// The next output, with the one who waits for it. The caller performs it, and says so.
+        mutating func take() -> (Outlets, AccessEngine.Output, Decided?)? {
+            guard let outlets, !isPerforming, !outputs.isEmpty else { return nil }
+            isPerforming = true
+            let output = outputs.removeFirst()
+            guard case .decided(let knock, _) = output else { return (outlets, output, nil) }
+            return (outlets, output, waiters.removeValue(forKey: knock.number))
+        }
+
+        var isIdle: Bool { outlets == nil || !isPerforming && outputs.isEmpty }
+    }
+
+    private let state: Mutex<State>
     private let gate: Mutex<Gate>
+    /// Rung after outputs were performed.
+    private let hasPerformed = Bell()
+    /// Whether those who are no guests have to knock.
+    package let asks: Bool
     /// Whether viewers need a link with a token.
     package let needsToken: Bool
 
     /// - Parameters:
     ///   - token: nil lets everybody in.
     ///   - viewerLimit: the most viewers.
-    package init(token: String? = nil, viewerLimit: Int = 50) {
+    package init(
+        _ settings: AccessEngine.Settings = AccessEngine.Settings(),
+        token: String? = nil,
+        viewerLimit: Int = 50
+    ) {
+        state = Mutex(State(engine: AccessEngine(settings)))
         gate = Mutex(Gate(token: token, viewerLimit: viewerLimit))
+        asks = settings.asks
         needsToken = token != nil
     }
 
-    /// Asks about what strangers can drive. The lock is taken for that alone, so that they keep nobody else waiting.
+    /// Begins to tell, also what has come before.
+    package func begin(_ outlets: Outlets) { update { state, _ in state.outlets = outlets } }
+
+    /// Asks or changes something. The body calls nothing that asks here.
+    @discardableResult
+    package func change<Result: Sendable>(_ body: (inout AccessEngine, Instant) -> Result) -> Result {
+        update { state, now in body(&state.engine, now) }
+    }
+
+    package func read<Result: Sendable>(_ body: (AccessEngine) -> Result) -> Result {
+        state.withLock { body($0.engine) }
+    }
+
+    /// Asks about what strangers can drive.
     package func atGate<Result: Sendable>(_ body: (inout Gate) -> Result) -> Result {
         gate.withLock { body(&$0) }
+    }
+
+    /// Has somebody wait. `decided` is called once, on any thread, unless nil is returned.
+    ///
+    /// - Returns: the knock's number; nil if too many wait.
+    package func knock(_ knocker: Knocker, decided: @escaping Decided) -> Int? {
+        update { state, now in
+            guard let knock = state.engine.knock(knocker, now: now) else { return nil }
+            state.waiters[knock.number] = decided
+            return knock.number
+        }
+    }
+
+    /// Does what is due.
+    ///
+    /// - Returns: when to come again, unless woken; nil for never.
+    package func turn() -> Instant? {
+        update { state, now in state.engine.tick(now: now) }
+        return state.withLock { state in
+            state.turnAt = state.engine.nextDeadline
+            return state.turnAt
+        }
+    }
+
+    /// Has nobody wait any more. Returns when all who waited have been told, whichever thread does that.
+    ///
+    /// - Parameter time: after which it returns in any case.
+    package func close(within time: Duration = .milliseconds(500)) {
+        change { engine, _ in engine.closeLobby() }
+        let end: Instant = MonotonicClock.now() + time
+        while true {
+            let rings = hasPerformed.count
+            if state.withLock(\.isIdle) || MonotonicClock.now() >= end { return }
+            hasPerformed.wait(while: rings, until: end)
+        }
+    }
+
+    private func update<Result: Sendable>(_ body: (inout State, Instant) -> Result) -> Result {
+        let now: Instant = MonotonicClock.now()
+        let (result, wake, isIdle) = state.withLock { state in
+            let result = body(&state, now)
+            return (result, state.settle(), state.isIdle)
+        }
+        wake?()
+        if !isIdle { perform() }
+        return result
+    }
+
+    /// One thread performs at a time, whoever's outputs they are: an answer may come before its knock is told.
+    private func perform() {
+        while let (outlets, output, waiter) = state.withLock({ $0.take() }) {
+            switch output {
+            case .tell(let event): outlets.tell(event)
+            case .decided(let knock, let answer): waiter?(knock, answer)
+            }
+            state.withLock { $0.isPerforming = false }
+        }
+        hasPerformed.ring()
     }
 }

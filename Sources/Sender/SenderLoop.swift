@@ -1,7 +1,7 @@
 package import FrameBridge
 package import Media
 package import Posix
-import Time
+package import Time
 package import VideoEncoding
 
 /// The sender's own thread: does what `SenderEngine` decides.
@@ -59,12 +59,14 @@ package struct SenderLoop: ~Copyable {
     /// - Parameters:
     ///   - haveCallsEnded: asked again after the sinks' bell was rung.
     ///   - noting: gets how the broadcast is, whenever that changes.
+    ///   - also: does what else is due on this thread; returns when it is to be asked again, nil for not before the sinks' bell was rung.
     ///   - eachSecond: gets the statistics about once a second.
     /// - Throws: the encoder's error, if no rendition could be encoded ever.
     package mutating func run(
         until signals: borrowing TerminationSignals,
         orWhen haveCallsEnded: () -> Bool,
         noting note: (BroadcastCondition) -> Void,
+        also turn: () -> Instant? = { nil },
         eachSecond: (SenderStatistics) -> Void
     ) throws(VideoEncoderError) -> End {
         let watch = reader.watchWriter(orWhenReadable: signals.descriptor.raw, ringing: sinks.bell)
@@ -73,6 +75,7 @@ package struct SenderLoop: ~Copyable {
         var (rings, isRung) = (sinks.bell.count, false)
         while !signals.take() {
             if haveCallsEnded() { return endEncodes(.callsEnded) }
+            let othersDeadline = turn()
             let now: Instant = MonotonicClock.now()
             try removeEnded(from: &engine, at: now)
             followSound(at: now)
@@ -96,7 +99,7 @@ package struct SenderLoop: ~Copyable {
                 case .finish: return endEncodes(.broadcastStopped)
                 }
             }
-            sinks.bell.wait(while: rings, until: engine.nextDeadline)
+            sinks.bell.wait(while: rings, until: earliest(engine.nextDeadline, othersDeadline))
             let count = sinks.bell.count
             (rings, isRung) = (count, count != rings)
         }

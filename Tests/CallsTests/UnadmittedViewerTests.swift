@@ -1,3 +1,4 @@
+import Access
 import Calls
 import TestSupport
 import Testing
@@ -9,12 +10,15 @@ import WebRTC
     private static let unknown = "Oriel-Viewer: fedcba9876543210"
 
     private let web: WebFixture
-    private let lobby: Lobby
+    private let access: AccessControl
 
     init() throws {
-        let visitor = Visitor(key: sha256(of: "0123456789abcdef"), name: "Ann")
-        lobby = Lobby(patience: .seconds(30), known: [visitor], schedule: { _, _ in }) { _ in }
-        web = try WebFixture(viewerLimit: 1, lobby: lobby)
+        var settings = AccessEngine.Settings()
+        settings.asks = true
+        settings.guests = [Guest(key: try #require(GuestKey(sha256(of: "0123456789abcdef"))), name: "Ann")]
+        access = AccessControl(settings, token: WebFixture.token, viewerLimit: 1)
+        access.begin(AccessControl.Outlets(wake: {}) { _ in })
+        web = try WebFixture(viewerLimit: 1, access: access)
     }
 
     private func knock(by offer: String) throws -> HTTPClient {
@@ -29,10 +33,10 @@ import WebRTC
         let foreign = WebFixture.offer.replacing("VP8", with: "H264")
         for (offer, status) in [("garbage", 400), (foreign, 406)] {
             #expect(try knock(by: offer).response().status == status)
-            #expect(lobby.waiting.isEmpty)
+            #expect(access.read(\.waiting).isEmpty)
         }
         let waiting = try knock(by: WebFixture.offer)
-        try wait(until: "it waits") { lobby.waiting.map(\.name) == ["Eve"] }
+        try wait(until: "it waits") { access.read(\.waiting).map(\.name) == ["Eve"] }
         _ = waiting
     }
 
@@ -43,7 +47,7 @@ import WebRTC
             let response = try knock(by: offer).response()
             #expect(response.status == 503 && response["oriel-reason"] == "busy")
         }
-        #expect(lobby.waiting.isEmpty)
+        #expect(access.read(\.waiting).isEmpty)
         try wait(until: "it is told") { web.log.all.contains { $0.contains("\"Eve\" from 127.0.0.1 was turned away") } }
     }
 

@@ -58,7 +58,7 @@ final class WebFixture: Sendable {
         limits: HTTPServer.Limits = HTTPServer.Limits(),
         proxies: [AddressRange] = [],
         talkers: FakeTalkers? = nil,
-        lobby: Lobby? = nil
+        access: AccessControl? = nil
     ) throws {
         server = HTTPServer(limits: limits, proxies: proxies)
         let status = WebStatus(hearsViewers: talkers != nil)
@@ -87,7 +87,7 @@ final class WebFixture: Sendable {
         )
         let log = Log()
         self.log = log
-        let access = AccessControl(token: token, viewerLimit: viewerLimit)
+        let access = access ?? AccessControl(token: token, viewerLimit: viewerLimit)
         call = WebCall(peers, codecs: [codecs], viewerLimit: viewerLimit, access: access, talk: talkers?.desk) {
             report in
             status.note(report)
@@ -109,8 +109,7 @@ final class WebFixture: Sendable {
                         return bytes.map { .success(WebService.Snapshot(png: $0, takenAt: takenAt)) }
                             ?? .failure(WebService.SnapshotFailure("there is no picture yet"))
                     }
-                },
-                lobby: lobby
+                }
             ),
             call: call,
             status: status

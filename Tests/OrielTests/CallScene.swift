@@ -46,12 +46,11 @@ struct CallScene {
             codecs: [[.vp8]],
             introduction: ("", ""),
             access: AccessControl(),
-            lobby: nil,
             stream,
             events,
             sinks: sinks
         )
     }
 
-    var commands: SenderCommands { SenderCommands(calls, web: nil, lobby: nil) }
+    var commands: SenderCommands { SenderCommands(calls, web: nil, access: AccessControl()) }
 }

@@ -1,3 +1,4 @@
+import Access
 import FoundationEssentials
 import Glibc
 import Helpers
@@ -52,7 +53,7 @@ import WebRTC
         let room = try Call(parsing: "room+https://h.example/tea")
         let whip = try Call(parsing: "whip+https://h.example/whip")
         let plain = try Call(parsing: "rtp://192.0.2.1:5004")
-        let knock = Knocks.Knock(
+        let knock = Knock(
             number: 7,
             name: "Ann\u{1B}",
             note: "hi",

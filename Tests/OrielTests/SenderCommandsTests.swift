@@ -43,7 +43,7 @@ import WebRTC
         #expect(try refusal(scene.commands, .kick(viewer: number)) == "no viewer \(number) looks in")
         let web = WebCall(try scene.network.peers(), codecs: [[.vp8]], viewerLimit: 1, access: AccessControl()) { _ in
         }
-        let commands = SenderCommands(scene.calls, web: web, lobby: nil)
+        let commands = SenderCommands(scene.calls, web: web, access: AccessControl())
         guard case .refused(let reason) = commands.reply(to: .kick(viewer: number)) else { throw Unexpected() }
         #expect(reason == "no viewer \(number) looks in")
     }
@@ -61,7 +61,7 @@ import WebRTC
         } problem: { _ in
         }
         defer { talk.close() }
-        let commands = SenderCommands(scene.calls, web: nil, lobby: nil, talk: talk)
+        let commands = SenderCommands(scene.calls, web: nil, access: AccessControl(), talk: talk)
         #expect(try refusal(commands, .talk(viewer: 3, isOn: true)) == "no viewer 3 looks in")
     }
 
@@ -69,17 +69,22 @@ import WebRTC
     @Test func whoIsForgottenIsNamed() throws {
         let scene = try CallScene()
         defer { scene.calls.close() }
-        let known = [("a", "Ann"), ("b", "Bob"), ("c", "Ann")].map { Visitor(key: $0, name: $1) }
-        let lobby = Lobby(patience: .seconds(1), known: known, schedule: { _, _ in }, report: { _ in })
-        func forget(_ name: String?, at lobby: Lobby?) throws -> String? {
-            let commands = SenderCommands(scene.calls, web: nil, lobby: lobby)
+        let keys = try ["a", "b", "c"].map { try #require(GuestKey(String(repeating: $0, count: 64))) }
+        var settings = AccessEngine.Settings()
+        settings.asks = true
+        settings.guests = zip(keys, ["Ann", "Bob", "Ann"]).map { Guest(key: $0, name: $1) }
+        let (access, open) = (AccessControl(settings), AccessControl())
+        func forget(_ name: String?, at access: AccessControl) throws -> String? {
+            let commands = SenderCommands(scene.calls, web: nil, access: access)
             guard case .done(let visitor) = commands.reply(to: .forget(name: name)) else { throw Unexpected() }
             return visitor?.name
         }
-        #expect(try forget("Ann", at: nil) == nil)
-        #expect(try forget("Cid", at: lobby) == nil && forget("Ann", at: lobby) == "Ann")
-        #expect(try forget("Ann", at: lobby) == nil && forget(nil, at: lobby) == "Bob" && forget(nil, at: lobby) == nil)
-        #expect(["a", "b", "c"].allSatisfy { lobby.visitor($0) == nil })
+        #expect(try forget("Ann", at: open) == nil)
+        #expect(try forget("Cid", at: access) == nil && forget("Ann", at: access) == "Ann")
+        #expect(
+            try forget("Ann", at: access) == nil && forget(nil, at: access) == "Bob" && forget(nil, at: access) == nil
+        )
+        #expect(keys.allSatisfy { key in access.read { $0.guest(key) } == nil })
     }
 
     @Test(arguments: ["nonsense", "whip+https://u:s3cr3t@h/x", "rtp://192.0.2.9:5004", ""])

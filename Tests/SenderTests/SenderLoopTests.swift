@@ -71,16 +71,7 @@ import VideoEncoding
         let sinks = Sinks(target: TargetBitrate(1_000_000)) { Issue.record("\($0)") }
         sinks.add(call)
         var loop = SenderLoop(
-            [
-                Rendition(
-                    id: Rendition.ID(0),
-                    codec: .vp8,
-                    width: 64,
-                    height: 64,
-                    framesPerSecond: 30,
-                    bitrate: 1_000_000
-                )
-            ],
+            [rendition],
             SenderSettings(wakesEarly: true, keyframeInterval: nil),
             reader: try FrameReader(directory: directory),
             sound: SoundReader(directory: directory),
@@ -93,4 +84,65 @@ import VideoEncoding
         #expect(end == .broadcastStopped)
         return call.takenAt
     }
+
+    /// The thread has other things to do than frames, and comes back to them in time, though nothing else is due for long.
+    @Test func aDeadlineOfAnotherIsKept() throws {
+        #expect(try Self.timeOfTurns(20) { _ in MonotonicClock.now() + .milliseconds(1) } < .seconds(5))
+    }
+
+    /// A ring that comes when the deadline has just been asked for.
+    @Test func aWakeBetweenTurnAndSleepIsNotLost() throws {
+        let time = try Self.timeOfTurns(20) { sinks in
+            sinks.bell.ring()
+            return nil
+        }
+        #expect(time < .seconds(5))
+    }
+
+    /// How long a loop without sinks takes to make so many turns.
+    private static func timeOfTurns(
+        _ count: Int,
+        _ turn: @escaping @Sendable (Sinks) -> Instant?
+    ) throws -> Duration {
+        let result = Mutex<Result<Duration, any Error>?>(nil)
+        let thread = try Thread {
+            let outcome = Result {
+                let folder = try TemporaryDirectory()
+                let directory = try BridgeDirectory(path: folder.file("bridge"), create: true)
+                let writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+                let sinks = Sinks { Issue.record("\($0)") }
+                var loop = SenderLoop(
+                    [rendition],
+                    SenderSettings(wakesEarly: true, keyframeInterval: nil),
+                    reader: try FrameReader(directory: directory),
+                    sound: SoundReader(directory: directory),
+                    sinks: sinks,
+                    report: { _ in }
+                )
+                var turns = 0
+                let begin: Instant = MonotonicClock.now()
+                let end = try loop.run(until: TerminationSignals(), orWhen: { turns == count }) { _ in
+                } also: {
+                    turns += 1
+                    return turn(sinks)
+                } eachSecond: { _ in
+                }
+                withExtendedLifetime(writer) {}
+                #expect(end == .callsEnded)
+                return MonotonicClock.now() - begin
+            }
+            result.withLock { $0 = outcome }
+        }
+        thread.join()
+        return try #require(try result.withLock { try $0?.get() })
+    }
+
+    private static let rendition = Rendition(
+        id: Rendition.ID(0),
+        codec: .vp8,
+        width: 64,
+        height: 64,
+        framesPerSecond: 30,
+        bitrate: 1_000_000
+    )
 }

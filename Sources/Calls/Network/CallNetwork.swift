@@ -121,11 +121,6 @@ package final class CallNetwork: Sendable {
         wake?(time)
     }
 
-    /// Calls back after a while, on the client's thread; never if that cannot begin, or has ended.
-    package func schedule(in delay: Duration, _ body: @escaping @Sendable () -> Void) {
-        try? client().schedule(in: delay, body)
-    }
-
     /// Looks up the relays that WHIP servers name; nil with `--relay-only`, as only the user's relays are used then.
     package func namedServers() throws -> NamedServers? {
         if configuration.ice.configuration.isRelayOnly { return nil }

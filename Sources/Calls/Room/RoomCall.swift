@@ -25,8 +25,8 @@ package final class RoomCall: JoinedCall {
         var knock: Int?
         /// How many knocks the other member has made.
         var questions = 0
-        /// The key by which the other member is recognized later, as `Visitor.key`, if it is let in.
-        var key: String?
+        /// The key by which the other member is recognized later, if it is let in.
+        var key: GuestKey?
         /// When peers were made in the last `openingTime`: each costs an agent of ICE.
         var opened: [Instant] = []
         var isOver = false
@@ -48,7 +48,6 @@ package final class RoomCall: JoinedCall {
     private let codecs: [[VideoCodec]]
     private let receiver: (any FrameReceiver)?
     private let access: AccessControl
-    private let lobby: Lobby?
     private let report: @Sendable (CallReport) -> Void
     private let driver: EngineDriver<RoomSession>
     private let state = Mutex(State())
@@ -59,8 +58,7 @@ package final class RoomCall: JoinedCall {
     /// - Parameters:
     ///   - codecs: in groups; of each group, the other member gets the first that it takes.
     ///   - receiver: takes what the other member sends, on the network thread; nil if that is not wanted.
-    ///   - access: says whether it is told that somebody was turned away.
-    ///   - lobby: where the other member waits until somebody lets it in; nil to let everybody in.
+    ///   - access: where the other member waits until somebody lets it in, unless everybody is let in.
     ///   - name, note: what the other member is told of this side.
     ///   - report: is told what becomes of the call, on the web client's thread.
     package init(
@@ -70,16 +68,15 @@ package final class RoomCall: JoinedCall {
         to peers: PeerGroup,
         receiver: (any FrameReceiver)? = nil,
         access: AccessControl,
-        lobby: Lobby? = nil,
         name: String = "",
         note: String = "",
         report: @escaping @Sendable (CallReport) -> Void
     ) {
         (self.address, self.codecs, self.web, self.peers, self.report) = (address, codecs, web, peers, report)
-        (self.receiver, self.access, self.lobby) = (receiver, access, lobby)
+        (self.receiver, self.access) = (receiver, access)
         var introduction = RoomIntroduction()
         (introduction.name, introduction.note) = (name, note)
-        introduction.asks = lobby != nil
+        introduction.asks = access.asks
         introduction.receives = receiver != nil || peers.takesVoices
         introduction.fingerprint = peers.fingerprint
         driver = EngineDriver(RoomSession(room: address.room, introduction)) { web.schedule(in: $0, $1) }
@@ -119,14 +116,14 @@ package final class RoomCall: JoinedCall {
         guard state.withLock(\.peer)?.number == number else { return false }
         web.perform { [self] in
             guard let peer = state.withLock(\.peer), peer.number == number else { return }
-            if let key = state.withLock(\.key) { lobby?.forget { $0.key == key } }
+            if let key = state.withLock(\.key) { access.change { engine, _ in _ = engine.forget { $0.key == key } } }
             change { session, _ in session.kick() }
         }
         return true
     }
 
-    /// The key by which the other member is recognized later, as `Visitor.key`; nil if it has none, or another number.
-    package func visitorKey(of number: Int) -> String? {
+    /// The key by which the other member is recognized later; nil if it has none, or another number.
+    package func guestKey(of number: Int) -> GuestKey? {
         state.withLock { $0.peer?.number == number ? $0.key : nil }
     }
 
@@ -200,12 +197,12 @@ package final class RoomCall: JoinedCall {
         case .addCandidate(let line, _, _): state.withLock(\.peer)?.add(candidate: line)
         case .ask(let name, let note, let certificate): ask(name: name, note: note, certificate)
         case .recognize(let certificate):
-            let key = sha256(of: "\(certificate)")
-            guard let lobby, lobby.visitor(key) != nil else { break }
+            let key = GuestKey(of: "\(certificate)")
+            guard access.asks, access.read({ $0.guest(key) }) != nil else { break }
             state.withLock { $0.key = key }
             change { session, _ in session.recognized() }
         case .askNoMore:
-            if let knock = state.withLock({ $0.knock.take() }) { lobby?.answer(knock, .cancelled) }
+            cancelKnock()
         case .listen: askWhenHeard()
         case .skipSound(let length): state.withLock(\.peer)?.skipSound(length)
         case .waiting:
@@ -261,37 +258,37 @@ package final class RoomCall: JoinedCall {
         if wasOver { return }
         connection.withLock { $0.take() }?.close()
         closePeer()
-        if let knock = state.withLock({ $0.knock.take() }) { lobby?.answer(knock, .cancelled) }
+        cancelKnock()
         report(.ended(end))
+    }
+
+    private func cancelKnock() {
+        guard let knock = state.withLock({ $0.knock.take() }) else { return }
+        access.change { engine, _ in _ = engine.answer(knock, .cancelled) }
     }
 
     // MARK: - The other member
 
     /// Has somebody asked whether the other member is let in, unless it is known.
     private func ask(name: String, note: String, _ certificate: Fingerprint?) {
-        guard let lobby else { return }
-        let key = certificate.map { sha256(of: "\($0)") }
+        guard access.asks else { return }
+        let key = certificate.flatMap { GuestKey(of: "\($0)") }
         let question = state.withLock { state in
             (state.key, state.knock) = (key, nil)
             state.questions += 1
             return state.questions
         }
-        if lobby.visitor(key) != nil { return change { session, _ in session.answered(.accepted) } }
-        let number = lobby.knock(
-            name: name,
-            note: note,
-            key: key,
-            from: "room \(address.room)",
-            in: "\(address)"
-        ) { [weak self, web] in
-            let answer = $1
+        if access.read({ $0.guest(key) }) != nil { return change { session, _ in session.answered(.accepted) } }
+        let place = "room \(address.room)"
+        let knocker = Knocker(name: name, note: note, key: key, address: place, call: "\(address)")
+        let number = access.knock(knocker) { [weak self, web] _, answer in
             web.perform { [weak self] in self?.take(answer, to: question) }
         }
         guard let number else { return change { session, _ in session.answered(nil) } }
         state.withLock { $0.knock = number }
     }
 
-    private func take(_ answer: Knocks.Answer, to question: Int) {
+    private func take(_ answer: KnockAnswer, to question: Int) {
         let isWanted = state.withLock { state in
             guard state.questions == question, state.knock != nil else { return false }
             state.knock = nil

@@ -1,3 +1,4 @@
+package import Access
 package import Time
 package import WebRTC
 
@@ -154,7 +155,7 @@ package struct RoomSession: Sendable {
     /// Somebody has answered whether the other member is let in, or it is known.
     ///
     /// - Parameter answer: nil if too many wait.
-    package mutating func answered(_ answer: Knocks.Answer?) {
+    package mutating func answered(_ answer: KnockAnswer?) {
         guard case .asked? = other?.admission else { return }
         switch answer {
         case .accepted?: admit()

@@ -9,7 +9,7 @@ package struct TalkDesk: Sendable {
     let state: @Sendable (Int) -> TalkState
 
     /// - Parameters:
-    ///   - identify: takes the key of a viewer that has come, as `Visitor.key`.
+    ///   - identify: takes the key of a viewer that has come, as text.
     ///   - ask: takes a viewer's wish to speak.
     ///   - withdraw: hears that a viewer does not want to any more.
     ///   - state: what a viewer may say.

@@ -1,10 +1,11 @@
+import Access
 import WebRTC
 
 /// One viewer of a web call, from the negotiation to its end.
 struct ViewerSession {
     let viewer: WebCall.Viewer
-    /// The key by which the viewer is recognized later, as `Visitor.key`; nil if it gave no secret.
-    let key: String?
+    /// The key by which the viewer is recognized later; nil if it gave no secret.
+    let key: GuestKey?
     let negotiation: Negotiation
     /// The viewer's ICE credentials of the current generation.
     var credentials: ICECredentials

@@ -1,3 +1,4 @@
+import Access
 import HTTP
 import JSON
 import Media
@@ -25,8 +26,7 @@ struct WHEPEndpoint: Sendable {
     let status: WebStatus
     /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6).
     let iceServerLinks: @Sendable () -> [String]
-    /// Where viewers wait to be let in; nil where all are.
-    let lobby: Lobby?
+    let access: AccessControl
 
     /// The name of a session, perhaps empty, by its path; nil for any other path.
     static func session(of path: String) -> String? {
@@ -78,16 +78,17 @@ struct WHEPEndpoint: Sendable {
             return completion(.sentence(.conflict, "nothing is broadcast now", ["Retry-After": "4"]))
         }
         if let refusal = call.refusalToRead(from: request.client) { return completion(Self.response(to: refusal)) }
-        let key = request.viewerKey
-        guard let lobby else { return admit(request, key: key, completion) }
-        if let visitor = lobby.visitor(key) { return admit(request, name: visitor.name, key: key, completion) }
-        knock(request, at: lobby, key: key, completion)
+        let key = request.guestKey
+        switch access.read({ $0.entry(key) }) {
+        case .granted(let name): admit(request, name: name, key: key, completion)
+        case .mustKnock: knock(request, key: key, completion)
+        }
     }
 
     private func admit(
         _ request: HTTPRequest,
-        name: String = "",
-        key: String?,
+        name: String,
+        key: GuestKey?,
         _ completion: @escaping WebService.Completion
     ) {
         let offer = String(decoding: request.body, as: UTF8.self)
@@ -102,12 +103,7 @@ struct WHEPEndpoint: Sendable {
     }
 
     /// The response waits until somebody has decided. A page first asks its viewer for a name; players cannot.
-    private func knock(
-        _ request: HTTPRequest,
-        at lobby: Lobby,
-        key: String?,
-        _ completion: @escaping WebService.Completion
-    ) {
+    private func knock(_ request: HTTPRequest, key: GuestKey?, _ completion: @escaping WebService.Completion) {
         func text(_ field: String) -> String? {
             request.headers.first(name: field).flatMap { String(percentDecoding: $0[...]) }
         }
@@ -125,12 +121,13 @@ struct WHEPEndpoint: Sendable {
         if let refusal = call.refusal(of: offer, from: request.client, name: name ?? "") {
             return completion(Self.response(to: refusal))
         }
-        let number = lobby.knock(
+        let knocker = Knocker(
             name: name ?? "",
             note: text("oriel-note") ?? "",
             key: key,
-            from: request.client
-        ) { knock, answer in
+            address: request.client
+        )
+        let number = access.knock(knocker) { knock, answer in
             switch answer {
             case .accepted: admit(request, name: knock.name, key: key, completion)
             case .rejected: completion(.sentence(.forbidden, "you were not let in", Self.hint(.rejected)))
@@ -142,7 +139,7 @@ struct WHEPEndpoint: Sendable {
         guard let number else {
             return completion(.sentence(.tooManyRequests, "too many wait: try again later", ["Retry-After": "5"]))
         }
-        request.departure.notify { lobby.answer(number, .cancelled) }
+        request.departure.notify { access.change { engine, _ in _ = engine.answer(number, .cancelled) } }
     }
 
     /// The session's address is relative to the endpoint's, whatever a proxy made of that (RFC 9110 §10.2.2).
@@ -278,10 +275,10 @@ extension HTTPRequest {
     /// Bytes of the secret that a page makes up, and keeps.
     private static let secretLengths = 16...64
 
-    /// The key by which a viewer is recognized later, as `Visitor.key`: the SHA-256 of its secret. Nil without a secret of 16 to 64 bytes.
-    var viewerKey: String? {
+    /// The key by which a viewer is recognized later. Nil without a secret of 16 to 64 bytes.
+    var guestKey: GuestKey? {
         headers.first(name: "oriel-viewer").flatMap {
-            Self.secretLengths ~= $0.utf8.count ? sha256(of: $0) : nil
+            Self.secretLengths ~= $0.utf8.count ? GuestKey(of: $0) : nil
         }
     }
 }

@@ -1,4 +1,4 @@
-import Access
+package import Access
 import Peers
 import Posix
 import RTP
@@ -13,7 +13,7 @@ extension WebCall {
         let id: String
         let address: String
         let name: String
-        let key: String?
+        let key: GuestKey?
         let negotiation: Negotiation
         let trickles: Bool
         let completion: @Sendable (Result<Admission, Refusal>) -> Void
@@ -23,13 +23,13 @@ extension WebCall {
     ///
     /// - Parameters:
     ///   - name: what the viewer says of itself; may be empty.
-    ///   - key: by what it is known again, as `Visitor.key`; nil for nothing.
+    ///   - key: by what it is recognized later; nil for nothing.
     ///   - trickles: whether it asks for candidates that are found after the answer.
     package func join(
         offer: String,
         from address: String,
         name: String = "",
-        key: String? = nil,
+        key: GuestKey? = nil,
         trickles: Bool = false,
         completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) {
@@ -57,7 +57,7 @@ extension WebCall {
         _ offer: String,
         from address: String,
         _ name: String,
-        _ key: String?,
+        _ key: GuestKey?,
         trickles: Bool,
         in loop: PeerLoop,
         _ completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
@@ -110,7 +110,7 @@ extension WebCall {
             trickles: newcomer.trickles
         )
         state.withLock { $0.sessions[id] = session }
-        if let key = session.key, session.canSpeak { talk?.identify(peer.number, key) }
+        if let key = session.key, session.canSpeak { talk?.identify(peer.number, "\(key)") }
         add(remote.candidates, to: peer, of: id, at: loop.now)
     }
 

@@ -1,3 +1,4 @@
+import Access
 import Media
 import WebRTC
 
@@ -34,7 +35,7 @@ extension CallReport {
     static func turnedAway(from address: String, _ name: String, _ refusal: Refusal) -> CallReport {
         CallReport(
             .refused(Participant(nil, name: name, address: address), refusal == .noRelay ? .noRelay : .busy),
-            "\(Knocks.Knock.who(name: name, note: "", address: address)) was turned away: \(refusal)"
+            "\(Knock.who(name: name, note: "", address: address)) was turned away: \(refusal)"
         )
     }
 }

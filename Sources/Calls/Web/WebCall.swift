@@ -119,7 +119,7 @@ package final class WebCall: Sendable {
     // MARK: - What is known of viewers
 
     /// The name of a viewer, and the key by which it is recognized later; nil if there is no such viewer.
-    package func viewer(_ number: Int) -> (name: String, key: String?)? {
+    package func viewer(_ number: Int) -> (name: String, key: GuestKey?)? {
         state.withLock { $0.session(ofPeer: number).map { ($0.viewer.name, $0.key) } }
     }
 

@@ -7,7 +7,7 @@ import Time
 /// Answers viewers' browsers and programs by HTTP: WHEP, the page, snapshots and status. Close it before the call.
 package final class WebService: Sendable {
     package struct Configuration: Sendable {
-        /// Decides who may use the service, by the token.
+        /// Decides who may use the service, and who has to knock.
         package var access: AccessControl
         /// Names by which viewers reach the server, beside its addresses.
         package var names: [String]
@@ -17,23 +17,19 @@ package final class WebService: Sendable {
         /// asked anew for each viewer, as logins may last for a time.
         package var iceServerLinks: @Sendable () -> [String]
         package var snapshots: SnapshotSource
-        /// Where viewers wait to be let in; nil where all are.
-        package var lobby: Lobby?
 
         package init(
             access: AccessControl,
             names: [String] = [],
             origins: [WebOrigin] = [],
             iceServerLinks: @escaping @Sendable () -> [String],
-            snapshots: SnapshotSource,
-            lobby: Lobby? = nil
+            snapshots: SnapshotSource
         ) {
             self.access = access
             self.names = names
             self.origins = origins
             self.iceServerLinks = iceServerLinks
             self.snapshots = snapshots
-            self.lobby = lobby
         }
     }
 
@@ -60,7 +56,7 @@ package final class WebService: Sendable {
             call: call,
             status: status,
             iceServerLinks: configuration.iceServerLinks,
-            lobby: configuration.lobby
+            access: configuration.access
         )
         snapshots = SnapshotDesk(configuration.snapshots)
     }
@@ -102,7 +98,8 @@ package final class WebService: Sendable {
 
     /// Whether the viewer needs not knock, or was let in.
     private func isLetIn(_ request: HTTPRequest) -> Bool {
-        configuration.lobby.map { $0.visitor(request.viewerKey) != nil } ?? true
+        let key = request.guestKey
+        return access.read { $0.entry(key) } != .mustKnock
     }
 
     private static func json(_ text: String) -> HTTPResponse {

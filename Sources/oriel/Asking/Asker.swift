@@ -1,3 +1,4 @@
+import Access
 import Calls
 import Glibc
 import Helpers
@@ -53,12 +54,12 @@ final class Asker: Sendable {
     }
 
     /// Starts the thread that passes questions and answers on. Call it once the sandbox is closed.
-    func begin(_ take: @escaping @Sendable (_ knock: Int, Knocks.Answer) -> Void) throws(SystemError) {
+    func begin(_ take: @escaping @Sendable (_ knock: Int, KnockAnswer) -> Void) throws(SystemError) {
         try thread.withLock { thread throws(SystemError) in thread = try Thread { [self] in run(take) } }
     }
 
     /// Has a person asked, or not any more.
-    func tell(_ event: Lobby.Event) {
+    func tell(_ event: AccessEvent) {
         guard let question = Question(event) else { return }
         let isEndNews = state.withLock { state in
             guard state.hasEnded else {
@@ -83,7 +84,7 @@ final class Asker: Sendable {
 
     // MARK: - The thread
 
-    private func run(_ take: (Int, Knocks.Answer) -> Void) {
+    private func run(_ take: (Int, KnockAnswer) -> Void) {
         var answers = LineReader(longest: Self.longestLine)
         while let isWaiting = pass() {
             var items = [PollItem(process.output.raw), PollItem(news.raw)]
@@ -114,7 +115,7 @@ final class Asker: Sendable {
     }
 
     /// Returns whether more answers may come.
-    private func hear(_ answers: inout LineReader, _ take: (Int, Knocks.Answer) -> Void) -> Bool {
+    private func hear(_ answers: inout LineReader, _ take: (Int, KnockAnswer) -> Void) -> Bool {
         guard let piece = try? answers.read(from: process.output.raw) else { return false }
         switch piece {
         case .nothing: return true

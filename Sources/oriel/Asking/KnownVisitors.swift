@@ -1,4 +1,3 @@
-import Calls
 import Glibc
 import JSON
 import Posix
@@ -10,7 +9,7 @@ import Time
 /// the SHA-256 of the secret that a browser keeps.
 struct KnownVisitors {
     struct Entry: Codable {
-        /// As `Visitor.key`.
+        /// As a `GuestKey`.
         let key: String
         let name: String
         /// When it was let in for good, as RFC 3339 writes it.
@@ -138,8 +137,4 @@ struct KnownVisitors {
         try? moveFormerFile()
         return folder.make() ? folder.path : nil
     }
-}
-
-extension Visitor {
-    init(_ entry: KnownVisitors.Entry) { self.init(key: entry.key, name: entry.name) }
 }

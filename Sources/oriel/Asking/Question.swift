@@ -1,3 +1,4 @@
+import Access
 import Calls
 import Sender
 
@@ -12,18 +13,18 @@ enum Question: Codable, Sendable, Equatable {
         let name: String
         let note: String
         let address: String
-        /// As `Visitor.key`; absent for one who cannot be known again.
+        /// As a `GuestKey`; absent for one who cannot be known again.
         let key: String?
 
         /// For people. A sender may say anything.
         var who: String {
             func short(_ text: String) -> String { String(text.prefix(200)) }
-            return Knocks.Knock.who(name: short(name), note: short(note), address: short(address))
+            return Access.Knock.who(name: short(name), note: short(note), address: short(address))
         }
     }
 
     /// Nil for what asks nobody anything.
-    init?(_ event: Lobby.Event) {
+    init?(_ event: AccessEvent) {
         switch event {
         case .knocked(let knock):
             self = .knocked(
@@ -32,7 +33,7 @@ enum Question: Codable, Sendable, Equatable {
                     name: knock.name,
                     note: knock.note,
                     address: knock.address,
-                    key: knock.key
+                    key: knock.key?.description
                 )
             )
         case .answered(let knock, let answer): self = .answered(id: knock.number, isAccepted: answer == .accepted)

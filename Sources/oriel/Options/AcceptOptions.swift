@@ -1,5 +1,5 @@
+import Access
 import ArgumentParser
-import Calls
 
 /// Who is let into a call.
 enum AcceptPolicy: String, ExpressibleByArgument, CaseIterable {
@@ -33,37 +33,27 @@ struct AcceptOptions: ParsableArguments {
         }
     }
 
-    /// The viewers that need not knock. If their file is damaged, that is told, and there are none.
-    func visitors() -> [Visitor] {
-        guard accept == .known else { return [] }
-        do { return try KnownVisitors().load().map { Visitor($0) } } catch {
-            Console.note(Failure(describing: error)?.sentence ?? "\(error)")
-            return []
-        }
+    /// Who need not knock, and how long the others wait. If the file of those who are known is damaged, that is told, and there are none.
+    ///
+    /// - Parameter number: of the first knock.
+    func settings(countingFrom number: Int) -> AccessEngine.Settings {
+        var settings = AccessEngine.Settings()
+        settings.asks = accept != .all
+        settings.patience = .seconds(answerTimeout)
+        settings.guests = guests()
+        settings.firstKnock = number
+        return settings
     }
 
-    /// Where those who knock wait; nil where all are let in.
-    ///
-    /// - Parameters:
-    ///   - visitors: those who need not knock.
-    ///   - asker: asks a person about the others; nil where only commands answer.
-    ///   - number: of the first knock.
-    func lobby(
-        _ network: CallNetwork,
-        known visitors: [Visitor],
-        _ events: EventLog,
-        _ asker: Asker?,
-        countingFrom number: Int
-    ) -> Lobby? {
-        guard accept != .all else { return nil }
-        return Lobby(
-            patience: .seconds(answerTimeout),
-            known: visitors,
-            countingFrom: number,
-            schedule: network.schedule
-        ) { event in
-            events.tell(CallEvent(event))
-            asker?.tell(event)
+    private func guests() -> [Guest] {
+        guard accept == .known else { return [] }
+        do {
+            return try KnownVisitors().load().compactMap { entry in
+                GuestKey(entry.key).map { Guest(key: $0, name: entry.name) }
+            }
+        } catch {
+            Console.note(Failure(describing: error)?.sentence ?? "\(error)")
+            return []
         }
     }
 

@@ -49,7 +49,13 @@ extension Attach {
         }
         let talkEvents = TalkEvents(events)
         let talk = talk.talkBack(in: folder, talkEvents)
-        let visitors = entry.visitors()
+        // A command that means a knock or a viewer of the run before must not reach another one.
+        let number = again ? Int.random(in: 1...9999) * 100 + 1 : 1
+        let access = AccessControl(
+            entry.settings(countingFrom: number),
+            token: preparation?.token,
+            viewerLimit: min(web.maxViewers, web.ports?.count ?? .max)
+        )
         let asker = try entry.accept == .all ? nil : Asker(terminalGroup: terminalGroup ?? Asker.terminalGroup)
         defer { asker?.close() }
         // Without Unix sockets, the sender reaches no X server. Peers' agents learn the machine's addresses by netlink.
@@ -79,8 +85,6 @@ extension Attach {
         // Peers are closed before the server, as answers leave by its thread.
         defer { served?.close() }
         let sinks = Sinks(target: target, report: Console.note)
-        // A command that means a knock or a viewer of the run before must not reach another one.
-        let number = again ? Int.random(in: 1...9999) * 100 + 1 : 1
         var shared = CallNetwork.Configuration(ice, renditions: renditions, target: target)
         shared.certificates = certificates
         (shared.horizon, shared.soundHorizon) = (hidden, silenced)
@@ -97,25 +101,25 @@ extension Attach {
         try turnSecretFile?.begin { network.doubtServers() }
         defer { turnSecretFile?.close() }
         let codecs = video.codec.codecs
-        let access = AccessControl(
-            token: preparation?.token,
-            viewerLimit: min(web.maxViewers, web.ports?.count ?? .max)
+        access.begin(
+            AccessControl.Outlets(wake: sinks.bell.ring) { event in
+                events.tell(CallEvent(event))
+                asker?.tell(event)
+            }
         )
-        let lobby = entry.lobby(network, known: visitors, events, asker, countingFrom: number)
-        try asker?.begin { knock, answer in lobby?.answer(knock, answer) }
+        try asker?.begin { knock, answer in access.change { engine, _ in _ = engine.answer(knock, answer) } }
         let running = SenderCalls(
             network,
             codecs: codecs,
             introduction: (room.name, room.note),
             access: access,
-            lobby: lobby,
             stream,
             events,
             sinks: sinks
         )
         defer {
             served?.stop()
-            lobby?.close()
+            access.close()
             running.close()
         }
         for call in calls {
@@ -126,7 +130,6 @@ extension Attach {
                     codecs: codecs,
                     horizon: horizon,
                     access: access,
-                    lobby: lobby,
                     talk: talk,
                     events
                 )
@@ -139,7 +142,7 @@ extension Attach {
                 try running.join(call, secrets, in: secretFiles, receiver: rendered.receiver)
             }
         }
-        let commands = SenderCommands(running, web: served?.call, lobby: lobby, talk: talk)
+        let commands = SenderCommands(running, web: served?.call, access: access, talk: talk)
         var control: SenderControl?
         if let listener {
             do { control = try SenderControl(listener, reply: commands.reply) } catch { Self.noteNoCommands(error) }
@@ -156,6 +159,8 @@ extension Attach {
         let end = try loop.run(until: signals, orWhen: { running.areOver }) { condition in
             served?.status.note(condition)
             events.tell(CallEvent(condition))
+        } also: {
+            access.turn()
         } eachSecond: { statistics in
             let work = commands.note(statistics)
             served?.status.note(

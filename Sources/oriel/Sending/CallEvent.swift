@@ -1,3 +1,4 @@
+import Access
 import Calls
 import Helpers
 import Media
@@ -93,19 +94,19 @@ extension CallEvent {
         name = participant.name.isEmpty ? nil : participant.name
     }
 
-    init(_ event: Lobby.Event) {
+    init(_ event: AccessEvent) {
         switch event {
-        case .knocked(let knock): self.init(.knocked, knock, "\(event)")
-        case .answered(let knock, .accepted): self.init(.accepted, knock, "\(event)")
-        case .answered(let knock, .rejected): self.init(.rejected, knock, "\(event)")
-        case .answered(let knock, .noAnswer): self.init(.noAnswer, knock, "\(event)")
-        case .answered(let knock, .cancelled): self.init(.cancelled, knock, "\(event)")
+        case .knocked(let knock): self.init(.knocked, knock, event.sentence)
+        case .answered(let knock, .accepted): self.init(.accepted, knock, event.sentence)
+        case .answered(let knock, .rejected): self.init(.rejected, knock, event.sentence)
+        case .answered(let knock, .noAnswer): self.init(.noAnswer, knock, event.sentence)
+        case .answered(let knock, .cancelled): self.init(.cancelled, knock, event.sentence)
         case .turnedAway(let address, let call):
-            self.init(kind: .refused, call: call, sentence: "\(event)", address: address, reason: .busy)
+            self.init(kind: .refused, call: call, sentence: event.sentence, address: address, reason: .busy)
         }
     }
 
-    private init(_ kind: Kind, _ knock: Knocks.Knock, _ sentence: String) {
+    private init(_ kind: Kind, _ knock: Knock, _ sentence: String) {
         self.init(
             kind: kind,
             call: knock.call,

@@ -26,7 +26,6 @@ final class SenderCalls: Sendable {
     private let codecs: [[VideoCodec]]
     private let introduction: (name: String, note: String)
     private let access: AccessControl
-    private let lobby: Lobby?
     private let stream: PlainRTPStream
     private let events: EventLog
     let sinks: Sinks
@@ -37,8 +36,7 @@ final class SenderCalls: Sendable {
     /// - Parameters:
     ///   - codecs: in groups; of each group, the other side of a call gets the first that it takes.
     ///   - introduction: what members of rooms are told of this side.
-    ///   - access: says who may do what.
-    ///   - lobby: where they wait until somebody lets them in; nil where all are let in.
+    ///   - access: where they wait until somebody lets them in, unless all are let in.
     ///   - stream: for calls over plain RTP.
     ///   - events: is told what happens in them.
     ///   - sinks: get the calls; their bell is rung when the last one is over.
@@ -47,13 +45,12 @@ final class SenderCalls: Sendable {
         codecs: [[VideoCodec]],
         introduction: (name: String, note: String),
         access: AccessControl,
-        lobby: Lobby?,
         _ stream: PlainRTPStream,
         _ events: EventLog,
         sinks: Sinks
     ) {
         (self.network, self.codecs, self.stream) = (network, codecs, stream)
-        (self.introduction, self.access, self.lobby) = (introduction, access, lobby)
+        (self.introduction, self.access) = (introduction, access)
         (self.events, self.sinks) = (events, sinks)
         network.onNetworkChange { [weak self] in
             for call in self?.state.withLock({ Array($0.joined.values) }) ?? [] { call.networkChanged() }
@@ -153,7 +150,6 @@ final class SenderCalls: Sendable {
                 to: peers,
                 receiver: receiver,
                 access: access,
-                lobby: lobby,
                 name: introduction.name,
                 note: introduction.note,
                 report: report
@@ -233,9 +229,9 @@ final class SenderCalls: Sendable {
         state.withLock { Array($0.joined.values) }.contains { ($0 as? RoomCall)?.kick(number) ?? false }
     }
 
-    /// The key by which the other member of a room is recognized later, as `Visitor.key`; nil if it has none, or there is no such member.
-    func visitorKey(of number: Int) -> String? {
-        state.withLock { Array($0.joined.values) }.lazy.compactMap { ($0 as? RoomCall)?.visitorKey(of: number) }.first
+    /// The key by which the other member of a room is recognized later; nil if it has none, or there is no such member.
+    func guestKey(of number: Int) -> GuestKey? {
+        state.withLock { Array($0.joined.values) }.lazy.compactMap { ($0 as? RoomCall)?.guestKey(of: number) }.first
     }
 
     // MARK: - While they run

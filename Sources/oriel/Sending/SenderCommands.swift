@@ -1,3 +1,4 @@
+import Access
 import Calls
 import Media
 import Peers
@@ -13,14 +14,13 @@ import WebRTC
 final class SenderCommands: Sendable {
     let calls: SenderCalls
     let web: WebCall?
-    /// Where viewers wait; nil where all are let in.
-    let lobby: Lobby?
+    let access: AccessControl
     /// Nil where nobody is heard.
     let talk: TalkBack?
     private let work = Mutex(SenderWork())
 
-    init(_ calls: SenderCalls, web: WebCall?, lobby: Lobby?, talk: TalkBack? = nil) {
-        (self.calls, self.web, self.lobby, self.talk) = (calls, web, lobby, talk)
+    init(_ calls: SenderCalls, web: WebCall?, access: AccessControl, talk: TalkBack? = nil) {
+        (self.calls, self.web, self.access, self.talk) = (calls, web, access, talk)
     }
 
     /// What the encoders did in the last second; called once a second.
@@ -58,22 +58,25 @@ final class SenderCommands: Sendable {
                     sound: work.sound,
                     viewers: viewers,
                     servers: faults.isEmpty ? nil : faults.map { SenderStatus.Server($0, at: now) },
-                    knocks: lobby?.waiting.map { knock in
-                        SenderStatus.Knock(
-                            id: knock.number,
-                            name: knock.name,
-                            note: knock.note,
-                            address: knock.address,
-                            sinceS: milliseconds(now - knock.since) / 1000
-                        )
-                    }
+                    knocks: !access.asks
+                        ? nil
+                        : access.read(\.waiting).map { knock in
+                            SenderStatus.Knock(
+                                id: knock.number,
+                                name: knock.name,
+                                note: knock.note,
+                                address: knock.address,
+                                sinceS: milliseconds(now - knock.since) / 1000
+                            )
+                        }
                 )
             )
         case .kick(let number):
-            let visitor = lobby?.visitor(web?.viewer(number)?.key ?? calls.visitorKey(of: number))
+            let key = web?.viewer(number)?.key ?? calls.guestKey(of: number)
+            let guest = access.read { $0.guest(key) }
             if web?.kick(number) ?? false || calls.kick(number) {
-                if let visitor { lobby?.forget { $0.key == visitor.key } }
-                return .done(visitor: visitor.map { SenderReply.Visitor(key: $0.key, name: $0.name) })
+                if let guest { access.change { engine, _ in _ = engine.forget { $0.key == guest.key } } }
+                return .done(visitor: guest.map { SenderReply.Visitor($0) })
             }
             if let call = calls.peers?.statuses.first(where: { $0.number == number })?.call {
                 let sentence = "\(number) is the server of \(call): leave that with \"oriel leave \(call)\""
@@ -84,8 +87,8 @@ final class SenderCommands: Sendable {
         case .accept(let knock): return answer(knock, .accepted)
         case .reject(let knock): return answer(knock, .rejected)
         case .forget(let name):
-            let forgotten = lobby?.forget { name == nil || $0.name == name }.first
-            return .done(visitor: forgotten.map { SenderReply.Visitor(key: $0.key, name: $0.name) })
+            let forgotten = access.change { engine, _ in engine.forget { name == nil || $0.name == name } }
+            return .done(visitor: forgotten.first.map { SenderReply.Visitor($0) })
         case .add(let addition):
             return reply {
                 try calls.begin(Call(parsing: addition.name), CallSecrets(addition), localPort: addition.localPort)
@@ -113,13 +116,19 @@ final class SenderCommands: Sendable {
         return isThere ? .done() : .refused(reason: "viewer \(number) has just left")
     }
 
-    private func answer(_ knock: Int, _ answer: Knocks.Answer) -> SenderReply {
-        guard let lobby else { return .refused(reason: "the sender lets in everybody: start it with --accept ask") }
-        guard let knock = lobby.answer(knock, answer) else {
+    private func answer(_ knock: Int, _ answer: KnockAnswer) -> SenderReply {
+        guard access.asks else {
+            return .refused(reason: "the sender lets in everybody: start it with --accept ask")
+        }
+        guard let knock = access.change({ engine, _ in engine.answer(knock, answer) }) else {
             return .refused(reason: "nobody waits with the number \(knock)")
         }
-        return .done(visitor: knock.key.map { SenderReply.Visitor(key: $0, name: knock.name) })
+        return .done(visitor: knock.key.map { SenderReply.Visitor(Guest(key: $0, name: knock.name)) })
     }
+}
+
+extension SenderReply.Visitor {
+    fileprivate init(_ guest: Guest) { self.init(key: "\(guest.key)", name: guest.name) }
 }
 
 extension CallSecrets {

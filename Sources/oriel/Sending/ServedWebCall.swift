@@ -42,7 +42,6 @@ final class ServedWebCall {
     /// - Parameters:
     ///   - codecs: in groups; of each group, a viewer gets the first that it takes.
     ///   - access: made with the token of the preparation.
-    ///   - lobby: where viewers wait; nil where all are let in.
     ///   - talk: who may be heard; nil for nobody.
     ///   - events: is told who comes, asks and leaves.
     init(
@@ -51,7 +50,6 @@ final class ServedWebCall {
         codecs: [[VideoCodec]],
         horizon: Horizon,
         access: AccessControl,
-        lobby: Lobby?,
         talk: TalkBack?,
         _ events: EventLog
     ) throws {
@@ -78,8 +76,7 @@ final class ServedWebCall {
                 names: (preparation.tls?.first.names ?? []) + [options.server.listen.host].compactMap(\.self),
                 origins: options.allowOrigin,
                 iceServerLinks: preparation.iceServerLinks,
-                snapshots: Self.snapshots(of: preparation.directory, from: horizon),
-                lobby: lobby
+                snapshots: Self.snapshots(of: preparation.directory, from: horizon)
             ),
             call: call,
             status: status

@@ -65,7 +65,7 @@ import WebRTC
     private final class Member: Sendable {
         let log = Log()
         let peers: PeerGroup
-        let lobby: Lobby?
+        let access: AccessControl
         let call: RoomCall
         private let web: WebClient
 
@@ -73,13 +73,10 @@ import WebRTC
             let (log, web) = (log, WebClient(try TLSTrust()))
             self.web = web
             peers = try RoomMembersTests.peers()
-            lobby =
-                asks
-                ? Lobby(patience: .seconds(600)) {
-                    web.schedule(in: $0, $1)
-                } report: {
-                    log.note("\($0)")
-                } : nil
+            var settings = AccessEngine.Settings()
+            (settings.asks, settings.patience) = (asks, .seconds(600))
+            access = AccessControl(settings)
+            access.begin(AccessControl.Outlets(wake: {}) { log.note($0.sentence) })
             let address = try RoomAddress(parsing: "room+\(server.origin)/tea")
             call = RoomCall(
                 address,
@@ -87,8 +84,7 @@ import WebRTC
                 by: web,
                 to: peers,
                 receiver: Receiver(),
-                access: AccessControl(),
-                lobby: lobby,
+                access: access,
                 name: name,
                 note: note
             ) { report in
@@ -152,7 +148,7 @@ import WebRTC
         try asker.wait(for: "\"Ann\" from room tea (\"hi\") asks to look in: \"oriel accept 1\"")
         try ann.wait(for: "lets people in one by one")
         #expect(asker.peers.statuses.isEmpty)
-        asker.lobby?.answer(1, .accepted)
+        asker.access.change { engine, _ in _ = engine.answer(1, .accepted) }
         try asker.wait(for: "looks in")
         try ann.wait(for: "looks in")
         // Its number is that of its peer.
@@ -173,7 +169,7 @@ import WebRTC
         try asker.wait(for: "in room tea")
         let ann = try Member(of: server, name: "Ann")
         try asker.wait(for: "\"Ann\" from room tea asks")
-        asker.lobby?.answer(1, .rejected)
+        asker.access.change { engine, _ in _ = engine.answer(1, .rejected) }
         let end = try #require(try ann.waitForEnd())
         #expect(end.kind == .refused && end.reason == .rejected)
         #expect(end.description.contains("does not let this side in"))
@@ -250,7 +246,7 @@ import WebRTC
         try member.wait(for: "asks to look in")
         #expect(member.log.text.ranges(of: "an offer that cannot be answered").count == 3)
         #expect(member.log.text.ranges(of: "asks to look in").count == 1)
-        #expect(member.log.text.utf8.count < 2000 && member.lobby?.waiting.count == 1)
+        #expect(member.log.text.utf8.count < 2000 && member.access.read(\.waiting).count == 1)
     }
 
     /// Each offer is a peer, which costs memory and packets.

@@ -1,3 +1,4 @@
+import Access
 import SocketIO
 import TestSupport
 import Testing
@@ -106,10 +107,10 @@ import WebRTC
     }
 
     @Test(
-        arguments: [(.rejected, .rejected), (.noAnswer, .noAnswer), (nil, .busy)] as [(Knocks.Answer?, EndReason)],
+        arguments: [(.rejected, .rejected), (.noAnswer, .noAnswer), (nil, .busy)] as [(KnockAnswer?, EndReason)],
         [true, false]
     )
-    func whoIsNotLetInLearnsWhy(outcome: (Knocks.Answer?, EndReason), askerIsFirst: Bool) {
+    func whoIsNotLetInLearnsWhy(outcome: (KnockAnswer?, EndReason), askerIsFirst: Bool) {
         var meeting = RoomMeeting()
         if askerIsFirst { meeting.add(asks: true) }
         meeting.add(name: "Ann")

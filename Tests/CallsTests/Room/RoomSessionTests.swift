@@ -1,3 +1,4 @@
+import Access
 import JSON
 import SocketIO
 import TestSupport
@@ -208,7 +209,7 @@ import WebRTC
             case 14: session.peerEnded(.lost, "is lost", isFinal: .random(using: &random), now: now)
             case 15 where isOpen && isLetIn: session.peerConnected()
             case 16 where isAsked:
-                let answer: Knocks.Answer? = [.accepted, .rejected, .noAnswer, nil].randomElement(using: &random)!
+                let answer: KnockAnswer? = [.accepted, .rejected, .noAnswer, nil].randomElement(using: &random)!
                 (isAsked, isLetIn) = (false, answer == .accepted)
                 session.answered(answer)
             case 17: session.kick()

@@ -1,3 +1,4 @@
+import Access
 import JSON
 import SocketIO
 import TestSupport

@@ -1,34 +1,34 @@
 import Access
 import Posix
-package import Time
+import Time
 
-/// Somebody who may come in without asking.
-package struct Visitor: Sendable, Equatable {
+/// A guest of `FormerKnocks`.
+struct FormerVisitor: Sendable, Equatable {
     /// By what it is known again: the SHA-256, in hexadecimal digits, of a secret that its browser keeps.
-    package let key: String
+    let key: String
     /// What it said of itself; may be empty.
-    package let name: String
+    let name: String
 
-    package init(key: String, name: String) { (self.key, self.name) = (key, name) }
+    init(key: String, name: String) { (self.key, self.name) = (key, name) }
 }
 
-/// Viewers who ask to be let in, and what became of them. Sans-IO: call `tick` when `nextDeadline` comes.
-package struct Knocks: Sendable {
-    package struct Knock: Sendable, Equatable {
+/// Knocks as they were before `Lobby` and `Guests`, which do the same: the oracle of `LobbyTests`.
+struct FormerKnocks: Sendable {
+    struct Knock: Sendable, Equatable {
         /// Counted up.
-        package let number: Int
+        let number: Int
         /// What the viewer says of itself; either may be empty.
-        package let name: String
-        package let note: String
-        package let address: String
+        let name: String
+        let note: String
+        let address: String
         /// The call into which it wants, as the command line names it.
-        package let call: String
-        package let since: Instant
-        /// By what the viewer is known again, as `Visitor.key`; nil for one who shows nothing of the kind.
-        package let key: String?
+        let call: String
+        let since: Instant
+        /// By what the viewer is known again, as `FormerVisitor.key`; nil for one who shows nothing of the kind.
+        let key: String?
     }
 
-    package enum Answer: String, Sendable {
+    enum Answer: String, Sendable {
         case accepted, rejected
         case noAnswer = "no_answer"
         /// The viewer waits no more.
@@ -45,36 +45,36 @@ package struct Knocks: Sendable {
     private let patience: Duration
     /// Knocks are told, so they must not be many.
     private var allowance = NetworkAllowance(limit: 8, recovery: .seconds(5))
-    private(set) package var waiting: [Knock] = []
+    private(set) var waiting: [Knock] = []
     private var nextNumber: Int
     /// Those who were known at the beginning, and those let in since.
-    private var (invited, known): ([Visitor], [Visitor])
+    private var (invited, known): ([FormerVisitor], [FormerVisitor])
     private var answers: [(Knock, Answer)] = []
 
     /// - Parameters:
     ///   - patience: how long a knock waits for an answer.
     ///   - known: those who need not knock.
     ///   - number: of the first knock.
-    package init(patience: Duration, known: [Visitor] = [], countingFrom number: Int = 1) {
+    init(patience: Duration, known: [FormerVisitor] = [], countingFrom number: Int = 1) {
         (self.patience, nextNumber) = (patience, number)
         (invited, self.known) = (known, [])
     }
 
-    package var nextDeadline: Instant? { waiting.first.map { $0.since + patience } }
+    var nextDeadline: Instant? { waiting.first.map { $0.since + patience } }
 
     /// The knocks that were answered since the last call, in order.
-    package mutating func takeAnswers() -> [(knock: Knock, answer: Answer)] {
+    mutating func takeAnswers() -> [(knock: Knock, answer: Answer)] {
         defer { answers = [] }
         return answers
     }
 
     /// The one of this key, if it was let in, and not sent away since.
-    package func visitor(_ key: String?) -> Visitor? {
+    func visitor(_ key: String?) -> FormerVisitor? {
         key.flatMap { key in (known + invited).first { $0.key == key } }
     }
 
     /// - Returns: nil if too many wait. A viewer that knocks again takes the place of its first knock.
-    package mutating func knock(
+    mutating func knock(
         name: String,
         note: String,
         key: String?,
@@ -104,12 +104,12 @@ package struct Knocks: Sendable {
 
     /// - Returns: the knock that waited; nil if there is none of this number.
     @discardableResult
-    package mutating func answer(_ number: Int, _ answer: Answer) -> Knock? {
+    mutating func answer(_ number: Int, _ answer: Answer) -> Knock? {
         guard let index = waiting.firstIndex(where: { $0.number == number }) else { return nil }
         let knock = waiting.remove(at: index)
         if answer == .accepted, let key = knock.key {
             forget { $0.key == key }
-            known.append(Visitor(key: key, name: knock.name))
+            known.append(FormerVisitor(key: key, name: knock.name))
             known.removeFirst(max(0, known.count - Self.mostKnown))
         }
         answers.append((knock, answer))
@@ -120,14 +120,14 @@ package struct Knocks: Sendable {
     ///
     /// - Returns: those who need not have knocked.
     @discardableResult
-    package mutating func forget(where isMeant: (Visitor) -> Bool) -> [Visitor] {
+    mutating func forget(where isMeant: (FormerVisitor) -> Bool) -> [FormerVisitor] {
         let forgotten = (known + invited).filter(isMeant)
         known.removeAll(where: isMeant)
         invited.removeAll(where: isMeant)
         return forgotten
     }
 
-    package mutating func tick(now: Instant) {
+    mutating func tick(now: Instant) {
         while let first = waiting.first, first.since + patience <= now { answer(first.number, .noAnswer) }
     }
 
@@ -142,15 +142,5 @@ package struct Knocks: Sendable {
             }
         }
         return String(String.UnicodeScalarView(words.joined(separator: " ".unicodeScalars).prefix(length)))
-    }
-}
-
-extension Knocks.Knock {
-    /// For people: the name, if one was given, the address and the note.
-    package var who: String { Self.who(name: name, note: note, address: address) }
-
-    package static func who(name: String, note: String, address: String) -> String {
-        let name = name.isEmpty ? "somebody" : "\"\(name)\""
-        return "\(name) from \(address)" + (note.isEmpty ? "" : " (\"\(note)\")")
     }
 }

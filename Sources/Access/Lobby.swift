@@ -1,0 +1,136 @@
+import Posix
+package import Time
+
+/// Somebody who asks to be let in, by its own account.
+package struct Knocker: Sendable {
+    package var name: String
+    package var note: String
+    /// Nil for one who shows nothing by which it is recognized later.
+    package var key: GuestKey?
+    /// Of a viewer, in numbers; or "room tea".
+    package var address: String
+    /// The call into which it wants, as the command line names it.
+    package var call: String
+
+    package init(name: String, note: String, key: GuestKey?, address: String, call: String = "web") {
+        (self.name, self.note, self.key, self.address, self.call) = (name, note, key, address, call)
+    }
+}
+
+package struct Knock: Sendable, Equatable {
+    /// Counted up.
+    package let number: Int
+    /// What the knocker says of itself, each on one line; either may be empty.
+    package let name: String
+    package let note: String
+    package let address: String
+    /// The call into which it wants, as the command line names it.
+    package let call: String
+    package let since: Instant
+    /// Nil for one who shows nothing by which it is recognized later.
+    package let key: GuestKey?
+
+    package init(
+        number: Int,
+        name: String,
+        note: String,
+        address: String,
+        call: String,
+        since: Instant,
+        key: GuestKey?
+    ) {
+        (self.number, self.name, self.note, self.address) = (number, name, note, address)
+        (self.call, self.since, self.key) = (call, since, key)
+    }
+
+    /// For people: the name, if one was given, the address and the note.
+    package var who: String { Self.who(name: name, note: note, address: address) }
+
+    package static func who(name: String, note: String, address: String) -> String {
+        let name = name.isEmpty ? "somebody" : "\"\(name)\""
+        return "\(name) from \(address)" + (note.isEmpty ? "" : " (\"\(note)\")")
+    }
+}
+
+package enum KnockAnswer: String, Sendable {
+    case accepted, rejected
+    case noAnswer = "no_answer"
+    /// The knocker waits no more.
+    case cancelled
+}
+
+/// Those who wait to be let in. Sans-IO.
+struct Lobby: Sendable {
+    /// Those who wait at once, in all and of one network.
+    private static let (most, mostOfOneNetwork) = (32, 4)
+    /// Unicode scalars of names and notes.
+    private static let (longestName, longestNote) = (60, 200)
+
+    private let patience: Duration
+    /// Knocks are told, so they must not be many.
+    private var allowance = NetworkAllowance(limit: 8, recovery: .seconds(5))
+    private var toldRefusals = NetworkAllowance.ofToldRefusals
+    private(set) var waiting: [Knock] = []
+    private var nextNumber: Int
+
+    /// - Parameters:
+    ///   - patience: how long a knock waits for an answer.
+    ///   - number: of the first knock.
+    init(patience: Duration, countingFrom number: Int) { (self.patience, nextNumber) = (patience, number) }
+
+    /// All have one patience, so it is the first one's.
+    var nextDeadline: Instant? { waiting.first.map { $0.since + patience } }
+
+    /// - Returns: the knock; nil if too many wait. Beside it the first knock of the same key, which is cancelled by this one.
+    mutating func knock(_ knocker: Knocker, now: Instant) -> (made: Knock?, replaced: Knock?) {
+        let earlier = waiting.first { knocker.key != nil && $0.key == knocker.key }
+        let replaced = earlier.flatMap { remove($0.number) }
+        let network = ClientAddress(knocker.address).network
+        guard waiting.count < Self.most,
+            waiting.count(where: { ClientAddress($0.address).network == network }) < Self.mostOfOneNetwork,
+            allowance.take(from: knocker.address, now: now) == 1
+        else { return (nil, replaced) }
+        defer { nextNumber += 1 }
+        let knock = Knock(
+            number: nextNumber,
+            name: Self.line(knocker.name, Self.longestName),
+            note: Self.line(knocker.note, Self.longestNote),
+            address: knocker.address,
+            call: knocker.call,
+            since: now,
+            key: knocker.key
+        )
+        waiting.append(knock)
+        return (knock, replaced)
+    }
+
+    /// - Returns: the knock that waited; nil if there is none of this number.
+    mutating func remove(_ number: Int) -> Knock? {
+        waiting.firstIndex { $0.number == number }.map { waiting.remove(at: $0) }
+    }
+
+    /// Removes those whose patience has ended.
+    mutating func takeOverdue(now: Instant) -> [Knock] {
+        let overdue = waiting.prefix { $0.since + patience <= now }
+        waiting.removeFirst(overdue.count)
+        return Array(overdue)
+    }
+
+    /// Whether it is told that somebody was turned away: once in a while for each network.
+    mutating func isToldRefusal(of address: String, now: Instant) -> Bool {
+        toldRefusals.take(from: address, now: now) == 1
+    }
+
+    /// What a knocker says, as one line without anything that a terminal would obey, or a reader take for the end of it.
+    private static func line(_ text: String, _ length: Int) -> String {
+        let words = text.unicodeScalars.split { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .surrogate, .privateUse,
+                .unassigned:
+                true
+            default: scalar == "\""
+            }
+        }
+        return String(String.UnicodeScalarView(words.joined(separator: " ".unicodeScalars).prefix(length)))
+    }
+}
