@@ -1,3 +1,4 @@
+import Access
 import Glibc
 import Posix
 import TestSupport
@@ -9,7 +10,7 @@ import Testing
 @Suite struct KnownVisitorsTests {
     private let home: TemporaryDirectory
     private let known: KnownVisitors
-    private static let keys = (0..<3).map { String(repeating: "\($0)", count: 64) }
+    private static let keys = (0..<3).map { GuestKey(String(repeating: "\($0)", count: 64))! }
 
     init() throws {
         home = try TemporaryDirectory()
@@ -85,7 +86,8 @@ import Testing
             for number in 0..<20 {
                 group.addTask {
                     let digits = String(number, radix: 16)
-                    try known.add(key: String(repeating: "0", count: 64 - digits.count) + digits, name: "\(number)")
+                    let key = try #require(GuestKey(String(repeating: "0", count: 64 - digits.count) + digits))
+                    try known.add(key: key, name: "\(number)")
                 }
             }
             try await group.waitForAll()
@@ -134,6 +136,30 @@ import Testing
         let variables = ["XDG_STATE_HOME": "/s", "HOME": "/h"]
         #expect(try KnownVisitors { variables[$0] }.path == "/s/oriel/visitors/known")
         #expect(try KnownVisitors { $0 == "HOME" ? "/h" : "relative" }.path == "/h/.local/state/oriel/visitors/known")
-        #expect(throws: Failure.self) { try KnownVisitors { _ in nil } }
+        #expect(throws: StateFolder.Missing.self) { try KnownVisitors { _ in nil } }
+    }
+
+    /// A name comes from a sender, which may have been taken over. It cannot make the file one that is not read any more.
+    @Test func noNameSpoilsTheFile() throws {
+        try known.add(key: Self.keys[0], name: String(repeating: "\u{1}", count: 1 << 20))
+        try known.add(key: Self.keys[1], name: "Ann")
+        #expect(try known.load().map(\.name) == [String(repeating: "\u{1}", count: 60), "Ann"])
+    }
+
+    /// What could not be read again is not written.
+    @Test func aFullFileStays() throws {
+        try known.add(key: Self.keys[0], name: "Ann")
+        let line = try text()
+        func longer(by count: Int) -> String {
+            line.replacing("Ann", with: "Ann" + String(repeating: "x", count: count))
+        }
+        let long = String(repeating: longer(by: 4000), count: 250)
+        try write(long + longer(by: (1 << 20) - long.utf8.count - line.utf8.count))
+        let failure = #expect(throws: Failure.self) { try known.add(key: Self.keys[1], name: "Bob") }
+        #expect(failure?.sentence == "\(known.path) is full: make room with \"oriel forget\"")
+        #expect(try known.load().count == 251)
+        #expect(try known.remove { $0.name.hasPrefix("Annx") } == 251)
+        try known.add(key: Self.keys[1], name: "Bob")
+        #expect(try known.load().map(\.name) == ["Bob"])
     }
 }

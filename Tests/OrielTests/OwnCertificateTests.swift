@@ -73,6 +73,10 @@ import Testing
         try FileDescriptor.open(home.file("oriel"), O_WRONLY | O_CREAT).write("no folder")
         let failure = #expect(throws: Failure.self) { try own.identity() }
         #expect(failure?.sentence.contains(own.path) ?? false)
-        #expect(throws: Failure.self) { try OwnCertificate { _ in nil } }
+        let missing = #expect(throws: StateFolder.Missing.self) { try OwnCertificate { _ in nil } }
+        #expect(
+            missing.flatMap { Failure(describing: $0)?.sentence }
+                == "there is no place for the certificate of --https: set HOME or XDG_STATE_HOME"
+        )
     }
 }

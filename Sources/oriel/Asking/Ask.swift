@@ -1,3 +1,4 @@
+import Access
 import ArgumentParser
 import Glibc
 import Helpers
@@ -174,7 +175,7 @@ private final class AskingDesk {
     }
 
     private func remember(_ knock: Question.Knock) {
-        guard let key = knock.key else {
+        guard let key = knock.key.flatMap({ GuestKey($0) }) else {
             return Console.note("\(knock.who) is let in this once only: a player cannot be recognized later")
         }
         do { try KnownVisitors().add(key: key, name: knock.name) } catch {

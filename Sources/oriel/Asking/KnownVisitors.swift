@@ -1,3 +1,4 @@
+import Access
 import Glibc
 import JSON
 import Posix
@@ -9,29 +10,32 @@ import Time
 /// the SHA-256 of the secret that a browser keeps.
 struct KnownVisitors {
     struct Entry: Codable {
-        /// As a `GuestKey`.
-        let key: String
+        let key: GuestKey
         let name: String
         /// When it was let in for good, as RFC 3339 writes it.
         let since: String
     }
 
+    /// Unicode scalars of a name. A sender that was taken over may say more.
+    private static let longestName = 60
     /// The largest file that is read, in bytes. A thousand visitors take a fifth of it.
     private static let longest = 1 << 20
     private static let patience = Duration.seconds(2)
 
-    let path: String
+    private let file: PrivateFile
     /// Where earlier versions had the file.
     private let formerPath: String
     private let folder: StateFolder
 
     /// - Parameter environment: finds a variable.
-    init(environment: (String) -> String? = { getenv($0).map { String(cString: $0) } }) throws {
+    init(environment: (String) -> String? = StateFolder.environment) throws(StateFolder.Missing) {
         let state = try StateFolder(for: "the known viewers", environment: environment)
         folder = state.folder("visitors")
-        path = "\(folder.path)/known"
+        file = PrivateFile("\(folder.path)/known")
         formerPath = "\(state.path)/known"
     }
+
+    var path: String { file.path }
 
     /// The visitors in the file; empty if there is none.
     ///
@@ -40,18 +44,15 @@ struct KnownVisitors {
         try moveFormerFile()
         let bytes: [UInt8]
         do throws(SystemError) {
-            let file = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK)
-            let info = try file.status()
-            guard info.st_mode & S_IFMT == S_IFREG, info.st_uid == geteuid(), info.st_mode & 0o022 == 0 else {
-                throw SystemError("open", code: EPERM)
-            }
+            guard let file = try file.open(refusing: 0o022) else { return [] }
             bytes = try file.readBytes(Self.longest + 1)
         } catch {
-            if error.code == ENOENT { return [] }
             let advice = "make it a file that only you can write"
             throw Failure(.failed, "cannot read \(path) (\(error.reason)), so nobody is known: \(advice)")
         }
-        let entries = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { Self.entry(String($0)) }
+        let entries = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map {
+            try? Entry(jsonLine: String($0))
+        }
         guard bytes.count <= Self.longest, !entries.contains(where: { $0 == nil }) else {
             throw Failure(
                 .failed,
@@ -61,15 +62,9 @@ struct KnownVisitors {
         return entries.compactMap(\.self)
     }
 
-    private static func entry(_ line: String) -> Entry? {
-        guard let entry = try? Entry(jsonLine: line), entry.key.utf8.count == 64,
-            entry.key.utf8.allSatisfy({ 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 })
-        else { return nil }
-        return entry
-    }
-
     /// Adds a visitor, which need not ask from now on.
-    func add(key: String, name: String) throws {
+    func add(key: GuestKey, name: String) throws {
+        let name = String(String.UnicodeScalarView(name.unicodeScalars.prefix(Self.longestName)))
         try change { entries in
             entries.removeAll { $0.key == key }
             let now = internetTime(nanosecondsSince1970: MonotonicClock.wallClock())
@@ -126,7 +121,13 @@ struct KnownVisitors {
         var entries = try load()
         body(&entries)
         let text = try entries.map { try $0.printableJSONLine() + "\n" }.joined()
-        try OutputFile.replace(path) { file in try file.write(text) }
+        // What is longer could not be read again.
+        guard text.utf8.count <= Self.longest else {
+            throw Failure(.failed, "\(path) is full: make room with \"oriel forget\"")
+        }
+        do throws(SystemError) { try file.write(text, .replacing) } catch {
+            throw OutputFile.failure(path, error.reason)
+        }
     }
 
     /// Makes the folder of the file, unless it is there, and moves the file of earlier versions into it.

@@ -1,3 +1,4 @@
+import Access
 import ArgumentParser
 import FrameBridge
 import Sender
@@ -16,13 +17,13 @@ struct Accept: ParsableCommand {
     func run() throws {
         let visitor = try knock.ask { .accept(knock: $0) }
         guard always else { return }
-        guard let visitor else {
+        guard let visitor, let key = GuestKey(visitor.key) else {
             throw Failure(
                 .failed,
                 "\(knock.number) is let in this once only: a player cannot be recognized later"
             )
         }
-        try KnownVisitors().add(key: visitor.key, name: visitor.name)
+        try KnownVisitors().add(key: key, name: visitor.name)
     }
 }
 

@@ -26,7 +26,7 @@ struct Kick: ParsableCommand {
                 status.viewers.contains { $0.id == viewer }
             }
         if let visitor = try senders.ask(pid, for: .kick(viewer: viewer)) {
-            try KnownVisitors().remove { $0.key == visitor.key }
+            try KnownVisitors().remove { "\($0.key)" == visitor.key }
         }
     }
 }

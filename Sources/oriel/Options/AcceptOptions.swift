@@ -48,9 +48,7 @@ struct AcceptOptions: ParsableArguments {
     private func guests() -> [Guest] {
         guard accept == .known else { return [] }
         do {
-            return try KnownVisitors().load().compactMap { entry in
-                GuestKey(entry.key).map { Guest(key: $0, name: entry.name) }
-            }
+            return try KnownVisitors().load().map { Guest(key: $0.key, name: $0.name) }
         } catch {
             Console.note(Failure(describing: error)?.sentence ?? "\(error)")
             return []

@@ -10,13 +10,15 @@ struct OwnCertificate {
     private static let renewalTime = 366 * 24 * 3600
 
     private let folder: StateFolder
-    let path: String
+    private let file: PrivateFile
 
     /// - Parameter environment: finds a variable.
-    init(environment: (String) -> String? = { getenv($0).map { String(cString: $0) } }) throws(Failure) {
+    init(environment: (String) -> String? = StateFolder.environment) throws(StateFolder.Missing) {
         folder = try StateFolder(for: "the certificate of --https", environment: environment)
-        path = "\(folder.path)/https.pem"
+        file = PrivateFile("\(folder.path)/https.pem")
     }
+
+    var path: String { file.path }
 
     /// The certificate in the file; another one if there is none, or if that ends within a year.
     ///
@@ -25,10 +27,10 @@ struct OwnCertificate {
     func identity(now: Int = Int(MonotonicClock.wallClock() / 1_000_000_000)) throws -> TLSIdentity {
         if let found = try load() {
             if found.expiresAt > now + Self.renewalTime { return found }
-            try make { rename($0, path) }
+            try make(.replacing)
         } else {
             // Another process may just have made one: that one counts.
-            try make { link($0, path) == 0 || errno == EEXIST ? 0 : -1 }
+            try make(.keeping)
         }
         guard let made = try load() else { throw OutputFile.failure(path, SystemError("open", code: ENOENT).reason) }
         return made
@@ -36,12 +38,8 @@ struct OwnCertificate {
 
     private func load() throws(Failure) -> TLSIdentity? {
         do throws(SystemError) {
-            let info = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK).status()
-            guard info.st_mode & S_IFMT == S_IFREG, info.st_uid == geteuid(), info.st_mode & 0o077 == 0 else {
-                throw SystemError("open", code: EPERM)
-            }
+            if try file.open(refusing: 0o077) == nil { return nil }
         } catch {
-            if error.code == ENOENT { return nil }
             let advice = "make it a file that only you can read (chmod 600)"
             throw Failure(.failed, "cannot use \(path), which holds the key of --https (\(error.reason)): \(advice)")
         }
@@ -50,18 +48,12 @@ struct OwnCertificate {
         }
     }
 
-    /// - Parameter place: gives a file the name `path`; returns 0, or -1 with `errno`.
-    private func make(_ place: (String) -> Int32) throws {
+    private func make(_ placing: PrivateFile.Placing) throws {
         guard let made = SelfSignedCertificate(for: Self.names, addresses: Self.addresses) else {
             throw Failure(.failed, "no certificate can be made for --https: see whether OpenSSL is in order")
         }
         folder.make()
-        let part = "\(path).\(getpid()).part"
-        defer { unlink(part) }
-        do throws(SystemError) {
-            try OutputFile.openNew(part).write(made.pem)
-            try check("rename") { place(part) }
-        } catch {
+        do throws(SystemError) { try file.write(made.pem, placing) } catch {
             throw OutputFile.failure(path, error.reason)
         }
     }

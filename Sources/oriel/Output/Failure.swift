@@ -63,6 +63,7 @@ extension Failure {
             case is WebClientError: (.failed, "")
             case HTTPServerError.cannotListen: (.failed, ": choose another address or port with --listen")
             case is SenderControlError: (.tryAgain, "")
+            case is StateFolder.Missing: (.failed, "")
             case is UnresolvedHost: (.unavailable, "")
             case let error as SystemError: (.failed, error.limitAdvice.map { ": \($0)" } ?? "")
             case X11Error.system(let error): (.failed, error.limitAdvice.map { ": \($0)" } ?? "")

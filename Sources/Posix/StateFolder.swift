@@ -1,34 +1,44 @@
 import Glibc
 
 /// The folder of this user's in which Oriel keeps what outlasts a broadcast (XDG Base Directory Specification 0.8).
-struct StateFolder {
-    let path: String
+package struct StateFolder: Sendable {
+    /// There is no such folder, as the environment says nothing of this user's.
+    package struct Missing: Error, Equatable, CustomStringConvertible {
+        let purpose: String
+
+        package var description: String { "there is no place for \(purpose): set HOME or XDG_STATE_HOME" }
+    }
+
+    package let path: String
 
     /// - Parameters:
     ///   - purpose: what is to be kept there, for the sentence.
     ///   - environment: finds a variable.
-    init(
+    package init(
         for purpose: String,
-        environment: (String) -> String? = { getenv($0).map { String(cString: $0) } }
-    ) throws(Failure) {
+        environment: (String) -> String? = StateFolder.environment
+    ) throws(Missing) {
         // A path that is not absolute does not count.
         func folder(_ name: String) -> String? { environment(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
         guard let state = folder("XDG_STATE_HOME") ?? folder("HOME").map({ "\($0)/.local/state" }) else {
-            throw Failure(.failed, "there is no place for \(purpose): set HOME or XDG_STATE_HOME")
+            throw Missing(purpose: purpose)
         }
         path = "\(state)/oriel"
     }
 
+    /// A variable of this process.
+    package static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
     private init(path: String) { self.path = path }
 
     /// A folder in it.
-    func folder(_ name: String) -> StateFolder { StateFolder(path: "\(path)/\(name)") }
+    package func folder(_ name: String) -> StateFolder { StateFolder(path: "\(path)/\(name)") }
 
     /// Makes the folder, unless it is there.
     ///
     /// - Returns: whether files can be made in it.
     @discardableResult
-    func make() -> Bool {
+    package func make() -> Bool {
         var path = ""
         for part in self.path.split(separator: "/") {
             path += "/\(part)"

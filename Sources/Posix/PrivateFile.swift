@@ -1,0 +1,44 @@
+package import Glibc
+
+/// A file that only this user may write, and that is written in one step: whoever reads it early finds what it held before, or all of
+/// the new.
+package struct PrivateFile: Sendable {
+    package enum Placing: Sendable {
+        case replacing
+        /// A file that is there already stays, and counts as success: another process may just have made it.
+        case keeping
+    }
+
+    package let path: String
+
+    package init(_ path: String) { self.path = path }
+
+    /// - Parameter rights: those of others that make the file unfit: `0o022` to write it, `0o077` any.
+    /// - Returns: nil if there is none.
+    /// - Throws: EPERM for what is no plain file of this user's, or gives others such rights.
+    package func open(refusing rights: mode_t) throws(SystemError) -> FileDescriptor? {
+        let file: FileDescriptor
+        do throws(SystemError) { file = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK) } catch {
+            if error.code == ENOENT { return nil }
+            throw error
+        }
+        let info = try file.status()
+        guard info.st_mode & S_IFMT == S_IFREG, info.st_uid == geteuid(), info.st_mode & rights == 0 else {
+            throw SystemError("open", code: EPERM)
+        }
+        return file
+    }
+
+    /// Writes the file, with mode 0600. Nothing is written through links.
+    package func write(_ text: String, _ placing: Placing) throws(SystemError) {
+        let part = "\(path).\(getpid()).part"
+        // Perhaps an ended process has left one.
+        unlink(part)
+        defer { unlink(part) }
+        try FileDescriptor.open(part, O_WRONLY | O_CREAT | O_EXCL).write(text)
+        switch placing {
+        case .replacing: try check("rename") { rename(part, path) }
+        case .keeping: try check("link") { link(part, path) == 0 || errno == EEXIST ? 0 : -1 }
+        }
+    }
+}
