@@ -97,7 +97,7 @@ import Testing
                 scenes[0].swiftPeer("mutate", "count=500000", "seed=1"),
                 scenes[1].swiftPeer("mutate", "count=500000", "seed=2"),
                 Subprocess(
-                    [".build/mutants/address/bridge-peer"] + scenes[2].arguments("mutate", ["count=50000", "seed=3"]),
+                    [TestPrograms.bridgePeer("address")] + scenes[2].arguments("mutate", ["count=50000", "seed=3"]),
                     environment: Scene.calm
                 ),
             ]

@@ -28,10 +28,10 @@ final class Scene {
 
     /// Starts an optimised peer without hooks and mistakes.
     func swiftPeer(_ command: String, _ words: String...) throws -> Subprocess {
-        try Subprocess([".build/release/bridge-peer"] + arguments(command, words))
+        try Subprocess([TestPrograms.bridgePeer] + arguments(command, words))
     }
 
-    var program: String { ".build/mutants/\(variant.name)/bridge-peer" }
+    var program: String { TestPrograms.bridgePeer(variant.name) }
 
     func arguments(_ command: String, _ words: [String]) -> [String] {
         [command, path] + (["write", "speak"].contains(command) ? ["storage=\(variant.storage)"] : []) + words

@@ -106,7 +106,7 @@ import Testing
             let readers = try [
                 scenes[0].swiftPeer("mutate-sound", "count=200000", "seed=1"),
                 Subprocess(
-                    [".build/mutants/address/bridge-peer"]
+                    [TestPrograms.bridgePeer("address")]
                         + scenes[1].arguments("mutate-sound", ["count=20000", "seed=3"]),
                     environment: Scene.calm
                 ),

@@ -217,7 +217,7 @@ extension ViewerTests {
         }
 
         private func artefact(_ name: String) throws -> String {
-            let folder = "\(Programs.directory)/../artefacts"
+            let folder = "\(TestPrograms.repository)/.build/artefacts"
             mkdir(folder, 0o755)
             return "\(folder)/\(name)"
         }

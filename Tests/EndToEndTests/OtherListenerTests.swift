@@ -109,7 +109,7 @@ extension ProgramTests {
         func aListenerFollowsFromGenerationToGeneration(language: Language, storage: FrameStorage) throws {
             let recording = folder.file("sound.wav")
             let command = try command(language)
-            let speak = [".build/release/bridge-peer", "speak", path, "storage=\(storage.rawValue)", "rate=100", "0"]
+            let speak = [TestPrograms.bridgePeer, "speak", path, "storage=\(storage.rawValue)", "rate=100", "0"]
             let first = try Subprocess(speak)
             try wait(until: "there is sound") { first.output.contains("written=") }
             let reader = try Subprocess(command + ["--seconds", "10", recording])

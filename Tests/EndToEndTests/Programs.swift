@@ -1,13 +1,8 @@
 import Glibc
 import TestSupport
 
-/// The optimised programs that `tools/test` builds before it runs the tests.
+/// The programs that the tests run.
 enum Programs {
-    static let directory: String = {
-        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-        return "/\(root)/.build/release"
-    }()
-
     /// Oriel as an ordinary user runs it, whoever runs the tests.
     static let oriel: String = {
         atexit { Programs.installation.remove() }
@@ -18,9 +13,9 @@ enum Programs {
         }
     }()
     /// Oriel as the user of the tests runs it: where a test itself reads or writes the bridge, which is one user's alone.
-    static var orielOfTests: String { "\(directory)/oriel" }
+    static var orielOfTests: String { "\(TestPrograms.directory)/oriel" }
     private static let installation = try! TemporaryDirectory()
-    static var workload: String { "\(directory)/workload" }
+    static var workload: String { "\(TestPrograms.directory)/workload" }
 }
 
 /// Starts a workload on a display.

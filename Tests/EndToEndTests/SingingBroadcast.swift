@@ -7,7 +7,7 @@ extension Programs {
     static let bridgePeer: String = {
         atexit { Programs.peerInstallation.remove() }
         do {
-            return try OrdinaryUser.shared.launcher(of: "\(directory)/bridge-peer", in: peerInstallation)
+            return try OrdinaryUser.shared.launcher(of: TestPrograms.bridgePeer, in: peerInstallation)
         } catch {
             preconditionFailure("cannot install bridge-peer: \(error)")
         }

@@ -41,8 +41,7 @@ extension WebTests {
             }
 
             static func streams(_ role: String, in network: Network) throws -> Program {
-                let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-                return try Program(network.atSender(["/\(root)/.build/debug/stream-peer", role]))
+                try Program(network.atSender(["\(TestPrograms.testBuild)/stream-peer", role]))
             }
 
             func tell(_ sdp: String) throws {

@@ -2,25 +2,23 @@ import FoundationEssentials
 
 /// WebRTC stacks that others wrote, as viewers: the programs in `Tests/Counterparts`, built by `tools/test`.
 package enum Counterparts {
-    private static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-
     /// A file of `Tests/Counterparts`.
-    package static func path(_ name: String) -> String { "\(root)/Tests/Counterparts/\(name)" }
+    package static func path(_ name: String) -> String { "\(TestPrograms.repository)/Tests/Counterparts/\(name)" }
 
     /// Many viewers in one process: `URL TOKEN COUNT SECONDS`.
-    package static let load = "\(root)/.build/pion/pion_load"
+    package static let load = "\(TestPrograms.repository)/.build/pion/pion_load"
 
     /// A session with several tracks: `SECONDS`.
-    package static let session = "\(root)/.build/pion/pion_session"
+    package static let session = "\(TestPrograms.repository)/.build/pion/pion_session"
 
     /// A viewer that floods the sender with feedback: `feedback|nack|fir URL TOKEN SECONDS ADDRESS`.
-    package static let attack = "\(root)/.build/pion/pion_attack"
+    package static let attack = "\(TestPrograms.repository)/.build/pion/pion_attack"
 
     /// Python with aiortc.
-    package static let python = ["\(root)/.build/counterparts/bin/python"]
+    package static let python = ["\(TestPrograms.repository)/.build/counterparts/bin/python"]
 
     /// ffmpeg 9.
-    package static let ffmpeg = "\(root)/.build/counterparts/bin/ffmpeg"
+    package static let ffmpeg = "\(TestPrograms.repository)/.build/counterparts/bin/ffmpeg"
 
     package enum Stack: String, Sendable, CaseIterable {
         /// libwebrtc
@@ -34,7 +32,7 @@ package enum Counterparts {
             case .wrtc: Counterparts.python + [path("wrtc_viewer.py")]
             case .aiortc: Counterparts.python + [path("aiortc_viewer.py")]
             case .gstreamer: ["/usr/bin/python3", path("gst_viewer.py")]
-            case .pion: ["\(root)/.build/pion/pion_viewer"]
+            case .pion: ["\(TestPrograms.repository)/.build/pion/pion_viewer"]
             }
         }
     }

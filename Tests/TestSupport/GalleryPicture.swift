@@ -26,9 +26,7 @@ package struct GalleryPicture: Sendable {
         self.rgb = rgb
     }
 
-    package static func path(of name: String) -> String {
-        "/" + #filePath.split(separator: "/").dropLast(2).joined(separator: "/") + "/Gallery/\(name).png"
-    }
+    package static func path(of name: String) -> String { "\(TestPrograms.repository)/Tests/Gallery/\(name).png" }
 
     /// 0xRRGGBB.
     package func colour(_ x: Int, _ y: Int) -> UInt32 {

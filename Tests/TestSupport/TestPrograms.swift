@@ -1,0 +1,17 @@
+/// Where the tests find the repository, and the programs that `tools/test` builds before it runs them.
+package enum TestPrograms {
+    package static let repository = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+
+    /// Holds `oriel`, `workload` and `bridge-peer`, optimised.
+    package static let directory = "\(repository)/.build/release"
+
+    /// Holds what `swift build --build-tests` makes.
+    package static let testBuild = "\(repository)/.build/debug"
+
+    package static let bridgePeer = "\(directory)/bridge-peer"
+
+    /// - Parameter variant: a folder that `tools/mutants` makes.
+    package static func bridgePeer(_ variant: String) -> String {
+        "\(repository)/.build/mutants/\(variant)/bridge-peer"
+    }
+}
