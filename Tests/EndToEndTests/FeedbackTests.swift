@@ -71,7 +71,7 @@ import Time
     @Test func aFloodOfRequestsGetsAKeyframeEvery300Milliseconds() throws {
         let stream = try StillStream()
         let request = Feedback.pictureLossIndication(about: stream.ssrc)
-        try wait(until: "some keyframes have come") {
+        try wait(until: "some keyframes have come", restsBetween: false) {
             try stream.tap.send(feedback: request)
             return stream.keyframeTimes.count >= 6
         }

@@ -89,7 +89,7 @@ extension ProgramTests {
                 try write(number, to: &writer)
                 MonotonicClock.sleep(for: .milliseconds(5))
             }
-            try wait(until: "it records") {
+            try wait(until: "it records", restsBetween: false) {
                 try writeBlock()
                 return access(recording, F_OK) == 0
             }

@@ -106,24 +106,24 @@ import Time
         try input.writing.write("YUV4MPEG2 W\(width) H\(height) F30:1 Ip A1:1 C420mpeg2\nFRAME\n")
         try input.writing.writeAll(colour.flatMap { Array(repeating: $0.1, count: $0.0) })
         func isRed(_ x: Int, _ y: Int) throws -> Bool { try desk.pixel(x: x, y: y, in: folder).0 > 150 }
-        try wait(until: "the window shows the picture: \(view.errorOutput)") {
+        try wait(until: "the window shows the picture: \(view.errorOutput)", restsBetween: false) {
             try line.carry()
             return try isRed(80, 60)
         }
         let window = String(try desk.xdotool("search", "--name", "the other member").prefix { !$0.isNewline })
         try desk.xdotool("windowsize", window, "700", "500")
-        try wait(until: "a picture is being written") {
+        try wait(until: "a picture is being written", restsBetween: false) {
             try line.carry(isServerReading: false)
             return line.waitingForServer > 50_000
         }
         let before = line.sentByServer
         try desk.xdotool("windowsize", window, "1000", "700")
         // Two events of 32 bytes.
-        try wait(until: "the client has been told") {
+        try wait(until: "the client has been told", restsBetween: false) {
             try line.carry(isServerReading: false)
             return line.sentByServer >= before + 64 && line.waitingForClient == 0
         }
-        try wait(until: "the window is full") {
+        try wait(until: "the window is full", restsBetween: false) {
             try line.carry()
             return try isRed(500, 690)
         }

@@ -19,7 +19,7 @@ import Testing
         let web = try WebSocketFixture()
         let client = try web.open()
         let socket = web.notes.value.withLock { $0.sockets[0] }
-        try wait(until: "it is cut off") {
+        try wait(until: "it is cut off", restsBetween: false) {
             socket.send(.binary([UInt8](repeating: 0, count: 60_000)))
             return web.closed == 1
         }

@@ -51,7 +51,7 @@ import WebRTC
             _ condition: (_ one: [PeerTransport.Event], _ other: [PeerTransport.Event]) -> Bool
         ) throws {
             do {
-                try wait(until: what) {
+                try wait(until: what, restsBetween: false) {
                     let now: Instant = MonotonicClock.now()
                     loop.run(until: now + .milliseconds(20))
                     return condition(one.takeEvents(at: now), other.takeEvents(at: now))

@@ -153,7 +153,7 @@ import Time
         sender.sinks.add(sink)
         sink.demand(Demand(isWanted: true, limit: 1000, linkRate: 1000), of: large)
         func sizes() -> [UInt16] { sink.frames(of: large).map(\.frame.dimensions.0) }
-        try wait(until: "the picture is a quarter") {
+        try wait(until: "the picture is a quarter", restsBetween: false) {
             try sender.publish()
             MonotonicClock.sleep(until: MonotonicClock.now() + .milliseconds(40))
             return sizes().last == 32

@@ -157,7 +157,7 @@ import Time
         #expect(slow.frames(of: rendition).count == 1)
         let before = sink.frames(of: rendition).count
         release.ring()
-        try wait(until: "it goes on with a keyframe") {
+        try wait(until: "it goes on with a keyframe", restsBetween: false) {
             try sender.publish()
             return slow.frames(of: rendition).count > 17
         }

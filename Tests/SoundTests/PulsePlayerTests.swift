@@ -15,7 +15,7 @@ import Time
         let connection = PulseConnection(loop, to: server.address) { events.append($0) }
         defer { connection.close() }
         func turn(until what: String, _ condition: () throws -> Bool) throws {
-            try wait(until: "\(what): \(events)") {
+            try wait(until: "\(what): \(events)", restsBetween: false) {
                 loop.turn(until: .start)
                 return try condition()
             }

@@ -49,7 +49,7 @@ import Time
         #expect(scene.talk.talker(7).state == .granted)
         // The thread plays in real time what is sent as fast as it is played.
         var blocks: [SoundBlock] = []
-        try wait(until: "the voice is heard") {
+        try wait(until: "the voice is heard", restsBetween: false) {
             scene.send(1)
             blocks += try scene.ring.read().blocks
             MonotonicClock.sleep(for: .milliseconds(20))
