@@ -33,6 +33,15 @@ import Time
         #expect(!starts.contains(false))
     }
 
+    @Test func aNetworkAsksToSpeakTenTimesAndThenEveryThreeSeconds() {
+        var limits = ViewerLimits(viewerLimit: 50)
+        let first = (0..<12).map { _ in limits.waitToAsk("192.0.2.1", now: .start) }
+        #expect(first == Array(repeating: nil, count: 10) + [4, 4])
+        #expect(limits.waitToAsk("192.0.2.2", now: .start) == nil)
+        let later = [2, 3, 4].map { limits.waitToAsk("192.0.2.1", now: .seconds($0)) }
+        #expect(later == [2, nil, 3])
+    }
+
     @Test func whatIsOfNoUseIsReadOnceASecondInTheLongRun() {
         var limits = NetworkLimits(viewerLimit: 50)
         var read = 0

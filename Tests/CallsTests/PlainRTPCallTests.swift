@@ -38,7 +38,7 @@ struct Receiver: ~Copyable {
     /// Waits for the next datagram on a socket, for no longer than a broken test may hang.
     static func next(_ socket: borrowing UDPSocket) throws -> (bytes: [UInt8], source: SocketAddress) {
         var buffer = [UInt8](repeating: 0, count: 2048)
-        let end: Instant = MonotonicClock.now() + .seconds(30)
+        let end: Instant = MonotonicClock.now() + patience
         while MonotonicClock.now() < end {
             if let (count, source) = try socket.receive(into: &buffer) { return (Array(buffer[..<count]), source) }
             var items = [PollItem(socket.raw)]

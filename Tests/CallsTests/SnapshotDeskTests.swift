@@ -6,19 +6,27 @@ import Time
 @testable import Calls
 
 @Suite struct SnapshotDeskTests {
-    /// A desk by which each snapshot is a new one, as far as there is room, of one byte with its number.
-    private func desk(sendingTime: Duration) -> SnapshotDesk {
+    /// A desk whose snapshots are of one byte with their number, which is also when they were taken, in seconds.
+    ///
+    /// - Parameters:
+    ///   - freshness: without any, each snapshot is a new one, as far as there is room.
+    ///   - horizon: in seconds.
+    private func desk(
+        freshness: Duration = .zero,
+        sendingTime: Duration,
+        horizon: @escaping @Sendable () -> UInt8? = { nil }
+    ) -> SnapshotDesk {
         let count = Mutex<UInt8>(0)
         let source = WebService.SnapshotSource {
-            nil
+            horizon().map { .seconds(Double($0)) }
         } picture: {
             let number = count.withLock { count in
                 count += 1
                 return count
             }
-            return .success(WebService.Snapshot(png: [number], takenAt: .start))
+            return .success(WebService.Snapshot(png: [number], takenAt: .seconds(Double(number))))
         }
-        return SnapshotDesk(source, freshness: .zero, sendingTime: sendingTime)
+        return SnapshotDesk(source, freshness: freshness, sendingTime: sendingTime)
     }
 
     private func take(from desk: SnapshotDesk) throws -> SnapshotDesk.Made {
@@ -26,6 +34,16 @@ import Time
         desk.take { snapshot in taken.withLock { $0 = snapshot } }
         try wait(until: "it is there") { taken.withLock { $0 != nil } }
         return try #require(try taken.withLock(\.self)?.get())
+    }
+
+    @Test func whoComesSoonAfterAnotherGetsTheSameSnapshot() throws {
+        let horizon = Mutex<UInt8?>(nil)
+        let desk = desk(freshness: .seconds(3600), sendingTime: .seconds(1000)) { horizon.withLock(\.self) }
+        defer { desk.close() }
+        for _ in 0..<3 { #expect(try take(from: desk).picture.png == [1]) }
+        // Paused, and going on again.
+        horizon.withLock { $0 = 2 }
+        for _ in 0..<3 { #expect(try take(from: desk).picture.png == [2]) }
     }
 
     @Test func thoseWhoReadSlowlyKeepFewSnapshots() throws {

@@ -2,10 +2,8 @@
 
 import argparse
 import asyncio
-import email.utils
 import json
 import re
-import time
 
 import webrtc
 
@@ -127,8 +125,6 @@ class Endpoint:
         if condition is None:
             return "428 Precondition Required", {}, ""
         if condition in ("*", '"*"'):
-            if "restart" in self.arguments.without:
-                return "422 Unprocessable Content", {}, ""
             fragment = await session.restart(body)
             self.restarted += 1
             return "200 OK", {"Content-Type": FRAGMENT, "ETag": session.tag}, fragment
@@ -159,10 +155,7 @@ class Endpoint:
         if method == "POST" and path == "/live/whip":
             self.posts += 1
             if self.posts <= self.arguments.busy:
-                after = "1"
-                if self.arguments.busy_until_date:
-                    after = email.utils.formatdate(time.time() + 2, usegmt=True)
-                return "503 Service Unavailable", {"Retry-After": after}, ""
+                return "503 Service Unavailable", {"Retry-After": "1"}, ""
             if self.posts <= self.arguments.busy + self.arguments.faults:
                 return "500 Internal Server Error", {"Content-Type": "text/plain"}, "no disk"
             if headers.get("content-type") != "application/sdp":
@@ -229,10 +222,9 @@ async def main():
     parser.add_argument("--token")
     parser.add_argument("--token-file", help="a file with the token, read for each request")
     parser.add_argument("--busy", type=int, default=0, help="how many offers are refused first")
-    parser.add_argument("--busy-until-date", action="store_true", help="say when by a date")
     parser.add_argument("--faults", type=int, default=0, help="how many offers fail after that")
     parser.add_argument("--link", action="append", default=[], help="a relay to name, as Link has it")
-    parser.add_argument("--without", action="append", default=[], choices=["PATCH", "restart", "tag", "location"])
+    parser.add_argument("--without", action="append", default=[], choices=["PATCH", "tag", "location"])
     parser.add_argument("--sound", metavar="FILE", type=Recording, help="write what is heard")
     parser.add_argument("--interval", type=float, default=0.2, help="seconds from line to line")
     endpoint = Endpoint(parser.parse_args())

@@ -98,18 +98,4 @@ struct HeardSound {
             #expect(purity > 30, "channel \(channel): \(purity) dB above others in \(end) s")
         }
     }
-
-    /// The longest time without sound, in seconds, after the first that is heard.
-    var longestGap: Double {
-        let size = 480
-        let levels = stride(from: 0, to: clip.samples.count / 2 - size, by: size).map { start in
-            clip.samples[2 * start..<2 * (start + size)].reduce(0) { max($0, abs(Int($1))) }
-        }
-        var (longest, gap) = (0, 0)
-        for level in levels.drop(while: { $0 < 1000 }) {
-            gap = level < 1000 ? gap + 1 : 0
-            longest = max(longest, gap)
-        }
-        return Double(longest) / 100
-    }
 }

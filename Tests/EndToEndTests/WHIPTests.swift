@@ -64,8 +64,8 @@ extension CallTests {
             #expect(try scene.report.deleted == 0)
         }
 
-        @Test(arguments: [[], ["--busy-until-date"]]) func aBusyServerIsAskedAgain(arguments: [String]) throws {
-            let scene = try WHIPScene(arguments: ["--busy", "2", "--faults", "1"] + arguments)
+        @Test func aBusyServerIsAskedAgain() throws {
+            let scene = try WHIPScene("--busy", "2", "--faults", "1")
             let sender = try scene.attach()
             try scene.waitForPicture(sender)
             #expect(try scene.report.posts == 4)
@@ -105,8 +105,9 @@ extension CallTests {
             try #expect(other.wait() == .code(0))
         }
 
-        @Test(
-            arguments: [
+        @Test func badEndpoints() throws {
+            let scene = try WHIPScene()
+            let endpoints: [(path: String, code: Int32, words: String)] = [
                 ("/nowhere", 69, "no endpoint of WHIP"), ("\\", 64, "write whip+https://"),
                 ("/status/200", 1, "answers with status 200"), ("/status/301", 1, "redirects as WHIP does not"),
                 ("/status/400", 1, "does not take the offer: line 3 is no SDP (status 400)"),
@@ -117,13 +118,12 @@ extension CallTests {
                 ("/status/422", 1, "does not take the offer: two tracks of video (status 422)"),
                 ("/status/451", 1, "does not take the offer: Not here: the law[2J says no (status 451)"),
                 ("/status/499", 1, "(status 499)"), ("/status/501", 69, "no endpoint of WHIP"),
-            ] as [(String, Int32, String)]
-        )
-        func badEndpoints(path: String, code: Int32, words: String) throws {
-            let scene = try WHIPScene()
-            let sender = try scene.attach(to: path)
-            try #expect(sender.wait() == .code(code))
-            #expect(sender.errorOutput.contains(words), "\(sender.errorOutput)")
+            ]
+            for endpoint in endpoints {
+                let sender = try scene.attach(to: endpoint.path)
+                try #expect(sender.wait() == .code(endpoint.code), "\(endpoint.path): \(sender.errorOutput)")
+                #expect(sender.errorOutput.contains(endpoint.words), "\(endpoint.path): \(sender.errorOutput)")
+            }
         }
 
         /// The server has another token when the session is lost. In its file it is renewed in the ways that people have for it.

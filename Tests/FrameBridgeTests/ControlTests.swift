@@ -1,6 +1,7 @@
 import Glibc
 import Posix
 import Synchronization
+import TestSupport
 import Testing
 import Time
 
@@ -9,7 +10,6 @@ import Time
 /// What is asked of a capture process, what it answers, and what its successor knows.
 @Suite struct ControlTests {
     let folder = ScratchFolder()
-    private let soon = Duration.seconds(20)
 
     /// Asks on a thread of its own, and lets a writer work until there is an answer.
     private func answer(
@@ -18,7 +18,7 @@ import Time
         in directory: BridgeDirectory,
         _ work: (inout FrameWriter, BridgeRequest) -> Void
     ) throws -> BridgeAnswer? {
-        let asking = try Asking(request, directory, until: MonotonicClock.now() + soon)
+        let asking = try Asking(request, directory, until: MonotonicClock.now() + patience)
         while !asking.isOver {
             if let request = writer.takeRequest() { work(&writer, request) }
             sched_yield()
@@ -52,7 +52,7 @@ import Time
         let directory = try folder.bridge()
         let writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
         let long = BridgeRequest.show(String(repeating: "x", count: 5000))
-        #expect(throws: BridgeError.self) { try directory.ask(long, until: MonotonicClock.now() + soon) }
+        #expect(throws: BridgeError.self) { try directory.ask(long, until: MonotonicClock.now() + patience) }
         try writer.stop()
     }
 
@@ -61,7 +61,7 @@ import Time
         let directory = try folder.bridge()
         var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
         let asking = try (0..<8).map { index in
-            try Asking(index.isMultiple(of: 2) ? .resume : .pause, directory, until: MonotonicClock.now() + soon)
+            try Asking(index.isMultiple(of: 2) ? .resume : .pause, directory, until: MonotonicClock.now() + patience)
         }
         while !asking.allSatisfy(\.isOver) {
             if let request = writer.takeRequest() {
@@ -84,9 +84,9 @@ import Time
         func isWaiting(_ request: BridgeRequest) throws -> Bool {
             try ControlFile(in: directory, O_RDONLY)?.waitingRequest == request
         }
-        let older = try Asking(request, directory, until: MonotonicClock.now() + soon)
+        let older = try Asking(request, directory, until: MonotonicClock.now() + patience)
         while try !isWaiting(request) { sched_yield() }
-        let newer = try Asking(pause, directory, until: MonotonicClock.now() + soon)
+        let newer = try Asking(pause, directory, until: MonotonicClock.now() + patience)
         while !older.isOver { sched_yield() }
         #expect(older.answer == .refused("somebody has asked for a pause meanwhile"))
         while try !isWaiting(pause) { sched_yield() }
@@ -106,7 +106,7 @@ import Time
         var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
         #expect(try directory.ask(pause, until: MonotonicClock.now()) == nil)
         #expect(try directory.ask(.show("screen"), until: MonotonicClock.now()) == nil)
-        let asking = try Asking(.show("screen"), directory, until: MonotonicClock.now() + soon)
+        let asking = try Asking(.show("screen"), directory, until: MonotonicClock.now() + patience)
         let first = writer.takeRequest()
         #expect(first == pause)
         writer.answer(.granted)
@@ -238,8 +238,7 @@ import Time
             folder.write("control", [1, 2, 3])
         }
         _ = writer.heartbeat()
-        MonotonicClock.sleep(for: .milliseconds(510))
-        _ = writer.heartbeat()
+        _ = writer.heartbeat(at: MonotonicClock.now() + .milliseconds(510))
         #expect(try directory.shownSource() == "screen")
         #expect(Heritage(in: directory).isPaused)
         let granted = try answer(to: .pause, of: &writer, in: directory) { writer, _ in writer.answer(.granted) }
@@ -300,10 +299,9 @@ import Time
         var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
         try writer.publish(info(64, 64)) { fill(&$0, 1) }
         let before = try #require(try directory.status())
-        for kind in ["removed", "damaged"] {
+        for (round, kind) in ["removed", "damaged"].enumerated() {
             if kind == "removed" { unlink(directory.path(of: "status")) } else { folder.write("status", [0, 255, 10]) }
-            MonotonicClock.sleep(for: .milliseconds(510))
-            _ = writer.heartbeat()
+            _ = writer.heartbeat(at: MonotonicClock.now() + .milliseconds(510) * (round + 1))
             #expect(try directory.status() == before)
         }
     }

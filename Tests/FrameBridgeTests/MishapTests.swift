@@ -1,6 +1,7 @@
 import Glibc
 import Posix
 import Testing
+import Time
 
 @testable import FrameBridge
 
@@ -19,8 +20,8 @@ import Testing
         #expect(isWhole)
         let file = try #require(folder.framesFile())
         if how == "removed" { unlink(file) } else { truncate(file, 4096) }
-        MonotonicClock.sleep(for: .milliseconds(510))
-        let answers = [writer.heartbeat(), writer.heartbeat()]
+        let later = MonotonicClock.now() + .milliseconds(510)
+        let answers = [writer.heartbeat(at: later), writer.heartbeat(at: later)]
         #expect(answers == [false, true])
 
         try writer.publish(info(64, 64)) { fill(&$0, 2) }

@@ -70,7 +70,7 @@ private struct PairWriter: ~Copyable {
         let views = try views(first, in: directory)
         try writer.folder.setState(.active)
         writer.folder.setHorizon(Instant(nanoseconds: 7))
-        _ = writer.folder.heartbeat()
+        _ = writer.folder.heartbeat(at: MonotonicClock.now())
         for view in views {
             #expect(view.state == .active)
             #expect(view.horizon == 7)
@@ -157,8 +157,8 @@ private struct PairWriter: ~Copyable {
         let first = try writer.begin(5)
         let views = try views(first, in: directory)
         directory.remove(RingFile.name(of: lost, first))
-        MonotonicClock.sleep(for: .milliseconds(510))
-        let answers = [writer.folder.heartbeat(), writer.folder.heartbeat()]
+        let later = MonotonicClock.now() + .milliseconds(510)
+        let answers = [writer.folder.heartbeat(at: later), writer.folder.heartbeat(at: later)]
         #expect(answers == [false, true])
         for view in views { #expect(view.state == .retired) }
         let second = try writer.begin(6)

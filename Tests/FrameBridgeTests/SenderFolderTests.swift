@@ -8,7 +8,7 @@ import Time
 @Suite(.serialized) struct SenderFolderTests {
     private let scratch: TemporaryDirectory
     private let broadcast: BridgeDirectory
-    private let late: Instant = MonotonicClock.now() + .seconds(60)
+    private let late: Instant = MonotonicClock.now() + patience
     private var senders: String { broadcast.path + "/senders" }
 
     init() throws {

@@ -184,8 +184,7 @@ extension SoundReader {
         writer.hide(before: heard(1))
         let path = "\(folder.path)/\(try #require(soundFiles().first))"
         if how == "removed" { unlink(path) } else { truncate(path, 4096) }
-        MonotonicClock.sleep(for: .milliseconds(510))
-        writer.heartbeat()
+        writer.heartbeat(at: MonotonicClock.now() + .milliseconds(510))
         try writer.write(2)
         #expect(soundFiles().count == 1 && "\(folder.path)/\(soundFiles()[0])" != path)
         var outcome = SoundReader.Outcome.none

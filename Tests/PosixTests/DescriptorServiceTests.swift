@@ -31,7 +31,7 @@ import Time
         let service = try DescriptorService(giving: memory, at: "service", in: directory)
         let asker = try FileDescriptor.datagramSocket()
         func ask() throws -> (isSealed: Bool, size: off_t) {
-            let deadline: Instant = MonotonicClock.now() + .seconds(10)
+            let deadline: Instant = MonotonicClock.now() + patience
             let gift = try DescriptorService.ask(at: "service", in: directory, with: asker, until: deadline)
             return (gift.isSealed, try gift.status().st_size)
         }

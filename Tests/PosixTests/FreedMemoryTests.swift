@@ -3,20 +3,22 @@ import Posix
 import Testing
 
 @Suite struct FreedMemoryTests {
-    /// However many there were before: of their size glibc would keep all that follow the first.
-    @Test func largeBlocksGoBackAsSoonAsTheyAreFreed() throws {
-        // Larger ones than other tests of this process have.
-        let size = 30 << 20
-        returnFreedMemory(ofBlocksFrom: size)
-        free(malloc(size))
-        let block = try #require(malloc(size))
-        defer { free(block) }
-        #expect(isMappedAlone(block))
+    /// However many there were before: of their size glibc would keep all that follow the first. In a process of its own, where no other
+    /// test leaves a place that is large enough.
+    @Test func largeBlocksGoBackAsSoonAsTheyAreFreed() async {
+        await #expect(processExitsWith: .success) {
+            let size = 30 << 20
+            returnFreedMemory(ofBlocksFrom: size)
+            free(malloc(size))
+            let block = try #require(malloc(size))
+            #expect(isMappedAlone(block))
+            free(block)
+        }
     }
+}
 
-    /// Whether a block has a mapping of its own, which `free` gives back: the second bit of the size in front of it (IS_MMAPPED in glibc's
-    /// malloc.c). Looking at the address afterwards would not tell, since another thread may have got it.
-    private func isMappedAlone(_ block: UnsafeMutableRawPointer) -> Bool {
-        block.load(fromByteOffset: -MemoryLayout<UInt>.size, as: UInt.self) & 2 != 0
-    }
+/// Whether a block has a mapping of its own, which `free` gives back: the second bit of the size in front of it (IS_MMAPPED in glibc's
+/// malloc.c). Looking at the address afterwards would not tell, since another thread may have got it.
+private func isMappedAlone(_ block: UnsafeMutableRawPointer) -> Bool {
+    block.load(fromByteOffset: -MemoryLayout<UInt>.size, as: UInt.self) & 2 != 0
 }

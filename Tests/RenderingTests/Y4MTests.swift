@@ -42,7 +42,7 @@ import Time
                 try text(path).count == Self.header.count + count * (Y4MHeader.frame.count + size)
             }
         }
-        output.close(until: MonotonicClock.now() + .seconds(30))
+        output.close(until: MonotonicClock.now() + patience)
         let bytes = try text(path)
         #expect(bytes.starts(with: Self.header + Y4MHeader.frame + Array(repeating: 200, count: 128)))
         let luma = Array(bytes.suffix(size).prefix(128))
@@ -83,7 +83,7 @@ import Time
         output.clear()
         try wait(until: "black comes") { try input.read(into: &picture) }
         #expect(picture == Self.picture(16, 8, luma: 16))
-        output.close(until: MonotonicClock.now() + .seconds(30))
+        output.close(until: MonotonicClock.now() + patience)
     }
 
     /// The only picture may be with the writer just then.
@@ -95,7 +95,7 @@ import Time
         // More than a pipe holds: when its beginning is there, its end is not written.
         var picture = Self.picture(640, 480, luma: 50)
         output.show(&picture)
-        waitReadable(pipe.reading.raw, until: MonotonicClock.now() + .seconds(30))
+        waitReadable(pipe.reading.raw, until: MonotonicClock.now() + patience)
         output.clear()
         _ = fcntl(pipe.reading.raw, F_SETFL, O_NONBLOCK)
         var input = Y4MInput(FileDescriptor(taking: dup(pipe.reading.raw)))
@@ -105,7 +105,7 @@ import Time
             return seen.last == 16
         }
         #expect(seen == [50, 16])
-        output.close(until: MonotonicClock.now() + .seconds(30))
+        output.close(until: MonotonicClock.now() + patience)
     }
 
     @Test func aReaderThatGoesIsTold() throws {
@@ -120,7 +120,7 @@ import Time
         output.show(&picture)
         try wait(until: "it is told") { told.withLock { $0?.code } == EPIPE }
         try wait(until: "no more is taken") { !output.show(&picture) }
-        output.close(until: MonotonicClock.now() + .seconds(30))
+        output.close(until: MonotonicClock.now() + patience)
     }
 
     /// A pipe that nobody reads does not keep the program from ending.

@@ -14,7 +14,7 @@ import Time
     private let broadcast: BridgeDirectory
     private let folder: SenderFolder
     private var soon: Instant { MonotonicClock.now() + .milliseconds(100) }
-    private var late: Instant { MonotonicClock.now() + .seconds(60) }
+    private var late: Instant { MonotonicClock.now() + patience }
 
     init() throws {
         scratch = try TemporaryDirectory()

@@ -130,9 +130,10 @@ struct BroadcastFolder: ~Copyable {
 
     /// Does what `FrameWriter.heartbeat` promises. Returns false when somebody removed or shrank a file of the present
     /// generation, which has ended then.
-    mutating func heartbeat() -> Bool {
+    ///
+    /// - Parameter now: decides whether the files are looked after.
+    mutating func heartbeat(at now: Instant) -> Bool {
         for file in files { file.header.heartbeat() }
-        let now = MonotonicClock.now()
         if let checkAt, now < checkAt { return true }
         checkAt = now + Self.checkInterval
         retired = []

@@ -1,3 +1,4 @@
+import Posix
 public import Time
 
 /// The writing end of a bridge: one in a broadcast folder at a time, used by one thread.
@@ -79,8 +80,10 @@ public struct FrameWriter: ~Copyable {
     /// Now and then it also restores files that are gone or damaged, and repeats writes that failed.
     ///
     /// - Returns: false when somebody removed or shrank the frames file: then publish, which begins a new generation.
-    public mutating func heartbeat() -> Bool {
-        if folder.heartbeat() { return true }
+    public mutating func heartbeat() -> Bool { heartbeat(at: MonotonicClock.now()) }
+
+    mutating func heartbeat(at now: Instant) -> Bool {
+        if folder.heartbeat(at: now) { return true }
         frames = nil
         return false
     }

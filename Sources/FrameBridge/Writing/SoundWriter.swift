@@ -102,9 +102,10 @@ public struct SoundWriter: ~Copyable {
 
     /// Tells the readers that the writer lives. Call it at least once a second, also while there is nothing to hear. Now and then
     /// it also replaces a file that somebody removed or shrank.
-    public mutating func heartbeat() {
+    public mutating func heartbeat() { heartbeat(at: MonotonicClock.now()) }
+
+    mutating func heartbeat(at now: Instant) {
         ring.file.header.heartbeat()
-        let now = MonotonicClock.now()
         guard makesFiles, now >= checkAt else { return }
         checkAt = now + Self.checkInterval
         if !ring.file.isInPlace(in: place.directory) { try? beginAgain() }
