@@ -229,7 +229,7 @@ import Testing
     @Test(arguments: Variant.names())
     func everyMistakeHasItsTest(name: String) throws {
         let promise = try #require(Variant.headers(name)["Promise"])
-        let suites = ["Death", "Hostility", "Pause", "Picture", "SoundDeath", "SoundHostility", "Sound"]
+        let suites = ["Death", "Hostility", "PausePromise", "Picture", "SoundDeath", "SoundHostility", "SoundPromise"]
         let sources = suites.compactMap { suite -> String? in
             let file = try? FileDescriptor.open("Tests/BridgePromiseTests/\(suite)Tests.swift", O_RDONLY)
             return (try? file?.readBytes(1 << 20)).flatMap { $0.map { String(decoding: $0, as: UTF8.self) } }

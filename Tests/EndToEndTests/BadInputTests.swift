@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What goes wrong ends with one sentence and the right exit code.
-@Suite struct BadInputTests {
+@Suite(.measured) struct BadInputTests {
     /// Arguments, exit code, and what the sentence must name.
     static let wrongCommandLines: [([String], Int32, String)] = [
         (["start", "--display", ":4711"], 69, ":4711"),

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A screen that other programs cover, or turn, while it is shared.
-@Suite struct ChangedScreenTests {
+@Suite(.measured) struct ChangedScreenTests {
     private typealias Colour = (red: Int, green: Int, blue: Int)
 
     /// The latest picture of a broadcast.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Where the stream may go to and come from.
-@Suite struct DestinationTests {
+@Suite(.measured) struct DestinationTests {
     @Test func anIPv6LiteralIsReached() throws {
         let description = try sdp(ofStreamTo: "[::1]", family: AF_INET6)
         #expect(description.contains("c=IN IP6 ::1"))

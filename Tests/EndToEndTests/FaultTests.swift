@@ -6,7 +6,7 @@ import Testing
 import Time
 
 /// Any process may die at any instruction.
-@Suite struct FaultTests {
+@Suite(.measured) struct FaultTests {
     /// Kills the capture process, the sender or the X server, 50 times, and starts it again. The pattern on the screen
     /// shows whether a receiver ever sees half of one picture and half of another.
     @Test func killedProcessesComeBackAndNoPictureIsTorn() throws {

@@ -6,7 +6,7 @@ import Testing
 import Time
 
 /// What a receiver asks for, and what the sender tells it, on a screen that stands still.
-@Suite struct FeedbackTests {
+@Suite(.measured) struct FeedbackTests {
     /// A still screen, sent without periodic keyframes.
     private struct StillStream {
         let server: XServer

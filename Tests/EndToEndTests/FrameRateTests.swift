@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Time
 
-@Suite struct FrameRateTests {
+@Suite(.measured) struct FrameRateTests {
     /// RTP ticks from picture to picture of something that changes 60 times a second, captured as often, when enough of them
     /// have come.
     @discardableResult

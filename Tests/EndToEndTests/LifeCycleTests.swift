@@ -6,7 +6,7 @@ import Testing
 import Time
 
 /// The two processes as a person meets them: started, asked, stopped.
-@Suite struct LifeCycleTests {
+@Suite(.measured) struct LifeCycleTests {
     @Test(arguments: [SIGTERM, SIGINT])
     func aSignalEndsBothProcessesWithZero(signal: Int32) throws {
         let server = try XServer()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A limit of the system (setrlimit) ends a command with one sentence, and by no signal.
-@Suite struct LimitTests {
+@Suite(.measured) struct LimitTests {
     /// The program itself: its launcher is a script, which needs processes of its own.
     private static var oriel: String {
         guard geteuid() == 0 else { return Programs.orielOfTests }

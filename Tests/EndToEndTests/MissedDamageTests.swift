@@ -27,7 +27,7 @@ private final class OpenScreen {
     }
 }
 
-@Suite struct MissedDamageTests {
+@Suite(.measured) struct MissedDamageTests {
     @Test func whatNoDamageTellsOfIsFoundAndThatIsSaidOnce() throws {
         let screen = try OpenScreen()
         let broadcast = try Broadcast(on: screen.server.display)

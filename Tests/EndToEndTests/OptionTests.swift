@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Each option of each command, with values that nobody should give it.
-@Suite struct OptionTests {
+@Suite(.measured) struct OptionTests {
     /// What `--experimental-dump-help` tells of a command.
     private struct Command: Decodable {
         struct Argument: Decodable, Hashable {

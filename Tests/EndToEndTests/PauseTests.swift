@@ -6,7 +6,7 @@ import Testing
 import Time
 
 /// What a person has hidden, and what was shared and is gone.
-@Suite struct PauseTests {
+@Suite(.measured) struct PauseTests {
     /// On a file system that has not a byte and not an inode left, by the program itself.
     @Test func aPauseWorksOnAFullDiskAndOutlivesItsProcess() throws {
         let server = try XServer()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `oriel rooms` with clients that others wrote.
-@Suite struct RoomsTests {
+@Suite(.measured) struct RoomsTests {
     /// A server of rooms at a port of its own.
     private final class Server {
         let process: Subprocess

@@ -5,7 +5,7 @@ import Testing
 import Time
 
 /// A window on an X server that is slow to read.
-@Suite struct SlowDisplayTests {
+@Suite(.measured) struct SlowDisplayTests {
     /// Carries what an X server and one client of it say, as far as the test lets it.
     private final class Line {
         private let listener: FileDescriptor

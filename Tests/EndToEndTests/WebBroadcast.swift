@@ -5,22 +5,22 @@ import Testing
 // Queues: each test of one fills the machine for some of its time, and waits for the rest of it.
 
 /// Tests of the page and of the sender behind it, one at a time.
-@Suite(.serialized) enum WebTests {}
+@Suite(.serialized, .measured) enum WebTests {}
 
 /// Tests of browsers that look in, one at a time.
-@Suite(.serialized) enum ViewerTests {}
+@Suite(.serialized, .measured) enum ViewerTests {}
 
 /// Tests of rooms in which two meet, one at a time.
-@Suite(.serialized) enum RoomTests {}
+@Suite(.serialized, .measured) enum RoomTests {}
 
 /// Tests of media servers, and of several calls at once, one at a time.
-@Suite(.serialized) enum CallTests {}
+@Suite(.serialized, .measured) enum CallTests {}
 
 /// Tests of the ways to peers: behind NATs, by relays, across changes of network; one at a time.
-@Suite(.serialized) enum PathTests {}
+@Suite(.serialized, .measured) enum PathTests {}
 
 /// Tests with other programs that receive, read or share a screen, one at a time.
-@Suite(.serialized) enum ProgramTests {}
+@Suite(.serialized, .measured) enum ProgramTests {}
 
 /// A screen, its broadcast, and a sender to browsers at the other end of a network.
 final class WebBroadcast {

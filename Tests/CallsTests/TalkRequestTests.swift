@@ -38,7 +38,7 @@ final class FakeTalkers: SoundReceiver {
 }
 
 /// What viewers may say, by HTTP.
-@Suite struct TalkTests {
+@Suite struct TalkRequestTests {
     private let talkers = FakeTalkers()
     private let web: WebFixture
 

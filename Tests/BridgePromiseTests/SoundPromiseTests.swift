@@ -6,7 +6,7 @@ import Testing
 import Time
 
 /// What readers of sound get is whole, in order, and all that was not hidden, or they know what they have lost.
-@Suite(.serialized) struct SoundTests {
+@Suite(.serialized) struct SoundPromiseTests {
     @Test(arguments: Variant.of("noTornBlockIsTaken"))
     func noTornBlockIsTaken(variant: Variant) throws {
         try variant.judge { scene in

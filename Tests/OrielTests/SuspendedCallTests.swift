@@ -10,7 +10,7 @@ import Time
 @testable import oriel
 
 /// The calls of a sender whose machine was suspended.
-@Suite struct SuspendTests {
+@Suite struct SuspendedCallTests {
     /// A server of rooms, and who came and went there.
     private final class Rooms: Sendable {
         let log: Mutex<[String]>

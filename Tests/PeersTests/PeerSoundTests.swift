@@ -7,7 +7,7 @@ import Time
 @testable import Peers
 
 /// What sound takes of links, and what they leave for it.
-@Suite struct SharedSoundTests {
+@Suite struct PeerSoundTests {
     // MARK: - What links leave
 
     private func bitrate(_ links: [Double]) -> Int? { SoundCapacity(links).bitrate }

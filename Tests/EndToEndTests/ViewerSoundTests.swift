@@ -4,7 +4,7 @@ import Testing
 
 /// Sound beside the picture, as others hear it.
 extension ViewerTests {
-    @Suite struct SoundTests {
+    @Suite struct ViewerSoundTests {
         private static let tones = [440.0, 1000]
 
         @Test(arguments: [Counterparts.Stack.aiortc, .gstreamer, .wrtc])
@@ -100,94 +100,6 @@ extension ViewerTests {
             try #expect(web.broadcast.run("resume").code == 0)
             try wait(until: "it is heard again") { try browser.evaluate(packets, as: Int.self) > after + 100 }
             singer.stop()
-        }
-    }
-}
-
-/// Sound by plain RTP, as programs hear it that open the description.
-extension ProgramTests {
-    @Suite struct PlainSoundTests {
-        @Test(arguments: ["ffmpeg", "gstreamer"]) func plainReceiversHearBothChannels(receiver: String) throws {
-            let server = try XServer(.virtual(width: 640, height: 480))
-            let broadcast = try Broadcast(on: server.display)
-            let capture = try broadcast.start("--no-cursor")
-            let singer = try broadcast.sing("440", "1000")
-            let port = try Ports.free(count: 4)
-            let sender = try broadcast.attach(toPort: port)
-            let file = broadcast.folder.file("heard")
-            let raw = "audio/x-raw,format=S16LE,rate=48000,channels=2"
-            let command =
-                receiver == "ffmpeg"
-                ? [
-                    "ffmpeg", "-nostdin", "-v", "warning", "-protocol_whitelist", "file,udp,rtp", "-i", broadcast.sdp,
-                    "-map", "0:a", "-f", "s16le", "-ar", "48000", "-ac", "2", "-flush_packets", "1", file,
-                ]
-                : [
-                    "gst-launch-1.0", "-q", "filesrc", "location=\(broadcast.sdp)", "!", "sdpdemux", "name=rtp",
-                    "latency=200", "rtp.stream_0", "!", "fakesink", "rtp.stream_1", "!", "rtpopusdepay", "!", "opusdec",
-                    "!", "audioconvert", "!", "audioresample", "!", raw, "!", "filesink", "buffer-mode=2",
-                    "location=\(file)",
-                ]
-            let program = try Subprocess(command)
-            try wait(until: "four seconds are heard: \(program.errorOutput)") {
-                if let exit = program.status() { throw Unexpected("\(exit): \(program.errorOutput)") }
-                return HeardSound(file).clip.duration > 4
-            }
-            program.stop()
-            HeardSound(file).expect(tones: [440, 1000])
-            for process in [sender, singer, capture] { process.stop() }
-        }
-    }
-}
-
-/// Sound to media servers.
-extension CallTests {
-    @Suite struct PublishedSoundTests {
-        @Test func aWHIPServerHearsBothChannels() throws {
-            let folder = try TemporaryDirectory()
-            let scene = try WHIPScene("--sound", folder.file("heard"))
-            let singer = try scene.broadcast.sing("440", "1000")
-            let sender = try scene.attach()
-            try scene.waitForPicture(sender)
-            try wait(until: "four seconds are heard: \(sender.errorOutput)") {
-                HeardSound(folder.file("heard")).clip.duration > 4
-            }
-            HeardSound(folder.file("heard")).expect(tones: [440, 1000])
-            for process in [sender, singer] { process.stop() }
-        }
-
-        /// The room passes the sound on, with both channels.
-        @Test func whoIsInARoomOfJanusHearsBothChannels() throws {
-            let scene = try JanusScene()
-            let singer = try scene.broadcast.sing("440", "1000")
-            let sender = try scene.attach()
-            let browser = try scene.open("room=1234")
-            try scene.waitForPicture(browser, sender)
-            try browser.wait(forTones: [440, 1000], in: "sound()", sender.errorOutput)
-            for process in [sender, singer] { process.stop() }
-        }
-
-        /// A room without sound takes the picture alone.
-        @Test func aRoomWithoutSoundTakesThePicture() throws {
-            let scene = try JanusScene("publishers = 6, audiocodec = \"pcmu\"")
-            let sender = try scene.attach("1234", ["--sound"])
-            let browser = try scene.open("room=1234")
-            try scene.waitForPicture(browser, sender)
-            sender.stop()
-        }
-
-        /// By the configuration that Oriel prints.
-        @Test func aMountpointOfJanusIsHeard() throws {
-            let call = "rtp://\(Network.viewerAddress):5004"
-            let printed = try CommandResult([Programs.oriel, "attach", "--print", "janus", "--sound", call])
-            #expect(printed.code == 0)
-            let scene = try JanusScene(streaming: printed.output)
-            let singer = try scene.broadcast.sing("440", "1000")
-            let sender = try scene.attach(to: call, ["--sound"])
-            let browser = try scene.open("mountpoint=1")
-            try scene.waitForPicture(browser, sender)
-            try browser.wait(forTones: [440, 1000], in: "sound()", sender.errorOutput)
-            for process in [sender, singer] { process.stop() }
         }
     }
 }

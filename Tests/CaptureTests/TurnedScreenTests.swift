@@ -3,7 +3,7 @@ import Testing
 
 @testable import Capture
 
-@Suite struct OrientationTests {
+@Suite struct TurnedScreenTests {
     /// As it stands in RandR's protocol: the four turns, and mirrored before they are turned.
     @Test(arguments: [
         (0x01, 0, false), (0x02, 1, false), (0x04, 2, false), (0x08, 3, false),

@@ -6,7 +6,7 @@ import Time
 @testable import FrameBridge
 
 /// A writer whose memory has to be asked for may go, or stop, at any step of that.
-@Suite struct AskingTests {
+@Suite struct FolderQuestionTests {
     enum Fate: CaseIterable {
         /// Its socket is gone, or without an owner, or just being closed.
         case gone, dead, dying

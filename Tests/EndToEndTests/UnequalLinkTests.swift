@@ -4,7 +4,7 @@ import Testing
 
 extension WebTests {
     /// Viewers with good links and bad ones.
-    @Suite struct RenditionTests {
+    @Suite struct UnequalLinkTests {
         private struct Status: Decodable {
             struct Viewer: Decodable {
                 let id: Int
