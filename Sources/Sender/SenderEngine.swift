@@ -133,10 +133,13 @@ struct SenderEngine {
     mutating func noteLook(_ found: Liveness?, at now: Instant) -> [Action] {
         lookAt = now + livenessInterval
         guard let found, found != liveness else { return [] }
-        defer { liveness = found }
-        let note = Action.note(BroadcastCondition(found))
-        if found == .stopped { return [note, .finish] }
-        return [note] + (Self.sentence(for: found, after: liveness).map { [.tell($0)] } ?? [])
+        let before = liveness
+        liveness = found
+        // A capture process that has said goodbye lives for a moment: that is the same condition twice.
+        let condition = BroadcastCondition(found)
+        let note = before.map(BroadcastCondition.init) == condition ? [] : [Action.note(condition)]
+        if found == .stopped { return note + [.finish] }
+        return note + (Self.sentence(for: found, after: before).map { [.tell($0)] } ?? [])
     }
 
     private static func sentence(for found: Liveness, after before: Liveness?) -> String? {

@@ -224,6 +224,15 @@ import Time
         #expect(look(.stopped) == [.note(.stopped), .finish])
     }
 
+    /// Some looks find the capture process between its goodbye and its end.
+    @Test func aGoodbyeIsToldOnce() {
+        var scene = Scene()
+        func look(_ found: Liveness) -> [SenderEngine.Action] { scene.engine.noteLook(found, at: scene.now) }
+        #expect(look(.live(.active)) == [.note(.active)])
+        #expect(look(.live(.stopped)) == [.note(.stopped)])
+        #expect(look(.stopped) == [.finish])
+    }
+
     // MARK: - Statistics
 
     @Test func statisticsComeOnceASecond() {
