@@ -9,9 +9,7 @@ enum AttachedReader {
         waits: Bool,
         until signals: borrowing TerminationSignals
     ) throws -> FrameReader? {
-        var said = ""
-        // A broadcast that was started together with this sender is there soon.
-        let sayAfter: Instant = MonotonicClock.now() + .milliseconds(500)
+        var waiting = Waiting()
         while !signals.take() {
             let obstacle: String
             do throws(BridgeError) {
@@ -34,12 +32,28 @@ enum AttachedReader {
             guard waits else {
                 throw Failure(.tryAgain, "\(obstacle): start one with \"oriel start\", or leave --no-wait out")
             }
-            if obstacle != said, MonotonicClock.now() >= sayAfter {
+            if waiting.mustTell(of: obstacle, at: MonotonicClock.now()) {
                 Console.note("\(obstacle): waiting for it (\"oriel start\")")
-                said = obstacle
             }
             waitReadable(signals.descriptor.raw, until: MonotonicClock.now() + .milliseconds(50))
         }
         return nil
+    }
+
+    /// Decides what a person is told while a sender waits. Sans-IO.
+    struct Waiting {
+        /// A broadcast that is started together with the sender is there before, unless the machine is busy.
+        static let patience = Duration.seconds(2)
+
+        private var obstacle: String?
+        private var tellAt: Instant?
+
+        /// Whether to tell of what is in the way: once, and only if it stays there.
+        mutating func mustTell(of obstacle: String, at now: Instant) -> Bool {
+            if obstacle != self.obstacle { (self.obstacle, tellAt) = (obstacle, now + Self.patience) }
+            guard let due = tellAt, now >= due else { return false }
+            tellAt = nil
+            return true
+        }
     }
 }
