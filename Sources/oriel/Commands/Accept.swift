@@ -5,7 +5,7 @@ import Sender
 
 struct Accept: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Let in a viewer who asks to look in.",
+        abstract: "Let in a viewer that asks.",
         discussion: "\"oriel status\" lists those who ask, where a broadcast is shared with --accept ask or known."
     )
 
@@ -29,7 +29,7 @@ struct Accept: ParsableCommand {
 
 struct Reject: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Do not let in a viewer who asks to look in.",
+        abstract: "Turn away a viewer that asks.",
         discussion: "The viewer's page says so. \"oriel status\" lists those who ask."
     )
 

@@ -44,7 +44,7 @@ struct Attach: ParsableCommand {
     @OptionGroup(title: "Options of room+") var rendering: RenderOptions
     @OptionGroup(title: "Options of rtp://") var rtp: PlainRTPOptions
 
-    @Option(help: "Frames a second at the most, 1 to 60.")
+    @Option(help: "Frames a second at most, 1 to 60.")
     var fps = 30
 
     @Flag(

@@ -10,7 +10,7 @@ struct Pause: ParsableCommand {
 
     @OptionGroup var broadcast: BroadcastOptions
 
-    @Flag(help: "Receivers keep the last picture instead of a placard that says \"paused\".")
+    @Flag(help: "Viewers keep the last picture in place of a slate that says \"paused\".")
     var freeze = false
 
     func run() throws {

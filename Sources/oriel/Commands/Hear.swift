@@ -7,7 +7,7 @@ import Sound
 
 struct Hear: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Hear the machine or a microphone for a broadcast, and play what its viewers say.",
+        abstract: "Capture sound for a broadcast, and play its viewers' voices.",
         discussion: """
             "oriel share" starts it, too. It needs a PulseAudio, or a PipeWire that speaks its protocol; where there is none, it waits for \
             one. "oriel sound" changes what is heard, and "oriel mute" ends it for a while.

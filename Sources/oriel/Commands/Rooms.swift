@@ -21,7 +21,7 @@ struct Rooms: ParsableCommand {
     @Option(help: "Seats of a room, 2 to 16.")
     var capacity = 2
 
-    @Option(help: "Clients at the most, 2 to 10000.")
+    @Option(help: "Clients at most, 2 to 10000.")
     var maxClients = 4096
 
     @Option(

@@ -5,14 +5,14 @@ import Sound
 struct SoundCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sound",
-        abstract: "Change what is heard in a broadcast that is under way, and how its viewers are heard here.",
+        abstract: "Change the sound of a running broadcast, and how its viewers' voices are played.",
         discussion: """
             Listeners stay connected. Sound of the old source that was not sent yet is dropped. Without any argument, this prints the \
             state of the sound.
             """
     )
 
-    @Argument(help: ArgumentHelp("What is heard from now on.", valueName: "monitor|mic|mix|app|none"))
+    @Argument(help: ArgumentHelp("The sound from now on.", valueName: "monitor|mic|mix|app|none"))
     var source: SoundSource?
 
     @Option(
@@ -25,7 +25,7 @@ struct SoundCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The sink of the sound server that plays what viewers say; empty for its default.",
+            "The sink of the sound server that plays viewers' voices; empty for its default.",
             valueName: "device"
         )
     )

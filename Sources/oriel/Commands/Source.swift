@@ -5,8 +5,8 @@ import X11Capture
 struct Source: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract:
-            "Show something else in a broadcast that is under way: a monitor, a window, a region or the whole screen.",
-        discussion: "Whoever watches goes on watching; nothing is started anew."
+            "Show something else in a running broadcast: a monitor, a window, a region or the whole screen.",
+        discussion: "Viewers stay connected."
     )
 
     @OptionGroup var broadcast: BroadcastOptions

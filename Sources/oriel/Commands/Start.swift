@@ -61,7 +61,7 @@ struct SourceOptions: ParsableArguments {
 
     @OptionGroup var choice: SourceChoice
 
-    @Option(help: "Frames a second at the most, 1 to 240.")
+    @Option(help: "Frames a second at most, 1 to 240.")
     var fps = 30
 
     @Flag(inversion: .prefixedNo, help: "Draw the pointer into the picture.")
@@ -69,7 +69,7 @@ struct SourceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Where frames lie: \"file\", which readers map, or \"memfd\", sealed memory that they ask for.",
+            "Where frames lie: \"file\", which readers map (the default), or \"memfd\", sealed memory that readers ask for.",
             valueName: "storage"
         ),
         transform: { try parsed(FrameStorage(rawValue: $0), orElse: "\"\($0)\" is neither file nor memfd.") }

@@ -10,7 +10,7 @@ import Time
 
 struct Status: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Tell how a broadcast is.",
+        abstract: "Show the state of a broadcast, its calls and viewers.",
         discussion: "Exits 0 while a capture process lives and 75 when none does."
     )
 

@@ -15,10 +15,8 @@ enum AcceptPolicy: String, ExpressibleByArgument, CaseIterable {
 struct AcceptOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Who is let in. all: everybody who has the link or is in the room. ask: each viewer knocks, with a name and a note, and "
-                + "waits. You answer at the terminal, in a notification of the desktop, or by \"oriel accept\" or \"oriel reject\". An "
-                + "accepted viewer comes back without asking, until it is kicked or the sender ends. known: as ask, but viewers "
-                + "that were accepted with \"always\" need not ask in later broadcasts either.",
+            "Viewers let in without asking: \"all\", none (\"ask\": each one waits for your answer), or those accepted before with "
+                + "\"always\" (\"known\").",
             valueName: "all|ask|known"
         )
     )

@@ -6,13 +6,13 @@ struct RoomOptions: ParsableArguments {
     @Option(
         name: .customLong("as"),
         help: ArgumentHelp(
-            "Your name, for the person who lets you into a room, 60 characters at the most.",
+            "Your name, for the person who lets you into a room, 60 characters at most.",
             valueName: "name"
         )
     )
     var name = ""
 
-    @Option(help: ArgumentHelp("What you want there, 200 characters at the most.", valueName: "text"))
+    @Option(help: ArgumentHelp("Your request, for the same person, 200 characters at most.", valueName: "text"))
     var note = ""
 
     func validate() throws {

@@ -8,7 +8,7 @@ import Posix
 struct ServerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Where to serve: PORT, HOST:PORT or [IPV6]:PORT; all addresses of this machine if no host is named.",
+            "Where to serve: PORT, HOST:PORT or [IPV6]:PORT; port 8080 of all addresses if not given.",
             valueName: "address"
         ),
         transform: {
@@ -38,7 +38,7 @@ struct ServerOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A web proxy in front of this server, whose X-Forwarded-For tells who its clients are; may be given again.",
+            "Address of a web proxy in front of this server; its X-Forwarded-For names the clients. May be given again.",
             valueName: "address[/bits]"
         ),
         transform: {

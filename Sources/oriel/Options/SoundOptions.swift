@@ -24,7 +24,7 @@ struct SoundOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Sink of the sound server that plays what peers say, as \"oriel sound --list\" names it; its default if not given.",
+            "Sink of the sound server that plays viewers' voices, as \"oriel sound --list\" names it; its default if not given.",
             valueName: "device"
         )
     )

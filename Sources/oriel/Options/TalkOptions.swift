@@ -18,7 +18,7 @@ struct TalkOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How many are heard at once, 1 to 4: those who speak first, each until it has been silent for a second.",
+            "Voices heard at once, 1 to 4: the first to speak, each until a second of silence.",
             valueName: "count"
         )
     )

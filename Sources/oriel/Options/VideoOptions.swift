@@ -7,7 +7,10 @@ import VideoEncoding
 /// How the stream is encoded.
 struct VideoOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Size of the stream's picture, even; other shapes get black bars.", valueName: "WxH"),
+        help: ArgumentHelp(
+            "Size of the stream's picture, even; 1280x720 if not given. Other shapes get black bars.",
+            valueName: "WxH"
+        ),
         transform: parseSize
     )
     var size = PixelSize(width: 1280, height: 720)
@@ -21,15 +24,15 @@ struct VideoOptions: ParsableArguments {
     var codec = CodecChoice.auto
 
     @Option(
-        help: ArgumentHelp("Bits a second, such as 800k or 2.5M.", valueName: "rate"),
+        help: ArgumentHelp("Bits a second at most, such as 800k or 2.5M; 2500k if not given.", valueName: "rate"),
         transform: { try Bitrate(parsing: $0) }
     )
     var bitrate = Bitrate(bitsPerSecond: 2_500_000)
 
     @Option(
         help: ArgumentHelp(
-            "Encodes of one codec at the most, 1 to 3: viewers whose links carry less than half of what others' do get one of "
-                + "their own, which is made only then.",
+            "Encodes of one codec at most, 1 to 3. A further one runs only while some viewers' links carry less than half of the "
+                + "best.",
             valueName: "count"
         )
     )
@@ -53,7 +56,7 @@ struct VideoOptions: ParsableArguments {
 
     @Flag(
         inversion: .prefixedNo,
-        help: "In VP8, send small changes as frames that Oriel writes itself, for a tenth of libvpx's CPU time."
+        help: "In VP8, send small changes as patches: a tenth of libvpx's CPU time."
     )
     var patches = true
 
@@ -114,7 +117,7 @@ struct SenderOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Append the events of the calls, one JSON object for each.", valueName: "file"))
     var events: String?
 
-    @Flag(inversion: .prefixedNo, help: "Take a new frame at once instead of at the next tick.")
+    @Flag(inversion: .prefixedNo, help: "Take a new frame at once, not at the next tick.")
     var wake = true
 
     /// Throws the sentence for a file that cannot be written, before anything is waited for or started.

@@ -52,7 +52,7 @@ struct WebOptions: ParsableArguments {
     )
     var ports: ClosedRange<UInt16>?
 
-    @Option(help: "Viewers at the most, 1 to 1000.")
+    @Option(help: "Viewers at most, 1 to 1000.")
     var maxViewers = 50
 
     func validate() throws {

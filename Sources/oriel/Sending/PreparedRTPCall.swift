@@ -24,7 +24,7 @@ struct PlainRTPOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Print what the receiver needs, and end: the mountpoint of a Janus, commands for ffmpeg, GStreamer or VLC, or the path of a MediaMTX.",
+            "Print the receiver's settings and end: commands for ffmpeg, GStreamer or VLC, a mountpoint for Janus, a path for MediaMTX.",
             valueName: "receiver"
         )
     )
