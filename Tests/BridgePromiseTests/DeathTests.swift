@@ -9,6 +9,7 @@ import Testing
     /// Making a broadcast, publishing in steady state, two generations, another size in the same one, states, goodbye.
     private static let life = ["64x64*4", "640x480*2", "paused", "128x64*1", "active", "128x64*1", "stop"]
 
+    /// Invariant: survives.
     @Test(arguments: Variant.of("whereverTheWriterDiesNothingIsLost"))
     func whereverTheWriterDiesNothingIsLost(variant: Variant) throws {
         try variant.judge { scene in
@@ -89,6 +90,7 @@ import Testing
         try successor.wait()
     }
 
+    /// Invariant: survives.
     @Test(arguments: Variant.of("aReaderMayDieOrSleep"))
     func aReaderMayDieOrSleep(variant: Variant) throws {
         try variant.judge { scene in
@@ -184,6 +186,7 @@ import Testing
         }
     }
 
+    /// Invariant: oneWriter.
     @Test(arguments: Variant.of("thereIsOneWriter"))
     func thereIsOneWriter(variant: Variant) throws {
         try variant.judge { scene in

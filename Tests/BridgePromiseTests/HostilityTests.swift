@@ -6,6 +6,7 @@ import Testing
 
 /// Files that shrink, are planted, damaged, or from another time; full disks, and clocks that disagree.
 @Suite(.serialized) struct HostilityTests {
+    /// Invariant: untrustedFiles.
     @Test(arguments: Variant.of("aShrinkingFileHurtsNobody"))
     func aShrinkingFileHurtsNobody(variant: Variant) throws {
         try variant.judge { scene in
@@ -51,6 +52,7 @@ import Testing
         }
     }
 
+    /// Invariant: untrustedFiles.
     @Test(arguments: Variant.of("whatIsPlantedIsRefused", storages: ["file"]))
     func whatIsPlantedIsRefused(variant: Variant) throws {
         try variant.judge { scene in

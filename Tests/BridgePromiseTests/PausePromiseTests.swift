@@ -9,6 +9,7 @@ import Time
 @Suite(.serialized) struct PausePromiseTests {
     /// A file system without a byte and an inode left: a pause is told as done, and outlives its process; what is asked after
     /// that is done too.
+    /// Invariant: pauseNeedsNoDisk.
     @Test(arguments: Variant.of("aPauseNeedsNoRoom"))
     func aPauseNeedsNoRoom(variant: Variant) throws {
         try variant.judge { scene in
@@ -62,6 +63,7 @@ import Time
     }
 
     /// What cannot be written is not told as done, and is tried again until it is.
+    /// Invariant: paused.
     @Test(arguments: Variant.of("aPauseIsToldWhenItIsKept", storages: ["file"]))
     func aPauseIsToldWhenItIsKept(variant: Variant) throws {
         try variant.judge { scene in
@@ -101,6 +103,7 @@ import Time
     }
 
     /// From the moment at which a writer begins to hide the screen, wherever it dies.
+    /// Invariant: paused.
     @Test(arguments: Variant.of("nothingFromBeforeAPauseIsShown", storages: ["file"]))
     func nothingFromBeforeAPauseIsShown(variant: Variant) throws {
         try variant.judge { scene in
@@ -127,6 +130,7 @@ import Time
     }
 
     /// Whatever is left of the folder when a writer dies.
+    /// Invariant: survives.
     @Test(arguments: Variant.of("onlyACleanEndIsAnEnd"))
     func onlyACleanEndIsAnEnd(variant: Variant) throws {
         try variant.judge { scene in

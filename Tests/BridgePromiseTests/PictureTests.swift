@@ -8,6 +8,7 @@ import Testing
     private static let readers = 3
     private static let verifiedReads = 10_000_000
 
+    /// Invariant: whole.
     @Test(arguments: Variant.of("noTornFrameIsAccepted"))
     func noTornFrameIsAccepted(variant: Variant) throws {
         try variant.judge { scene in
@@ -58,6 +59,7 @@ import Testing
         }
     }
 
+    /// Invariant: complete.
     @Test(arguments: Variant.of("whatChangedAddsUpToTheWhole"))
     func whatChangedAddsUpToTheWhole(variant: Variant) throws {
         try variant.judge { scene in

@@ -6,6 +6,7 @@ import Testing
 
 /// Either side of the sound may be killed, or stopped, at any instruction.
 @Suite(.serialized) struct SoundDeathTests {
+    /// Invariant: survives.
     @Test(arguments: Variant.of("whereverASoundWriterDiesNothingIsLost"))
     func whereverASoundWriterDiesNothingIsLost(variant: Variant) throws {
         try variant.judge { scene in

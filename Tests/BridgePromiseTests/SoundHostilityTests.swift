@@ -6,6 +6,7 @@ import Testing
 
 /// Files of sound that shrink, are planted, damaged, or from another time; full disks, and writers that are stopped.
 @Suite(.serialized) struct SoundHostilityTests {
+    /// Invariant: untrustedFiles.
     @Test(arguments: Variant.of("aShrinkingSoundFileHurtsNobody"))
     func aShrinkingSoundFileHurtsNobody(variant: Variant) throws {
         try variant.judge { scene in

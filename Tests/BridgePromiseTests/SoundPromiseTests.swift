@@ -31,6 +31,7 @@ import Time
     }
 
     /// Blocks that were read and blocks that were lost are all that there were, however slow the reader is.
+    /// Invariant: whole.
     @Test(arguments: Variant.of("aListenerLearnsWhatItLost"))
     func aListenerLearnsWhatItLost(variant: Variant) throws {
         try variant.judge { scene in

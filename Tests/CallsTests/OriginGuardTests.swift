@@ -49,6 +49,7 @@ import Testing
         #expect(try client.response().status == 421)
     }
 
+    /// Invariant: token.
     @Test(arguments: [
         ("http://localhost:8080", 201), ("https://LOCALHOST:8080", 201), ("http://evil.example", 403), ("null", 403),
         ("http://localhost", 403), ("http://localhost:80801", 403), ("localhost:8080", 403),

@@ -175,6 +175,7 @@ struct Receiver: ~Copyable {
     }
 
     /// What waits for its turn when the broadcast is paused does not leave any more, and neither does what was encoded then.
+    /// Invariant: paused.
     @Test func whatWasTakenBeforeTheHorizonIsNotSent() throws {
         let receiver = try Receiver.anywhere(family: AF_INET)
         let horizon = Horizon()

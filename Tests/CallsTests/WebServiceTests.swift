@@ -9,6 +9,7 @@ import Testing
 
     init() throws { web = try WebFixture() }
 
+    /// Invariant: token.
     @Test(arguments: ["/whep", "/whep/0123", "/snapshot.png", "/api/status", "/api/events"])
     func withoutTheTokenNothingIsShown(path: String) throws {
         let client = try web.connect()
@@ -123,6 +124,7 @@ import Testing
     }
 
     /// It may come when the picture is taken already.
+    /// Invariant: paused.
     @Test func aSnapshotFromBeforeAPauseIsThrownAway() throws {
         web.picture.horizon.store(5, ordering: .relaxed)
         web.picture.takenAt.store(4, ordering: .relaxed)

@@ -209,6 +209,7 @@ import X11Capture
 
     // MARK: - Pause
 
+    /// Invariant: paused.
     @Test(arguments: [(BridgeRequest.pause, Action.Cover.placard), (.freeze, .lastPicture)])
     func aPauseIsAnsweredWhenTheCoverStandsAndASuccessorWouldKnow(request: BridgeRequest, cover: Action.Cover) {
         var capture = showing()
@@ -454,6 +455,7 @@ import X11Capture
     // MARK: - Another source
 
     /// The answer comes when the picture before can no longer be seen, also while nobody watches.
+    /// Invariant: paused.
     @Test(arguments: [true, false])
     func aChangeOfSourceIsAnsweredWhenItsPictureStandsInAllSlots(isWatched: Bool) {
         var capture = showing()

@@ -67,6 +67,7 @@ import Time
         #expect(looks.count { $0.look.sweep != .none } >= 1)
     }
 
+    /// Invariant: idle.
     @Test func aQuietScreenIsSweptWithinASecondByFewLooks() {
         var schedule = schedule()
         let looks = looks(&schedule, for: .seconds(10)) { _ in Sight() }

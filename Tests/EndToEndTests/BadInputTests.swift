@@ -96,6 +96,7 @@ import Testing
         #expect(result.errorOutput.split(separator: "\n").count == 1)
     }
 
+    /// Invariant: oneWriter.
     @Test func aSecondStartLeavesTheFirstAlone() throws {
         let server = try XServer()
         let broadcast = try Broadcast(on: server.display)
@@ -176,6 +177,7 @@ import Testing
     }
 
     /// Ended by that, it would be started again, and show what was paused.
+    /// Invariant: pauseNeedsNoDisk.
     @Test func aFullDiskEndsNoPause() throws {
         let server = try XServer(.virtual(width: 1920, height: 1080))
         let folder = try TemporaryDirectory(of: .shared)

@@ -167,6 +167,7 @@ extension ViewerTests {
         }
 
         /// A screen at rest shows at once to whoever comes later.
+        /// Invariant: firstPicture.
         @Test func aLateViewerOfAStillScreenSeesIt() throws {
             let web = try WebBroadcast()
             let still = try draw("counter", on: web.server, "--rate", "0.001")

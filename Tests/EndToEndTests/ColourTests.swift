@@ -7,6 +7,7 @@ import Testing
 extension ViewerTests {
     @Suite struct ColourTests {
         /// While a square travels over the screen and cells change, and once all stands still.
+        /// Invariant: exact.
         @Test(arguments: Browser.Kind.allCases, ["vp8", "vp9", "av1"])
         func aBrowserShowsTheColoursOfTheScreen(kind: Browser.Kind, codec: String) throws {
             let web = try WebBroadcast("--codec", codec)
@@ -39,6 +40,7 @@ extension ViewerTests {
         }
 
         /// Plain RTP, in receivers that know no more than the session description.
+        /// Invariant: exact.
         @Test(
             arguments: [
                 (.ffmpeg, "vp8"), (.ffmpeg, "vp9"), (.newerFFmpeg, "av1"), (.gstreamer, "vp8"), (.gstreamer, "vp9"),

@@ -106,6 +106,7 @@ import Time
     }
 
     /// The picture changes all the time; who comes sees it.
+    /// Invariant: idle.
     @Test func nothingIsEncodedWhileNobodyListens() throws {
         let server = try XServer()
         let workload = try draw("typing", on: server)

@@ -8,6 +8,7 @@ import Time
 extension ProgramTests {
     /// The sound process with a real sound server: what is played and spoken there stands in the broadcast's sound.
     @Suite struct HearingTests {
+        /// Invariant: soundClock.
         @Test(arguments: PulseServer.Program.allCases)
         func whatIsPlayedIsHeardAsItWas(program: PulseServer.Program) throws {
             let scene = try SoundScene("--sound", "monitor", of: PulseServer(program))
@@ -52,6 +53,7 @@ extension ProgramTests {
             #expect(status.number("blocks_written") ?? 0 >= 100)
         }
 
+        /// Invariant: muted.
         @Test(arguments: PulseServer.Program.allCases)
         func theMicrophoneIsHeardAndItIsTold(program: PulseServer.Program) throws {
             let events = try TemporaryDirectory()
@@ -99,6 +101,7 @@ extension ProgramTests {
         }
 
         /// A program in a terminal whose window is shown plays; another program is not heard, and what the first one plays later is.
+        /// Invariant: oneProgram.
         @Test func aProgramIsHeardAndNoOther() throws {
             let folder = try TemporaryDirectory()
             let screen = try XServer()
@@ -211,6 +214,7 @@ extension ProgramTests {
             #expect(told.count { $0.contains("there is no microphone late") } == 1)
         }
 
+        /// Invariant: noSoundServer.
         @Test func aServerThatCrashesIsFoundAgain() throws {
             let scene = try SoundScene("--sound", "monitor")
             try scene.waitUntilItHears()
@@ -225,6 +229,7 @@ extension ProgramTests {
             #expect(scene.process.errorOutput.split(separator: "\n").count == 2, "\(scene.process.errorOutput)")
         }
 
+        /// Invariant: noSoundServer.
         @Test func aServerThatHangsHoldsUpNobody() throws {
             let scene = try SoundScene("--sound", "monitor")
             try scene.waitUntilItHears()

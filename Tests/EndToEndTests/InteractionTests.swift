@@ -17,6 +17,7 @@ extension ProgramTests {
             getenv("ORIEL_INTERACTION_SECONDS").flatMap { Double(String(cString: $0)) } ?? 25
         }
 
+        /// Invariant: complete.
         @Test func noTileAndNoBlockIsStale() throws {
             let desktop = try Desktop(Self.size)
             let broadcast = try Broadcast(on: desktop.server.display, isOfTests: true)

@@ -22,6 +22,7 @@ extension ProgramTests {
 
         enum Kind: CaseIterable { case web, rtp, whip }
 
+        /// Invariant: confined.
         @Test(arguments: Kind.allCases, ["file", "memfd"])
         func aSenderOnlyReads(kind: Kind, storage: String) throws {
             let capture = try broadcast.start("--bridge", storage)
@@ -66,6 +67,7 @@ extension ProgramTests {
         }
 
         /// The process that reads files which may be renewed, such as the token of a WHIP server. It has their folders.
+        /// Invariant: confined.
         @Test func whatReadsFilesReachesNothingElse() throws {
             let tokens = try TemporaryDirectory(of: .shared)
             try FileDescriptor.open(tokens.file("token"), O_WRONLY | O_CREAT).write("a.secret\n")
@@ -80,6 +82,7 @@ extension ProgramTests {
         }
 
         /// The process that asks a person, which has the bus of the session and starts what shows notifications.
+        /// Invariant: confined.
         @Test func whatAsksReachesLittle() throws {
             let state = try TemporaryDirectory()
             let environment = [
@@ -96,6 +99,7 @@ extension ProgramTests {
         }
 
         /// A program that passes for notify-send has the click of a person, but no file of theirs.
+        /// Invariant: confined.
         @Test func whatShowsNotificationsReachesLess() throws {
             let (state, programs) = (try TemporaryDirectory(), try TemporaryDirectory())
             try makeKey(in: state)
@@ -137,6 +141,7 @@ extension ProgramTests {
             try FileDescriptor.open(state.file("oriel/https.pem"), O_WRONLY | O_CREAT).write("a secret")
         }
 
+        /// Invariant: confined.
         @Test func aCaptureProcessReachesNothingElse() throws {
             let command = ["start", "--display", server.display, "--dir", broadcast.directory]
             let environment = [
@@ -147,12 +152,14 @@ extension ProgramTests {
             #expect(tries.contains("own:write") && tries.contains("tcp") && tries.count > 40)
         }
 
+        /// Invariant: confined.
         @Test func aSoundProcessReachesNothingElse() throws {
             let environment = ["ORIEL_INTRUDER_MINE": folder.file("mine"), "ORIEL_INTRUDER_HEARS": "1"]
             let tries = try intrude(["hear", "--dir", broadcast.directory, "--sound", "mic"], environment)
             #expect(tries.contains("own:unix") && tries.contains("tcp") && tries.count > 35)
         }
 
+        /// Invariant: confined.
         @Test func aServerOfRoomsReachesNothingElse() throws {
             let environment = ["ORIEL_INTRUDER_MINE": folder.file("mine"), "ORIEL_INTRUDER_LISTENS": "1"]
             let tries = try intrude(["rooms", "--listen", "127.0.0.1:0"], environment)
@@ -160,6 +167,7 @@ extension ProgramTests {
         }
 
         /// A window, which was decoded for, and has the screen.
+        /// Invariant: untrustedMedia.
         @Test func aWindowReachesNothingElse() throws {
             let capture = try broadcast.start()
             defer { capture.stop() }

@@ -199,6 +199,7 @@ import Time
     }
 
     /// Who comes next must not see what was shown before.
+    /// Invariant: idle.
     @Test func theSourceChangesAlsoWhileNobodyWatches() throws {
         let server = try XServer()
         let broadcast = try Broadcast(on: server.display)
@@ -229,6 +230,7 @@ import Time
     }
 
     /// With the answer, and not an instant later.
+    /// Invariant: paused.
     @Test func whatWasShownBeforeIsGoneOnceAnotherSourceIsGranted() throws {
         let server = try XServer()
         let broadcast = try Broadcast(on: server.display, isOfTests: true)

@@ -34,6 +34,7 @@ extension ProgramTests {
             #expect(try scene.sound.recorders.isEmpty)
         }
 
+        /// Invariant: muted.
         @Test func whatIsMutedReachesNobody() throws {
             #expect(try scene.broadcast.run("mute").code == 0)
             let muted: Instant = MonotonicClock.now()
@@ -58,6 +59,7 @@ extension ProgramTests {
             #expect(try isLive())
         }
 
+        /// Invariant: muted.
         @Test func whatIsPausedReachesNobody() throws {
             #expect(try scene.broadcast.run("pause").code == 0)
             let paused: Instant = MonotonicClock.now()
@@ -70,6 +72,7 @@ extension ProgramTests {
         }
 
         /// What the sound server kept for a process that stood still all the while is not heard later.
+        /// Invariant: muted.
         @Test func nothingOfAPauseIsHeardThatNobodySaw() throws {
             scene.process.kill(SIGSTOP)
             #expect(try scene.broadcast.run("pause").code == 0)
@@ -85,6 +88,7 @@ extension ProgramTests {
         }
 
         /// Also if all happens again and again.
+        /// Invariant: muted.
         @Test func aMuteOutlivesTheProcess() throws {
             for part in ["all", "mic"] {
                 #expect(try scene.broadcast.run("mute", part).code == 0)
@@ -110,6 +114,7 @@ extension ProgramTests {
         }
 
         /// A process that is killed just when it is asked to mute: a command that returned was obeyed.
+        /// Invariant: muted.
         @Test func whereverTheProcessDiesAMuteHolds() throws {
             for round in 0..<6 {
                 scene.listener.clear()

@@ -231,6 +231,7 @@ extension ProgramTests {
     @Suite struct HorizonTests {
         /// The instant between a pause and the news of it, for as long as one likes: the capture process is stopped when it
         /// has said what may not be seen any more, and nothing else.
+        /// Invariant: paused.
         @Test func whatIsBeyondTheHorizonReachesNobody() throws {
             let web = try WebBroadcast()
             let present = try web.view(.pion, "--frames", "1", "--seconds", "300")

@@ -95,6 +95,7 @@ extension RoomTests {
         }
 
         /// A player that does not read, and one that goes away, hold up nothing.
+        /// Invariant: untrustedMedia.
         @Test func aPipeThatNobodyReadsHoldsUpNothing() throws {
             let scene = try RoomScene()
             let path = scene.second.file("seen.y4m")
@@ -194,6 +195,7 @@ extension RoomTests {
 
         // MARK: - Windows
 
+        /// Invariant: untrustedMedia.
         @Test func windowsShowBothSides() throws {
             let scene = try RoomScene()
             let desk = try XServer(.virtual(width: 1600, height: 900))

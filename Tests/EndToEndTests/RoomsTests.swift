@@ -65,6 +65,7 @@ import Testing
     }
 
     /// One floods, one joins a thousand rooms, one never polls, and one connects again and again: each is bounded, and others notice nothing.
+    /// Invariant: admitted.
     @Test func hostileClientsTakeNothingFromOthers() throws {
         let server = try Server()
         let clients = try Subprocess(

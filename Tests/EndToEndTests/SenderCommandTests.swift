@@ -116,6 +116,7 @@ extension WebTests {
         }
 
         /// A process that is stopped takes connections, and answers nothing.
+        /// Invariant: hungSender.
         @Test func aSenderThatHangsIsASentence() throws {
             let web = try WebBroadcast()
             web.sender.kill(SIGSTOP)
@@ -152,6 +153,7 @@ extension WebTests {
         }
 
         /// In a container of its own, a command sees no process of others.
+        /// Invariant: hungSender.
         @Test func aCommandInAnotherContainerLeavesSendersAlone() throws {
             let server = try XServer()
             let broadcast = try Broadcast(on: server.display)

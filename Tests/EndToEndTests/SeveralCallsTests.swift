@@ -6,6 +6,7 @@ import Testing
 /// One sender in several calls at once.
 extension CallTests {
     @Suite struct SeveralCallsTests {
+        /// Invariant: oneEncode.
         @Test func aBrowsersStackAndAPlainReceiverShareAnEncode() throws {
             let folder = try TemporaryDirectory(of: .shared)
             let stats = StatisticsLines(folder.file("stats"))

@@ -305,6 +305,7 @@ extension ProgramTests {
         }
 
         /// Command lines can be read by all; and the capture process has no use for what the sender must know.
+        /// Invariant: token.
         @Test func secretsReachTheSenderAlone() throws {
             let secret = "user:s3cret@192.0.2.1:3478"
             let shared = try SharedScreen(environment: ["ORIEL_TURN": secret, "ORIEL_TOKEN": "a-t0ken-of-the-tests"])

@@ -43,6 +43,7 @@ extension ProgramTests {
             for child in children { #expect(kill(child, 0) != 0) }
         }
 
+        /// Invariant: noSoundServer.
         @Test func withoutASoundServerTheScreenIsShared() throws {
             let shared = try SharedScreen(
                 "--sound",
@@ -88,6 +89,7 @@ extension ProgramTests {
         }
 
         /// A machine that kills all of them ends no mute.
+        /// Invariant: muted.
         @Test func aMuteOutlivesAllProcesses() throws {
             let sound = try PulseServer(of: .shared)
             let folder = try TemporaryDirectory(of: .shared)

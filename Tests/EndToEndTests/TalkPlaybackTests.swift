@@ -49,6 +49,7 @@ extension ProgramTests {
             return SoundAnalysis.level(of: frequency, in: sound.channel())
         }
 
+        /// Invariant: oneProgram.
         @Test(arguments: PulseServer.Program.allCases)
         func itIsPlayedAndNotHeardByThoseWhoSayIt(program: PulseServer.Program) throws {
             let sound = try PulseServer(program, speakers: [.init("speakers"), .init("headset")])

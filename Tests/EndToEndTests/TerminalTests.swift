@@ -25,6 +25,7 @@ extension ProgramTests {
             }
         }
 
+        /// Invariant: terminal.
         @Test func aTitleCommandsNoTerminal() throws {
             let server = try XServer()
             let drawing = try draw("still", on: server)

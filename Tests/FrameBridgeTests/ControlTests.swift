@@ -151,6 +151,7 @@ import Time
     }
 
     /// Those who read a killed writer's frames see none of them once its successor is paused, with frames or without.
+    /// Invariant: paused.
     @Test(arguments: [FrameReader.Access.mapped, .copied], [true, false])
     func aPauseReachesTheFramesOfADeadWriter(access: FrameReader.Access, wasAskedBefore: Bool) throws {
         let directory = try folder.bridge()
@@ -177,6 +178,7 @@ import Time
     }
 
     /// A horizon never goes back, also where the writer that set it was killed.
+    /// Invariant: notBefore.
     @Test func aSuccessorKeepsTheHorizon() throws {
         let directory = try folder.bridge()
         var placard = info(64, 64)
@@ -193,6 +195,7 @@ import Time
     }
 
     /// The clock begins anew with the machine, and a folder on a disk outlives that.
+    /// Invariant: notBefore.
     @Test func aHorizonOfAnotherClockIsForgotten() throws {
         let directory = try folder.bridge()
         do {

@@ -79,6 +79,7 @@ import Testing
 
     /// Every byte of header and metadata takes every kind of damage; the reader may refuse, wait, or show the picture
     /// as it was, and nothing else.
+    /// Invariant: untrustedFiles.
     @Test(arguments: [UInt64(1), 2, 3, 4])
     func mutatedHeadersAndSlotsNeverCrash(seed: UInt64) throws {
         var random = SplitMix(seed: seed)

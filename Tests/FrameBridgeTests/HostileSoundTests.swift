@@ -17,6 +17,7 @@ import Time
 
     /// Words of header and metadata take every kind of damage, half of the time with a checksum that fits: readers refuse, wait,
     /// pass over what may not be heard, or give blocks as they were.
+    /// Invariant: untrustedFiles.
     @Test(arguments: [UInt64(1), 2, 3, 4])
     func mutatedHeadersAndSlotsNeverCrash(seed: UInt64) throws {
         var random = SplitMix(seed: seed)

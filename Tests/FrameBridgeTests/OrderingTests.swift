@@ -9,6 +9,7 @@ import Testing
     private static let lap: [WriterTrace.Act] = [.publish, .publish, .publish, .publish]
     private static let resize: [WriterTrace.Act] = [.publish, .publish, .resize, .publish]
 
+    /// Invariant: whole.
     @Test func twoReadersSeeWholeFramesOnlyAndMissNone() throws {
         let states = try OrderingModel(WriterTrace(Self.lap), mistake: nil).explore(reads: [1, 1])
         #expect(states > 100_000, "that is not every interleaving")
@@ -32,6 +33,7 @@ import Testing
         }
     }
 
+    /// Invariant: survives.
     @Test func whereverTheWriterDiesReadersFollowItsSuccessor() throws {
         let life = WriterTrace([.publish, .publish])
         for count in 0...life.events.count {

@@ -19,6 +19,7 @@ import Testing
     /// All that the tests explore, without a death.
     private static let lives = [laps, mute, replaced, muted]
 
+    /// Invariant: whole.
     @Test(arguments: lives)
     func aReaderGetsWholeBlocksInOrderAndLearnsWhatItLost(acts: [SoundTrace.Act]) throws {
         let model = SoundOrderingModel(SoundTrace(acts), mistake: nil)
@@ -47,6 +48,7 @@ import Testing
     }
 
     /// Two writers die, one after the other, and each anywhere.
+    /// Invariant: survives.
     @Test func severalDeathsLeaveNobodyBehind() throws {
         let life = SoundTrace(Self.publish(1))
         for first in 0...life.events.count {

@@ -248,6 +248,7 @@ extension SoundReader {
     }
 
     /// A process that comes later must not take a mute that it cannot read for none.
+    /// Invariant: muted.
     @Test func whatCannotBeReadWasLeft() throws {
         let directory = try folder.bridge()
         let seat = try SoundSeat(in: directory)

@@ -38,6 +38,7 @@ import Testing
         }
     }
 
+    /// Invariant: complete.
     @Test(arguments: [(2, 2), (64, 64), (66, 130), (322, 194), (640, 62)], [FrameReader.Access.mapped, .copied])
     func readersThatSkipFramesHaveTheWholePicture(size: (Int, Int), access: FrameReader.Access) throws {
         let directory = try folder.bridge()

@@ -35,6 +35,7 @@ import Testing
         #expect(count == Self.size)
     }
 
+    /// Invariant: paused.
     @Test(arguments: ["", "Connection: close\r\n"])
     func whatMayNotBeSeenAnyMoreIsNotSentOn(fields: String) throws {
         let web = try server(timeout: .seconds(15))
@@ -44,6 +45,7 @@ import Testing
         #expect(try client.rest().count < Self.size - 8 << 20)
     }
 
+    /// Invariant: isolated.
     @Test(arguments: ["", "Connection: close\r\n"])
     func whoStopsReadingIsCutOff(fields: String) throws {
         let web = try server(timeout: .milliseconds(400))

@@ -110,6 +110,7 @@ import Testing
         #expect(try commands.map { try Attach.parse(Array($0.dropFirst())).again } == [false, true])
     }
 
+    /// Invariant: token.
     @Test func secretsStandOnNoCommandLine() throws {
         let token = "a-t0ken-0f-the-tests"
         let share = try Share.parse(["--token=\(token)", "--turn=us%3Aer:p%40ss@192.0.2.1", "--turn=me:s3cret@[::1]:1"])

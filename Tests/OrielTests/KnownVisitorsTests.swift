@@ -121,6 +121,7 @@ import Testing
     }
 
     /// The process that asks may write there, and must not have a command write elsewhere.
+    /// Invariant: confined.
     @Test func nothingIsWrittenThroughLinks() throws {
         try known.add(key: Self.keys[0], name: "Ann")
         symlink(home.file("profile"), "\(known.path).\(getpid()).part")

@@ -29,6 +29,7 @@ import Testing
     }
 
     /// A link that somebody put there says where a file of this user would be made.
+    /// Invariant: confined.
     @Test func aLinkIsFollowedOnlyToAFileThatIsThere() throws {
         symlink(folder.file("mine"), folder.file("link"))
         let failure = #expect(throws: SystemError.self) { _ = try OutputFile.open(folder.file("link"), O_APPEND) }

@@ -33,6 +33,7 @@ import Time
         }
     }
 
+    /// Invariant: hungSender.
     @Test func oneThatHangsTakesNothingFromTheOthers() throws {
         let scratch = try TemporaryDirectory()
         let broadcast = try BridgeDirectory(path: scratch.file("bridge"), create: true)

@@ -42,6 +42,7 @@ import Time
     }
 
     /// The server need not have noticed anything: the connection is made anew, and the seat kept.
+    /// Invariant: oneClock.
     @Test func aRoomIsJoinedAgainAtOnce() throws {
         let rooms = try Rooms()
         let sleep = try MachineSleep()

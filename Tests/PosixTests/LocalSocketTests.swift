@@ -66,6 +66,7 @@ struct LocalSocketTests {
         #expect(!isAbandoned)
     }
 
+    /// Invariant: hungSender.
     @Test(arguments: ["nothing", "dead", "file", "link", "folder", "pipe"])
     func onlyAListenerIsConnectedTo(kind: String) throws {
         let listener = try LocalListener(at: "socket", in: folder.descriptor)

@@ -6,6 +6,7 @@ import Testing
 
 /// What a process can still do once it has given the rest up. Each test is a process of its own.
 @Suite struct SandboxTests {
+    /// Invariant: confined.
     @Test func whatAnIntruderWouldWantIsRefused() async {
         await #expect(processExitsWith: .success) {
             let folder = try TemporaryDirectory()

@@ -49,6 +49,7 @@ import Time
     }
 
     /// Packets of a picture that stood still were taken when it was first seen.
+    /// Invariant: paused.
     @Test(arguments: [5, 100])
     func whatWasTakenBeforeAnInstantIsForgotten(capacity: Int) {
         let history = history(capacity: capacity)
@@ -117,6 +118,7 @@ import Time
         #expect(ticks == ticks.sorted())
     }
 
+    /// Invariant: oneClock.
     @Test func eachPictureIsLaterThanTheOneBefore() {
         let history = history(capacity: 100)
         let instants: [UInt64] = [5_000_000_000, 5_000_000_000, 1, 5_000_005_000, 6_000_000_000, 0]

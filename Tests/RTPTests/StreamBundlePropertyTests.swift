@@ -8,6 +8,7 @@ import Time
     /// Those among the first seeds whose numbers wrap soon.
     static let wrapping = Array((1000...9000).filter { SenderModel.firstNumber(seed: $0) > 65_400 }.prefix(3))
 
+    /// Invariant: oneEncode.
     @Test(arguments: Array(0..<20) + wrapping)
     func eachPacketIsTheOneThatThePlainRecordSays(seed: UInt64) throws {
         var model = SenderModel(seed: seed)

@@ -91,6 +91,7 @@ import Time
 
     private func number(_ packet: [UInt8]) -> UInt16 { UInt16(packet[2]) << 8 | UInt16(packet[3]) }
 
+    /// Invariant: firstPicture.
     @Test func aStreamBeginsWithAKeyframeThatIsNotOld() {
         var stream = Stream(at: start)
         stream.append(isKeyframe: false)
@@ -108,6 +109,7 @@ import Time
         expect(!late.takeKeyframeRequest())
     }
 
+    /// Invariant: isolated.
     @Test func aViewerThatLagsGoesOnWithTheNewestKeyframe() {
         var stream = Stream(at: start)
         stream.append(isKeyframe: true)
@@ -129,6 +131,7 @@ import Time
     }
 
     /// All viewers pay for what one of them asks for.
+    /// Invariant: isolated.
     @Test func whoAsksAgainAndAgainIsHeardAtLongerIntervals() {
         var stream = Stream.playing(at: start)
         var granted: [Duration] = []
@@ -245,6 +248,7 @@ import Time
     }
 
     /// Otherwise two texts would be sealed with one nonce.
+    /// Invariant: sameBytes.
     @Test func withoutAStreamForItARepetitionIsTheSameByteForByte() {
         var stream = Stream(retransmissions: false, extensions: HeaderExtensions(mid: 1, captureTime: 2), at: start)
         stream.append(3, isKeyframe: true)

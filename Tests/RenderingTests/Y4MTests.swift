@@ -55,6 +55,7 @@ import Time
     }
 
     /// A reader that does not read misses pictures, and gets the newest one whole; nobody waits for it.
+    /// Invariant: untrustedMedia.
     @Test func aSlowReaderMissesPictures() throws {
         let pipe = try Pipe()
         let raw = dup(pipe.writing.raw)

@@ -35,6 +35,7 @@ import Time
         case frozen
     }
 
+    /// Invariant: muted.
     @Test(arguments: Kind.allCases, [true, false])
     private func nothingIsHeardOfAPause(kind: Kind, isThorough: Bool) throws {
         let directory = try directory()

@@ -101,6 +101,7 @@ import Time
         #expect(cadence.action(at: now + Cadence.keepAliveInterval) == .keepAlive)
     }
 
+    /// Invariant: idle.
     @Test func aStillPictureIsKeptAlive() {
         let (cadence, now) = converged()
         #expect(cadence.action(at: now + Cadence.keepAliveInterval - .nanoseconds(1)) == .nothing)

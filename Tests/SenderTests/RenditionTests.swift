@@ -30,6 +30,7 @@ import Time
         try sender.finish()
     }
 
+    /// Invariant: isolated.
     @Test func oneThatFailsLeavesTheOtherAlone() throws {
         // No encoder takes that.
         let broken = Rendition.small(1, bitrate: 0)
@@ -97,6 +98,7 @@ import Time
         return "/proc/" + String(decoding: name[..<count], as: UTF8.self)
     }
 
+    /// Invariant: isolated.
     @Test func oneThatStallsHoldsUpNeitherTheOtherNorTheEnd() throws {
         let release = Bell()
         let stalled = little.id
@@ -113,6 +115,7 @@ import Time
     }
 
     /// A source that looks like the one before, or a second pause: the encode is busy and reads both at once.
+    /// Invariant: notBefore.
     @Test func theSamePixelsComeAgainAfterAHorizon() throws {
         let release = Bell()
         let sink = TestSink(wanting: [large]) { _ in release.wait(while: 0) }

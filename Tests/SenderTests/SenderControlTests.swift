@@ -57,6 +57,7 @@ import Time
     }
 
     /// Those who ask nothing, or what cannot be understood, cost the next one no more than a second each.
+    /// Invariant: hungSender.
     @Test(arguments: [
         "", "status", "{}", "{\"status\":{}", "{\"end\":{}}", "{\"kick\":{}}", "{\"kick\":{\"viewer\":\"7\"}}",
         "{\"kick\":{\"viewer\":1e400}}", "{\"set_bitrate\":{\"bitrate_bps\":0.5}}",
@@ -90,6 +91,7 @@ import Time
     }
 
     /// A process that was stopped finds in its socket what nobody waits for any more.
+    /// Invariant: hungSender.
     @Test func whatWasGivenUpIsNotDoneLater() throws {
         let listener = try folder.listen()
         do { try folder.connect(until: late).send("{\"kick\":{\"viewer\":7}}", until: late) }
@@ -153,6 +155,7 @@ import Time
     }
 
     /// A sender that was taken over may answer anything.
+    /// Invariant: hungSender.
     @Test(arguments: [
         "", "{}", "{\"done\":1}", "{\"status\":{}}",
         "{\"status\":{\"report\":{\"calls\":1,\"bitrate_bps\":1,\"viewers\":[]}}}",

@@ -40,6 +40,7 @@ import VideoEncoding
         func take(sound packet: Span<UInt8>, _ sound: EncodedSound) {}
     }
 
+    /// Invariant: oneClock.
     @Test func aPictureFromTheFutureIsOfNow() throws {
         let takenAt = try Self.instantSent(capturedAt: Instant(nanoseconds: .max))
         #expect(takenAt <= MonotonicClock.now())

@@ -15,6 +15,7 @@ import Time
         let description = "the disk is full"
     }
 
+    /// Invariant: oneEncode.
     @Test func oneThatJoinsGetsAKeyframeAndTheSameEncode() throws {
         let first = TestSink(wanting: [rendition])
         let sender = try RunningSender([rendition])
@@ -112,6 +113,7 @@ import Time
         }
     }
 
+    /// Invariant: isolated.
     @Test func oneThatIsFullHoldsUpNobody() throws {
         let full = TestSink(wanting: [rendition])
         full.demand(Demand(isWanted: true, isFullUntil: Instant(nanoseconds: .max)), of: rendition)
@@ -130,6 +132,7 @@ import Time
         try sender.finish()
     }
 
+    /// Invariant: isolated.
     @Test func oneThatThrowsIsToldAndLeft() throws {
         let broken = TestSink(wanting: [rendition]) { _ in throw Broken() }
         let sink = TestSink(wanting: [rendition])
@@ -143,6 +146,7 @@ import Time
     }
 
     /// A sink that waits is given a thread of its own, and loses what it cannot take, up to a keyframe.
+    /// Invariant: isolated.
     @Test func oneThatWaitsDelaysNobody() throws {
         let release = Bell()
         let slow = TestSink(wanting: [rendition]) { _ in release.wait(while: 0) }

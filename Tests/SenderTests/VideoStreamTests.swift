@@ -169,6 +169,7 @@ import VideoEncoding
     }
 
     /// The first keyframe of the picture at rest is as fine as it will be; those after it are the same again.
+    /// Invariant: firstPicture.
     @Test func aKeyframeOfAPictureAtRestIsEncodedOnce() throws {
         var scene = try Scene(keyframeInterval: .seconds(5))
         scene.write(PixelRect(x: 40, y: 40, width: 400, height: 200))

@@ -121,6 +121,7 @@ import Time
     }
 
     /// Its machine was suspended: the server has given the connection up, and the client's clock does not show it.
+    /// Invariant: oneClock.
     @Test(arguments: Way.allCases, [46, 100, 3600]) func whoWasSuspendedIsBackAtOnce(way: Way, seconds: Int) throws {
         for isNoticed in [true, false] {
             var simulation = SocketSimulation(server(), seed: 5)

@@ -155,6 +155,7 @@ import Time
     }
 
     /// New sessions have credits of their own, which the network pays.
+    /// Invariant: admitted.
     @Test func aNetworkPaysForAllItsSessions() {
         var bench = Bench()
         let quiet = bench.open(from: "near").socket
@@ -269,6 +270,7 @@ import Time
 
     // MARK: - Memory
 
+    /// Invariant: admitted.
     @Test func whatWaitsUnreadIsBoundedForAllTogether() throws {
         var limits = EngineLimits(sessions: 100)
         limits.keptBytes = 10_000

@@ -29,6 +29,7 @@ import Time
         }
     }
 
+    /// Invariant: soundClock.
     @Test(arguments: [-500.0, 0, 500])
     func anHourLongEverySampleIsNearItsPlace(drift: Double) { check(drift, channels: 1, for: .seconds(3600)) }
 
@@ -80,6 +81,7 @@ import Time
         return samples
     }
 
+    /// Invariant: soundClock.
     @Test(arguments: [-200.0, 200], [1, 2])
     func noStepIsHeard(drift: Double, channels: Int) {
         let frequency = 1000.0

@@ -178,6 +178,7 @@ import Time
         #expect(server.session.state == .waiting && server.session.openMicrophones == [])
     }
 
+    /// Invariant: noSoundServer.
     @Test(arguments: [false, true])
     func aServerThatHangsIsLeftAndTriedAgain(hangsFromTheBeginning: Bool) {
         var server = VirtualServer(SoundWish())
@@ -196,6 +197,7 @@ import Time
         #expect(server.targets == [monitor], "one that answers is kept")
     }
 
+    /// Invariant: oneProgram.
     @Test func aProgramIsHeardAndNoOther() {
         var server = VirtualServer(SoundWish(source: .application), process: 500)
         #expect(server.targets == [])
@@ -260,6 +262,7 @@ import Time
     }
 
     /// Whatever happens, streams are those that the present state calls for, and a pause or a mute is obeyed at once.
+    /// Invariant: muted.
     @Test(arguments: 0..<40)
     func aRandomWalkHearsWhatItShould(seed: UInt64) {
         var random = SplitMix(seed: seed)

@@ -41,6 +41,7 @@ import Time
         }
     }
 
+    /// Invariant: permitted.
     @Test func whoMaySpeakIsHeardAndNobodyElse() throws {
         let scene = try Scene(.ask)
         scene.send(20)

@@ -150,6 +150,7 @@ import Time
     }
 
     /// What was said before is taken back, and what is said later is heard.
+    /// Invariant: permitted.
     @Test func whatIsTakenBackIsGone() throws {
         let ring = try TalkRing()
         let loop = TalkLoop(into: try ring.writer()) { Issue.record("\($0)") }
@@ -199,6 +200,7 @@ import Time
     }
 
     /// Whatever comes, a block is no more than a block, and the thread comes to an end.
+    /// Invariant: permitted.
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
     func hostileTalkers(seed: UInt64) throws {
         var random = SplitMix(seed: seed)

@@ -57,6 +57,7 @@ import Time
         expect(scene.talkers.takeEvents() == [])
     }
 
+    /// Invariant: permitted.
     @Test func whoAsksWaitsUntilSomebodyDecides() {
         var scene = Scene(.ask)
         #expect(scene.talkers.state(of: 1) == .none)
@@ -263,6 +264,7 @@ import Time
     }
 
     /// Whatever is done, no more are heard than there are places, nobody is heard who may not be, and who ends has begun.
+    /// Invariant: permitted.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func anything(seed: UInt64) {
         var random = SplitMix(seed: seed)

@@ -34,6 +34,7 @@ private func frames(_ codec: VideoCodec, _ size: PixelSize, count: Int) throws -
     }
 
     /// A few bytes may announce a picture that takes gigabytes.
+    /// Invariant: untrustedMedia.
     @Test(
         arguments: [
             (.vp8, [0x10, 0, 0, 0x9D, 1, 0x2A, 0xFF, 0x3F, 0xFF, 0x3F], 16383),
@@ -96,6 +97,7 @@ private func frames(_ codec: VideoCodec, _ size: PixelSize, count: Int) throws -
     }
 
     /// Damaged at random, cut and mixed up: an error or a picture, and the decoder can be given up at any time.
+    /// Invariant: untrustedMedia.
     @Test(arguments: VideoCodec.allCases)
     func damagedFramesAreErrors(codec: VideoCodec) throws {
         var random = SplitMix(seed: 11)

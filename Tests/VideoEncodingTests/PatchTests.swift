@@ -157,6 +157,7 @@ import Time
         }
     }
 
+    /// Invariant: exact.
     @Test(arguments: [(320, 192, 0), (100, 54, 1), (16, 16, 0), (642, 66, 1)])
     func patchesShowWhatTheyShallAndLeaveTheRest(width: Int, height: Int, profile: Int) throws {
         let size = PixelSize(width: width, height: height)
@@ -317,6 +318,7 @@ import Time
     }
 
     /// As if nothing had been sent since the keyframe: one decoder gets all of the stream, another what counts.
+    /// Invariant: exact.
     @Test(arguments: [(320, 192), (100, 102), (642, 130)])
     func aKeyframeThatIsRepeatedTakesBackWhatWasPatched(size: (Int, Int)) throws {
         let size = PixelSize(width: size.0, height: size.1)

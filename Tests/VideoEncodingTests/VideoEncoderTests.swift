@@ -206,6 +206,7 @@ struct VideoEncoderTests {
         #expect(try stream() == stream())
     }
 
+    /// Invariant: oneClock.
     @Test(arguments: VideoCodec.allCases)
     func refusesTimeThatStandsStill(codec: VideoCodec) throws {
         var encoder = try VideoEncoder(configuration(codec))

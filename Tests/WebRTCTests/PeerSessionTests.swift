@@ -117,6 +117,7 @@ import Time
     }
 
     /// As when the buffer of the system's socket is full while the broadcast is paused.
+    /// Invariant: paused.
     @Test func whatWasNotTakenIsNotSentOnceItIsForgotten() throws {
         let call = try VirtualCall()
         try call.connect()

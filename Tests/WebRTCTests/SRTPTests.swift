@@ -123,6 +123,7 @@ import Testing
     }
 
     /// Viewers without a retransmission stream get lost packets as they were.
+    /// Invariant: sameBytes.
     @Test(arguments: profiles)
     func aPacketMayBeProtectedAgain(profile: SRTPProfile) throws {
         let session = try #require(SRTPSession(keys(profile).client))

@@ -184,6 +184,7 @@ import Time
         Mirror(reflecting: value).children.reduce(1) { $0 + weight($1.value) }
     }
 
+    /// Invariant: admitted.
     @Test(arguments: [1, 2] as [UInt64]) func aDay(seed: UInt64) {
         var random = SplitMix(seed: seed)
         func happens(every seconds: Double) -> Bool { Double.random(in: 0..<seconds, using: &random) < 5 }

@@ -66,6 +66,7 @@ import Time
     }
 
     /// A seat that is taken anew is no new budget.
+    /// Invariant: admitted.
     @Test(arguments: [["41", "40", #"42["join","r"]"#], [#"42["leave","r"]"#, #"42["join","r"]"#], []])
     func whoComesBackHasNoMoreMessages(renewal: [String]) {
         var bench = Bench()

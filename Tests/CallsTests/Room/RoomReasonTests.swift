@@ -152,6 +152,7 @@ import WebRTC
         #expect(meeting.told(0) == [ask("Ann", of: 1)])
     }
 
+    /// Invariant: admitted.
     @Test(arguments: [true, false]) func whoIsKnownNeedsNoName(askerIsFirst: Bool) {
         for cheats in [true, false] {
             var meeting = RoomMeeting()
@@ -174,6 +175,7 @@ import WebRTC
     }
 
     /// A certificate is no secret: whoever names that of another one is not connected to.
+    /// Invariant: admitted.
     @Test(arguments: [true, false]) func whoShowsAnotherCertificateIsNotConnected(askerIsFirst: Bool) {
         var meeting = RoomMeeting()
         if askerIsFirst { meeting.add(asks: true) }

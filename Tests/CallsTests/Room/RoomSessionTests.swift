@@ -180,6 +180,7 @@ import WebRTC
 
     /// Whatever comes, a peer is opened where there is none, closed where there is one, and used only between; and where people are let
     /// in one by one, never for somebody else.
+    /// Invariant: admitted.
     @Test(arguments: 1...10, [true, false]) func aRandomWalkKeepsThePeerInOrder(seed: UInt64, asks: Bool) {
         var random = SplitMix(seed: seed)
         var introduction = RoomIntroduction()

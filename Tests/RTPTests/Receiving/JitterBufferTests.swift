@@ -301,6 +301,7 @@ import Time
     }
 
     /// Thousands a second, of whatever time: no more waits than the buffer holds, and each is looked at once.
+    /// Invariant: permitted.
     @Test(arguments: [0, 1, 120, 960, 5760, 400_000, -960, 0x4000_0000])
     func floods(step: Int) {
         var buffer = JitterBuffer()

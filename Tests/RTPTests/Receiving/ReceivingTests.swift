@@ -131,6 +131,7 @@ private struct Line {
         duplication: 0.05
     )
 
+    /// Invariant: untrustedMedia.
     @Test(arguments: VideoCodec.allCases, [true, false])
     func whatIsLostAndDisorderedComesWhole(codec: VideoCodec, repeatsApart: Bool) throws {
         for seed in 1...3 as ClosedRange<UInt64> {
@@ -151,6 +152,7 @@ private struct Line {
     }
 
     /// Where nothing comes again in time, the receiver goes on with a keyframe, and never shows what it cannot.
+    /// Invariant: untrustedMedia.
     @Test(arguments: VideoCodec.allCases)
     func longLossesEndWithAKeyframe(codec: VideoCodec) throws {
         var conditions = Self.lossy
