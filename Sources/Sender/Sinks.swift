@@ -91,6 +91,7 @@ package final class Sinks: Sendable {
         return sum
     }
 
+    /// Lends a frame to each sink in turn, without a copy. None may wait: one that has to has a queue and a thread of its own.
     func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame, at now: Instant) {
         for sink in all where sink.demand(for: frame.rendition, at: now).isWanted {
             // A sink that throws in several renditions is reported once.

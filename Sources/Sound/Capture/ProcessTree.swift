@@ -1,7 +1,7 @@
 import Glibc
 import Posix
 
-/// Who started whom (proc(5)).
+/// Parents of processes (proc(5)): sound is of the shown window's program if it comes from its process, or from a child of it.
 enum ProcessTree {
     /// No chain of processes is longer; a number may also be given again while this looks.
     private static let most = 64
