@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import json
 import re
+import ssl
 
 import webrtc
 
@@ -227,8 +228,13 @@ async def main():
     parser.add_argument("--without", action="append", default=[], choices=["PATCH", "tag", "location"])
     parser.add_argument("--sound", metavar="FILE", type=Recording, help="write what is heard")
     parser.add_argument("--interval", type=float, default=0.2, help="seconds from line to line")
+    parser.add_argument("--tls", metavar=("CERTIFICATE", "KEY"), nargs=2, help="files, as PEM")
     endpoint = Endpoint(parser.parse_args())
-    await asyncio.start_server(endpoint.serve, None, endpoint.arguments.port)
+    security = None
+    if endpoint.arguments.tls:
+        security = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        security.load_cert_chain(*endpoint.arguments.tls)
+    await asyncio.start_server(endpoint.serve, None, endpoint.arguments.port, ssl=security)
     await endpoint.report()
 
 

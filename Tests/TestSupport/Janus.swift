@@ -1,31 +1,34 @@
 import Glibc
 
-/// Janus, a media server, as Debian packages it, at the viewers' end of a network. Its configuration is written for each.
+/// Janus, a media server, as Debian packages it. Its configuration is written for each.
 package final class Janus {
     package static let server = server(at: Network.viewerAddress)
     /// Its API over HTTP.
     package static let httpServer = "http://\(Network.viewerAddress):8088/janus"
 
     private let folder: TemporaryDirectory
-    private let network: Network
+    private let place: ([String]) -> [String]
     package private(set) var process: Subprocess
 
     /// Starts it, and waits until it listens.
     ///
     /// - Parameters:
+    ///   - place: where its command line runs.
+    ///   - host: its address, as a URL has it.
     ///   - rooms: by their numbers or names, with their settings as a file of Janus has them, such as `publishers = 6`.
     ///   - streaming: the configuration of that plugin: mountpoints.
     ///   - general: more settings of the server.
     ///   - videoRoom: more settings of the plugin.
     package init(
-        in network: Network,
+        at place: @escaping ([String]) -> [String],
+        host: String,
         rooms: [(name: String, settings: String)] = [],
         streaming: String = "",
         general: String = "",
         videoRoom: String = ""
     ) throws {
         let folder = try TemporaryDirectory()
-        (self.folder, self.network) = (folder, network)
+        (self.folder, self.place) = (folder, place)
         let libraries = "/usr/lib/x86_64-linux-gnu/janus"
         try Self.write(
             """
@@ -35,8 +38,8 @@ package final class Janus {
               transports_folder = "\(libraries)/transports"
               \(general)
             }
-            media: { ipv6 = \(network.family == .ipv6), rtp_port_range = "20000-29999" }
-            nat: { ice_enforce_list = "\(network.viewerHost.filter { !"[]".contains($0) })" }
+            media: { ipv6 = \(host.hasPrefix("[")), rtp_port_range = "20000-29999" }
+            nat: { ice_enforce_list = "\(host.filter { !"[]".contains($0) })" }
             plugins: { disable = "\(Self.libraries("sip nosip lua duktape voicemail audiobridge recordplay videocall"))" }
             transports: { disable = "\(Self.libraries("mqtt nanomsg rabbitmq pfunix"))" }
             """,
@@ -56,7 +59,25 @@ package final class Janus {
             to: folder.file("janus.plugin.videoroom.jcfg")
         )
         try Self.write(streaming, to: folder.file("janus.plugin.streaming.jcfg"))
-        process = try Self.start(folder, network)
+        process = try Self.start(folder, place)
+    }
+
+    /// The same at the viewers' end of a network.
+    package convenience init(
+        in network: Network,
+        rooms: [(name: String, settings: String)] = [],
+        streaming: String = "",
+        general: String = "",
+        videoRoom: String = ""
+    ) throws {
+        try self.init(
+            at: network.atViewer,
+            host: network.viewerHost,
+            rooms: rooms,
+            streaming: streaming,
+            general: general,
+            videoRoom: videoRoom
+        )
     }
 
     deinit { process.stop() }
@@ -84,11 +105,11 @@ package final class Janus {
         _ = try process.wait()
     }
 
-    package func start() throws { process = try Self.start(folder, network) }
+    package func start() throws { process = try Self.start(folder, place) }
 
-    private static func start(_ folder: TemporaryDirectory, _ network: Network) throws -> Subprocess {
+    private static func start(_ folder: TemporaryDirectory, _ place: ([String]) -> [String]) throws -> Subprocess {
         let process = try Subprocess(
-            network.atViewer(["janus", "-F", folder.path, "-C", folder.file("janus.jcfg"), "--disable-colors"])
+            place(["janus", "-F", folder.path, "-C", folder.file("janus.jcfg"), "--disable-colors"])
         )
         try wait(until: "Janus listens") {
             if let exit = process.status() { throw Browser.Failure(description: "\(exit): \(process.output)") }
