@@ -57,7 +57,7 @@ import Time
         #expect(status.json == #"{"state":"source_lost","talk":1,"viewers":0}"#)
     }
 
-    /// The rest is in `TalkTests`, `WHEPTests` and `WebServiceTests`.
+    /// The rest is in `SpeakingTests`, `WHEPTests` and `WebServiceTests`.
     @Test func theAnswerToAWishToSpeakIsOneLine() throws {
         let talkers = FakeTalkers()
         let web = try WebFixture(talkers: talkers)

@@ -76,7 +76,7 @@ extension Broadcast {
 
 /// What viewers say, in the ring that the sound process plays.
 extension ViewerTests {
-    @Suite struct TalkTests {
+    @Suite struct SpeakingTests {
         private func speak(
             _ stack: Counterparts.Stack,
             in web: WebBroadcast,
