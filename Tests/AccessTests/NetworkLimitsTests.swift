@@ -34,7 +34,7 @@ import Time
     }
 
     @Test func aNetworkAsksToSpeakTenTimesAndThenEveryThreeSeconds() {
-        var limits = ViewerLimits(viewerLimit: 50)
+        var limits = NetworkLimits(viewerLimit: 50)
         let first = (0..<12).map { _ in limits.waitToAsk("192.0.2.1", now: .start) }
         #expect(first == Array(repeating: nil, count: 10) + [4, 4])
         #expect(limits.waitToAsk("192.0.2.2", now: .start) == nil)

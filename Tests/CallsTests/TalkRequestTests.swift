@@ -130,7 +130,7 @@ final class FakeTalkers: SoundReceiver {
         #expect(!web.status.json.contains("talk"))
     }
 
-    /// Over all viewers of a network. How fast is a matter of `ViewerLimits`.
+    /// Over all viewers of a network. How fast is a matter of `NetworkLimits`.
     @Test func wishesAreLimited() throws {
         let sessions = try (0..<2).map { _ in try web.join(by: WebFixture.talkingOffer).session }
         var (session, count, status) = ("", 0, 202)

@@ -315,12 +315,12 @@ import Time
         _ sender: SenderStatistics = SenderStatistics(),
         _ work: SenderWork = SenderWork(),
         plain: [PlainRTPStatistics] = [],
-        transport: CallTransport? = nil
+        network: CallNetwork? = nil
     ) throws -> Set<String> {
         let folder = try TemporaryDirectory()
         let path = folder.file("stats")
         let log = try StatisticsLog(path: path)
-        log.append(sender, work, plain, transport?.begun)
+        log.append(sender, work, plain, network?.begun)
         let text = try FileDescriptor.open(path, O_RDONLY).readBytes(1 << 16)
         return Set(JSONText(text)?.members?.map(\.name) ?? [])
     }
@@ -352,9 +352,9 @@ import Time
     @Test func statisticsCountViewers() throws {
         let scene = try CallScene()
         defer { scene.calls.close() }
-        let before = try statistics(transport: scene.transport)
-        _ = try scene.transport.peers()
-        let after = try statistics(transport: scene.transport)
+        let before = try statistics(network: scene.network)
+        _ = try scene.network.peers()
+        let after = try statistics(network: scene.network)
         // And `target_bps` once an encoder has begun.
         #expect(after.subtracting(before).subtracting(["target_bps"]) == ["packets_repeated", "viewers", "renditions"])
     }

@@ -1,3 +1,4 @@
+import ICE
 import Media
 import RTP
 import Testing

@@ -111,7 +111,7 @@ import VideoEncoding
                 let folder = try TemporaryDirectory()
                 let directory = try BridgeDirectory(path: folder.file("bridge"), create: true)
                 let writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
-                let sinks = Sinks { Issue.record("\($0)") }
+                let sinks = Sinks(target: TargetBitrate(1_000_000)) { Issue.record("\($0)") }
                 var loop = SenderLoop(
                     [rendition],
                     SenderSettings(wakesEarly: true, keyframeInterval: nil),
