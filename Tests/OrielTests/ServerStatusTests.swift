@@ -1,9 +1,9 @@
 import Calls
+import ICE
 import Peers
 import Sender
 import Testing
 import Time
-import WebRTC
 
 @testable import oriel
 

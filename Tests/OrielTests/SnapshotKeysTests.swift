@@ -1,3 +1,4 @@
+import Access
 import Glibc
 import JSON
 import Media
@@ -285,9 +286,10 @@ import Time
                 "windows":[{"height":480,"id":"0x2a","title":"a\u2028b","width":640,"x":2,"y":3}]}
                 """#
         )
-        let known = [KnownVisitors.Entry(key: "ab", name: "Ann", since: "2026-01-01T00:00:00Z")]
+        let key = try #require(GuestKey(String(repeating: "a", count: 64)))
+        let known = [KnownVisitors.Entry(key: key, name: "Ann", since: "2026-01-01T00:00:00Z")]
         #expect(
-            try known.printableJSONLine() == #"[{"key":"ab","name":"Ann","since":"2026-01-01T00:00:00Z"}]"#
+            try known.printableJSONLine() == #"[{"key":"\#(key)","name":"Ann","since":"2026-01-01T00:00:00Z"}]"#
         )
     }
 

@@ -1,9 +1,8 @@
 import HTTP
-import ICE
+package import ICE
 import Peers
 package import Posix
 import Synchronization
-package import WebRTC
 
 /// The STUN and TURN servers, as this machine uses them.
 package struct ICEServers: Sendable {

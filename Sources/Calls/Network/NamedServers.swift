@@ -1,9 +1,8 @@
 package import HTTP
-import ICE
+package import ICE
 package import Peers
 import Posix
 import Synchronization
-package import WebRTC
 
 /// The STUN and TURN servers that media servers name: looks up their addresses, leads to those that are reached by TLS, and probes each
 /// once when it is named. Its login is for one session, and may have ended later.

@@ -1,5 +1,6 @@
 package import HTTP
 import NIOHTTP1
+import Posix
 package import SocketIO
 import Synchronization
 package import Time

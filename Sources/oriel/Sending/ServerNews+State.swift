@@ -1,8 +1,8 @@
 import Calls
+import ICE
 import Peers
 import Sender
 import Time
-import WebRTC
 
 extension ServerNews {
     /// For programs.
