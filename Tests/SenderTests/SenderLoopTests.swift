@@ -88,23 +88,22 @@ import VideoEncoding
 
     /// The thread has other things to do than frames, and comes back to them in time, though nothing else is due for long.
     @Test func aDeadlineOfAnotherIsKept() throws {
-        #expect(try Self.timeOfTurns(20) { _ in MonotonicClock.now() + .milliseconds(1) } < .seconds(5))
+        let time = try Self.timeOfTurns { _ in MonotonicClock.now() + .milliseconds(1) }
+        #expect(time < SenderEngine.unwatchedInterval)
     }
 
     /// A ring that comes when the deadline has just been asked for.
     @Test func aWakeBetweenTurnAndSleepIsNotLost() throws {
-        let time = try Self.timeOfTurns(20) { sinks in
+        let time = try Self.timeOfTurns { sinks in
             sinks.bell.ring()
             return nil
         }
-        #expect(time < .seconds(5))
+        #expect(time < SenderEngine.unwatchedInterval)
     }
 
-    /// How long a loop without sinks takes to make so many turns.
-    private static func timeOfTurns(
-        _ count: Int,
-        _ turn: @escaping @Sendable (Sinks) -> Instant?
-    ) throws -> Duration {
+    /// The time from one turn to the next of a loop without sinks: the median, as some are late on a busy machine, and some are rung for.
+    /// Without what `turn` asks for, it is `SenderEngine.unwatchedInterval` at the least.
+    private static func timeOfTurns(_ turn: @escaping @Sendable (Sinks) -> Instant?) throws -> Duration {
         let result = Mutex<Result<Duration, any Error>?>(nil)
         let thread = try Thread {
             let outcome = Result {
@@ -120,17 +119,16 @@ import VideoEncoding
                     sinks: sinks,
                     report: { _ in }
                 )
-                var turns = 0
-                let begin: Instant = MonotonicClock.now()
-                let end = try loop.run(until: TerminationSignals(), orWhen: { turns == count }) { _ in
+                var turns: [Instant] = []
+                let end = try loop.run(until: TerminationSignals(), orWhen: { turns.count == 22 }) { _ in
                 } also: {
-                    turns += 1
+                    turns.append(MonotonicClock.now())
                     return turn(sinks)
                 } eachSecond: { _ in
                 }
                 withExtendedLifetime(writer) {}
                 #expect(end == .callsEnded)
-                return MonotonicClock.now() - begin
+                return zip(turns, turns.dropFirst()).map { $1 - $0 }.sorted()[10]
             }
             result.withLock { $0 = outcome }
         }
