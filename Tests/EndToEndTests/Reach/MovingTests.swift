@@ -1,0 +1,76 @@
+import Glibc
+import TestSupport
+import Testing
+import Time
+
+extension Reach {
+    /// A sender whose machine comes to another network during a call.
+    @Suite struct MovingTests {
+        private static let address = "10.99.0.7"
+
+        /// The viewer's address of the sender is gone with the network: nothing but the path itself can tell it of the new one.
+        @Test(arguments: [Browser.Kind.chromium, .firefox], [Duration.zero, .seconds(1)])
+        func aViewerStays(kind: Browser.Kind, pause: Duration) throws {
+            let web = try WebBroadcast()
+            let counter = try draw("counter", on: web.server, "--fps", "30")
+            let browser = try web.open(kind)
+            try browser.wait(forState: "live")
+            let _: Bool? = try browser.evaluateOptional("(oriel.pc.isFirst = true)")
+            try web.network.moveSender(to: Self.address, after: pause)
+            let before = try browser.framesDecoded
+            try wait(until: "pictures flow: \(web.sender.errorOutput)") {
+                try browser.framesDecoded > before + 30
+            }
+            #expect(try browser.evaluate("oriel.pc.isFirst ?? false", as: Bool.self))
+            counter.stop()
+        }
+
+        /// Janus keeps the session. Who comes later gets a picture, too: what it asks for goes the new way.
+        @Test(arguments: [Duration.zero, .seconds(1)]) func aRoomOfJanusStays(pause: Duration) throws {
+            let scene = try JanusScene()
+            let counter = try draw("counter", on: scene.display, "--fps", "30")
+            let sender = try scene.attach("1234", ["--codec", "vp8"])
+            let browser = try scene.open("room=1234")
+            try scene.waitForPicture(browser, sender)
+            let _: Bool? = try browser.evaluateOptional("(pc.isFirst = true)")
+            try scene.network.moveSender(to: Self.address, after: pause)
+            let before = try scene.seen(browser).frames
+            try wait(until: "pictures flow: \(sender.errorOutput)") {
+                try scene.seen(browser).frames > before + 30
+            }
+            let other = try scene.open("room=1234")
+            try scene.waitForPicture(other, sender)
+            #expect(try browser.evaluate("pc?.isFirst ?? false", as: Bool.self))
+            #expect(scene.publications(by: sender) == 1, "\(sender.errorOutput)")
+            counter.stop()
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+            try wait(until: "the room knows") { try scene.seen(browser).frames == 0 }
+        }
+
+        /// The address is gone with the interface, and back with it.
+        @Test func aRoomOfJanusIsThereAgainWithTheInterface() throws {
+            let scene = try JanusScene(general: "reclaim_session_timeout = 60")
+            let counter = try draw("counter", on: scene.display, "--fps", "30")
+            let sender = try scene.attach("1234", ["--codec", "vp8"])
+            let browser = try scene.open("room=1234")
+            try scene.waitForPicture(browser, sender)
+            try scene.network.setSenderLink(isUp: false)
+            try wait(until: "the sender notices") { sender.errorOutput.contains("trying again") }
+            let before = try scene.seen(browser).frames
+            try scene.network.setSenderLink(isUp: true)
+            try wait(until: "it is there again: \(sender.errorOutput)") {
+                sender.errorOutput.contains("the picture went on")
+            }
+            try wait(until: "pictures flow: \(sender.errorOutput)") {
+                try scene.seen(browser).frames > before + 30
+            }
+            let other = try scene.open("room=1234")
+            try scene.waitForPicture(other, sender)
+            #expect(scene.publications(by: sender) == 1, "\(sender.errorOutput)")
+            counter.stop()
+            sender.kill(SIGTERM)
+            try #expect(sender.wait() == .code(0))
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// A screen, its broadcast, and a sender to browsers at the other end of a network.
+final class WebBroadcast {
+    static let token = "a-token-of-the-tests"
+
+    let network: Network
+    let server: XServer
+    let broadcast: Broadcast
+    private(set) var capture: Subprocess
+    private(set) var sender: Subprocess
+    private let arguments: [String]
+
+    convenience init(over network: Network? = nil, _ arguments: String...) throws {
+        try self.init(over: network, arguments)
+    }
+
+    init(over network: Network?, _ arguments: [String]) throws {
+        self.network = try network ?? Network()
+        server = try XServer(.virtual(width: 1280, height: 720))
+        broadcast = try Broadcast(on: server.display)
+        capture = try broadcast.start("--no-cursor")
+        self.arguments = arguments
+        sender = try Self.attach(broadcast, self.network, arguments)
+    }
+
+    deinit {
+        sender.stop()
+        capture.stop()
+    }
+
+    private static func attach(_ broadcast: Broadcast, _ network: Network, _ arguments: [String]) throws -> Subprocess {
+        let command = [Programs.oriel, "attach", "web", "--dir", broadcast.directory] + arguments
+        let sender = try Subprocess(network.atSender(command), environment: ["ORIEL_TOKEN": token])
+        try wait(until: "the sender serves") {
+            if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
+            return sender.output.contains("http")
+        }
+        return sender
+    }
+
+    /// What viewers open.
+    var page: String { "\(origin)/#\(Self.token)" }
+    var whep: String { "\(origin)/whep" }
+    var origin: String { "http://\(network.senderHost):8080" }
+
+    /// A second sender of the same broadcast.
+    func attachAnother(_ arguments: String...) throws -> Subprocess {
+        try Self.attach(broadcast, network, arguments)
+    }
+
+    func restartSender() throws { sender = try Self.attach(broadcast, network, arguments) }
+    func restartCapture() throws { capture = try broadcast.start("--no-cursor") }
+
+    /// The processes themselves, not the programs that put them into a namespace: `ip netns exec` becomes its command.
+    func view(_ stack: Counterparts.Stack, _ arguments: String...) throws -> Counterparts.Report {
+        try Counterparts.report(Counterparts.viewer(stack, of: whep, token: Self.token, in: network, arguments))
+    }
+
+    /// Opens the page in a browser that does not hide its addresses: in a namespace this young, Chromium sometimes waits
+    /// in vain for the names it would give them (mDNS), and gathers nothing at all.
+    func open(
+        _ kind: Browser.Kind,
+        page: String? = nil,
+        hidesAddresses: Bool = false,
+        sound: PulseServer? = nil,
+        _ arguments: [String] = []
+    ) throws -> Browser {
+        let browser: Browser
+        switch kind {
+        case .chromium where !hidesAddresses:
+            browser = try Browser(
+                kind,
+                in: network,
+                sound: sound,
+                ["--arg=--disable-features=WebRtcHideLocalIpsWithMdns", "--arg=--ignore-certificate-errors"] + arguments
+            )
+        case .chromium, .firefox: browser = try Browser(kind, in: network, sound: sound, arguments)
+        }
+        try browser.open(page ?? self.page)
+        return browser
+    }
+}
+
+extension Browser {
+    private static let everything = """
+        JSON.stringify([oriel.state, await oriel.stats(), oriel.pc.connectionState, oriel.pc.iceConnectionState,
+            oriel.pc.iceGatheringState, oriel.pc.signalingState,
+            oriel.pc.localDescription?.sdp.match(/candidate.*/g), oriel.pc.remoteDescription?.sdp.match(/candidate.*/g)])
+        """
+
+    /// The state that the page shows.
+    var state: String { get throws { try evaluate("oriel.state") } }
+
+    /// Whether an element of the page can be seen.
+    func isShown(_ id: String) throws -> Bool {
+        try evaluate("document.getElementById('\(id)').checkVisibility({visibilityProperty: true})", as: Bool.self)
+    }
+
+    /// As a mouse or the Enter key does.
+    func click(_ id: String) throws {
+        let _: Bool? = try evaluateOptional("(document.getElementById('\(id)').click(), true)")
+    }
+
+    func wait(forState state: String) throws {
+        do {
+            try TestSupport.wait(until: "the page is \(state)") { try self.state == state }
+        } catch let timeout as WaitTimeout {
+            // A closed connection has no statistics.
+            let seen = try (try? evaluate(Self.everything, as: String.self)) ?? self.state
+            throw Unexpected("\(timeout): \(seen)")
+        }
+    }
+
+    /// A member of the page's statistics that is text, as soon as it is known: the codec is not before a frame is decoded,
+    /// and Chromium answers for 50 ms as it did before.
+    func statistic(_ name: String) throws -> String {
+        var value: String?
+        try TestSupport.wait(until: "the page knows its \(name)") {
+            value = try evaluateOptional("(await oriel.stats()).\(name)")
+            return value != nil
+        }
+        return try #require(value)
+    }
+
+    /// Frames that the page's peer connection has decoded; 0 if it does not say so, as one that is closed meanwhile never does.
+    var framesDecoded: Int {
+        get throws {
+            let silence = "new Promise(done => setTimeout(done, 10_000, {}))"
+            return try evaluateOptional("(await Promise.race([oriel.stats(), \(silence)])).framesDecoded") ?? 0
+        }
+    }
+
+    /// The luma of the picture on the page, as a browser paints it.
+    func luma() throws -> (pixels: [UInt8], width: Int) {
+        let script = """
+            (() => {
+                const video = document.querySelector('video');
+                const canvas = document.createElement('canvas');
+                canvas.width = video.videoWidth; canvas.height = 64;
+                const context = canvas.getContext('2d');
+                context.drawImage(video, 0, 0);
+                const {data} = context.getImageData(0, 0, canvas.width, canvas.height);
+                const luma = [];
+                for (let i = 0; i < data.length; i += 4) luma.push(Math.round((data[i] + 2 * data[i + 1] + data[i + 2]) / 4));
+                return {width: canvas.width, luma};
+            })()
+            """
+        struct Picture: Decodable {
+            let width: Int
+            let luma: [UInt8]
+        }
+        let picture = try evaluate(script, as: Picture.self)
+        return (picture.luma, picture.width)
+    }
+
+    /// The number that the workload `counter` has painted.
+    func number() throws -> Int? {
+        let (pixels, width) = try luma()
+        return width == 0 ? nil : NumberReader(width: width).value(in: pixels)
+    }
+}

@@ -1,0 +1,62 @@
+import TestSupport
+import Testing
+
+/// What the viewer's page tells of the picture is true, at rest too.
+extension Watch {
+    @Suite struct PageStatisticsTests {
+        private func freezes(_ browser: Browser) throws -> Int {
+            try browser.evaluate("(await oriel.stats()).freezeCount", as: Int.self)
+        }
+
+        /// Frames of a picture at rest are seconds apart. To the browser, each of them ends a freeze.
+        @Test(arguments: Browser.Kind.allCases) func aPictureAtRestIsNotFrozen(kind: Browser.Kind) throws {
+            let web = try WebBroadcast()
+            let browser = try web.open(kind)
+            try browser.wait(forState: "live")
+            let counted = """
+                [...(await oriel.pc.getStats()).values()]
+                    .find(report => report.type === 'inbound-rtp' && report.kind === 'video').freezeCount
+                """
+            func counts(_ freezes: Int) throws -> Bool { try browser.evaluate(counted, as: Int.self) >= freezes }
+            // On a busy machine the first frames may be late.
+            try wait(until: "the picture rests") { try counts(1) }
+            let before = try freezes(browser)
+            var ages: [Double] = []
+            try wait(until: "the browser counts freezes") {
+                if let age = try browser.evaluateOptional("(await oriel.stats()).pictureAgeMs", as: Double.self) {
+                    ages.append(age)
+                }
+                return try counts(4)
+            }
+            #expect(try freezes(browser) == before)
+            #expect(ages.allSatisfy { $0 >= 0 }, "\(ages)")
+            // Firefox tells pages no capture time.
+            if kind == .chromium {
+                let last = try browser.evaluateOptional("(await oriel.stats()).pictureAgeMs", as: Double.self)
+                #expect(last != nil)
+            }
+        }
+
+        /// A second of pictures is lost on the way.
+        @Test(arguments: Browser.Kind.allCases) func aPictureThatFreezesIsCounted(kind: Browser.Kind) throws {
+            let web = try WebBroadcast()
+            let counter = try draw("counter", on: web.server, "--fps", "30")
+            let browser = try web.open(kind)
+            try browser.wait(forState: "live")
+            func drawn() -> Int { counter.output.count { $0 == "\n" } }
+            try wait(until: "a freeze is counted") {
+                let frozen = try freezes(browser)
+                let before = try browser.framesDecoded
+                try wait(until: "the picture moves") { try browser.framesDecoded >= before + 30 }
+                try web.network.loseMediaFromSender(true)
+                let start = drawn()
+                try wait(until: "pictures are lost") { drawn() >= start + 30 }
+                try web.network.loseMediaFromSender(false)
+                let after = try browser.framesDecoded
+                try wait(until: "the picture moves again") { try browser.framesDecoded >= after + 30 }
+                return try freezes(browser) > frozen
+            }
+            counter.stop()
+        }
+    }
+}
