@@ -271,7 +271,7 @@ let package = Package(
         .testTarget(
             name: "WebRTCTests",
             dependencies: ["COpenSSL", "CSRTP", "Media", "Posix", "RTP", "TestSupport", "Time", "WebRTC"],
-            exclude: ["Offers"],
+            exclude: ["SDP/Offers"],
             swiftSettings: swift
         ),
         .testTarget(

@@ -187,7 +187,7 @@ extension Recover {
             let answer = try Subprocess.run(
                 shared.network.atViewer([
                     "/usr/bin/python3", "-c", post, "http://\(Network.senderAddress):8080/whep", shared.token,
-                    Counterparts.path("../WebRTCTests/Offers/chromium.sdp"),
+                    Counterparts.path("../WebRTCTests/SDP/Offers/chromium.sdp"),
                 ])
             )
             #expect(answer.contains("username=\"17:bob\"; credential=\"p?s@%\""), "\(answer)")
