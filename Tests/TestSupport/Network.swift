@@ -2,7 +2,8 @@ import Glibc
 import Synchronization
 import Time
 
-/// Two network namespaces with a wire between them: one for a sender, one for its viewers. All namespaces go with their owner.
+/// Two network namespaces with a wire between them: one for a sender, one for its viewers. All namespaces go with their owner, but those
+/// of a plain wire that nobody changed: they wait for the next test.
 package final class Network {
     package static let senderAddress = "10.99.0.1"
     package static let viewerAddress = "10.99.0.2"
@@ -24,6 +25,9 @@ package final class Network {
     private let name: String
     package let family: Family
     private var namespaces: [String] = []
+    private var isReusable = false
+    /// Of tests that had these namespaces before.
+    private var formerOverflows = 0
     private static let count = Atomic(0)
 
     /// - Parameters:
@@ -33,6 +37,13 @@ package final class Network {
     ///     between the interfaces `left`, at the sender's end, and `right`.
     package init(_ family: Family = .ipv4, isParted: Bool = false) throws {
         self.family = family
+        if !isParted, let name = IdleNetworks.take(family) {
+            self.name = name
+            namespaces = [sender, viewer]
+            formerOverflows = try overflowsAtViewer()
+            isReusable = true
+            return
+        }
         name = Self.nextName()
         for end in [sender, viewer] + (isParted ? [middle] : []) { try add(end) }
         if isParted {
@@ -53,6 +64,7 @@ package final class Network {
         try waitForWires()
         // Without a default route Chromium offers no candidates.
         for (end, _, other) in ends { try ip("-n", end, "route", "add", "default", "via", other) }
+        isReusable = !isParted
     }
 
     /// A network of three, by IPv4: whoever is `atOutside` is reached by both sides, a side without a NAT by all.
@@ -91,7 +103,10 @@ package final class Network {
         }
     }
 
-    deinit { for end in namespaces { try? ip("netns", "del", end) } }
+    deinit {
+        if isReusable { return IdleNetworks.keep(name, family) }
+        for end in namespaces { try? ip("netns", "del", end) }
+    }
 
     private static let homeAddress = "192.168.99.2"
     private static let routerAddress = "192.168.99.1"
@@ -170,6 +185,7 @@ package final class Network {
     /// Takes the sender's IPv4 address away, as when it leaves a network, and after so long gives it another one, as when it comes
     /// to the next.
     package func moveSender(to address: String, after pause: Duration = .zero) throws {
+        isReusable = false
         try ip("-n", sender, "addr", "flush", "dev", "wire")
         usleep(UInt32(pause.nanoseconds / 1000))
         try ip("-n", sender, "addr", "add", "\(address)/24", "dev", "wire")
@@ -178,6 +194,7 @@ package final class Network {
 
     /// Takes the sender's interface down, or up again. The address stays.
     package func setSenderLink(isUp: Bool) throws {
+        isReusable = false
         try ip("-n", sender, "link", "set", "wire", isUp ? "up" : "down")
         if isUp { try ip("-n", sender, "route", "add", "default", "via", Self.viewerAddress) }
     }
@@ -191,7 +208,7 @@ package final class Network {
                 add rule inet loss in meta l4proto udp numgen random mod 1000 < \(perThousand) drop
                 """
         }
-        try Subprocess.run(atViewer(["nft", rules]))
+        try change(atViewer(["nft", rules]))
     }
 
     /// Loses part of what viewers send by UDP, at most 999 of 1000, from now on.
@@ -200,7 +217,7 @@ package final class Network {
             add table inet loss; add chain inet loss in { type filter hook input priority 0; }; \
             add rule inet loss in meta l4proto udp numgen random mod 1000 < \(perThousand) drop
             """
-        try Subprocess.run(atSender(["nft", rules]))
+        try change(atSender(["nft", rules]))
     }
 
     /// Loses what the sender sends by UDP beyond a rate, but to a port of the viewers.
@@ -209,7 +226,7 @@ package final class Network {
             add table inet bound; add chain inet bound in { type filter hook input priority 0; }; \
             add rule inet bound in udp dport != \(port) limit rate over \(rate) kbytes/second burst 20 kbytes drop
             """
-        try Subprocess.run(atViewer(["nft", rules]))
+        try change(atViewer(["nft", rules]))
     }
 
     /// Loses all SRTP that the sender sends, or nothing any more; not STUN and DTLS (RFC 7983).
@@ -221,13 +238,13 @@ package final class Network {
                 add rule inet media in meta l4proto udp @th,64,8 >= 128 @th,64,8 <= 191 drop
                 """
         }
-        try Subprocess.run(atViewer(["nft", rules]))
+        try change(atViewer(["nft", rules]))
     }
 
     /// Holds what the sender sends to a rate, such as `2mbit`. Nothing is lost on the way: the sender's sockets fill.
     package func throttleSender(to rate: String) throws {
         let bucket = ["rate", rate, "burst", "10kb", "limit", "50mb"]
-        try Subprocess.run(atSender(["tc", "qdisc", "add", "dev", "wire", "root", "tbf"] + bucket))
+        try change(atSender(["tc", "qdisc", "add", "dev", "wire", "root", "tbf"] + bucket))
     }
 
     /// How many datagrams the viewers' sockets had no room for.
@@ -235,7 +252,7 @@ package final class Network {
         let lines = try Subprocess.run(atViewer(["cat", "/proc/net/snmp"])).split(separator: "\n")
         let udp = lines.filter { $0.hasPrefix("Udp:") }.map { $0.split(separator: " ") }
         guard udp.count == 2, let column = udp[0].firstIndex(of: "RcvbufErrors") else { return 0 }
-        return Int(udp[1][column]) ?? 0
+        return (Int(udp[1][column]) ?? 0) - formerOverflows
     }
 
     /// Lets no UDP pass between the two, but perhaps from and to a port.
@@ -247,8 +264,13 @@ package final class Network {
             add table inet block; add chain inet block in { type filter hook input priority 0; }; \
             \(exception ?? "")add rule inet block in iifname wire meta l4proto udp drop
             """
-        try Subprocess.run(atViewer(["nft", rules]))
-        try Subprocess.run(atSender(["nft", rules]))
+        try change(atViewer(["nft", rules]))
+        try change(atSender(["nft", rules]))
+    }
+
+    private func change(_ command: [String]) throws {
+        isReusable = false
+        try Subprocess.run(command)
     }
 
     private func ip(_ arguments: String...) throws { try Subprocess.run(["ip"] + arguments) }
