@@ -1,26 +1,9 @@
-import Glibc
 import TestSupport
 import Testing
 
 /// Real browsers open the page and see the screen.
 extension Watch {
     @Suite struct BrowserTests {
-        @Test(arguments: Browser.Kind.allCases, ["vp8", "vp9", "av1"])
-        func aBrowserSeesTheScreen(kind: Browser.Kind, codec: String) throws {
-            let web = try WebBroadcast("--codec", codec)
-            let counter = try draw("counter", on: web.server)
-            let browser = try web.open(kind)
-            try browser.wait(forState: "live")
-            try wait(until: "frames are decoded") { try browser.framesDecoded >= 30 }
-            let first = try #require(try browser.number())
-            try wait(until: "the counter goes on") { try browser.number() ?? 0 > first }
-            #expect(try browser.statistic("codec").lowercased() == codec)
-            #expect(try browser.evaluate("document.querySelector('video').videoWidth", as: Int.self) == 1280)
-            #expect(try browser.evaluate("oriel.pc.getReceivers()[0].jitterBufferTarget", as: Int.self) == 0)
-            try browser.screenshot(try artefact("\(kind.rawValue)-\(codec).png"))
-            counter.stop()
-        }
-
         /// The viewer's panel tells what the sender knows too.
         @Test func thePanelTellsOfTheLink() throws {
             let web = try WebBroadcast()
@@ -179,12 +162,6 @@ extension Watch {
             let number = try #require(try early.number())
             try wait(until: "the late viewer sees the same") { try late.number() == number }
             still.stop()
-        }
-
-        private func artefact(_ name: String) throws -> String {
-            let folder = "\(TestPrograms.repository)/.build/artefacts"
-            mkdir(folder, 0o755)
-            return "\(folder)/\(name)"
         }
     }
 }

@@ -6,7 +6,7 @@ import Testing
 /// Viewers see the colours of the screen, in red, green and blue.
 extension Watch {
     @Suite struct ColourTests {
-        /// While a square travels over the screen and cells change, and once all stands still.
+        /// While a square travels over the screen and cells change, and once all stands still; then a counter.
         /// Invariant: exact.
         @Test(arguments: Browser.Kind.allCases, ["vp8", "vp9", "av1"])
         func aBrowserShowsTheColoursOfTheScreen(kind: Browser.Kind, codec: String) throws {
@@ -18,7 +18,19 @@ extension Watch {
             try wait(until: "the chart changes for a while") { ColourChart(chart)?.beat ?? 0 > first + 30 }
             chart.kill(SIGSTOP)
             try waitForColours(of: chart, codec) { try browser.picture() }
+            try browser.screenshot(try artefact("\(kind.rawValue)-\(codec).png"))
             chart.stop()
+            let counter = try draw("counter", on: web.server)
+            var number: Int?
+            try wait(until: "the counter goes on") {
+                let former = number
+                number = try browser.number()
+                return former.map { number ?? 0 > $0 } ?? false
+            }
+            #expect(try browser.statistic("codec").lowercased() == codec)
+            #expect(try browser.evaluate("document.querySelector('video').videoWidth", as: Int.self) == 1280)
+            #expect(try browser.evaluate("oriel.pc.getReceivers()[0].jitterBufferTarget", as: Int.self) == 0)
+            counter.stop()
         }
 
         /// libwebrtc, ffmpeg's decoder behind aiortc, and GStreamer, each with its own conversion.
@@ -106,6 +118,12 @@ extension Watch {
             try wait(until: "the chart changes for a while") { ColourChart(chart)?.beat ?? 0 > 30 }
             chart.kill(SIGSTOP)
             return chart
+        }
+
+        private func artefact(_ name: String) throws -> String {
+            let folder = "\(TestPrograms.repository)/.build/artefacts"
+            mkdir(folder, 0o755)
+            return "\(folder)/\(name)"
         }
     }
 }
