@@ -205,7 +205,7 @@ let package = Package(
         ),
         .target(
             name: "TestSupport",
-            dependencies: ["CPNG", "JSON", "Posix", "RTP", "SocketIO", "Time"],
+            dependencies: ["CPNG", "JSON", "Media", "Posix", "RTP", "SocketIO", "Time"],
             path: "Tests/TestSupport",
             swiftSettings: swift
         ),

@@ -28,10 +28,10 @@ final class CallPeer: Sendable {
 
     private enum Stage {
         case none
-        case offered(number: Int, SessionOffer?)
-        case answering(number: Int, Negotiation)
+        case offered(ParticipantID, SessionOffer?)
+        case answering(ParticipantID, Negotiation)
         /// The section is the media description that has the transport's parameters.
-        case peer(number: Int, section: (kind: String, mid: String))
+        case peer(ParticipantID, section: (kind: String, mid: String))
         case over
     }
 
@@ -77,17 +77,17 @@ final class CallPeer: Sendable {
         (self.receiver, self.signalled) = (receiver, signalled)
     }
 
-    /// The peer's number; nil if there is no peer.
-    var number: Int? {
+    /// The peer's; nil if there is no peer.
+    var id: ParticipantID? {
         switch stage.withLock(\.self) {
-        case .answering(let number, _), .peer(let number, _): number
+        case .answering(let id, _), .peer(let id, _): id
         case .none, .offered, .over: nil
         }
     }
 
     func offer() {
         perform { [self] loop in
-            let number = loop.offer(
+            let id = loop.offer(
                 [.screen(codecs, receives: receiver != nil)]
                     + (peers.offersSound || takesVoice ? [.sound(receives: takesVoice)] : []),
                 for: audience,
@@ -95,14 +95,14 @@ final class CallPeer: Sendable {
             ) {
                 [self] offer, description in
                 stage.withLock { stage in
-                    if case .offered(let number, nil) = stage { stage = .offered(number: number, offer) }
+                    if case .offered(let id, nil) = stage { stage = .offered(id, offer) }
                 }
                 signalled(.described(sdp: "\(description)"), self)
             }
-            guard let number else {
+            guard let id else {
                 return end("cannot be reached from here: no UDP port is free", isFinal: true, in: loop)
             }
-            stage.withLock { $0 = .offered(number: number, nil) }
+            stage.withLock { $0 = .offered(id, nil) }
         }
     }
 
@@ -131,8 +131,8 @@ final class CallPeer: Sendable {
             guard let peer else {
                 return end("cannot be reached from here: no UDP port is free", isFinal: true, in: loop)
             }
-            stage.withLock { $0 = .answering(number: peer.number, negotiation) }
-            beginReceiving(from: peer.number)
+            stage.withLock { $0 = .answering(peer.id, negotiation) }
+            beginReceiving(from: peer.id)
             add(agreement.remote.candidates, to: peer)
         }
     }
@@ -140,7 +140,7 @@ final class CallPeer: Sendable {
     /// Takes the other side's answer to the offer.
     func accept(_ sdp: String) {
         perform { [self] loop in
-            guard case .offered(let number, let offer?) = stage.withLock(\.self) else { return }
+            guard case .offered(let id, let offer?) = stage.withLock(\.self) else { return }
             let agreement: Agreement
             do {
                 agreement = try offer.agreement(in: SessionDescription(parsing: sdp))
@@ -150,7 +150,7 @@ final class CallPeer: Sendable {
             guard
                 let peer = loop.accept(
                     agreement,
-                    ofOffer: number,
+                    ofOffer: id,
                     of: call,
                     from: place,
                     receiver: receiver,
@@ -161,8 +161,8 @@ final class CallPeer: Sendable {
             }
             // Of what was offered in one bundle, the first tells the transport.
             let first = offer.streams[0]
-            stage.withLock { $0 = .peer(number: number, section: (first.formats[0].codec.kind, first.mid)) }
-            beginReceiving(from: number)
+            stage.withLock { $0 = .peer(id, section: (first.formats[0].codec.kind, first.mid)) }
+            beginReceiving(from: id)
             add(agreement.remote.candidates, to: peer)
         }
     }
@@ -176,8 +176,8 @@ final class CallPeer: Sendable {
         }
         perform { [self] loop in
             switch stage.withLock(\.self) {
-            case .answering(let number, _), .peer(let number, _):
-                if let peer = loop.peer(number) { add([candidate], to: peer) }
+            case .answering(let id, _), .peer(let id, _):
+                if let peer = loop.peer(id) { add([candidate], to: peer) }
             case .none, .offered, .over: break
             }
         }
@@ -198,15 +198,15 @@ final class CallPeer: Sendable {
     /// Uses servers that the other side names. What they give is signalled as `gathered`.
     func add(_ servers: [ICEServer]) {
         perform { [self] loop in
-            guard case .peer(let number, _) = stage.withLock(\.self) else { return }
-            loop.peer(number)?.add(servers, at: loop.now)
+            guard case .peer(let id, _) = stage.withLock(\.self) else { return }
+            loop.peer(id)?.add(servers, at: loop.now)
         }
     }
 
     /// Prepares another generation of ICE, which is signalled as `proposed`.
     func propose() {
         perform { [self] loop in
-            guard case .peer(let number, _) = stage.withLock(\.self), let peer = loop.peer(number) else { return }
+            guard case .peer(let id, _) = stage.withLock(\.self), let peer = loop.peer(id) else { return }
             if !loop.propose(to: peer) { signalled(.proposed(fragment: nil), self) }
         }
     }
@@ -228,7 +228,7 @@ final class CallPeer: Sendable {
 
     private func change(_ body: @escaping @Sendable (Peer, (kind: String, mid: String), PeerLoop) -> Void) {
         perform { [self] loop in
-            guard case .peer(let number, let section) = stage.withLock(\.self), let peer = loop.peer(number) else {
+            guard case .peer(let id, let section) = stage.withLock(\.self), let peer = loop.peer(id) else {
                 return
             }
             body(peer, section, loop)
@@ -239,16 +239,16 @@ final class CallPeer: Sendable {
     /// Tells on the network thread when the other side sent feedback last, if it is there; nil if it has sent none.
     func askWhenHeard(_ tell: @escaping @Sendable (Instant?) -> Void) {
         perform { [self] loop in
-            guard case .peer(let number, _) = stage.withLock(\.self) else { return }
-            if let peer = loop.peer(number) { tell(peer.heardAt) }
+            guard case .peer(let id, _) = stage.withLock(\.self) else { return }
+            if let peer = loop.peer(id) { tell(peer.heardAt) }
         }
     }
 
     /// Leaves out the next sound: the other side has as much too much in its buffer.
     func skipSound(_ length: Duration) {
         perform { [self] loop in
-            guard case .peer(let number, _) = stage.withLock(\.self) else { return }
-            loop.peer(number)?.skipSound(length, at: loop.now)
+            guard case .peer(let id, _) = stage.withLock(\.self) else { return }
+            loop.peer(id)?.skipSound(length, at: loop.now)
         }
     }
 
@@ -260,9 +260,9 @@ final class CallPeer: Sendable {
                 return stage
             }
             switch stage {
-            case .offered(let number, _): loop.withdrawOffer(number)
-            case .answering(let number, _), .peer(let number, _):
-                if let peer = loop.peer(number) { loop.close(peer, .closed) }
+            case .offered(let id, _): loop.withdrawOffer(id)
+            case .answering(let id, _), .peer(let id, _):
+                if let peer = loop.peer(id) { loop.close(peer, .closed) }
                 receiver?.end()
             case .none, .over: break
             }
@@ -278,8 +278,8 @@ final class CallPeer: Sendable {
         }
     }
 
-    private func beginReceiving(from number: Int) {
-        receiver?.begin { [peers] in _ = peers.perform { $0.peer(number)?.requestKeyframes() } }
+    private func beginReceiving(from id: ParticipantID) {
+        receiver?.begin { [peers] in _ = peers.perform { $0.peer(id)?.requestKeyframes() } }
     }
 
     private func take(_ signal: Peer.Signal) {
@@ -287,9 +287,9 @@ final class CallPeer: Sendable {
         case .gathered(let local, let bundle):
             let negotiation: Negotiation
             switch stage.withLock(\.self) {
-            case .answering(let number, let offered):
+            case .answering(let id, let offered):
                 negotiation = offered
-                stage.withLock { $0 = .peer(number: number, section: offered.transportSection) }
+                stage.withLock { $0 = .peer(id, section: offered.transportSection) }
             case .peer(_, let section): return signalled(.gathered(fragment: local.fragment(for: section)), self)
             case .none, .offered, .over: return
             }
@@ -311,7 +311,7 @@ final class CallPeer: Sendable {
 
     /// Ends without a peer.
     private func end(_ why: String, isFinal: Bool, in loop: PeerLoop) {
-        if case .offered(let number, _) = stage.withLock(\.self) { loop.withdrawOffer(number) }
+        if case .offered(let id, _) = stage.withLock(\.self) { loop.withdrawOffer(id) }
         tell(end: why, .failed, isFinal: isFinal)
     }
 

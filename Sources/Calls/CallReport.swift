@@ -4,15 +4,15 @@ package import Media
 package struct CallReport: Sendable, Equatable {
     /// Somebody in a call, as far as events tell of them.
     package struct Participant: Sendable, Equatable {
-        /// The peer's; nil for one that was never connected.
-        package var number: Int?
+        /// Nil for one that was never connected.
+        package var id: ParticipantID?
         /// What it says of itself; may be empty.
         package var name = ""
         /// Of one that looks in by HTTP.
         package var address: String?
 
-        init(_ number: Int?, name: String = "", address: String? = nil) {
-            (self.number, self.name, self.address) = (number, name, address)
+        init(_ id: ParticipantID?, name: String = "", address: String? = nil) {
+            (self.id, self.name, self.address) = (id, name, address)
         }
     }
 

@@ -21,16 +21,16 @@ package struct ReceivedSound: Equatable, Sendable {
 
 /// Takes the sound that peers send, any number at once. No method waits.
 package protocol SoundReceiver: AnyObject, Sendable {
-    /// A peer that may send sound has come. Its number is never used again.
-    func begin(_ peer: Int)
+    /// A peer that may send sound has come.
+    func begin(_ peer: ParticipantID)
 
     /// Takes a packet.
     ///
     /// - Parameters:
     ///   - packet: of a stream that begins with the first packet of its peer.
-    ///   - peer: the peer's number, between its `begin` and its `end`.
-    func take(_ packet: ReceivedSound, from peer: Int)
+    ///   - peer: between its `begin` and its `end`.
+    func take(_ packet: ReceivedSound, from peer: ParticipantID)
 
     /// The peer has gone.
-    func end(_ peer: Int)
+    func end(_ peer: ParticipantID)
 }

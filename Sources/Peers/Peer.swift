@@ -1,5 +1,5 @@
 package import ICE
-import Media
+package import Media
 package import RTP
 package import Time
 package import WebRTC
@@ -36,7 +36,7 @@ package final class Peer {
     /// The time between two requests for a keyframe with which the codec can change.
     private static let changeInterval = Duration.seconds(1)
 
-    package let number: Int
+    package let id: ParticipantID
     private let call: String
     let address: String
     let since: Instant
@@ -80,7 +80,7 @@ package final class Peer {
     ///   - transport: has what this side has told or will tell the peer.
     /// - Returns: nil if OpenSSL has no memory.
     init?(
-        _ number: Int,
+        _ id: ParticipantID,
         of call: String,
         from address: String,
         _ agreement: Agreement,
@@ -104,7 +104,7 @@ package final class Peer {
             now: now
         )
         guard let session else { return nil }
-        self.number = number
+        self.id = id
         self.call = call
         self.address = address
         self.agreement = agreement
@@ -209,7 +209,7 @@ package final class Peer {
         _ = session.takeData()
         session.poll(at: now, in: &batch) { transport.send($0) }
         if let receiver { for frame in session.takeFrames() { receiver.take(frame) } }
-        if let voices { for packet in session.takeSound() { voices.take(packet, from: number) } }
+        if let voices { for packet in session.takeSound() { voices.take(packet, from: id) } }
         let isAsked = mid.map { session.takeKeyframeRequest(of: $0, at: now) } ?? false
         let needsKeyframe = isAsked || wantsFirstKeyframe
         wantsFirstKeyframe = false
@@ -298,7 +298,7 @@ package final class Peer {
 
     var status: PeerStatus {
         PeerStatus(
-            number: number,
+            id: id,
             call: call,
             address: address,
             since: since,

@@ -28,7 +28,7 @@ extension PeerLoop {
         ladder.place(
             peers.map { peer in
                 RenditionLadder.Link(
-                    peer: peer.number,
+                    peer: peer.id,
                     rate: pictureLink(of: peer)?.estimate,
                     address: peer.address,
                     loss: peer.statistics.lossFraction ?? 0
@@ -37,14 +37,14 @@ extension PeerLoop {
             need: Double(histories.bitrate) / RenditionCapacity.share,
             at: now
         )
-        if peers.contains(where: { peer in peer.wanted.map { $0.rung != ladder.rung(of: peer.number) } ?? false }) {
+        if peers.contains(where: { peer in peer.wanted.map { $0.rung != ladder.rung(of: peer.id) } ?? false }) {
             chooseRenditions()
         }
     }
 
     private func chooseRenditions() {
         for peer in peers {
-            let (before, rung) = (peer.wanted, ladder.rung(of: peer.number))
+            let (before, rung) = (peer.wanted, ladder.rung(of: peer.id))
             peer.want(rung: rung, preferring: preferredCodec(on: rung))
             if peer.wanted != before { hasChanged = true }
         }
@@ -76,7 +76,7 @@ extension PeerLoop {
         var links: [Rendition.ID: [RenditionCapacity.Link]] = [:]
         for peer in peers {
             guard let choice = peer.choice, let wanted = peer.wanted, var link = pictureLink(of: peer) else { continue }
-            link.isWaitedFor = ladder.isWaitedFor(peer.number, at: now)
+            link.isWaitedFor = ladder.isWaitedFor(peer.id, at: now)
             links[rendition(of: choice).id, default: []].append(link)
             if wanted == choice { continue }
             // What waits is dropped at the change.

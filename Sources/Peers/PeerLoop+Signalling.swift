@@ -25,9 +25,8 @@ extension PeerLoop {
     ) -> Peer? {
         guard let transport = transport(isControlling: agreement.remote.isLite, trickles: trickles) else { return nil }
         let choice = firstChoice(agreement)
-        lastNumber += 1
         return add(
-            lastNumber,
+            nextID(),
             agreement,
             choice,
             bundle(of: agreement.streams, choice),
@@ -47,43 +46,42 @@ extension PeerLoop {
     ///   - audience: who sees and hears what is sent.
     ///   - servers: of STUN and TURN, beside those of all peers.
     ///   - gathered: gets the offer as it is to be sent, on the network thread, and not by this method.
-    /// - Returns: the offer's number, which is that of the peer who accepts it; nil if no UDP port is free, or the machine has no
-    ///   address.
+    /// - Returns: the id of the peer that accepts it; nil if no UDP port is free, or the machine has no address.
     package func offer(
         _ locals: [LocalStream],
         for audience: Audience = .one,
         servers: [ICEServer] = [],
         gathered: @escaping (SessionOffer, SessionDescription) -> Void
-    ) -> Int? {
+    ) -> ParticipantID? {
         guard let transport = transport(isControlling: true, servers) else { return nil }
         let offer = SessionOffer(locals)
         let streams = bundle(of: offer.streams, nil, for: audience)
-        lastNumber += 1
-        offers.append(PeerOffer(lastNumber, offer, transport, streams, for: audience, gathered: gathered))
-        return lastNumber
+        let id = nextID()
+        offers.append(PeerOffer(id, offer, transport, streams, for: audience, gathered: gathered))
+        return id
     }
 
     /// Lets in the one who has answered an offer, which is over by that.
     ///
     /// - Parameters:
-    ///   - number: the offer's.
+    ///   - id: as of `offer`.
     ///   - call, address, receiver, signalled: as of `add`, but not of what was gathered.
     /// - Returns: nil without memory, or if the offer is over.
     package func accept(
         _ agreement: Agreement,
-        ofOffer number: Int,
+        ofOffer id: ParticipantID,
         of call: String,
         from address: String,
         receiver: (any FrameReceiver)? = nil,
         signalled: @escaping (Peer.Signal) -> Void
     ) -> Peer? {
-        guard let index = offers.firstIndex(where: { $0.number == number }) else { return nil }
+        guard let index = offers.firstIndex(where: { $0.id == id }) else { return nil }
         let offered = offers.remove(at: index)
         let choice = firstChoice(agreement)
         var streams = offered.streams
         streams.keep(sources(of: agreement.streams, choice))
         let peer = add(
-            number,
+            id,
             agreement,
             choice,
             streams,
@@ -100,7 +98,12 @@ extension PeerLoop {
     }
 
     /// Takes an offer back.
-    package func withdrawOffer(_ number: Int) { offers.removeAll { $0.number == number } }
+    package func withdrawOffer(_ id: ParticipantID) { offers.removeAll { $0.id == id } }
+
+    private func nextID() -> ParticipantID {
+        lastNumber += 1
+        return ParticipantID(lastNumber)
+    }
 
     /// - Parameter servers: beside those of all peers.
     private func transport(
@@ -160,7 +163,7 @@ extension PeerLoop {
     }
 
     private func add(
-        _ number: Int,
+        _ id: ParticipantID,
         _ agreement: Agreement,
         _ choice: Peer.Choice?,
         _ streams: StreamBundle,
@@ -172,7 +175,7 @@ extension PeerLoop {
         _ signalled: @escaping (Peer.Signal) -> Void
     ) -> Peer? {
         let peer = Peer(
-            number,
+            id,
             of: call,
             from: address,
             agreement,
@@ -193,7 +196,7 @@ extension PeerLoop {
             requestedKeyframes.append(rendition(of: choice).id)
         }
         peers.append(peer)
-        if peer.canSpeak { configuration.voices?.begin(number) }
+        if peer.canSpeak { configuration.voices?.begin(id) }
         hasChanged = true
         return peer
     }

@@ -1,5 +1,5 @@
 import ICE
-import Media
+package import Media
 import Posix
 import RTP
 package import Time
@@ -107,7 +107,7 @@ package final class PeerLoop {
     // MARK: - Peers
 
     /// A peer that has not ended.
-    package func peer(_ number: Int) -> Peer? { peers.first { $0.number == number && $0.end == nil } }
+    package func peer(_ id: ParticipantID) -> Peer? { peers.first { $0.id == id && $0.end == nil } }
 
     /// Prepares an ICE restart for a peer, which is signalled as `proposed` when the description is ready.
     ///
@@ -191,7 +191,7 @@ package final class PeerLoop {
         if peers.isEmpty { histories.removeAll() }
         for peer in ended {
             departed.add(peer)
-            if peer.canSpeak { configuration.voices?.end(peer.number) }
+            if peer.canSpeak { configuration.voices?.end(peer.id) }
             if let end = peer.end { signals.append((peer, .ended(end, peer.status))) }
         }
         hasChanged = true

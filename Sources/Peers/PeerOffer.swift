@@ -1,10 +1,11 @@
+import Media
 import RTP
 import Time
 import WebRTC
 
 /// What this side has offered to one who is to become a peer, until there is an answer. On the network thread.
 final class PeerOffer {
-    let number: Int
+    let id: ParticipantID
     let transport: PeerTransport
     let streams: StreamBundle
     /// Who sees and hears what is sent.
@@ -14,14 +15,14 @@ final class PeerOffer {
 
     /// - Parameter gathered: gets the offer, also as it is to be sent, once, when the candidates of this side are known.
     init(
-        _ number: Int,
+        _ id: ParticipantID,
         _ offer: SessionOffer,
         _ transport: PeerTransport,
         _ streams: StreamBundle,
         for audience: Audience,
         gathered: @escaping (SessionOffer, SessionDescription) -> Void
     ) {
-        (self.number, self.offer, self.transport, self.streams) = (number, offer, transport, streams)
+        (self.id, self.offer, self.transport, self.streams) = (id, offer, transport, streams)
         (self.audience, self.gathered) = (audience, gathered)
     }
 

@@ -5,8 +5,7 @@ package import WebRTC
 
 /// One peer as others see it.
 package struct PeerStatus: Sendable {
-    /// Counts peers from 1.
-    package let number: Int
+    package let id: ParticipantID
     /// The call that it is in, as people name it.
     package let call: String
     /// Where it was signalled from; the media may take another path.

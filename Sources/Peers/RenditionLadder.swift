@@ -1,3 +1,4 @@
+import Media
 import Time
 
 /// Decides which rung of the ladder each peer gets, by what its link carries: nobody waits for a link that is much worse, and
@@ -6,7 +7,7 @@ import Time
 struct RenditionLadder {
     /// What a peer's link carries.
     struct Link {
-        var peer: Int
+        var peer: ParticipantID
         /// In bits a second; nil if it was not measured.
         var rate: Double?
         /// Where the peer is: peers at one address may share a link.
@@ -62,17 +63,17 @@ struct RenditionLadder {
     }
 
     private let count: Int
-    private var places: [Int: Place] = [:]
+    private var places: [ParticipantID: Place] = [:]
 
     /// - Parameter count: rungs at the most; 1 at the least.
     init(count: Int) { self.count = count }
 
-    func rung(of peer: Int) -> Int { places[peer]?.rung ?? 0 }
+    func rung(of peer: ParticipantID) -> Int { places[peer]?.rung ?? 0 }
 
     /// Follows the links. Peers that are not among them are forgotten.
     ///
     /// - Parameters:
-    ///   - links: of all peers, each with a number of its own.
+    ///   - links: of all peers, each once.
     ///   - need: what nobody needs more than, in bits a second.
     mutating func place(_ links: [Link], need: Double, at now: Instant) {
         var before = places
@@ -101,11 +102,11 @@ struct RenditionLadder {
 
     /// Whether the encode goes by this peer's link although it carries much less than others': they may share it. Then it gets room
     /// as the others give way; otherwise it soon has another rung, or is left out.
-    func isWaitedFor(_ peer: Int, at now: Instant) -> Bool {
+    func isWaitedFor(_ peer: ParticipantID, at now: Instant) -> Bool {
         places[peer]?.behindSince.map { now < $0 + Terms.neighbours.timeToFall } ?? false
     }
 
-    private func isLossy(_ peer: Int, at now: Instant) -> Bool {
+    private func isLossy(_ peer: ParticipantID, at now: Instant) -> Bool {
         places[peer]?.lossyAt.map { now < $0 + Self.lossMemory } ?? false
     }
 
@@ -126,7 +127,7 @@ struct RenditionLadder {
         }
     }
 
-    private mutating func move(_ peer: Int, to rung: Int, _ terms: Terms, at now: Instant) {
+    private mutating func move(_ peer: ParticipantID, to rung: Int, _ terms: Terms, at now: Instant) {
         var place = places[peer]!
         // Up there must be somebody to share the encode with.
         let isPointless = rung < place.rung && !places.values.contains { $0.rung <= rung }

@@ -18,9 +18,9 @@ package final class TalkBack: SoundReceiver {
 
     /// What the thread has to do.
     struct Work {
-        var packets: [(peer: Int, packet: ReceivedSound)] = []
+        var packets: [(peer: ParticipantID, packet: ReceivedSound)] = []
         /// Who is heard.
-        var heard: Set<Int> = []
+        var heard: Set<ParticipantID> = []
         /// How often something was taken back that may stand in the ring.
         var revocations: UInt64 = 0
         /// When to ask for work although nothing comes.
@@ -30,16 +30,16 @@ package final class TalkBack: SoundReceiver {
 
     /// What has come of it.
     struct Outcome {
-        var loud: [Int] = []
-        var statistics: [Int: Voice.Statistics] = [:]
+        var loud: [ParticipantID] = []
+        var statistics: [ParticipantID: Voice.Statistics] = [:]
         /// Whether the thread has nothing to do before something comes.
         var isIdle = true
     }
 
     private struct State {
         var talkers: Talkers
-        var packets: [(peer: Int, packet: ReceivedSound)] = []
-        var statistics: [Int: Voice.Statistics] = [:]
+        var packets: [(peer: ParticipantID, packet: ReceivedSound)] = []
+        var statistics: [ParticipantID: Voice.Statistics] = [:]
         /// Whether the thread looks for packets by itself.
         var isAwake = false
         /// What was taken back, and how much of that the thread has carried out.
@@ -93,7 +93,7 @@ package final class TalkBack: SoundReceiver {
 
     // MARK: - Sound
 
-    package func take(_ packet: ReceivedSound, from peer: Int) {
+    package func take(_ packet: ReceivedSound, from peer: ParticipantID) {
         let isQuiet = OpusPacket.isQuiet(packet.bytes)
         let (events, isNews) = state.withLock { state in
             guard !state.isClosed,
@@ -107,29 +107,31 @@ package final class TalkBack: SoundReceiver {
         if isNews { bell.ring() }
     }
 
-    package func begin(_ peer: Int) { change { talkers, _ in talkers.begin(peer) } }
+    package func begin(_ peer: ParticipantID) { change { talkers, _ in talkers.begin(peer) } }
 
-    package func end(_ peer: Int) { change { $0.end(peer, at: $1) } }
+    package func end(_ peer: ParticipantID) { change { $0.end(peer, at: $1) } }
 
     // MARK: - Rights
 
     /// A peer that has come is known again by a key.
-    package func identify(_ peer: Int, by key: String) { change { talkers, _ in talkers.identify(peer, by: key) } }
+    package func identify(_ peer: ParticipantID, by key: String) {
+        change { talkers, _ in talkers.identify(peer, by: key) }
+    }
 
     /// A peer wants to speak.
-    package func ask(_ peer: Int) -> TalkAnswer { change { $0.ask(peer, at: $1) } }
+    package func ask(_ peer: ParticipantID) -> TalkAnswer { change { $0.ask(peer, at: $1) } }
 
     /// A peer does not want to speak any more.
-    package func withdraw(_ peer: Int) { change { $0.withdraw(peer, at: $1) } }
+    package func withdraw(_ peer: ParticipantID) { change { $0.withdraw(peer, at: $1) } }
 
     /// Somebody lets a peer speak. Returns whether it is there.
     @discardableResult
-    package func grant(_ peer: Int) -> Bool { change { talkers, _ in talkers.grant(peer) } }
+    package func grant(_ peer: ParticipantID) -> Bool { change { talkers, _ in talkers.grant(peer) } }
 
     /// Somebody lets a peer not speak, or speak no more: nothing that it said is in the ring any more when this returns. Returns whether
     /// it is there.
     @discardableResult
-    package func revoke(_ peer: Int) -> Bool {
+    package func revoke(_ peer: ParticipantID) -> Bool {
         let (isThere, events, revocation) = state.withLock { state in
             let isThere = state.talkers.revoke(peer, at: MonotonicClock.now())
             // Also of one who has just fallen silent.
@@ -159,7 +161,7 @@ package final class TalkBack: SoundReceiver {
     private func tell(_ events: [Talkers.Event]) { for event in events { report(event) } }
 
     /// What a peer may say, and how it is heard.
-    package func talker(_ peer: Int) -> Talker {
+    package func talker(_ peer: ParticipantID) -> Talker {
         state.withLock { state in
             let isHeard = state.talkers.hasPlace(peer)
             return Talker(state: state.talkers.state(of: peer), voice: isHeard ? state.statistics[peer] : nil)

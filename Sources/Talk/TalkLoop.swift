@@ -16,7 +16,7 @@ final class TalkLoop {
     private var writer: SoundWriter
     private let problem: (String) -> Void
     private var hasToldProblem = false
-    private var voices: [Int: Voice] = [:]
+    private var voices: [ParticipantID: Voice] = [:]
     private var mix = SoundMix()
     private(set) var outcome = TalkBack.Outcome()
     private var revocations: UInt64 = 0

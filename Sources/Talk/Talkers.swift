@@ -6,15 +6,15 @@ package import Time
 /// Only so many are heard as there are places. Who speaks first has a place, until it has been silent for a second and somebody else
 /// speaks.
 package struct Talkers {
-    /// What happens, by the peer's number.
+    /// What happens, by the peer.
     package enum Event: Equatable, Sendable {
-        case asked(Int)
-        case granted(Int)
+        case asked(ParticipantID)
+        case granted(ParticipantID)
         /// It is not heard any more, or is not going to be, as somebody says so.
-        case revoked(Int)
+        case revoked(ParticipantID)
         /// It is heard. It is news if it has not been for a minute.
-        case started(Int, isNews: Bool)
-        case ended(Int)
+        case started(ParticipantID, isNews: Bool)
+        case ended(ParticipantID)
     }
 
     private enum Right: Equatable {
@@ -63,8 +63,8 @@ package struct Talkers {
     private let policy: TalkPolicy
     private let placeCount: Int
     /// Those who are there, by peers, as the places are.
-    private var talkers: [Int: Talker] = [:]
-    private var places: [Int: Place] = [:]
+    private var talkers: [ParticipantID: Talker] = [:]
+    private var places: [ParticipantID: Place] = [:]
     /// The keys of those who may not speak, and since when; the latest come last.
     private var refusals: [(key: String, at: Instant)] = []
     private var events: [Event] = []
@@ -80,7 +80,7 @@ package struct Talkers {
         return events
     }
 
-    package func state(of peer: Int) -> TalkState {
+    package func state(of peer: ParticipantID) -> TalkState {
         guard policy != .off, let talker = talkers[peer] else { return .off }
         switch talker.right {
         case .none, .refused: return .none
@@ -92,16 +92,18 @@ package struct Talkers {
     // MARK: - Rights
 
     /// A peer has come.
-    package mutating func begin(_ peer: Int) { talkers[peer] = Talker(right: policy == .on ? .granted : .none) }
+    package mutating func begin(_ peer: ParticipantID) {
+        talkers[peer] = Talker(right: policy == .on ? .granted : .none)
+    }
 
     /// A peer that has come is known again by a key. One that may not speak does not get around that by coming anew.
-    package mutating func identify(_ peer: Int, by key: String) {
+    package mutating func identify(_ peer: ParticipantID, by key: String) {
         talkers[peer]?.key = key
         if let refusal = refusals.last(where: { $0.key == key }) { talkers[peer]?.right = .refused(at: refusal.at) }
     }
 
     /// A peer wants to speak. One that has gone is not heard.
-    package mutating func ask(_ peer: Int, at now: Instant) -> TalkAnswer {
+    package mutating func ask(_ peer: ParticipantID, at now: Instant) -> TalkAnswer {
         guard var talker = talkers[peer] else { return .refused(until: now) }
         defer { talkers[peer] = talker }
         switch talker.right {
@@ -121,7 +123,7 @@ package struct Talkers {
     }
 
     /// A peer does not want to speak any more. A right that it has it keeps for later.
-    package mutating func withdraw(_ peer: Int, at now: Instant) {
+    package mutating func withdraw(_ peer: ParticipantID, at now: Instant) {
         guard var talker = talkers[peer] else { return }
         talker.isClosed = true
         if talker.right == .asked { talker.right = .none }
@@ -131,7 +133,7 @@ package struct Talkers {
 
     /// Somebody lets a peer speak. Returns whether it is there.
     @discardableResult
-    package mutating func grant(_ peer: Int) -> Bool {
+    package mutating func grant(_ peer: ParticipantID) -> Bool {
         guard let talker = talkers[peer] else { return false }
         if let key = talker.key { refusals.removeAll { $0.key == key } }
         if talker.right == .granted { return true }
@@ -142,7 +144,7 @@ package struct Talkers {
 
     /// Somebody lets a peer not speak, or speak no more, and with it all others of its key. Returns whether it is there.
     @discardableResult
-    package mutating func revoke(_ peer: Int, at now: Instant) -> Bool {
+    package mutating func revoke(_ peer: ParticipantID, at now: Instant) -> Bool {
         guard let talker = talkers[peer] else { return false }
         var peers = [peer]
         if let key = talker.key {
@@ -160,7 +162,7 @@ package struct Talkers {
     }
 
     /// A peer has gone.
-    package mutating func end(_ peer: Int, at now: Instant) {
+    package mutating func end(_ peer: ParticipantID, at now: Instant) {
         leavePlace(peer, at: now)
         talkers[peer] = nil
     }
@@ -172,7 +174,7 @@ package struct Talkers {
     /// - Parameters:
     ///   - level: in decibels below the loudest; nil if it does not say.
     ///   - isQuiet: whether there is nothing in it but noise.
-    package mutating func hears(_ peer: Int, level: UInt8?, isQuiet: Bool, at now: Instant) -> Bool {
+    package mutating func hears(_ peer: ParticipantID, level: UInt8?, isQuiet: Bool, at now: Instant) -> Bool {
         if policy == .off { return false }
         guard var talker = talkers[peer], !talker.isClosed else { return false }
         if talker.right == .none {
@@ -203,7 +205,7 @@ package struct Talkers {
     }
 
     /// What was heard of a peer is loud enough to be understood.
-    package mutating func noteLoud(_ peer: Int, at now: Instant) {
+    package mutating func noteLoud(_ peer: ParticipantID, at now: Instant) {
         guard var place = places[peer] else { return }
         place.loudAt = now
         if !place.isSpeaking {
@@ -215,15 +217,15 @@ package struct Talkers {
     }
 
     /// Whether what a peer says is heard.
-    package func hasPlace(_ peer: Int) -> Bool { places[peer] != nil }
+    package func hasPlace(_ peer: ParticipantID) -> Bool { places[peer] != nil }
 
     /// Whose words are heard.
-    package var heard: Set<Int> { Set(places.keys) }
+    package var heard: Set<ParticipantID> { Set(places.keys) }
 
     /// Takes note of who has fallen silent.
     package mutating func tick(at now: Instant) { releasePlaces(at: now) }
 
-    private mutating func releasePlaces(but present: Int? = nil, at now: Instant) {
+    private mutating func releasePlaces(but present: ParticipantID? = nil, at now: Instant) {
         for (peer, place) in places where peer != present {
             if now >= place.heardAt + Self.patience {
                 leavePlace(peer, at: now)
@@ -234,11 +236,11 @@ package struct Talkers {
         }
     }
 
-    private mutating func leavePlace(_ peer: Int, at now: Instant) {
+    private mutating func leavePlace(_ peer: ParticipantID, at now: Instant) {
         if places.removeValue(forKey: peer)?.isSpeaking ?? false { noteEnd(peer, at: now) }
     }
 
-    private mutating func noteEnd(_ peer: Int, at now: Instant) {
+    private mutating func noteEnd(_ peer: ParticipantID, at now: Instant) {
         talkers[peer]?.endedAt = now
         events.append(.ended(peer))
     }

@@ -11,7 +11,7 @@ import Time
 @Suite struct PageBytesTests {
     private func viewer(estimate: Int? = nil, backlog: Duration = .zero, hears: Bool) -> PeerStatus {
         PeerStatus(
-            number: 7,
+            id: 7,
             call: "web",
             address: "192.0.2.1",
             since: .start,

@@ -10,9 +10,9 @@ import WebRTC
 
 /// Says of all viewers what a test wants, and hears nobody.
 final class FakeTalkers: SoundReceiver {
-    let states = Mutex<[Int: TalkState]>([:])
+    let states = Mutex<[ParticipantID: TalkState]>([:])
     let answer = Mutex(TalkAnswer.asked)
-    let keys = Mutex<[Int: String]>([:])
+    let keys = Mutex<[ParticipantID: String]>([:])
 
     var desk: TalkDesk {
         TalkDesk { [self] peer, key in
@@ -32,9 +32,9 @@ final class FakeTalkers: SoundReceiver {
         }
     }
 
-    func begin(_ peer: Int) {}
-    func take(_ packet: ReceivedSound, from peer: Int) {}
-    func end(_ peer: Int) {}
+    func begin(_ peer: ParticipantID) {}
+    func take(_ packet: ReceivedSound, from peer: ParticipantID) {}
+    func end(_ peer: ParticipantID) {}
 }
 
 /// What viewers may say, by HTTP.

@@ -1,4 +1,5 @@
 import Media
+import TestSupport
 import Testing
 import WebRTC
 
@@ -10,8 +11,8 @@ import WebRTC
     @Test func itTellsWhoIsThere() {
         #expect(status.json == #"{"state":"starting","viewers":0}"#)
         status.note(.active)
-        func viewer(_ number: Int) -> WebCall.Viewer { WebCall.Viewer(number: number, address: "192.0.2.1", name: "") }
-        for number in 1...3 { status.note(.joined(viewer(number), .vp8)) }
+        func viewer(_ id: ParticipantID) -> WebCall.Viewer { WebCall.Viewer(id: id, address: "192.0.2.1", name: "") }
+        for id in [1, 2, 3] as [ParticipantID] { status.note(.joined(viewer(id), .vp8)) }
         status.note(.left(viewer(2), .closedByPeer, .hungUp))
         status.note(.turnedAway(from: "192.0.2.1", "", .full(limit: 2)))
         #expect(status.json == #"{"state":"active","viewers":2}"#)

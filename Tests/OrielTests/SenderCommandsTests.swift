@@ -35,17 +35,17 @@ import WebRTC
         #expect(status.bitrateBps == (isTaken ? bitrate : 2_500_000))
     }
 
-    @Test(arguments: [Int.min, -1, 0, 1, .max])
-    func withoutViewersNobodyIsKicked(number: Int) throws {
+    @Test(arguments: [ParticipantID(.min), -1, 0, 1, ParticipantID(.max)])
+    func withoutViewersNobodyIsKicked(id: ParticipantID) throws {
         let scene = try CallScene()
         defer { scene.calls.close() }
         try scene.calls.add(Call(parsing: "rtp://h:5004"))
-        #expect(try refusal(scene.commands, .kick(viewer: number)) == "no viewer \(number) looks in")
+        #expect(try refusal(scene.commands, .kick(viewer: id)) == "no viewer \(id) looks in")
         let web = WebCall(try scene.network.peers(), codecs: [[.vp8]], viewerLimit: 1, access: AccessControl()) { _ in
         }
         let commands = SenderCommands(scene.calls, web: web, access: AccessControl())
-        guard case .refused(let reason) = commands.reply(to: .kick(viewer: number)) else { throw Unexpected() }
-        #expect(reason == "no viewer \(number) looks in")
+        guard case .refused(let reason) = commands.reply(to: .kick(viewer: id)) else { throw Unexpected() }
+        #expect(reason == "no viewer \(id) looks in")
     }
 
     @Test func whoCannotSpeakIsNotLet() throws {

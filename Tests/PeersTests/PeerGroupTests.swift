@@ -27,12 +27,12 @@ import WebRTC
         a=recvonly\r\na=rtcp-mux\r\na=rtpmap:96 VP8/90000\r\n
         """
 
-    /// What was signalled, by the number of the peer.
+    /// What was signalled, by peer.
     private final class Signals: Sendable {
-        let told = Mutex<[Int: [String]]>([:])
+        let told = Mutex<[ParticipantID: [String]]>([:])
 
-        func note(_ word: String, of number: Int) { told.withLock { $0[number, default: []].append(word) } }
-        func all(of number: Int) -> [String] { told.withLock { $0[number] ?? [] } }
+        func note(_ word: String, of id: ParticipantID) { told.withLock { $0[id, default: []].append(word) } }
+        func all(of id: ParticipantID) -> [String] { told.withLock { $0[id] ?? [] } }
     }
 
     private let signals = Signals()
@@ -48,21 +48,21 @@ import WebRTC
     }
 
     /// Adds a peer that never comes.
-    private func add(_ number: Int) throws {
+    private func add(_ id: ParticipantID) throws {
         let agreement = try Negotiation(offer: SessionDescription(parsing: Self.offer), codecs: [[.vp8]]).agreement
         let isOpen = group.perform { [signals] loop in
-            let peer = loop.add(agreement, of: "web", from: "192.0.2.\(number)") { signal in
+            let peer = loop.add(agreement, of: "web", from: "192.0.2.\(id)") { signal in
                 switch signal {
-                case .found: signals.note("found", of: number)
-                case .proposed: signals.note("proposed", of: number)
-                case .migrating: signals.note("migrating", of: number)
+                case .found: signals.note("found", of: id)
+                case .proposed: signals.note("proposed", of: id)
+                case .migrating: signals.note("migrating", of: id)
                 case .gathered(let local, let bundle):
-                    signals.note(local.candidates.isEmpty || bundle["0"] == nil ? "nothing" : "gathered", of: number)
-                case .connected: signals.note("connected", of: number)
-                case .ended(let end, _): signals.note("\(end)", of: number)
+                    signals.note(local.candidates.isEmpty || bundle["0"] == nil ? "nothing" : "gathered", of: id)
+                case .connected: signals.note("connected", of: id)
+                case .ended(let end, _): signals.note("\(end)", of: id)
                 }
             }
-            if peer?.number != number { signals.note("\(String(describing: peer?.number))", of: number) }
+            if peer?.id != id { signals.note("\(String(describing: peer?.id))", of: id) }
         }
         #expect(isOpen)
     }
@@ -83,13 +83,13 @@ import WebRTC
             for _ in 0..<2 { _ = loop.add(agreement, of: "web", from: "192.0.2.1") { _ in } }
         }
         #expect(isOpen)
-        try wait(until: "both are there") { group.statuses.map(\.number) == [701, 702] }
+        try wait(until: "both are there") { group.statuses.map(\.id) == [701, 702] }
     }
 
     @Test func theEndOfEachPeerIsToldOnceAndLast() throws {
-        for number in 1...3 { try add(number) }
-        try wait(until: "all have gathered") { (1...3).allSatisfy { !signals.all(of: $0).isEmpty } }
-        #expect(group.statuses.map(\.number) == [1, 2, 3])
+        for number in 1...3 { try add(ParticipantID(number)) }
+        try wait(until: "all have gathered") { (1...3).allSatisfy { !signals.all(of: ParticipantID($0)).isEmpty } }
+        #expect(group.statuses.map(\.id) == [1, 2, 3])
         #expect(group.statuses.map(\.address) == ["192.0.2.1", "192.0.2.2", "192.0.2.3"])
         #expect(group.demand(for: Self.rendition.id, at: MonotonicClock.now()).isWanted)
         #expect(
@@ -99,7 +99,7 @@ import WebRTC
                 if loop.peer(2) == nil { loop.close(loop.peer(3)!, .closed) }
             }
         )
-        try wait(until: "two have left") { group.statuses.map(\.number) == [1] && !signals.all(of: 3).isEmpty }
+        try wait(until: "two have left") { group.statuses.map(\.id) == [1] && !signals.all(of: 3).isEmpty }
         group.close()
         #expect(signals.all(of: 1) == ["gathered", "was sent away"])
         #expect(signals.all(of: 2) == ["gathered", "left"])
@@ -136,9 +136,9 @@ import WebRTC
 
     /// What is asked of a group and what ends it may come in one round.
     @Test func nobodyIsForgottenAtTheEnd() throws {
-        for number in 1...20 { try add(number) }
+        for number in 1...20 { try add(ParticipantID(number)) }
         group.close()
-        for number in 1...20 { #expect(signals.all(of: number).last == "was sent away") }
+        for number in 1...20 { #expect(signals.all(of: ParticipantID(number)).last == "was sent away") }
         #expect(!group.demand(for: Self.rendition.id, at: MonotonicClock.now()).isWanted)
         #expect(group.statuses.isEmpty)
     }

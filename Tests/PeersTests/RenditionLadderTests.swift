@@ -1,3 +1,4 @@
+import Media
 import TestSupport
 import Testing
 import Time
@@ -10,10 +11,10 @@ import Time
     /// A ladder and the links of its peers, which are looked at each 20 ms.
     private struct Scene {
         var ladder: RenditionLadder
-        var rates: [Int: Double?] = [:]
+        var rates: [ParticipantID: Double?] = [:]
         /// Those who are at one address; all others have one of their own.
-        var neighbours: Set<Int> = []
-        var losses: [Int: Double] = [:]
+        var neighbours: Set<ParticipantID> = []
+        var losses: [ParticipantID: Double] = [:]
         var now = Instant.seconds(9)
         /// Changes of rungs so far.
         var changes = 0
@@ -38,9 +39,9 @@ import Time
             }
         }
 
-        var waitedFor: Set<Int> { Set(rates.keys.filter { ladder.isWaitedFor($0, at: now) }) }
+        var waitedFor: Set<ParticipantID> { Set(rates.keys.filter { ladder.isWaitedFor($0, at: now) }) }
 
-        var rungs: [Int: Int] {
+        var rungs: [ParticipantID: Int] {
             Dictionary(uniqueKeysWithValues: rates.keys.map { ($0, ladder.rung(of: $0)) })
         }
     }
@@ -48,11 +49,11 @@ import Time
     /// Ten of fifty, or forty.
     @Test(arguments: [1, 10, 25, 40, 49]) func badLinksGetARungOfTheirOwn(count: Int) {
         var scene = Scene(rungs: 2)
-        for peer in 0..<50 { scene.rates[peer] = peer < count ? 500_000 : 12e6 }
+        for peer in 0..<50 { scene.rates[ParticipantID(peer)] = peer < count ? 500_000 : 12e6 }
         scene.run(for: .milliseconds(400))
         #expect(scene.rungs.values.allSatisfy { $0 == 0 })
         scene.run(for: .milliseconds(200))
-        #expect(scene.rungs.allSatisfy { $1 == ($0 < count ? 1 : 0) })
+        #expect(scene.rungs.allSatisfy { $1 == ($0.number < count ? 1 : 0) })
         #expect(scene.changes == count)
     }
 
@@ -187,9 +188,9 @@ import Time
     @Test(arguments: 0..<20) func nobodyIsHeldUp(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var scene = Scene(rungs: Int.random(in: 2...3, using: &random))
-        var badSince: [Int: Instant] = [:]
+        var badSince: [ParticipantID: Instant] = [:]
         for _ in 0..<2000 {
-            let peer = Int.random(in: 0..<6, using: &random)
+            let peer = ParticipantID(.random(in: 0..<6, using: &random))
             if Int.random(in: 0..<40, using: &random) == 0 {
                 scene.rates[peer] = .random(in: 1e5...4e6, using: &random)
             }

@@ -34,7 +34,7 @@ import Time
 
         deinit { talk.close() }
 
-        func send(_ count: Int, from peer: Int = 7) {
+        func send(_ count: Int, from peer: ParticipantID = 7) {
             for _ in 0..<count {
                 if let packet = speech.next(at: MonotonicClock.now()) { talk.take(packet, from: peer) }
             }

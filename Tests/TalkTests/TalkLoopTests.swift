@@ -27,11 +27,11 @@ import Time
         for tick in 0..<Int(time / .milliseconds(10)) {
             let now = Self.start + .milliseconds(10 * tick)
             var work = TalkBack.Work()
-            work.heard = Set(1...speeches.count)
+            work.heard = Set(speeches.indices.map { ParticipantID($0 + 1) })
             if tick % 2 == 0 {
                 for index in speeches.indices {
                     if let packet = speeches[index].next(at: now), !isLost(tick / 2) {
-                        work.packets.append((index + 1, packet))
+                        work.packets.append((ParticipantID(index + 1), packet))
                     }
                 }
             }
@@ -72,7 +72,7 @@ import Time
     @Test func voicesAreMixed() throws {
         let ring = try TalkRing()
         let sweeps = [SoundClip.sweep(from: 200, to: 1500, lasting: 2), .sweep(from: 6000, to: 3000, lasting: 2)]
-        var loud: Set<Int> = []
+        var loud: Set<ParticipantID> = []
         let (_, samples) = try play(
             sweeps.map { try Speech($0) },
             for: .seconds(3),
@@ -155,7 +155,7 @@ import Time
         let ring = try TalkRing()
         let loop = TalkLoop(into: try ring.writer()) { Issue.record("\($0)") }
         var speech = try Speech(.tone(500, lasting: 3))
-        func perform(_ tick: Int, heard: Set<Int> = [1], revocations: UInt64) {
+        func perform(_ tick: Int, heard: Set<ParticipantID> = [1], revocations: UInt64) {
             var work = TalkBack.Work(heard: heard, revocations: revocations)
             let now = Self.start + .milliseconds(10 * tick)
             if tick % 2 == 0, let packet = speech.next(at: now), heard == [1] { work.packets = [(1, packet)] }
@@ -229,7 +229,7 @@ import Time
                     arrivedAt: now,
                     bytes: bytes
                 )
-                work.packets.append((Int.random(in: 1...4, using: &random), packet))
+                work.packets.append((ParticipantID(.random(in: 1...4, using: &random)), packet))
             }
             let deadline = loop.perform(work, at: now)
             #expect(deadline.map { $0 > now } ?? true)

@@ -7,6 +7,7 @@ import Time
 
 @Suite struct TalkersTests {
     private static let start = Instant.seconds(1000)
+    private static let peers = (1...6).map { ParticipantID($0) }
 
     /// Peers that send, by the level that they tell, in decibels below the loudest.
     private struct Scene {
@@ -16,14 +17,14 @@ import Time
         /// With six peers.
         init(_ policy: TalkPolicy, places: Int = 1) {
             talkers = Talkers(policy, places: places)
-            for peer in 1...6 { talkers.begin(peer) }
+            for peer in peers { talkers.begin(peer) }
         }
 
         /// What each peer says for a while, a packet of each in 20 ms. What is heard and loud is noted, as of the thread that plays it.
         ///
         /// - Returns: who was heard in the last packet.
-        mutating func say(_ levels: [Int: UInt8?], for time: Duration) -> Set<Int> {
-            var heard: Set<Int> = []
+        mutating func say(_ levels: [ParticipantID: UInt8?], for time: Duration) -> Set<ParticipantID> {
+            var heard: Set<ParticipantID> = []
             let end = now + time
             while now < end {
                 now += .milliseconds(20)
@@ -81,7 +82,7 @@ import Time
     /// A page is loaded again, or is open twice.
     @Test(arguments: [TalkPolicy.ask, .on]) func whoMayNotSpeakDoesNotByComingAnew(policy: TalkPolicy) {
         var scene = Scene(policy)
-        for peer in [1, 2] {
+        for peer in Self.peers.prefix(2) {
             scene.talkers.identify(peer, by: "Ann")
             scene.talkers.grant(peer)
         }
@@ -196,12 +197,12 @@ import Time
     @Test(arguments: 1...4)
     func whoSpeaksFirstIsHeard(places: Int) {
         var scene = Scene(.on, places: places)
-        for peer in 1...6 {
-            let levels = Dictionary(uniqueKeysWithValues: (1...peer).map { ($0, UInt8?.some(20)) })
-            expect(scene.say(levels, for: .seconds(2)) == Set(1...min(peer, places)))
+        for count in 1...6 {
+            let levels = Dictionary(uniqueKeysWithValues: Self.peers.prefix(count).map { ($0, UInt8?.some(20)) })
+            expect(scene.say(levels, for: .seconds(2)) == Set(Self.peers.prefix(min(count, places))))
         }
-        #expect(scene.talkers.heard == Set(1...places))
-        #expect((1...6).map { scene.talkers.state(of: $0) == .speaking } == (1...6).map { $0 <= places })
+        #expect(scene.talkers.heard == Set(Self.peers.prefix(places)))
+        #expect(Self.peers.map { scene.talkers.state(of: $0) == .speaking } == Self.peers.map { $0.number <= places })
     }
 
     /// A pause of less than a second takes nobody's place, a longer one does if somebody else speaks.
@@ -271,11 +272,11 @@ import Time
         let policy = [TalkPolicy.ask, .on].randomElement(using: &random)!
         let places = Int.random(in: 1...4, using: &random)
         var scene = Scene(policy, places: places)
-        var mayNot: Set<Int> = policy == .ask ? Set(1...6) : []
-        var (speaking, closed): (Set<Int>, Set<Int>) = ([], [])
+        var mayNot = policy == .ask ? Set(Self.peers) : []
+        var (speaking, closed): (Set<ParticipantID>, Set<ParticipantID>) = ([], [])
         for _ in 0..<3000 {
             scene.now += .milliseconds(Double.random(in: 0...200, using: &random))
-            let peer = Int.random(in: 1...6, using: &random)
+            let peer = Self.peers.randomElement(using: &random)!
             switch Int.random(in: 0..<30, using: &random) {
             case 0:
                 scene.talkers.grant(peer)
@@ -315,7 +316,7 @@ import Time
                 case .asked, .granted, .revoked: break
                 }
             }
-            #expect(speaking == Set((1...6).filter { scene.talkers.state(of: $0) == .speaking }))
+            #expect(speaking == Set(Self.peers.filter { scene.talkers.state(of: $0) == .speaking }))
         }
         scene.pass(.seconds(5))
         #expect(scene.talkers.heard.isEmpty)

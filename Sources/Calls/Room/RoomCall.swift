@@ -16,8 +16,8 @@ package final class RoomCall: JoinedCall {
     private struct State {
         /// The peer of the other member, if that is there. Signals of earlier peers are ignored.
         var peer: CallPeer?
-        /// The number of the peer whose coming was reported, until its going is.
-        var number: Int?
+        /// The peer whose coming was reported, until its going is.
+        var participant: ParticipantID?
         var hasJoined = false
         var isLost = false
         var ignored = 0
@@ -110,21 +110,20 @@ package final class RoomCall: JoinedCall {
 
     /// Sends the other member away.
     ///
-    /// - Parameter number: the peer's.
-    /// - Returns: whether it is the one with this number.
-    package func kick(_ number: Int) -> Bool {
-        guard state.withLock(\.peer)?.number == number else { return false }
+    /// - Returns: whether it is this one.
+    package func kick(_ id: ParticipantID) -> Bool {
+        guard state.withLock(\.peer)?.id == id else { return false }
         web.perform { [self] in
-            guard let peer = state.withLock(\.peer), peer.number == number else { return }
+            guard let peer = state.withLock(\.peer), peer.id == id else { return }
             if let key = state.withLock(\.key) { access.change { engine, _ in _ = engine.forget { $0.key == key } } }
             change { session, _ in session.kick() }
         }
         return true
     }
 
-    /// The key by which the other member is recognized later; nil if it has none, or another number.
-    package func guestKey(of number: Int) -> GuestKey? {
-        state.withLock { $0.peer?.number == number ? $0.key : nil }
+    /// The key by which the other member is recognized later; nil if it has none, or is another one.
+    package func guestKey(of id: ParticipantID) -> GuestKey? {
+        state.withLock { $0.peer?.id == id ? $0.key : nil }
     }
 
     // MARK: - The connection
@@ -213,8 +212,8 @@ package final class RoomCall: JoinedCall {
                 "neither side shows the other's picture, so nothing is sent: start one of them with --render or --talkback"
             )
         case .parted(let reason, let why):
-            let number = state.withLock { $0.number.take() }
-            tellLeft(number, why ?? reason.deed, reason)
+            let id = state.withLock { $0.participant.take() }
+            tellLeft(id, why ?? reason.deed, reason)
         case .turnedAway:
             let now: Instant = MonotonicClock.now()
             let isDue = access.atGate { $0.isToldRefusal(of: "\(address)", now: now) }
@@ -244,10 +243,10 @@ package final class RoomCall: JoinedCall {
     /// Tells that the other member is gone, or that there is no call with it.
     ///
     /// - Parameters:
-    ///   - number: the one of its coming; nil if it was never connected.
+    ///   - id: the one of its coming; nil if it was never connected.
     ///   - why: the rest of a sentence about it.
-    private func tellLeft(_ number: Int?, _ why: String, _ reason: EndReason) {
-        tell(.left(CallReport.Participant(number), reason), "the other member of the room \(why)")
+    private func tellLeft(_ id: ParticipantID?, _ why: String, _ reason: EndReason) {
+        tell(.left(CallReport.Participant(id), reason), "the other member of the room \(why)")
     }
 
     private func end(_ end: CallEnd?) {
@@ -340,16 +339,16 @@ package final class RoomCall: JoinedCall {
         case .described(let sdp): change { session, _ in session.described(sdp) }
         case .gathered, .proposed, .migrating: break
         case .connected(let codec):
-            let number = peer.number
+            let id = peer.id
             let former = state.withLock { state in
-                defer { state.number = number }
-                return state.number
+                defer { state.participant = id }
+                return state.participant
             }
             // The other member has come again, and nothing told that it had gone.
-            if let former, former != number { tellLeft(former, EndReason.lost.deed, .lost) }
+            if let former, former != id { tellLeft(former, EndReason.lost.deed, .lost) }
             // It may only show its own picture.
             let deed = codec.map { "looks in, \($0.rawValue)" } ?? "is there, and does not look in"
-            tell(.joined(CallReport.Participant(number), codec), "the other member of the room \(deed)")
+            tell(.joined(CallReport.Participant(id), codec), "the other member of the room \(deed)")
             change { session, _ in session.peerConnected() }
         case .ended(let why, let reason, let isFinal):
             state.withLock { $0.peer = nil }

@@ -1,12 +1,12 @@
 package import Media
 import Time
 
-/// Whoever decides which viewers may speak. A viewer is named by its peer's number.
+/// Whoever decides which viewers may speak.
 package struct TalkDesk: Sendable {
-    let identify: @Sendable (Int, String) -> Void
-    let ask: @Sendable (Int) -> TalkAnswer
-    let withdraw: @Sendable (Int) -> Void
-    let state: @Sendable (Int) -> TalkState
+    let identify: @Sendable (ParticipantID, String) -> Void
+    let ask: @Sendable (ParticipantID) -> TalkAnswer
+    let withdraw: @Sendable (ParticipantID) -> Void
+    let state: @Sendable (ParticipantID) -> TalkState
 
     /// - Parameters:
     ///   - identify: takes the key of a viewer that has come, as text.
@@ -14,10 +14,10 @@ package struct TalkDesk: Sendable {
     ///   - withdraw: hears that a viewer does not want to any more.
     ///   - state: what a viewer may say.
     package init(
-        identify: @escaping @Sendable (Int, String) -> Void,
-        ask: @escaping @Sendable (Int) -> TalkAnswer,
-        withdraw: @escaping @Sendable (Int) -> Void,
-        state: @escaping @Sendable (Int) -> TalkState
+        identify: @escaping @Sendable (ParticipantID, String) -> Void,
+        ask: @escaping @Sendable (ParticipantID) -> TalkAnswer,
+        withdraw: @escaping @Sendable (ParticipantID) -> Void,
+        state: @escaping @Sendable (ParticipantID) -> TalkState
     ) {
         (self.identify, self.ask, self.withdraw, self.state) = (identify, ask, withdraw, state)
     }

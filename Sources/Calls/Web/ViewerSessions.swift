@@ -1,3 +1,4 @@
+import Media
 import WebRTC
 
 /// The viewers of a web call by the names of their sessions, with their places and ends. Sans-IO.
@@ -13,8 +14,9 @@ struct ViewerSessions: ~Copyable {
     /// - Parameter viewerLimit: the most viewers.
     init(viewerLimit: Int) { places = ViewerPlaces(limit: viewerLimit) }
 
-    /// - Parameter number: the peer's.
-    func session(ofPeer number: Int) -> ViewerSession? { sessions.values.first { $0.viewer.number == number } }
+    func session(of participant: ParticipantID) -> ViewerSession? {
+        sessions.values.first { $0.viewer.id == participant }
+    }
 
     /// Notes that a viewer is being answered.
     ///
@@ -36,25 +38,24 @@ struct ViewerSessions: ~Copyable {
 
     /// Gives away the place of a viewer that has not connected.
     ///
-    /// - Returns: the number of its peer, which is to be closed; nil if it has none.
-    mutating func giveAway(_ id: String) -> Int? {
+    /// - Returns: its peer, which is to be closed; nil if it has none.
+    mutating func giveAway(_ id: String) -> ParticipantID? {
         places.leave(id)
         sessions[id]?.reason = .busy
-        return sessions[id]?.viewer.number
+        return sessions[id]?.viewer.id
     }
 
     /// Sends a viewer away, with all sessions of its key.
     ///
-    /// - Parameter number: the peer's.
-    /// - Returns: the numbers of the peers, which are to be closed.
-    mutating func kick(_ number: Int) -> [Int] {
-        guard let kicked = session(ofPeer: number) else { return [] }
+    /// - Returns: the peers that are to be closed.
+    mutating func kick(_ viewer: ParticipantID) -> [ParticipantID] {
+        guard let kicked = session(of: viewer) else { return [] }
         let ids = sessions.filter { _, session in
-            session.viewer.number == number || session.key != nil && session.key == kicked.key
+            session.viewer.id == viewer || session.key != nil && session.key == kicked.key
         }.keys
         return ids.compactMap { id in
             sessions[id]?.reason = .kicked
-            return sessions[id]?.viewer.number
+            return sessions[id]?.viewer.id
         }
     }
 

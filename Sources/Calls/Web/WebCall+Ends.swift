@@ -1,3 +1,4 @@
+package import Media
 import Peers
 import Synchronization
 import WebRTC
@@ -7,7 +8,7 @@ extension WebCall {
     /// Ends a viewer's session. The completion gets whether there was one, on any thread.
     package func leave(_ id: String, completion: @escaping @Sendable (Bool) -> Void) {
         let isOpen = peers.perform { [self] loop in
-            let peer = state.withLock { $0.sessions[id] }.flatMap { loop.peer($0.viewer.number) }
+            let peer = state.withLock { $0.sessions[id] }.flatMap { loop.peer($0.viewer.id) }
             guard let peer else { return completion(false) }
             loop.close(peer, .closedByPeer)
             // In its next round, the thread knows the session no more.
@@ -18,13 +19,12 @@ extension WebCall {
 
     /// Sends a viewer away, with all sessions of its key: another window of its browser shows the same to the same person.
     ///
-    /// - Parameter number: the peer's.
     /// - Returns: whether there is such a viewer.
-    package func kick(_ number: Int) -> Bool {
-        let numbers = state.withLock { $0.kick(number) }
-        return !numbers.isEmpty
+    package func kick(_ viewer: ParticipantID) -> Bool {
+        let kicked = state.withLock { $0.kick(viewer) }
+        return !kicked.isEmpty
             && peers.perform { loop in
-                for peer in numbers.compactMap({ loop.peer($0) }) { loop.close(peer, .closed) }
+                for peer in kicked.compactMap({ loop.peer($0) }) { loop.close(peer, .closed) }
             }
     }
 

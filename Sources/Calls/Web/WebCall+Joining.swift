@@ -102,7 +102,7 @@ extension WebCall {
         }
         let remote = negotiation.agreement.remote
         let session = ViewerSession(
-            viewer: Viewer(number: peer.number, address: newcomer.address, name: newcomer.name),
+            viewer: Viewer(id: peer.id, address: newcomer.address, name: newcomer.name),
             key: newcomer.key,
             negotiation: negotiation,
             credentials: remote.credentials,
@@ -110,7 +110,7 @@ extension WebCall {
             trickles: newcomer.trickles
         )
         state.withLock { $0.sessions[id] = session }
-        if let key = session.key, session.canSpeak { talk?.identify(peer.number, "\(key)") }
+        if let key = session.key, session.canSpeak { talk?.identify(peer.id, "\(key)") }
         add(remote.candidates, to: peer, of: id, at: loop.now)
     }
 
@@ -126,8 +126,8 @@ extension WebCall {
 
     /// Ends the session of a viewer that has not connected, as its place is another one's.
     private func end(_ id: String, in loop: PeerLoop) {
-        let number = state.withLock { $0.giveAway(id) }
-        if let peer = number.flatMap({ loop.peer($0) }) { loop.close(peer, .closed) }
+        let peer = state.withLock { $0.giveAway(id) }
+        if let peer = peer.flatMap({ loop.peer($0) }) { loop.close(peer, .closed) }
     }
 
     /// Why nothing is read that comes from an address; nil if it is.

@@ -5,8 +5,7 @@ import WebRTC
 extension WebCall {
     /// Somebody who looks in, for people and programs.
     struct Viewer: Sendable {
-        /// The peer's.
-        let number: Int
+        let id: ParticipantID
         let address: String
         /// What it said of itself; empty if it did not.
         let name: String
@@ -14,9 +13,9 @@ extension WebCall {
 }
 
 extension WebCall.Viewer {
-    fileprivate var description: String { "viewer \(number)" + (name.isEmpty ? "" : " (\"\(name)\")") }
+    fileprivate var description: String { "viewer \(id)" + (name.isEmpty ? "" : " (\"\(name)\")") }
 
-    fileprivate var participant: CallReport.Participant { .init(number, name: name, address: address) }
+    fileprivate var participant: CallReport.Participant { .init(id, name: name, address: address) }
 }
 
 extension CallReport {

@@ -13,18 +13,18 @@ extension WebCall {
     }
 
     private func talk(_ id: String, wants: Bool, in loop: PeerLoop) -> TalkOutcome {
-        guard let session = state.withLock({ $0.sessions[id] }), loop.peer(session.viewer.number) != nil else {
+        guard let session = state.withLock({ $0.sessions[id] }), loop.peer(session.viewer.id) != nil else {
             return .unknownViewer
         }
         guard let talk else { return .off }
         guard session.canSpeak else { return .cannotSpeak }
-        let number = session.viewer.number
+        let participant = session.viewer.id
         if !wants {
-            talk.withdraw(number)
-            return .state(talk.state(number))
+            talk.withdraw(participant)
+            return .state(talk.state(participant))
         }
         let wait = access.atGate { $0.limits.waitToAsk(session.viewer.address, now: loop.now) }
-        return wait.map { .tooOften(seconds: $0) } ?? TalkOutcome(talk.ask(number), at: loop.now)
+        return wait.map { .tooOften(seconds: $0) } ?? TalkOutcome(talk.ask(participant), at: loop.now)
     }
 
     // MARK: - Hearing
@@ -33,7 +33,7 @@ extension WebCall {
     /// thread.
     func skipSound(_ id: String, _ length: Duration, completion: @escaping @Sendable (Bool) -> Void) {
         let isOpen = peers.perform { [self] loop in
-            let peer = state.withLock { $0.sessions[id] }.flatMap { loop.peer($0.viewer.number) }
+            let peer = state.withLock { $0.sessions[id] }.flatMap { loop.peer($0.viewer.id) }
             peer?.skipSound(length, at: loop.now)
             completion(peer != nil)
         }

@@ -33,7 +33,7 @@ extension WebCall {
         in loop: PeerLoop,
         orLater completion: @escaping @Sendable (TrickleOutcome) -> Void
     ) -> TrickleOutcome? {
-        guard let session = state.withLock({ $0.sessions[id] }), let peer = loop.peer(session.viewer.number) else {
+        guard let session = state.withLock({ $0.sessions[id] }), let peer = loop.peer(session.viewer.id) else {
             return .unknownViewer
         }
         let fragment: TrickleFragment

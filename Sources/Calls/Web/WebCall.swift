@@ -102,7 +102,7 @@ package final class WebCall: Sendable {
     ) {
         _ = peers.perform { [self] loop in
             tell(.noRelay, from: session.viewer.address, session.viewer.name, at: loop.now)
-            if let peer = loop.peer(session.viewer.number) { loop.close(peer, .pathLost) }
+            if let peer = loop.peer(session.viewer.id) { loop.close(peer, .pathLost) }
         }
         completion(.failure(.noRelay))
     }
@@ -119,16 +119,16 @@ package final class WebCall: Sendable {
     // MARK: - What is known of viewers
 
     /// The name of a viewer, and the key by which it is recognized later; nil if there is no such viewer.
-    package func viewer(_ number: Int) -> (name: String, key: GuestKey?)? {
-        state.withLock { $0.session(ofPeer: number).map { ($0.viewer.name, $0.key) } }
+    package func viewer(_ id: ParticipantID) -> (name: String, key: GuestKey?)? {
+        state.withLock { $0.session(of: id).map { ($0.viewer.name, $0.key) } }
     }
 
     /// The state of a viewer's link, by the name of its session; nil if there is none.
     func report(on id: String, _ work: WebStatus.Work) -> ViewerReport? {
         guard let session = state.withLock({ $0.sessions[id] }),
-            let peer = peers.statuses.first(where: { $0.number == session.viewer.number })
+            let peer = peers.statuses.first(where: { $0.id == session.viewer.id })
         else { return nil }
-        let talk = session.canSpeak ? talk?.state(peer.number) : nil
+        let talk = session.canSpeak ? talk?.state(peer.id) : nil
         return ViewerReport(peer, target: peers.targetBitrate(for: peer), work, talk ?? .off)
     }
 }

@@ -1,10 +1,12 @@
+package import Media
+
 /// What a command asks of a running sender: one JSON object on one line, such as `{"kick":{"viewer":3}}`.
 package enum SenderRequest: Codable, Sendable, Equatable {
     case status
     /// Sends away the viewer of this number.
-    case kick(viewer: Int)
+    case kick(viewer: ParticipantID)
     /// Lets the viewer of this number speak, or no more.
-    case talk(viewer: Int, isOn: Bool)
+    case talk(viewer: ParticipantID, isOn: Bool)
     /// Lets in who knocks with this number.
     case accept(knock: Int)
     /// Sends away who knocks with this number.

@@ -33,7 +33,7 @@ package struct SenderStatus: Codable, Sendable {
 
     /// A peer of any call. Names and units are those of the command's JSON: `Bps` is bits a second, `Ms` milliseconds, `Ratio` 0…1.
     package struct Viewer: Codable, Sendable {
-        package var id = 0
+        package var id = ParticipantID(0)
         /// The name of the call.
         package var call = ""
         package var address = ""

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FrameBridge
+import Media
 import Sender
 
 struct Kick: ParsableCommand {
@@ -13,7 +14,7 @@ struct Kick: ParsableCommand {
     )
 
     @Argument(help: ArgumentHelp("Number of the viewer.", valueName: "id"))
-    var viewer: Int
+    var viewer: ParticipantID
 
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup var choice: SenderChoice
@@ -28,5 +29,12 @@ struct Kick: ParsableCommand {
         if let visitor = try senders.ask(pid, for: .kick(viewer: viewer)) {
             try KnownVisitors().remove { "\($0.key)" == visitor.key }
         }
+    }
+}
+
+extension ParticipantID: ExpressibleByArgument {
+    init?(argument: String) {
+        guard let number = Int(argument) else { return nil }
+        self.init(number)
     }
 }

@@ -206,7 +206,7 @@ struct CallEntry: Encodable {
 
     let call: SenderStatus.Call
     /// The numbers of the viewers in the call.
-    let viewers: [Int]
+    let viewers: [ParticipantID]
 
     func encode(to encoder: any Encoder) throws {
         try call.encode(to: encoder)

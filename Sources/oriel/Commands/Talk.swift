@@ -1,5 +1,6 @@
 import ArgumentParser
 import FrameBridge
+import Media
 import Sender
 
 struct Talk: ParsableCommand {
@@ -15,7 +16,7 @@ struct Talk: ParsableCommand {
     enum Choice: String, ExpressibleByArgument, CaseIterable { case on, off }
 
     @Argument(help: ArgumentHelp("Number of the viewer.", valueName: "id"))
-    var viewer: Int
+    var viewer: ParticipantID
 
     @Argument(help: ArgumentHelp("Whether it may speak.", valueName: "on|off"))
     var choice: Choice

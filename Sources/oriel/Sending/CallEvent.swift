@@ -90,7 +90,7 @@ extension CallEvent {
     }
 
     private mutating func note(_ participant: CallReport.Participant) {
-        (id, address) = (participant.number, participant.address)
+        (id, address) = (participant.id?.number, participant.address)
         name = participant.name.isEmpty ? nil : participant.name
     }
 

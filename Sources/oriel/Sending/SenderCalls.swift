@@ -223,15 +223,14 @@ final class SenderCalls: Sendable {
 
     /// Sends the other member of a room away.
     ///
-    /// - Parameter number: the peer's.
     /// - Returns: whether there is such a member.
-    func kick(_ number: Int) -> Bool {
-        state.withLock { Array($0.joined.values) }.contains { ($0 as? RoomCall)?.kick(number) ?? false }
+    func kick(_ id: ParticipantID) -> Bool {
+        state.withLock { Array($0.joined.values) }.contains { ($0 as? RoomCall)?.kick(id) ?? false }
     }
 
     /// The key by which the other member of a room is recognized later; nil if it has none, or there is no such member.
-    func guestKey(of number: Int) -> GuestKey? {
-        state.withLock { Array($0.joined.values) }.lazy.compactMap { ($0 as? RoomCall)?.guestKey(of: number) }.first
+    func guestKey(of id: ParticipantID) -> GuestKey? {
+        state.withLock { Array($0.joined.values) }.lazy.compactMap { ($0 as? RoomCall)?.guestKey(of: id) }.first
     }
 
     // MARK: - While they run

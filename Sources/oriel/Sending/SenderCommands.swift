@@ -41,9 +41,9 @@ final class SenderCommands: Sendable {
             let viewers = (peers?.statuses ?? []).map { status in
                 SenderStatus.Viewer(
                     status,
-                    name: web?.viewer(status.number)?.name,
+                    name: web?.viewer(status.id)?.name,
                     target: peers?.targetBitrate(for: status),
-                    talk: status.canSpeak ? talk?.talker(status.number) : nil,
+                    talk: status.canSpeak ? talk?.talker(status.id) : nil,
                     now: now
                 )
             }
@@ -71,19 +71,19 @@ final class SenderCommands: Sendable {
                         }
                 )
             )
-        case .kick(let number):
-            let key = web?.viewer(number)?.key ?? calls.guestKey(of: number)
+        case .kick(let id):
+            let key = web?.viewer(id)?.key ?? calls.guestKey(of: id)
             let guest = access.read { $0.guest(key) }
-            if web?.kick(number) ?? false || calls.kick(number) {
+            if web?.kick(id) ?? false || calls.kick(id) {
                 if let guest { access.change { engine, _ in _ = engine.forget { $0.key == guest.key } } }
                 return .done(visitor: guest.map { SenderReply.Visitor($0) })
             }
-            if let call = calls.peers?.statuses.first(where: { $0.number == number })?.call {
-                let sentence = "\(number) is the server of \(call): leave that with \"oriel leave \(call)\""
+            if let call = calls.peers?.statuses.first(where: { $0.id == id })?.call {
+                let sentence = "\(id) is the server of \(call): leave that with \"oriel leave \(call)\""
                 return .refused(reason: sentence)
             }
-            return .refused(reason: "no viewer \(number) looks in")
-        case .talk(let number, let isOn): return talk(number, isOn: isOn)
+            return .refused(reason: "no viewer \(id) looks in")
+        case .talk(let id, let isOn): return talk(id, isOn: isOn)
         case .accept(let knock): return answer(knock, .accepted)
         case .reject(let knock): return answer(knock, .rejected)
         case .forget(let name):
@@ -106,14 +106,14 @@ final class SenderCommands: Sendable {
         return .done()
     }
 
-    private func talk(_ number: Int, isOn: Bool) -> SenderReply {
+    private func talk(_ id: ParticipantID, isOn: Bool) -> SenderReply {
         guard let talk else { return .refused(reason: "no viewer is heard here: start it with --talkback ask") }
-        guard let peer = calls.peers?.statuses.first(where: { $0.number == number }) else {
-            return .refused(reason: "no viewer \(number) looks in")
+        guard let peer = calls.peers?.statuses.first(where: { $0.id == id }) else {
+            return .refused(reason: "no viewer \(id) looks in")
         }
-        guard peer.canSpeak else { return .refused(reason: "viewer \(number) sends no sound") }
-        let isThere = isOn ? talk.grant(number) : talk.revoke(number)
-        return isThere ? .done() : .refused(reason: "viewer \(number) has just left")
+        guard peer.canSpeak else { return .refused(reason: "viewer \(id) sends no sound") }
+        let isThere = isOn ? talk.grant(id) : talk.revoke(id)
+        return isThere ? .done() : .refused(reason: "viewer \(id) has just left")
     }
 
     private func answer(_ knock: Int, _ answer: KnockAnswer) -> SenderReply {
@@ -203,7 +203,7 @@ extension SenderStatus.Viewer {
     fileprivate init(_ status: PeerStatus, name: String?, target: Int?, talk: TalkBack.Talker?, now: Instant) {
         let statistics = status.statistics
         self.init()
-        id = status.number
+        id = status.id
         call = status.call
         address = status.address
         self.name = name.flatMap { $0.isEmpty ? nil : $0 }

@@ -1,4 +1,5 @@
 import Calls
+import Media
 import Peers
 import Synchronization
 import Talk
@@ -23,7 +24,7 @@ final class TalkEvents: Sendable {
 
     func tell(_ event: Talkers.Event) {
         let (network, served) = listeners.withLock { ($0.network, $0.served) }
-        let call = network?.begun?.statuses.first { $0.number == event.peer }?.call
+        let call = network?.begun?.statuses.first { $0.id == event.peer }?.call
         events.tell(CallEvent(event, in: call, name: served?.web.viewer(event.peer)?.name ?? ""))
         switch event {
         case .asked, .granted, .revoked: served?.status.noteTalk()
@@ -33,7 +34,7 @@ final class TalkEvents: Sendable {
 }
 
 extension Talkers.Event {
-    var peer: Int {
+    var peer: ParticipantID {
         switch self {
         case .asked(let peer), .granted(let peer), .revoked(let peer), .started(let peer, _), .ended(let peer): peer
         }
@@ -45,19 +46,19 @@ extension CallEvent {
     ///   - call: as people name it; nil if the peer has just gone.
     ///   - name: what the peer says of itself; may be empty.
     init(_ event: Talkers.Event, in call: String?, name: String) {
-        let number = event.peer
+        let id = event.peer
         let who =
             (call.map { $0 == "web" ? "" : "\($0): " } ?? "")
-            + "viewer \(number)" + (name.isEmpty ? "" : " (\"\(name)\")")
+            + "viewer \(id)" + (name.isEmpty ? "" : " (\"\(name)\")")
         let (kind, sentence): (Kind, String?) =
             switch event {
-            case .asked: (.talkAsked, "\(who) asks to speak: \"oriel talk \(number) on\" lets it")
+            case .asked: (.talkAsked, "\(who) asks to speak: \"oriel talk \(id) on\" lets it")
             case .granted: (.talkGranted, "\(who) may speak")
             case .revoked: (.talkRevoked, "\(who) may not speak")
             case .started(_, isNews: true): (.talkStarted, "\(who) speaks")
             case .started: (.talkStarted, nil)
             case .ended: (.talkEnded, nil)
             }
-        self.init(kind: kind, call: call, sentence: sentence, id: number, name: name.isEmpty ? nil : name)
+        self.init(kind: kind, call: call, sentence: sentence, id: id.number, name: name.isEmpty ? nil : name)
     }
 }

@@ -54,8 +54,8 @@ import WebRTC
     private final class Log: Sendable {
         let lines = Mutex<[String]>([])
         let end = Mutex<CallEnd??>(nil)
-        /// The numbers of those who came, and of those who left.
-        let numbers = Mutex<(came: [Int?], left: [Int?])>(([], []))
+        /// Those who came, and those who left.
+        let participants = Mutex<(came: [ParticipantID?], left: [ParticipantID?])>(([], []))
 
         func note(_ line: String) { lines.withLock { $0.append(line) } }
         var text: String { lines.withLock { $0.joined(separator: "\n") } }
@@ -90,8 +90,8 @@ import WebRTC
             ) { report in
                 if let sentence = report.sentence { log.note(sentence.replacing("\(address): ", with: "")) }
                 switch report.event {
-                case .joined(let participant, _): log.numbers.withLock { $0.came.append(participant.number) }
-                case .left(let participant, _): log.numbers.withLock { $0.left.append(participant.number) }
+                case .joined(let participant, _): log.participants.withLock { $0.came.append(participant.id) }
+                case .left(let participant, _): log.participants.withLock { $0.left.append(participant.id) }
                 case .ended(let end): log.end.withLock { $0 = .some(end) }
                 case .standing, .away, .refused, .remark: break
                 }
@@ -151,15 +151,14 @@ import WebRTC
         asker.access.change { engine, _ in _ = engine.answer(1, .accepted) }
         try asker.wait(for: "looks in")
         try ann.wait(for: "looks in")
-        // Its number is that of its peer.
         try wait(until: "the peer is told of") { asker.peers.statuses.count == 1 }
-        let number = try #require(asker.peers.statuses.first?.number)
-        #expect(!asker.call.kick(number + 1))
-        #expect(asker.call.kick(number))
+        let id = try #require(asker.peers.statuses.first?.id)
+        #expect(!asker.call.kick(ParticipantID(id.number + 1)))
+        #expect(asker.call.kick(id))
         let end = try #require(try ann.waitForEnd())
         #expect(end.kind == .refused && end.reason == .kicked)
         try asker.wait(for: "was sent away")
-        #expect(asker.log.numbers.withLock { $0.came == [number] && $0.left == [number] })
+        #expect(asker.log.participants.withLock { $0.came == [id] && $0.left == [id] })
         #expect(asker.log.end.withLock { $0 == nil })
     }
 
@@ -260,13 +259,13 @@ import WebRTC
         // The next one made is the twenty-first.
         let offer = try SessionDescription(parsing: WebFixture.offer)
         let agreement = try Negotiation(offer: offer, codecs: [[.vp8]]).agreement
-        let number = Mutex<Int?>(nil)
+        let id = Mutex<ParticipantID?>(nil)
         _ = member.peers.perform { loop in
             let peer = loop.add(agreement, of: "room+http://h/tea", from: "here") { _ in }
-            number.withLock { $0 = peer?.number }
+            id.withLock { $0 = peer?.id }
         }
-        try wait(until: "it is made") { number.withLock { $0 != nil } }
-        #expect(number.withLock(\.self) == 21)
+        try wait(until: "it is made") { id.withLock { $0 != nil } }
+        #expect(id.withLock(\.self) == 21)
     }
 
     /// A socket at an address that somebody names.

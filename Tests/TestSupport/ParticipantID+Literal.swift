@@ -1,0 +1,6 @@
+package import Media
+
+/// Tests name participants by literals.
+extension ParticipantID: ExpressibleByIntegerLiteral {
+    package init(integerLiteral number: Int) { self.init(number) }
+}
