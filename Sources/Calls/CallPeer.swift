@@ -8,7 +8,7 @@ import WebRTC
 
 /// The peer of a call that others run (room, WHIP, Janus), from the first session description to the end. Any thread may call it; the
 /// work is done on the network thread of the peers, in order.
-final class CallPeer: Sendable {
+final class CallPeer: PeerDelegate {
     /// What becomes of the peer, told on the network thread.
     enum Signal: Sendable {
         /// This side's offer, or its answer, for the other side.
@@ -44,8 +44,9 @@ final class CallPeer: Sendable {
     private let servers: [ICEServer]
     /// Takes the picture that the other side sends; nil if that is not wanted.
     private let receiver: (any FrameReceiver)?
-    /// Whether the other side's voice is wanted.
-    private let takesVoice: Bool
+    /// Takes the other side's voice; nil if that is not wanted.
+    private let voices: (any SoundReceiver)?
+    private var takesVoice: Bool { voices != nil }
     private let signalled: @Sendable (Signal, CallPeer) -> Void
     private let stage = Mutex(Stage.none)
     /// Candidates of the other side that were tried: each costs packets to an address that it names.
@@ -73,8 +74,8 @@ final class CallPeer: Sendable {
     ) {
         (self.peers, self.codecs, self.audience) = (peers, codecs, audience)
         (self.call, self.place) = (call, place)
-        (self.servers, self.takesVoice) = (servers, takesVoice)
-        (self.receiver, self.signalled) = (receiver, signalled)
+        (self.servers, self.receiver, self.signalled) = (servers, receiver, signalled)
+        voices = takesVoice ? peers.voices : nil
     }
 
     /// The peer's; nil if there is no peer.
@@ -121,18 +122,11 @@ final class CallPeer: Sendable {
                 return end("has sent an offer that cannot be answered: \(error)", isFinal: true, in: loop)
             }
             let agreement = negotiation.agreement
-            let peer = loop.add(
-                agreement,
-                of: call,
-                from: place,
-                receiver: receiver,
-                signalled: take
-            )
-            guard let peer else {
+            guard let peer = loop.add(agreement, of: call, from: place, delegate: self) else {
                 return end("cannot be reached from here: no UDP port is free", isFinal: true, in: loop)
             }
             stage.withLock { $0 = .answering(peer.id, negotiation) }
-            beginReceiving(from: peer.id)
+            beginReceiving(from: peer)
             add(agreement.remote.candidates, to: peer)
         }
     }
@@ -147,22 +141,13 @@ final class CallPeer: Sendable {
             } catch {
                 return end("has sent an answer that is of no use: \(error)", isFinal: true, in: loop)
             }
-            guard
-                let peer = loop.accept(
-                    agreement,
-                    ofOffer: id,
-                    of: call,
-                    from: place,
-                    receiver: receiver,
-                    signalled: take
-                )
-            else {
+            guard let peer = loop.accept(agreement, ofOffer: id, of: call, from: place, delegate: self) else {
                 return end("cannot be reached from here", isFinal: true, in: loop)
             }
             // Of what was offered in one bundle, the first tells the transport.
             let first = offer.streams[0]
             stage.withLock { $0 = .peer(id, section: (first.formats[0].codec.kind, first.mid)) }
-            beginReceiving(from: id)
+            beginReceiving(from: peer)
             add(agreement.remote.candidates, to: peer)
         }
     }
@@ -278,11 +263,17 @@ final class CallPeer: Sendable {
         }
     }
 
-    private func beginReceiving(from id: ParticipantID) {
+    private func beginReceiving(from peer: Peer) {
+        let id = peer.id
         receiver?.begin { [peers] in _ = peers.perform { $0.peer(id)?.requestKeyframes() } }
+        if peer.canSpeak { voices?.begin(id) }
     }
 
-    private func take(_ signal: Peer.Signal) {
+    func peer(_ id: ParticipantID, sent frame: ReceivedFrame) { receiver?.take(frame) }
+
+    func peer(_ id: ParticipantID, said packet: ReceivedSound) { voices?.take(packet, from: id) }
+
+    func peer(_ id: ParticipantID, signalled signal: Peer.Signal) {
         switch signal {
         case .gathered(let local, let bundle):
             let negotiation: Negotiation
@@ -305,7 +296,9 @@ final class CallPeer: Sendable {
         case .found: break
         case .migrating: signalled(.migrating, self)
         case .connected(let status): signalled(.connected(codec: status.codec), self)
-        case .ended(let end, _): tell(end: "\(end)", EndReason(end), isFinal: false)
+        case .ended(let end, let status):
+            if status.canSpeak { voices?.end(id) }
+            tell(end: "\(end)", EndReason(end), isFinal: false)
         }
     }
 

@@ -30,6 +30,25 @@ package final class Peer {
         var rung: Int
     }
 
+    /// What carries a peer's streams: as of an answer, or of the offer that was accepted.
+    struct Link {
+        /// Has what this side has told or will tell the peer.
+        let transport: PeerTransport
+        let streams: StreamBundle
+        /// What the peer sends by the agreement; nil for nothing.
+        let incoming: IncomingBundle?
+        /// Who sees and hears what the peer gets.
+        let audience: Audience
+    }
+
+    /// Where a peer is.
+    struct Place {
+        /// As people name it.
+        let call: String
+        /// Where the peer was signalled from.
+        let address: String
+    }
+
     /// How long feedback on the first packets may take.
     private static let measuringLimit = Duration.seconds(2)
 
@@ -37,17 +56,12 @@ package final class Peer {
     private static let changeInterval = Duration.seconds(1)
 
     package let id: ParticipantID
-    private let call: String
-    let address: String
+    let delegate: any PeerDelegate
+    let place: Place
     let since: Instant
     private let agreement: Agreement
     /// Who sees and hears what it gets.
     let audience: Audience
-    let signalled: (Signal) -> Void
-    /// Takes the picture that the peer sends; nil if that is not wanted.
-    private let receiver: (any FrameReceiver)?
-    /// Takes the sound that the peer sends; nil if it may never speak.
-    private let voices: (any SoundReceiver)?
     private let transport: PeerTransport
     private var session: PeerSession
     private var hasPath = false
@@ -58,8 +72,9 @@ package final class Peer {
     private let mid: String?
     /// Whether it wants the sound.
     let getsSound: Bool
+    private let sendsPicture: Bool
     /// Whether it may be heard, if somebody lets it speak.
-    var canSpeak: Bool { voices != nil }
+    package let canSpeak: Bool
     /// Whether it gets the picture. A peer without it only shows its own, or hears.
     var getsPicture: Bool { choice != nil }
     /// The rendition that the peer gets; nil for no picture.
@@ -74,49 +89,40 @@ package final class Peer {
     private var lastBacklog = Duration.zero
 
     /// - Parameters:
+    ///   - agreement: also on what this side takes.
     ///   - choice: what it gets first; nil for no picture.
-    ///   - incoming: what the peer sends by the agreement.
-    ///   - receiver, voices: take it.
-    ///   - transport: has what this side has told or will tell the peer.
     /// - Returns: nil if OpenSSL has no memory.
     init?(
         _ id: ParticipantID,
-        of call: String,
-        from address: String,
+        at place: Place,
         _ agreement: Agreement,
         _ choice: Choice?,
-        _ streams: StreamBundle,
-        for audience: Audience,
-        incoming: IncomingBundle?,
-        _ receiver: (any FrameReceiver)?,
-        voices: (any SoundReceiver)?,
-        over transport: PeerTransport,
+        over link: Link,
         identity: DTLSIdentity,
         now: Instant,
-        signalled: @escaping (Signal) -> Void
+        delegate: any PeerDelegate
     ) {
         let session = try? PeerSession(
             agreement.role,
             expecting: agreement.remote.fingerprints,
-            streams: streams,
-            incoming: incoming,
+            streams: link.streams,
+            incoming: link.incoming,
             identity: identity,
             now: now
         )
         guard let session else { return nil }
         self.id = id
-        self.call = call
-        self.address = address
+        self.delegate = delegate
+        self.place = place
         self.agreement = agreement
         mid = agreement.video?.mid
         getsSound = agreement.sound?.isSent ?? false
-        self.audience = audience
+        sendsPicture = agreement.video?.isReceived ?? false
+        canSpeak = agreement.sound?.isReceived ?? false
+        audience = link.audience
         self.choice = choice
-        self.transport = transport
+        transport = link.transport
         self.session = session
-        self.signalled = signalled
-        self.receiver = agreement.video?.isReceived ?? false ? receiver : nil
-        self.voices = agreement.sound?.isReceived ?? false ? voices : nil
         wanted = choice
         since = now
         transport.setRemote(agreement.remote.credentials)
@@ -208,8 +214,8 @@ package final class Peer {
         // Nothing here uses data channels, and the session keeps what is not taken.
         _ = session.takeData()
         session.poll(at: now, in: &batch) { transport.send($0) }
-        if let receiver { for frame in session.takeFrames() { receiver.take(frame) } }
-        if let voices { for packet in session.takeSound() { voices.take(packet, from: id) } }
+        if sendsPicture { for frame in session.takeFrames() { delegate.peer(id, sent: frame) } }
+        if canSpeak { for packet in session.takeSound() { delegate.peer(id, said: packet) } }
         let isAsked = mid.map { session.takeKeyframeRequest(of: $0, at: now) } ?? false
         let needsKeyframe = isAsked || wantsFirstKeyframe
         wantsFirstKeyframe = false
@@ -299,13 +305,13 @@ package final class Peer {
     var status: PeerStatus {
         PeerStatus(
             id: id,
-            call: call,
-            address: address,
+            call: place.call,
+            address: place.address,
             since: since,
             codec: choice?.codec,
             rung: choice?.rung ?? 0,
             isConnected: isConnected,
-            isReceived: receiver != nil,
+            isReceived: sendsPicture,
             canSpeak: canSpeak,
             bitrate: pictureRate.bitrate,
             sound: getsSound ? PeerStatus.Sound(bitrate: soundRate.bitrate, soundStatistics) : nil,

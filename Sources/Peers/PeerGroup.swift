@@ -24,7 +24,7 @@ package final class PeerGroup: MediaSink {
         package var soundHorizon: @Sendable () -> Instant?
         /// Whether offers have the sound too, called before each. A peer whose offer asks for it gets it anyway.
         package var offersSound: @Sendable () -> Bool
-        /// Takes the sound that peers send, on the network thread; nil if none may speak.
+        /// Takes the sound that peers send, by way of their delegates; nil if none may speak.
         package var voices: (any SoundReceiver)?
         /// The number of the first peer.
         package var firstNumber: Int
@@ -189,8 +189,9 @@ package final class PeerGroup: MediaSink {
     package var offersSound: Bool { configuration.offersSound() }
     /// Local UDP ports, of which each peer needs one; nil for any.
     package var ports: ClosedRange<UInt16>? { configuration.ice.ports }
-    /// Whether peers may be asked to send their voices.
-    package var takesVoices: Bool { configuration.voices != nil }
+    /// Takes what peers say; nil if none may be asked to send its voice.
+    package var voices: (any SoundReceiver)? { configuration.voices }
+    package var takesVoices: Bool { voices != nil }
 
     /// - Parameter changed: is called on the network thread with the machine's addresses when they have changed.
     package func onAddressChange(_ changed: @escaping @Sendable (Set<String>) -> Void) {

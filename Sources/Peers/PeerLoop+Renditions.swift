@@ -30,7 +30,7 @@ extension PeerLoop {
                 RenditionLadder.Link(
                     peer: peer.id,
                     rate: pictureLink(of: peer)?.estimate,
-                    address: peer.address,
+                    address: peer.place.address,
                     loss: peer.statistics.lossFraction ?? 0
                 )
             },

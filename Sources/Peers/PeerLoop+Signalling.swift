@@ -11,32 +11,25 @@ extension PeerLoop {
     ///   - agreement: on a stream of pictures at the most, in codecs that there are renditions of, and one of sound.
     ///   - call: the call that it is in, as people name it.
     ///   - address: where it was signalled from.
-    ///   - receiver: takes the picture that the peer sends.
     ///   - trickles: whether the peer is told of this side as soon as one candidate is known, and of others by `found`.
-    ///   - signalled: is called on the network thread, and not by this method.
+    ///   - delegate: takes what comes of it.
     /// - Returns: nil if no UDP port is free, or the machine has no address.
     package func add(
         _ agreement: Agreement,
         of call: String,
         from address: String,
-        receiver: (any FrameReceiver)? = nil,
         trickles: Bool = false,
-        signalled: @escaping (Peer.Signal) -> Void
+        delegate: any PeerDelegate
     ) -> Peer? {
         guard let transport = transport(isControlling: agreement.remote.isLite, trickles: trickles) else { return nil }
         let choice = firstChoice(agreement)
-        return add(
-            nextID(),
-            agreement,
-            choice,
-            bundle(of: agreement.streams, choice),
-            for: .one,
-            receiver,
-            over: transport,
-            of: call,
-            from: address,
-            signalled
+        let link = Peer.Link(
+            transport: transport,
+            streams: bundle(of: agreement.streams, choice),
+            incoming: agreement.incoming(using: &random),
+            audience: .one
         )
+        return add(nextID(), at: Peer.Place(call: call, address: address), agreement, choice, over: link, delegate)
     }
 
     /// Offers streams to one who is not a peer yet.
@@ -65,33 +58,27 @@ extension PeerLoop {
     ///
     /// - Parameters:
     ///   - id: as of `offer`.
-    ///   - call, address, receiver, signalled: as of `add`, but not of what was gathered.
+    ///   - call, address, delegate: as of `add`. What was gathered is not signalled.
     /// - Returns: nil without memory, or if the offer is over.
     package func accept(
         _ agreement: Agreement,
         ofOffer id: ParticipantID,
         of call: String,
         from address: String,
-        receiver: (any FrameReceiver)? = nil,
-        signalled: @escaping (Peer.Signal) -> Void
+        delegate: any PeerDelegate
     ) -> Peer? {
         guard let index = offers.firstIndex(where: { $0.id == id }) else { return nil }
         let offered = offers.remove(at: index)
         let choice = firstChoice(agreement)
         var streams = offered.streams
         streams.keep(sources(of: agreement.streams, choice))
-        let peer = add(
-            id,
-            agreement,
-            choice,
-            streams,
-            for: offered.audience,
-            receiver,
-            over: offered.transport,
-            of: call,
-            from: address,
-            signalled
+        let link = Peer.Link(
+            transport: offered.transport,
+            streams: streams,
+            incoming: agreement.incoming(using: &random),
+            audience: offered.audience
         )
+        let peer = add(id, at: Peer.Place(call: call, address: address), agreement, choice, over: link, delegate)
         // The offer may be older than the last change.
         _ = peer?.follow(addresses: network.addresses, at: now)
         return peer
@@ -164,31 +151,21 @@ extension PeerLoop {
 
     private func add(
         _ id: ParticipantID,
+        at place: Peer.Place,
         _ agreement: Agreement,
         _ choice: Peer.Choice?,
-        _ streams: StreamBundle,
-        for audience: Audience,
-        _ receiver: (any FrameReceiver)?,
-        over transport: PeerTransport,
-        of call: String,
-        from address: String,
-        _ signalled: @escaping (Peer.Signal) -> Void
+        over link: Peer.Link,
+        _ delegate: any PeerDelegate
     ) -> Peer? {
         let peer = Peer(
             id,
-            of: call,
-            from: address,
+            at: place,
             agreement,
             choice,
-            streams,
-            for: audience,
-            incoming: agreement.incoming(using: &random),
-            receiver,
-            voices: configuration.voices,
-            over: transport,
+            over: link,
             identity: identity,
             now: now,
-            signalled: signalled
+            delegate: delegate
         )
         guard let peer else { return nil }
         // If others get this rendition, a peer that never finds a path shall not cost them a keyframe.
@@ -196,7 +173,6 @@ extension PeerLoop {
             requestedKeyframes.append(rendition(of: choice).id)
         }
         peers.append(peer)
-        if peer.canSpeak { configuration.voices?.begin(id) }
         hasChanged = true
         return peer
     }

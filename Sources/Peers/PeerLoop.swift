@@ -127,7 +127,7 @@ package final class PeerLoop {
     private func tellSignals() {
         let signals = signals
         self.signals.removeAll()
-        for (peer, signal) in signals { peer.signalled(signal) }
+        for (peer, signal) in signals { peer.delegate.peer(peer.id, signalled: signal) }
     }
 
     // MARK: - Media
@@ -191,7 +191,6 @@ package final class PeerLoop {
         if peers.isEmpty { histories.removeAll() }
         for peer in ended {
             departed.add(peer)
-            if peer.canSpeak { configuration.voices?.end(peer.id) }
             if let end = peer.end { signals.append((peer, .ended(end, peer.status))) }
         }
         hasChanged = true

@@ -28,11 +28,25 @@ import WebRTC
         """
 
     /// What was signalled, by peer.
-    private final class Signals: Sendable {
+    private final class Signals: PeerDelegate {
         let told = Mutex<[ParticipantID: [String]]>([:])
 
         func note(_ word: String, of id: ParticipantID) { told.withLock { $0[id, default: []].append(word) } }
         func all(of id: ParticipantID) -> [String] { told.withLock { $0[id] ?? [] } }
+
+        func peer(_ id: ParticipantID, signalled signal: Peer.Signal) {
+            let word =
+                switch signal {
+                case .found: "found"
+                case .proposed: "proposed"
+                case .migrating: "migrating"
+                case .gathered(let local, let bundle):
+                    local.candidates.isEmpty || bundle["0"] == nil ? "nothing" : "gathered"
+                case .connected: "connected"
+                case .ended(let end, _): "\(end)"
+                }
+            note(word, of: id)
+        }
     }
 
     private let signals = Signals()
@@ -51,17 +65,7 @@ import WebRTC
     private func add(_ id: ParticipantID) throws {
         let agreement = try Negotiation(offer: SessionDescription(parsing: Self.offer), codecs: [[.vp8]]).agreement
         let isOpen = group.perform { [signals] loop in
-            let peer = loop.add(agreement, of: "web", from: "192.0.2.\(id)") { signal in
-                switch signal {
-                case .found: signals.note("found", of: id)
-                case .proposed: signals.note("proposed", of: id)
-                case .migrating: signals.note("migrating", of: id)
-                case .gathered(let local, let bundle):
-                    signals.note(local.candidates.isEmpty || bundle["0"] == nil ? "nothing" : "gathered", of: id)
-                case .connected: signals.note("connected", of: id)
-                case .ended(let end, _): signals.note("\(end)", of: id)
-                }
-            }
+            let peer = loop.add(agreement, of: "web", from: "192.0.2.\(id)", delegate: signals)
             if peer?.id != id { signals.note("\(String(describing: peer?.id))", of: id) }
         }
         #expect(isOpen)
@@ -79,8 +83,8 @@ import WebRTC
         let group = try PeerGroup(configuration, suspends: nil)
         defer { group.close() }
         let agreement = try Negotiation(offer: SessionDescription(parsing: Self.offer), codecs: [[.vp8]]).agreement
-        let isOpen = group.perform { loop in
-            for _ in 0..<2 { _ = loop.add(agreement, of: "web", from: "192.0.2.1") { _ in } }
+        let isOpen = group.perform { [signals] loop in
+            for _ in 0..<2 { _ = loop.add(agreement, of: "web", from: "192.0.2.1", delegate: signals) }
         }
         #expect(isOpen)
         try wait(until: "both are there") { group.statuses.map(\.id) == [701, 702] }

@@ -1,4 +1,5 @@
 package import Access
+import Media
 import Peers
 import Posix
 import RTP
@@ -92,10 +93,9 @@ extension WebCall {
             negotiation.agreement,
             of: "web",
             from: newcomer.address,
-            trickles: newcomer.trickles
-        ) { [self] signal in
-            take(signal, of: id)
-        }
+            trickles: newcomer.trickles,
+            delegate: ViewerDelegate(self, id)
+        )
         guard let peer else {
             state.withLock { $0.places.leave(id) }
             throw .noTransport
@@ -110,7 +110,10 @@ extension WebCall {
             trickles: newcomer.trickles
         )
         state.withLock { $0.sessions[id] = session }
-        if let key = session.key, session.canSpeak { talk?.identify(peer.id, "\(key)") }
+        if session.canSpeak {
+            peers.voices?.begin(peer.id)
+            if let key = session.key { talk?.identify(peer.id, "\(key)") }
+        }
         add(remote.candidates, to: peer, of: id, at: loop.now)
     }
 

@@ -248,6 +248,10 @@ import WebRTC
         #expect(member.log.text.utf8.count < 2000 && member.access.read(\.waiting).count == 1)
     }
 
+    private final class Nobody: PeerDelegate {
+        func peer(_ id: ParticipantID, signalled signal: Peer.Signal) {}
+    }
+
     /// Each offer is a peer, which costs memory and packets.
     @Test func offersWithoutEndMakeFewPeers() throws {
         let server = try Server()
@@ -261,7 +265,7 @@ import WebRTC
         let agreement = try Negotiation(offer: offer, codecs: [[.vp8]]).agreement
         let id = Mutex<ParticipantID?>(nil)
         _ = member.peers.perform { loop in
-            let peer = loop.add(agreement, of: "room+http://h/tea", from: "here") { _ in }
+            let peer = loop.add(agreement, of: "room+http://h/tea", from: "here", delegate: Nobody())
             id.withLock { $0 = peer?.id }
         }
         try wait(until: "it is made") { id.withLock { $0 != nil } }

@@ -1,0 +1,18 @@
+import Media
+import Peers
+
+/// Takes what comes of a viewer's peer.
+final class ViewerDelegate: PeerDelegate {
+    private let call: WebCall
+    /// The name of its session.
+    private let session: String
+
+    init(_ call: WebCall, _ session: String) { (self.call, self.session) = (call, session) }
+
+    func peer(_ id: ParticipantID, signalled signal: Peer.Signal) {
+        if case .ended(_, let status) = signal, status.canSpeak { call.peers.voices?.end(id) }
+        call.take(signal, of: session)
+    }
+
+    func peer(_ id: ParticipantID, said packet: ReceivedSound) { call.peers.voices?.take(packet, from: id) }
+}
