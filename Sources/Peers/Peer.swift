@@ -23,13 +23,6 @@ package final class Peer {
         case ended(PeerSession.End, PeerStatus)
     }
 
-    /// Names a rendition that the peer can get.
-    struct Choice: Equatable {
-        /// A codec of the agreement.
-        var codec: VideoCodec
-        var rung: Int
-    }
-
     /// What carries a peer's streams: as of an answer, or of the offer that was accepted.
     struct Link {
         /// Has what this side has told or will tell the peer.
@@ -52,22 +45,17 @@ package final class Peer {
     /// How long feedback on the first packets may take.
     private static let measuringLimit = Duration.seconds(2)
 
-    /// The time between two requests for a keyframe with which the codec can change.
-    private static let changeInterval = Duration.seconds(1)
-
     package let id: ParticipantID
     let delegate: any PeerDelegate
     let place: Place
     let since: Instant
     private let agreement: Agreement
-    /// Who sees and hears what it gets.
-    let audience: Audience
     private let transport: PeerTransport
     private var session: PeerSession
     private var hasPath = false
     private var wantsFirstKeyframe = false
     private var connectedAt: Instant?
-    var isConnected: Bool { connectedAt != nil }
+    private var isConnected: Bool { connectedAt != nil }
     /// The name of its stream of pictures; nil if it has none.
     private let mid: String?
     /// Whether it wants the sound.
@@ -76,12 +64,7 @@ package final class Peer {
     /// Whether it may be heard, if somebody lets it speak.
     package let canSpeak: Bool
     /// Whether it gets the picture. A peer without it only shows its own, or hears.
-    var getsPicture: Bool { choice != nil }
-    /// The rendition that the peer gets; nil for no picture.
-    private(set) var choice: Choice?
-    /// The rendition to which the peer changes at a keyframe; nil for no picture.
-    private(set) var wanted: Choice?
-    private var changeAskedAt: Instant?
+    let getsPicture: Bool
     /// When the session must be polled.
     private var deadline: Instant? = .start
     private var pictureRate = RecentRate()
@@ -90,13 +73,11 @@ package final class Peer {
 
     /// - Parameters:
     ///   - agreement: also on what this side takes.
-    ///   - choice: what it gets first; nil for no picture.
     /// - Returns: nil if OpenSSL has no memory.
     init?(
         _ id: ParticipantID,
         at place: Place,
         _ agreement: Agreement,
-        _ choice: Choice?,
         over link: Link,
         identity: DTLSIdentity,
         now: Instant,
@@ -116,14 +97,12 @@ package final class Peer {
         self.place = place
         self.agreement = agreement
         mid = agreement.video?.mid
+        getsPicture = agreement.video?.isSent ?? false
         getsSound = agreement.sound?.isSent ?? false
         sendsPicture = agreement.video?.isReceived ?? false
         canSpeak = agreement.sound?.isReceived ?? false
-        audience = link.audience
-        self.choice = choice
         transport = link.transport
         self.session = session
-        wanted = choice
         since = now
         transport.setRemote(agreement.remote.credentials)
     }
@@ -226,14 +205,20 @@ package final class Peer {
     /// When the peer must be looked at; nil if only an event changes it.
     var nextDeadline: Instant? { earliest(deadline, transport.deadline) }
 
-    /// The capacity and backlog of its link; nil if the capacity is not known.
-    func link(at now: Instant) -> RenditionCapacity.Link? {
-        guard isConnected, let rate = session.streams.linkRate else { return nil }
-        return RenditionCapacity.Link(estimate: rate, backlog: session.streams.backlog(at: now))
+    /// What its link and its feedback say now.
+    func linkReport(at now: Instant) -> PeerRouter.LinkReport {
+        let estimate = isConnected ? session.streams.linkRate : nil
+        return PeerRouter.LinkReport(
+            isConnected: isConnected,
+            estimate: estimate,
+            backlog: estimate == nil ? .zero : session.streams.backlog(at: now),
+            loss: statistics.lossFraction ?? 0,
+            soundLoss: soundStatistics.lossFraction,
+            isMeasuring: measuresLink(at: now)
+        )
     }
 
-    /// Whether the first packets are yet to show what its link carries.
-    func measuresLink(at now: Instant) -> Bool {
+    private func measuresLink(at now: Instant) -> Bool {
         guard let estimator = session.streams.estimator, !estimator.isMeasured else { return false }
         return connectedAt.map { now < $0 + Self.measuringLimit } ?? true
     }
@@ -261,25 +246,11 @@ package final class Peer {
         deadline = .start
     }
 
-    /// Has the peer change to a rendition at a keyframe: of the rung, and of the codec if it takes that.
-    func want(rung: Int, preferring codec: VideoCodec) {
-        guard getsPicture, let codec = agreement.video?.codec(preferring: codec) else { return }
-        wanted = Choice(codec: codec, rung: rung)
-    }
-
-    /// Goes on with the rendition that is wanted, if there is a keyframe to begin with.
-    ///
-    /// - Returns: whether to ask for one: where others receive that rendition already, none comes by itself.
-    func change(to history: PacketHistory, at now: Instant) -> Bool {
-        if history.canBegin(at: now), let wanted, let parameters = agreement.video?[wanted.codec] {
-            choice = wanted
-            session.streams.change(to: parameters, from: history)
-            deadline = .start
-            return false
-        }
-        guard isConnected, changeAskedAt.map({ now >= $0 + Self.changeInterval }) ?? true else { return false }
-        changeAskedAt = now
-        return true
+    /// Goes on with the packets of another rendition, of a codec of the agreement.
+    func change(to codec: VideoCodec, from history: PacketHistory, _ pace: Pacer.Pace) {
+        guard let parameters = agreement.video?[codec] else { return }
+        session.streams.change(to: parameters, from: history)
+        setPace(pace)
     }
 
     /// Whether keys came into use since the last call.
@@ -302,14 +273,15 @@ package final class Peer {
         soundRate.measure(soundStatistics.bytes, over: elapsed)
     }
 
-    var status: PeerStatus {
+    /// - Parameter rendition: the one that it gets; nil for no picture.
+    func status(_ rendition: Rendition?) -> PeerStatus {
         PeerStatus(
             id: id,
             call: place.call,
             address: place.address,
             since: since,
-            codec: choice?.codec,
-            rung: choice?.rung ?? 0,
+            codec: rendition?.codec,
+            rung: rendition?.rung ?? 0,
             isConnected: isConnected,
             isReceived: sendsPicture,
             canSpeak: canSpeak,
@@ -322,20 +294,5 @@ package final class Peer {
             backlog: lastBacklog,
             roundTripTime: session.streams.roundTripTime
         )
-    }
-}
-
-/// The bitrate of a stream in the last while.
-private struct RecentRate {
-    private var bytesBefore: UInt64 = 0
-    /// Bits a second.
-    private(set) var bitrate = 0
-
-    /// - Parameters:
-    ///   - bytes: of all time.
-    ///   - elapsed: the time since the last call.
-    mutating func measure(_ bytes: UInt64, over elapsed: Duration) {
-        if elapsed > .zero { bitrate = Int(Double(bytes - bytesBefore) * 8e9 / Double(elapsed.nanoseconds)) }
-        bytesBefore = bytes
     }
 }

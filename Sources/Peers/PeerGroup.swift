@@ -49,10 +49,6 @@ package final class PeerGroup: MediaSink {
             self.firstNumber = firstNumber
         }
 
-        func rendition(of codec: VideoCodec, rung: Int) -> Rendition {
-            renditions.first { $0.codec == codec && $0.rung == rung }!
-        }
-
         func rendition(_ id: Rendition.ID) -> Rendition { renditions.first { $0.id == id }! }
     }
 
@@ -172,7 +168,7 @@ package final class PeerGroup: MediaSink {
 
     /// The target of the encoder whose frames a peer gets, in bits a second; nil if that has not begun.
     package func targetBitrate(for peer: PeerStatus) -> Int? {
-        peer.codec.flatMap { targetBitrates[configuration.rendition(of: $0, rung: peer.rung).id] }
+        peer.codec.flatMap { targetBitrates[configuration.renditions.rendition(of: $0, rung: peer.rung).id] }
     }
 
     /// Peers on the rendition's rung that take its codec go on with it, at a keyframe.

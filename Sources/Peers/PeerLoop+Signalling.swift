@@ -22,14 +22,14 @@ extension PeerLoop {
         delegate: any PeerDelegate
     ) -> Peer? {
         guard let transport = transport(isControlling: agreement.remote.isLite, trickles: trickles) else { return nil }
-        let choice = firstChoice(agreement)
+        let rendition = router.firstRendition(for: agreement)
         let link = Peer.Link(
             transport: transport,
-            streams: bundle(of: agreement.streams, choice),
+            streams: bundle(of: agreement.streams, rendition),
             incoming: agreement.incoming(using: &random),
             audience: .one
         )
-        return add(nextID(), at: Peer.Place(call: call, address: address), agreement, choice, over: link, delegate)
+        return add(nextID(), at: Peer.Place(call: call, address: address), agreement, over: link, delegate)
     }
 
     /// Offers streams to one who is not a peer yet.
@@ -69,16 +69,15 @@ extension PeerLoop {
     ) -> Peer? {
         guard let index = offers.firstIndex(where: { $0.id == id }) else { return nil }
         let offered = offers.remove(at: index)
-        let choice = firstChoice(agreement)
         var streams = offered.streams
-        streams.keep(sources(of: agreement.streams, choice))
+        streams.keep(sources(of: agreement.streams, router.firstRendition(for: agreement)))
         let link = Peer.Link(
             transport: offered.transport,
             streams: streams,
             incoming: agreement.incoming(using: &random),
             audience: offered.audience
         )
-        let peer = add(id, at: Peer.Place(call: call, address: address), agreement, choice, over: link, delegate)
+        let peer = add(id, at: Peer.Place(call: call, address: address), agreement, over: link, delegate)
         // The offer may be older than the last change.
         _ = peer?.follow(addresses: network.addresses, at: now)
         return peer
@@ -112,20 +111,14 @@ extension PeerLoop {
         )
     }
 
-    /// What a peer gets first; nil for no picture.
-    private func firstChoice(_ agreement: Agreement) -> Peer.Choice? {
-        guard let video = agreement.video, video.isSent else { return nil }
-        return video.codec(preferring: preferredCodec(on: 0)).map { Peer.Choice(codec: $0, rung: 0) }
-    }
-
-    /// - Parameter choice: the rendition that is sent; nil for the first of the usual codec.
+    /// - Parameter rendition: the one that is sent; nil for the first of the usual codec.
     private func bundle(
         of streams: [AgreedStream],
-        _ choice: Peer.Choice?,
+        _ rendition: Rendition?,
         for audience: Audience = .one
     ) -> StreamBundle {
         StreamBundle(
-            sources(of: streams, choice),
+            sources(of: streams, rendition),
             pace: histories.pace,
             audience: audience,
             opensSpeakers: true,
@@ -137,13 +130,13 @@ extension PeerLoop {
     /// What is sent in streams, and where it comes from: nothing where only reports go out.
     private func sources(
         of streams: [AgreedStream],
-        _ choice: Peer.Choice?
+        _ rendition: Rendition?
     ) -> [(parameters: OutgoingStream.Parameters, history: PacketHistory)] {
         streams.map { stream in
             guard case .video(let usual) = stream.formats[0].codec else {
                 return (stream.formats[0].parameters, stream.isSent ? sound.history : SharedSound.makeHistory())
             }
-            let rendition = rendition(of: choice ?? Peer.Choice(codec: usual, rung: 0))
+            let rendition = rendition ?? configuration.renditions.rendition(of: usual, rung: 0)
             let history = stream.isSent ? histories.history(of: rendition) : histories.makeHistory(of: rendition)
             return (stream[rendition.codec] ?? stream.formats[0].parameters, history)
         }
@@ -153,7 +146,6 @@ extension PeerLoop {
         _ id: ParticipantID,
         at place: Peer.Place,
         _ agreement: Agreement,
-        _ choice: Peer.Choice?,
         over link: Peer.Link,
         _ delegate: any PeerDelegate
     ) -> Peer? {
@@ -161,18 +153,14 @@ extension PeerLoop {
             id,
             at: place,
             agreement,
-            choice,
             over: link,
             identity: identity,
             now: now,
             delegate: delegate
         )
         guard let peer else { return nil }
-        // If others get this rendition, a peer that never finds a path shall not cost them a keyframe.
-        if let choice, !peers.contains(where: { $0.isConnected && $0.choice == choice }) {
-            requestedKeyframes.append(rendition(of: choice).id)
-        }
         peers.append(peer)
+        router.add(id, agreement, at: place.address, for: link.audience)
         hasChanged = true
         return peer
     }

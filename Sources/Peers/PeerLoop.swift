@@ -20,13 +20,11 @@ package final class PeerLoop {
     var random = SystemRandomNumberGenerator()
     var histories: RenditionHistories
     var sound = SharedSound()
+    var router: PeerRouter
     var peers: [Peer] = []
     var offers: [PeerOffer] = []
     /// Where all peers' datagrams are written.
     private var batch = DatagramBatch()
-    /// The codecs that suit the picture best, by rungs; VP8 where nothing was said.
-    var preferred: [Int: VideoCodec] = [:]
-    var ladder: RenditionLadder
     private var departed = PeerTotals()
     var lastNumber: Int
     private var statusAt: Instant
@@ -38,11 +36,10 @@ package final class PeerLoop {
     var hasChanged = false
     /// Whether frames, or packets of sound, were appended in this round.
     private var (hasNewFrames, hasNewSound) = (false, false)
-    var requestedKeyframes: [Rendition.ID] = []
     /// When the links were looked at last.
     private var linksAt = Instant.start
     /// When peers were placed on the ladder last.
-    var placedAt = Instant.start
+    private var placedAt = Instant.start
     /// What became of peers in this round.
     private var signals: [(peer: Peer, signal: Peer.Signal)] = []
 
@@ -58,7 +55,7 @@ package final class PeerLoop {
         self.loop = loop
         network = LocalNetwork(in: loop, suspends)
         lastNumber = configuration.firstNumber - 1
-        ladder = RenditionLadder(count: configuration.renditions.map(\.rung).max()! + 1)
+        router = PeerRouter(configuration.renditions)
         let now: Instant = MonotonicClock.now()
         (self.now, statusAt, statusBefore) = (now, now, now)
     }
@@ -68,12 +65,12 @@ package final class PeerLoop {
             let work = group.takeWork()
             now = MonotonicClock.now()
             followTarget()
-            follow(work.preferred)
+            if router.prefer(work.preferred) { hasChanged = true }
             silent.servers = work.silentServers
             let looksAtLinks = now >= linksAt + Self.linkInterval
             if looksAtLinks {
                 linksAt = now
-                if now >= placedAt + Self.placingInterval { followLinks() }
+                if now >= placedAt + Self.placingInterval { place() }
             }
             if let addresses = network.takeChange(at: now) {
                 for peer in peers where peer.end == nil { follow(peer) }
@@ -156,7 +153,31 @@ package final class PeerLoop {
         }
         guard let horizon = configuration.horizon(), histories.forget(takenBefore: horizon) else { return }
         for peer in peers { peer.forgetHeld() }
-        requestedKeyframes += renditionsInUse
+        router.requestAllKeyframes()
+    }
+
+    /// Paces packets by the encoders' target.
+    private func followTarget() {
+        guard histories.followTarget() else { return }
+        for peer in peers where peer.getsPicture { peer.setPace(histories.pace) }
+    }
+
+    private func noteLinks() { for peer in peers { router.note(peer.linkReport(at: now), of: peer.id) } }
+
+    /// Gives each peer the rung that its link carries.
+    private func place() {
+        placedAt = now
+        noteLinks()
+        let need = Double(histories.bitrate) / RenditionCapacity.share
+        if router.place(need: need, soundRate: sound.rate(at: now), at: now) { hasChanged = true }
+    }
+
+    private func change(_ peer: Peer) {
+        guard let wanted = router.wanted(by: peer.id) else { return }
+        let history = histories.history(of: wanted)
+        guard router.change(peer.id, canBegin: history.canBegin(at: now), at: now) else { return }
+        peer.change(to: wanted.codec, from: history, histories.pace)
+        hasChanged = true
     }
 
     /// Lets each peer that has something to do receive and send, and notes the outcome.
@@ -164,11 +185,11 @@ package final class PeerLoop {
         for peer in peers where peer.end == nil {
             // A pause may come at any time, also while packets go to other peers.
             forgetPast()
-            if peer.wanted != peer.choice { change(peer) }
+            if router.changing.contains(peer.id) { change(peer) }
             if hasNewFrames || hasNewSound && peer.getsSound || peer.mustPoll(at: now) {
                 let needsKeyframe = peer.poll(at: now, in: &batch)
-                if needsKeyframe, let choice = peer.choice { requestedKeyframes.append(rendition(of: choice).id) }
-                if peer.takeConnection(at: now) { signals.append((peer, .connected(peer.status))) }
+                if needsKeyframe { router.requestKeyframe(for: peer.id) }
+                if peer.takeConnection(at: now) { signals.append((peer, .connected(status(of: peer)))) }
             }
             if peer.takeGathered(at: now) {
                 if let local = peer.local {
@@ -191,12 +212,15 @@ package final class PeerLoop {
         if peers.isEmpty { histories.removeAll() }
         for peer in ended {
             departed.add(peer)
-            if let end = peer.end { signals.append((peer, .ended(end, peer.status))) }
+            if let end = peer.end { signals.append((peer, .ended(end, status(of: peer)))) }
+            router.remove(peer.id)
         }
         hasChanged = true
     }
 
     // MARK: - What others see
+
+    private func status(of peer: Peer) -> PeerStatus { peer.status(router.rendition(of: peer.id)) }
 
     private func publish(to group: PeerGroup, capacitiesAreDue: Bool) {
         if now >= statusAt {
@@ -206,16 +230,19 @@ package final class PeerLoop {
             hasChanged = true
         }
         // An encode that begins must know the size of its first frame. One that makes a keyframe must know that no packets wait.
-        if capacitiesAreDue || hasChanged || !signals.isEmpty || !requestedKeyframes.isEmpty {
-            group.publish(capacities, soundDemand)
+        let keyframes = router.takeKeyframeRequests()
+        if capacitiesAreDue || hasChanged || !signals.isEmpty || !keyframes.isEmpty {
+            noteLinks()
+            let soundRate = sound.rate(at: now)
+            let capacities = router.capacities(target: histories.bitrate, soundRate: soundRate, at: now)
+            group.publish(capacities, router.soundDemand)
         }
         if hasChanged || !signals.isEmpty {
             var totals = departed
             for peer in peers { totals.add(peer) }
-            group.publish(peers.map(\.status), totals, renditionsInUse)
+            group.publish(peers.map(status), totals, router.renditionsInUse)
         }
-        if !requestedKeyframes.isEmpty { group.request(requestedKeyframes) }
+        if !keyframes.isEmpty { group.request(keyframes) }
         hasChanged = false
-        requestedKeyframes.removeAll()
     }
 }

@@ -68,3 +68,18 @@ package struct PeerTotals: Sendable, Equatable {
         keyframeRequests += statistics.keyframeRequests
     }
 }
+
+/// The bitrate of a stream in the last while.
+struct RecentRate {
+    private var bytesBefore: UInt64 = 0
+    /// Bits a second.
+    private(set) var bitrate = 0
+
+    /// - Parameters:
+    ///   - bytes: of all time.
+    ///   - elapsed: the time since the last call.
+    mutating func measure(_ bytes: UInt64, over elapsed: Duration) {
+        if elapsed > .zero { bitrate = Int(Double(bytes - bytesBefore) * 8e9 / Double(elapsed.nanoseconds)) }
+        bytesBefore = bytes
+    }
+}
