@@ -21,15 +21,18 @@ extension PeerLoop {
         trickles: Bool = false,
         delegate: any PeerDelegate
     ) -> Peer? {
-        guard let transport = transport(isControlling: agreement.remote.isLite, trickles: trickles) else { return nil }
-        let rendition = router.firstRendition(for: agreement)
+        let isControlling = agreement.remote.isLite
+        guard let transport = factory.transport(isControlling: isControlling, trickles: trickles, at: now) else {
+            return nil
+        }
+        let sources = sources(of: agreement.streams, router.firstRendition(for: agreement))
         let link = Peer.Link(
             transport: transport,
-            streams: bundle(of: agreement.streams, rendition),
-            incoming: agreement.incoming(using: &random),
+            streams: factory.bundle(sources, histories.pace, for: .one),
+            incoming: factory.incoming(agreement),
             audience: .one
         )
-        return add(nextID(), at: Peer.Place(call: call, address: address), agreement, over: link, delegate)
+        return add(factory.nextID(), at: Peer.Place(call: call, address: address), agreement, over: link, delegate)
     }
 
     /// Offers streams to one who is not a peer yet.
@@ -46,10 +49,10 @@ extension PeerLoop {
         servers: [ICEServer] = [],
         gathered: @escaping (SessionOffer, SessionDescription) -> Void
     ) -> ParticipantID? {
-        guard let transport = transport(isControlling: true, servers) else { return nil }
+        guard let transport = factory.transport(isControlling: true, servers, at: now) else { return nil }
         let offer = SessionOffer(locals)
-        let streams = bundle(of: offer.streams, nil, for: audience)
-        let id = nextID()
+        let streams = factory.bundle(sources(of: offer.streams, nil), histories.pace, for: audience)
+        let id = factory.nextID()
         offers.append(PeerOffer(id, offer, transport, streams, for: audience, gathered: gathered))
         return id
     }
@@ -74,60 +77,21 @@ extension PeerLoop {
         let link = Peer.Link(
             transport: offered.transport,
             streams: streams,
-            incoming: agreement.incoming(using: &random),
+            incoming: factory.incoming(agreement),
             audience: offered.audience
         )
         let peer = add(id, at: Peer.Place(call: call, address: address), agreement, over: link, delegate)
         // The offer may be older than the last change.
-        _ = peer?.follow(addresses: network.addresses, at: now)
+        _ = peer?.follow(addresses: factory.network.addresses, at: now)
         return peer
     }
 
     /// Takes an offer back.
     package func withdrawOffer(_ id: ParticipantID) { offers.removeAll { $0.id == id } }
 
-    private func nextID() -> ParticipantID {
-        lastNumber += 1
-        return ParticipantID(lastNumber)
-    }
-
-    /// - Parameter servers: beside those of all peers.
-    private func transport(
-        isControlling: Bool,
-        trickles: Bool = false,
-        _ servers: [ICEServer] = []
-    ) -> PeerTransport? {
-        var ice = configuration.ice
-        ice.servers += servers
-        return PeerTransport(
-            in: loop,
-            ice,
-            isControlling: isControlling,
-            identity: identity,
-            trickles: trickles,
-            without: silent,
-            addresses: network.addresses,
-            now: now
-        )
-    }
-
-    /// - Parameter rendition: the one that is sent; nil for the first of the usual codec.
-    private func bundle(
-        of streams: [AgreedStream],
-        _ rendition: Rendition?,
-        for audience: Audience = .one
-    ) -> StreamBundle {
-        StreamBundle(
-            sources(of: streams, rendition),
-            pace: histories.pace,
-            audience: audience,
-            opensSpeakers: true,
-            clock: clock,
-            using: &random
-        )
-    }
-
     /// What is sent in streams, and where it comes from: nothing where only reports go out.
+    ///
+    /// - Parameter rendition: the one that is sent; nil for the first of the usual codec.
     private func sources(
         of streams: [AgreedStream],
         _ rendition: Rendition?
@@ -154,14 +118,14 @@ extension PeerLoop {
             at: place,
             agreement,
             over: link,
-            identity: identity,
+            identity: factory.identity,
             now: now,
             delegate: delegate
         )
         guard let peer else { return nil }
         peers.append(peer)
         router.add(id, agreement, at: place.address, for: link.audience)
-        hasChanged = true
+        round.hasChanged = true
         return peer
     }
 }

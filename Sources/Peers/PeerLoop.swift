@@ -7,17 +7,23 @@ package import WebRTC
 
 /// The network thread's work: all peers and the histories that they read.
 package final class PeerLoop {
-    private static let statusInterval = Duration.seconds(1)
-    /// How often encoders learn what the links carry, and how often peers are placed by that on the ladder.
-    private static let (linkInterval, placingInterval) = (Duration.milliseconds(20), Duration.milliseconds(100))
+    /// What a round has brought.
+    struct Round {
+        let now: Instant
+        /// Whether encoders shall learn what the links carry.
+        var looksAtLinks = false
+        /// Whether frames were appended.
+        var hasNewFrames = false
+        /// Whether packets of sound were.
+        var hasNewSound = false
+        /// Whether others shall see at once what it has changed.
+        var hasChanged = false
+        /// What became of peers.
+        var signals: [(peer: Peer, signal: Peer.Signal)] = []
+    }
 
     let configuration: PeerGroup.Configuration
-    let identity: DTLSIdentity
-    let loop: ICELoop
-    let network: LocalNetwork
-    let silent = SilentServers()
-    let clock = ClockReading(monotonic: MonotonicClock.now(), wall: MonotonicClock.wallClock())
-    var random = SystemRandomNumberGenerator()
+    var factory: PeerFactory
     var histories: RenditionHistories
     var sound = SharedSound()
     var router: PeerRouter
@@ -26,22 +32,11 @@ package final class PeerLoop {
     /// Where all peers' datagrams are written.
     private var batch = DatagramBatch()
     private var departed = PeerTotals()
-    var lastNumber: Int
-    private var statusAt: Instant
-    private var statusBefore: Instant
+    private var schedule: RoundSchedule
+    var round: Round
 
     /// When this round began.
-    package private(set) var now: Instant
-    /// Whether others shall see what this round has changed at once.
-    var hasChanged = false
-    /// Whether frames, or packets of sound, were appended in this round.
-    private var (hasNewFrames, hasNewSound) = (false, false)
-    /// When the links were looked at last.
-    private var linksAt = Instant.start
-    /// When peers were placed on the ladder last.
-    private var placedAt = Instant.start
-    /// What became of peers in this round.
-    private var signals: [(peer: Peer, signal: Peer.Signal)] = []
+    package var now: Instant { round.now }
 
     init(
         _ configuration: PeerGroup.Configuration,
@@ -50,54 +45,60 @@ package final class PeerLoop {
         suspends: SuspendWatch?
     ) {
         self.configuration = configuration
+        factory = PeerFactory(configuration, identity: identity, loop: loop, suspends: suspends)
         histories = RenditionHistories(configuration)
-        self.identity = identity
-        self.loop = loop
-        network = LocalNetwork(in: loop, suspends)
-        lastNumber = configuration.firstNumber - 1
         router = PeerRouter(configuration.renditions)
         let now: Instant = MonotonicClock.now()
-        (self.now, statusAt, statusBefore) = (now, now, now)
+        (round, schedule) = (Round(now: now), RoundSchedule(at: now))
     }
 
     func run(for group: PeerGroup) {
         while true {
             let work = group.takeWork()
-            now = MonotonicClock.now()
-            followTarget()
-            if router.prefer(work.preferred) { hasChanged = true }
-            silent.servers = work.silentServers
-            let looksAtLinks = now >= linksAt + Self.linkInterval
-            if looksAtLinks {
-                linksAt = now
-                if now >= placedAt + Self.placingInterval { place() }
-            }
-            if let addresses = network.takeChange(at: now) {
-                for peer in peers where peer.end == nil { follow(peer) }
-                group.tell(addresses: addresses)
-            }
-            if let time = network.takeSuspend() {
-                for peer in peers where peer.end == nil { peer.slept(for: time, at: now) }
-                group.tell(suspended: time)
-            }
+            round = Round(now: MonotonicClock.now())
+            follow(work)
+            followNetwork(of: group)
             for task in work.tasks { task(self) }
             for (packet, description) in work.sound { append(packet, description) }
             for (bytes, frame) in work.frames { append(bytes, frame) }
-            let hasSentFrames = hasNewFrames
-            if work.isClosed {
-                offers.removeAll()
-                for peer in peers { peer.close(at: now, .closed, in: &batch) }
-            } else {
-                poll()
-            }
+            if work.isClosed { closeAll() } else { poll() }
             removeEnded()
-            publish(to: group, capacitiesAreDue: hasSentFrames || looksAtLinks)
+            publish(to: group)
             tellSignals()
-            if silent.takeDoubt() { group.tellDoubt() }
-            if work.isClosed { return loop.finish(from: now) }
-            let gatheringEnd = offers.lazy.compactMap(\.transport.gatheringEnd).min()
-            let peersEnd = peers.isEmpty ? nil : peers.lazy.compactMap(\.nextDeadline).reduce(statusAt, min)
-            loop.run(until: earliest(gatheringEnd, peersEnd, network.deadline))
+            if factory.silent.takeDoubt() { group.tellDoubt() }
+            if work.isClosed { return factory.loop.finish(from: now) }
+            factory.loop.run(until: nextDeadline)
+        }
+    }
+
+    /// When the next round must come; nil if only an event brings it.
+    private var nextDeadline: Instant? {
+        let gatheringEnd = offers.lazy.compactMap(\.transport.gatheringEnd).min()
+        let peersEnd = peers.isEmpty ? nil : peers.lazy.compactMap(\.nextDeadline).reduce(schedule.statusAt, min)
+        return earliest(gatheringEnd, peersEnd, factory.network.deadline)
+    }
+
+    /// Takes what others have set, and what the links carry.
+    private func follow(_ work: PeerGroup.Work) {
+        // Packets are paced by the encoders' target.
+        if histories.followTarget() { for peer in peers where peer.getsPicture { peer.setPace(histories.pace) } }
+        if router.prefer(work.preferred) { round.hasChanged = true }
+        factory.silent.servers = work.silentServers
+        round.looksAtLinks = schedule.takeLinks(at: now)
+        guard round.looksAtLinks, schedule.takePlacing(at: now) else { return }
+        noteLinks()
+        let need = Double(histories.bitrate) / RenditionCapacity.share
+        if router.place(need: need, soundRate: sound.rate(at: now), at: now) { round.hasChanged = true }
+    }
+
+    private func followNetwork(of group: PeerGroup) {
+        if let addresses = factory.network.takeChange(at: now) {
+            for peer in peers where peer.end == nil { follow(peer) }
+            group.tell(addresses: addresses)
+        }
+        if let time = factory.network.takeSuspend() {
+            for peer in peers where peer.end == nil { peer.slept(for: time, at: now) }
+            group.tell(suspended: time)
         }
     }
 
@@ -109,11 +110,11 @@ package final class PeerLoop {
     /// Prepares an ICE restart for a peer, which is signalled as `proposed` when the description is ready.
     ///
     /// - Returns: false if it cannot be prepared.
-    package func propose(to peer: Peer) -> Bool { peer.propose(from: network.addresses, at: now) }
+    package func propose(to peer: Peer) -> Bool { peer.propose(from: factory.network.addresses, at: now) }
 
     /// Has a peer check whether its path still begins at an address of the machine, such as after it could not be told of changes.
     package func follow(_ peer: Peer) {
-        if peer.follow(addresses: network.addresses, at: now) { signals.append((peer, .migrating)) }
+        if peer.follow(addresses: factory.network.addresses, at: now) { round.signals.append((peer, .migrating)) }
     }
 
     /// Says goodbye to a peer.
@@ -121,21 +122,24 @@ package final class PeerLoop {
     /// - Parameter end: why.
     package func close(_ peer: Peer, _ end: PeerSession.End) { peer.close(at: now, end, in: &batch) }
 
+    private func closeAll() {
+        offers.removeAll()
+        for peer in peers { close(peer, .closed) }
+    }
+
     private func tellSignals() {
-        let signals = signals
-        self.signals.removeAll()
-        for (peer, signal) in signals { peer.delegate.peer(peer.id, signalled: signal) }
+        for (peer, signal) in round.signals { peer.delegate.peer(peer.id, signalled: signal) }
     }
 
     // MARK: - Media
 
     private func append(_ packet: [UInt8], _ description: EncodedSound) {
-        hasNewSound = true
+        round.hasNewSound = true
         sound.append(packet, description, now: now)
     }
 
     private func append(_ bytes: [UInt8], _ frame: EncodedFrame) {
-        hasNewFrames = true
+        round.hasNewFrames = true
         histories.history(of: configuration.rendition(frame.rendition)).append(
             frame: bytes,
             isKeyframe: frame.isKeyframe,
@@ -156,28 +160,14 @@ package final class PeerLoop {
         router.requestAllKeyframes()
     }
 
-    /// Paces packets by the encoders' target.
-    private func followTarget() {
-        guard histories.followTarget() else { return }
-        for peer in peers where peer.getsPicture { peer.setPace(histories.pace) }
-    }
-
     private func noteLinks() { for peer in peers { router.note(peer.linkReport(at: now), of: peer.id) } }
-
-    /// Gives each peer the rung that its link carries.
-    private func place() {
-        placedAt = now
-        noteLinks()
-        let need = Double(histories.bitrate) / RenditionCapacity.share
-        if router.place(need: need, soundRate: sound.rate(at: now), at: now) { hasChanged = true }
-    }
 
     private func change(_ peer: Peer) {
         guard let wanted = router.wanted(by: peer.id) else { return }
         let history = histories.history(of: wanted)
         guard router.change(peer.id, canBegin: history.canBegin(at: now), at: now) else { return }
         peer.change(to: wanted.codec, from: history, histories.pace)
-        hasChanged = true
+        round.hasChanged = true
     }
 
     /// Lets each peer that has something to do receive and send, and notes the outcome.
@@ -186,21 +176,20 @@ package final class PeerLoop {
             // A pause may come at any time, also while packets go to other peers.
             forgetPast()
             if router.changing.contains(peer.id) { change(peer) }
-            if hasNewFrames || hasNewSound && peer.getsSound || peer.mustPoll(at: now) {
+            if round.hasNewFrames || round.hasNewSound && peer.getsSound || peer.mustPoll(at: now) {
                 let needsKeyframe = peer.poll(at: now, in: &batch)
                 if needsKeyframe { router.requestKeyframe(for: peer.id) }
-                if peer.takeConnection(at: now) { signals.append((peer, .connected(status(of: peer)))) }
+                if peer.takeConnection(at: now) { round.signals.append((peer, .connected(status(of: peer)))) }
             }
             if peer.takeGathered(at: now) {
                 if let local = peer.local {
-                    signals.append((peer, peer.isProposing ? .proposed(local) : .gathered(local, peer.streams)))
+                    round.signals.append((peer, peer.isProposing ? .proposed(local) : .gathered(local, peer.streams)))
                 } else {
                     close(peer, .pathLost)
                 }
             }
-            if let further = peer.takeFurther(at: now) { signals.append((peer, .found(further))) }
+            if let further = peer.takeFurther(at: now) { round.signals.append((peer, .found(further))) }
         }
-        (hasNewFrames, hasNewSound) = (false, false)
         for offer in offers { offer.tellIfGathered(at: now) }
     }
 
@@ -212,37 +201,35 @@ package final class PeerLoop {
         if peers.isEmpty { histories.removeAll() }
         for peer in ended {
             departed.add(peer)
-            if let end = peer.end { signals.append((peer, .ended(end, status(of: peer)))) }
+            if let end = peer.end { round.signals.append((peer, .ended(end, status(of: peer)))) }
             router.remove(peer.id)
         }
-        hasChanged = true
+        round.hasChanged = true
     }
 
     // MARK: - What others see
 
     private func status(of peer: Peer) -> PeerStatus { peer.status(router.rendition(of: peer.id)) }
 
-    private func publish(to group: PeerGroup, capacitiesAreDue: Bool) {
-        if now >= statusAt {
-            for peer in peers { peer.measure(over: now - statusBefore, at: now) }
-            statusBefore = now
-            statusAt = now + Self.statusInterval
-            hasChanged = true
+    private func publish(to group: PeerGroup) {
+        if let elapsed = schedule.takeStatus(at: now) {
+            for peer in peers { peer.measure(over: elapsed, at: now) }
+            round.hasChanged = true
         }
-        // An encode that begins must know the size of its first frame. One that makes a keyframe must know that no packets wait.
+        let isNews = round.hasChanged || !round.signals.isEmpty
         let keyframes = router.takeKeyframeRequests()
-        if capacitiesAreDue || hasChanged || !signals.isEmpty || !keyframes.isEmpty {
+        // An encode that begins must know the size of its first frame. One that makes a keyframe must know that no packets wait.
+        if isNews || round.hasNewFrames || round.looksAtLinks || !keyframes.isEmpty {
             noteLinks()
             let soundRate = sound.rate(at: now)
             let capacities = router.capacities(target: histories.bitrate, soundRate: soundRate, at: now)
             group.publish(capacities, router.soundDemand)
         }
-        if hasChanged || !signals.isEmpty {
+        if isNews {
             var totals = departed
             for peer in peers { totals.add(peer) }
             group.publish(peers.map(status), totals, router.renditionsInUse)
         }
         if !keyframes.isEmpty { group.request(keyframes) }
-        hasChanged = false
     }
 }

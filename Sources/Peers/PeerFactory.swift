@@ -1,0 +1,66 @@
+import ICE
+import Media
+import Posix
+import RTP
+import Time
+import WebRTC
+
+/// Makes what peers consist of, and gives them their numbers.
+struct PeerFactory {
+    let identity: DTLSIdentity
+    let loop: ICELoop
+    let network: LocalNetwork
+    let silent = SilentServers()
+    private let ice: ICEAgent.Configuration
+    private let clock = ClockReading(monotonic: MonotonicClock.now(), wall: MonotonicClock.wallClock())
+    private var random = SystemRandomNumberGenerator()
+    private var lastNumber: Int
+
+    /// - Parameter suspends: tells when the machine was suspended; nil if nothing does.
+    init(_ configuration: PeerGroup.Configuration, identity: DTLSIdentity, loop: ICELoop, suspends: SuspendWatch?) {
+        (self.identity, self.loop, ice) = (identity, loop, configuration.ice)
+        network = LocalNetwork(in: loop, suspends)
+        lastNumber = configuration.firstNumber - 1
+    }
+
+    mutating func nextID() -> ParticipantID {
+        lastNumber += 1
+        return ParticipantID(lastNumber)
+    }
+
+    /// - Parameters:
+    ///   - trickles: whether the peer is told of one candidate as soon as that is known.
+    ///   - servers: of STUN and TURN, beside those of all peers.
+    /// - Returns: nil if no UDP port is free, or the machine has no address.
+    func transport(
+        isControlling: Bool,
+        trickles: Bool = false,
+        _ servers: [ICEServer] = [],
+        at now: Instant
+    ) -> PeerTransport? {
+        var ice = ice
+        ice.servers += servers
+        return PeerTransport(
+            in: loop,
+            ice,
+            isControlling: isControlling,
+            identity: identity,
+            trickles: trickles,
+            without: silent,
+            addresses: network.addresses,
+            now: now
+        )
+    }
+
+    /// - Parameter sources: what is sent in each stream, and where it comes from.
+    mutating func bundle(
+        _ sources: [(parameters: OutgoingStream.Parameters, history: PacketHistory)],
+        _ pace: Pacer.Pace,
+        for audience: Audience
+    ) -> StreamBundle {
+        StreamBundle(sources, pace: pace, audience: audience, opensSpeakers: true, clock: clock, using: &random)
+    }
+
+    /// What a peer sends; nil for nothing.
+    mutating func incoming(_ agreement: Agreement) -> IncomingBundle? { agreement.incoming(using: &random) }
+}
