@@ -39,7 +39,7 @@ import WebRTC
     func withoutViewersNobodyIsKicked(id: ParticipantID) throws {
         let scene = try CallScene()
         defer { scene.calls.close() }
-        try scene.calls.add(Call(parsing: "rtp://h:5004"))
+        try scene.calls.add(CallAddress(parsing: "rtp://h:5004"))
         #expect(try refusal(scene.commands, .kick(viewer: id)) == "no viewer \(id) looks in")
         let web = WebCall(try scene.network.peers(), codecs: [[.vp8]], viewerLimit: 1, access: AccessControl()) { _ in
         }
@@ -92,7 +92,7 @@ import WebRTC
         let scene = try CallScene()
         defer { scene.calls.close() }
         #expect(try refusal(scene.commands, .leave(call: name)).hasSuffix(": it has none"))
-        for call in ["rtp://h:5004", "web"] { try scene.calls.add(Call(parsing: call)) }
+        for call in ["rtp://h:5004", "web"] { try scene.calls.add(CallAddress(parsing: call)) }
         let reason = try refusal(scene.commands, .leave(call: name))
         #expect(reason.hasSuffix(": it has rtp://h:5004, web") && !reason.contains("s3cr3t"), "\(reason)")
     }
@@ -188,7 +188,7 @@ import WebRTC
     @Test func aCallThatDoesNotComeAboutTellsWhy() throws {
         let scene = try CallScene()
         defer { scene.calls.close() }
-        try scene.calls.add(Call(parsing: "rtp://h:5004"))
+        try scene.calls.add(CallAddress(parsing: "rtp://h:5004"))
         // The first joined call is what the peers begin with.
         #expect(scene.calls.peers == nil)
         let socket = try UDPSocket(family: AF_INET)

@@ -21,12 +21,12 @@ struct Attach: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Where to: \(Call.forms); several may be given.",
+            "Where to: \(CallAddress.forms); several may be given.",
             valueName: "call"
         ),
-        transform: { try Call(parsing: $0) }
+        transform: { try CallAddress(parsing: $0) }
     )
-    var calls: [Call]
+    var calls: [CallAddress]
 
     @OptionGroup var broadcast: BroadcastOptions
 

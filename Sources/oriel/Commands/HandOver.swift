@@ -30,7 +30,7 @@ struct HandOver: ParsableArguments {
         let pid = try choice.pid ?? senders.only()
         var failures: [Failure] = []
         var waiting: [String] = []
-        for call in try calls.map({ try Call(parsing: $0) }) {
+        for call in try calls.map({ try CallAddress(parsing: $0) }) {
             do {
                 try senders.ask(pid, for: .add(call: try addition(of: call)))
                 waiting.append("\(call)")
@@ -72,7 +72,7 @@ struct HandOver: ParsableArguments {
     }
 
     /// The request for a call, with the secrets that it may need and no others.
-    private func addition(of call: Call) throws -> SenderRequest.Addition {
+    private func addition(of call: CallAddress) throws -> SenderRequest.Addition {
         let secrets = try joined.secrets(of: [call])
         return SenderRequest.Addition(
             name: call.argument,

@@ -18,7 +18,7 @@ struct Leave: ParsableCommand {
     func run() throws {
         let senders = Senders(of: try broadcast.directory())
         for text in calls {
-            let call = try? Call(parsing: text)
+            let call = try? CallAddress(parsing: text)
             // Of a name with a secret in it, people are told the beginning.
             let name = call.map { "\($0)" } ?? text
             let pid = try choice.pid ?? senders.holder(ofCall: name, isTold: call != nil)

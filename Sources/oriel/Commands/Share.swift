@@ -24,9 +24,9 @@ struct Share: ParsableCommand {
             "A call beside the browsers, as \"oriel attach\" takes it, on the same encode where it takes that; may be given again.",
             valueName: "call"
         ),
-        transform: { try Call(parsing: $0) }
+        transform: { try CallAddress(parsing: $0) }
     )
-    var also: [Call] = []
+    var also: [CallAddress] = []
 
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup(title: "Source options") var source: SourceOptions
@@ -81,7 +81,7 @@ struct Share: ParsableCommand {
         )
     }
 
-    private var calls: [Call] { [.web] + also }
+    private var calls: [CallAddress] { [.web] + also }
 
     /// The command line of the capture process.
     var captureCommand: [String] { ["start"] + broadcast.arguments + source.arguments }

@@ -60,7 +60,7 @@ struct JoinedCallOptions: ParsableArguments {
     var janusPinFile: String?
 
     /// - Parameter calls: all calls of the sender.
-    func validate(for calls: [Call]) throws {
+    func validate(for calls: [CallAddress]) throws {
         for (index, call) in calls.enumerated() where calls[..<index].contains(call) {
             throw ValidationError("\(call) is given twice.")
         }
@@ -86,7 +86,7 @@ struct JoinedCallOptions: ParsableArguments {
     }
 
     /// The secrets that these calls may need. Nothing is read for others.
-    func secrets(of calls: [Call]) throws -> CallSecrets {
+    func secrets(of calls: [CallAddress]) throws -> CallSecrets {
         CallSecrets(
             whipToken: try calls.contains(where: \.isWHIP) ? whipToken() : nil,
             janus: try calls.contains(where: \.isJanus) ? janusSecrets() : JanusSecrets()
@@ -106,7 +106,7 @@ struct JoinedCallOptions: ParsableArguments {
     ///
     /// - Parameter readerEnded: is called once for each process that cannot read its files any more.
     func secretFiles(
-        of calls: [Call],
+        of calls: [CallAddress],
         readerEnded: @escaping @Sendable (NamedFiles.End) -> Void
     ) throws -> CallSecretFiles {
         var files = CallSecretFiles()

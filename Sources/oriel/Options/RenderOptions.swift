@@ -23,7 +23,7 @@ struct RenderOptions: ParsableArguments {
     /// Whether the options suit the calls of one sender.
     ///
     /// - Parameter printsDescriptions: whether plain calls print their SDP.
-    func validate(for calls: [Call], printsDescriptions: Bool) throws {
+    func validate(for calls: [CallAddress], printsDescriptions: Bool) throws {
         guard let render else { return }
         let rooms = calls.count { if case .room = $0 { true } else { false } }
         guard rooms == 1 else {

@@ -193,13 +193,13 @@ extension Attach {
         _ stream: PlainRTPStream,
         _ events: EventLog,
         restrictingFilesBy sandbox: Sandbox
-    ) throws -> [(Call, PlainRTPCall)] {
+    ) throws -> [(CallAddress, PlainRTPCall)] {
         // Each prepared call holds such a thread.
         let prepared = try calls.compactMap { call in
             try call.destination.map { (call, try PreparedRTPCall(to: $0, rtp)) }
         }
         try enterSandbox(by: sandbox.restrictFiles)
-        var begun: [(Call, PlainRTPCall)] = []
+        var begun: [(CallAddress, PlainRTPCall)] = []
         do {
             for (call, prepared) in prepared { begun.append((call, try prepared.begin(stream, events))) }
         } catch {

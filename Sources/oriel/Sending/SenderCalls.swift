@@ -63,12 +63,12 @@ final class SenderCalls: Sendable {
     // MARK: - Beginning
 
     /// Takes in a call that somebody else runs and ends.
-    func add(_ call: Call) throws {
+    func add(_ call: CallAddress) throws {
         _ = try state.withLock { try $0.list.begin(call, as: .standing, at: MonotonicClock.now()) }
     }
 
     /// Takes in a call over plain RTP, and closes it in the end.
-    func add(_ call: Call, _ plain: PlainRTPCall) throws {
+    func add(_ call: CallAddress, _ plain: PlainRTPCall) throws {
         try state.withLock { state in
             let number = try state.list.begin(call, as: .standing, at: MonotonicClock.now())
             state.plain[number] = plain
@@ -79,7 +79,7 @@ final class SenderCalls: Sendable {
     /// Begins a call that a command asks for.
     ///
     /// - Parameter localPort: where plain RTP comes from; nil for any.
-    func begin(_ call: Call, _ secrets: CallSecrets, localPort: UInt16?) throws {
+    func begin(_ call: CallAddress, _ secrets: CallSecrets, localPort: UInt16?) throws {
         switch call {
         case .plainRTP(let destination): try begin(call, to: destination, localPort: localPort)
         case .janus, .room, .whip: try join(call, secrets)
@@ -92,7 +92,7 @@ final class SenderCalls: Sendable {
     }
 
     /// The host is looked up on a thread of its own.
-    private func begin(_ call: Call, to destination: RTPDestination, localPort: UInt16?) throws {
+    private func begin(_ call: CallAddress, to destination: RTPDestination, localPort: UInt16?) throws {
         if let localPort, !PlainRTPOptions.localPorts.contains(localPort) {
             throw Failure(.failed, "the local port \(localPort) is out of range")
         }
@@ -129,7 +129,7 @@ final class SenderCalls: Sendable {
     ///   - files: those that secrets are in; the others stay as they are.
     ///   - receiver: takes what the other side sends; nil if that is not wanted.
     func join(
-        _ call: Call,
+        _ call: CallAddress,
         _ secrets: CallSecrets,
         in files: CallSecretFiles = CallSecretFiles(),
         receiver: (any FrameReceiver)? = nil
@@ -188,7 +188,7 @@ final class SenderCalls: Sendable {
         let known = state.withLock { state in
             state.list.entries.last { !$0.isOver && ($0.call.argument == name || "\($0.call)" == name) }?.call
         }
-        guard let call = known ?? (try? Call(parsing: name)) else {
+        guard let call = known ?? (try? CallAddress(parsing: name)) else {
             throw Failure(.failed, "no call of this sender has such a name: it has \(choices)")
         }
         try leave(call)
@@ -200,7 +200,7 @@ final class SenderCalls: Sendable {
         return names.isEmpty ? "none" : names.joined(separator: ", ")
     }
 
-    private func leave(_ call: Call) throws {
+    private func leave(_ call: CallAddress) throws {
         if call == .web {
             throw Failure(.failed, "the call web ends with its sender only: \"oriel kick\" sends viewers away")
         }
@@ -236,14 +236,14 @@ final class SenderCalls: Sendable {
     // MARK: - While they run
 
     /// Takes what a call tells.
-    private func take(_ report: CallReport, of call: Call, _ number: Int) {
+    private func take(_ report: CallReport, of call: CallAddress, _ number: Int) {
         if case .ended(let end) = report.event { return take(end, report, of: call, number) }
         events.tell(CallEvent(report, in: call))
         guard let news = CallList.State(report.event) else { return }
         state.withLock { _ = $0.list.note(news, of: number, at: MonotonicClock.now()) }
     }
 
-    private func take(_ end: CallEnd?, _ report: CallReport, of call: Call, _ number: Int) {
+    private func take(_ end: CallEnd?, _ report: CallReport, of call: CallAddress, _ number: Int) {
         let (isNews, isLast) = state.withLock { state in
             state.joined[number] = nil
             let isNews = state.list.note(.ended(end), of: number, at: MonotonicClock.now())

@@ -91,7 +91,11 @@ final class SenderCommands: Sendable {
             return .done(visitor: forgotten.first.map { SenderReply.Visitor($0) })
         case .add(let addition):
             return reply {
-                try calls.begin(Call(parsing: addition.name), CallSecrets(addition), localPort: addition.localPort)
+                try calls.begin(
+                    CallAddress(parsing: addition.name),
+                    CallSecrets(addition),
+                    localPort: addition.localPort
+                )
             }
         case .leave(let call): return reply { try calls.leave(named: call) }
         case .setBitrate(let bitrate):

@@ -3,7 +3,7 @@ import Calls
 import HTTP
 
 /// A call by its name on the command line.
-enum Call: Equatable, CustomStringConvertible {
+enum CallAddress: Equatable, CustomStringConvertible {
     case janus(JanusAddress)
     case plainRTP(RTPDestination)
     case room(RoomAddress)
